@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -26,16 +26,6 @@ from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import verify, verify_evaluated
-
-Solution_co = TypeVar("Solution_co", covariant=True)
-
-
-class Solvable(Protocol[Solution_co]):
-    """A problem that ``solve`` and ``polish`` take, with the type of its solutions."""
-
-    @property
-    def solution_type(self) -> type[Solution_co]: ...
-
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 

@@ -16,7 +16,7 @@ from qpsvm.exceptions import (
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.primal_program import PrimalRecovery
-from qpsvm.machines.problem import MachineProblem, Program, SVMProblem
+from qpsvm.machines.problem import MachineProblem, SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
@@ -119,14 +119,13 @@ class ByAlpha:
         return evaluation
 
 
-def polish_route(problem: Program) -> Route:
+def polish_route(problem: MachineProblem) -> Route:
     """Choose the dual program over a box, if the problem has one, else its own program."""
-    if isinstance(problem, QuadraticProgram):
-        return OfProgram(problem)
-    has_dual = isinstance(problem, SVMProblem) and isinstance(
+    if isinstance(problem, SVMProblem) and isinstance(
         problem.recovery, DualRecovery | PrimalRecovery
-    )
-    return ByAlpha(problem) if has_dual else OfProblem(problem)  # type: ignore[arg-type]
+    ):
+        return ByAlpha(problem)
+    return OfProblem(problem)
 
 
 def statistics_of(solution: Any) -> SolveStatistics:

@@ -8,41 +8,42 @@ The verifier measures every candidate, as after a solve; the certified gap decid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from qpsvm.backends.settings import Callback, Progress
-from qpsvm.contract import Solvable
-from qpsvm.exceptions import (
-    InvalidDataError,
-    InvalidParameterError,
-)
+from qpsvm.certificates.certifying import AnySolution, AnySolution_contra
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
-from qpsvm.machines.problem import MachineProblem
+from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.deadline import Deadline
-from qpsvm.polish_routes import polish_route, require_finite_vector
+from qpsvm.polish_routes import OfProgram, Route, polish_route, require_finite_vector
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import Status
+from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
 from qpsvm.solvers.work_budget import WorkBudget
 from qpsvm.verification import verify_evaluated
 
-Solution = TypeVar("Solution")
+
+class Polishable(Protocol[AnySolution_contra]):
+    """Protocol of the problems that ``polish`` takes, with the type of their solutions."""
+
+    def accept(self, visitor: Polishing, solution: AnySolution_contra) -> object: ...
 
 
 def polish(
-    problem: Solvable[Solution],
-    solution: Solution,
+    problem: Polishable[AnySolution],
+    solution: AnySolution,
     *,
     eps: float = 1e-10,
     time_limit: float | None = None,
     callback: Callback | None = None,
     memory_limit: int | None = None,
-) -> Solution:
+) -> AnySolution:
     r"""Improve any approximate solution, to the optimum if possible.
 
     A proximal primal-dual active-set method (``docs/polish.md``): the active set that the solution
@@ -109,25 +110,23 @@ def polish(
         raise InvalidParameterError(f"memory_limit is {memory_limit!r}; pass bytes, or None.")
     require_pair("polish", problem, solution, programs=True)
     deadline = Deadline.after(time_limit)
-    request = _Request(eps, deadline, callback, memory_limit, deadline.clock())
-    return cast(Solution, _polished(problem, solution, request))
-
-
-def _polished(problem: Any, solution: Any, request: _Request) -> object:
-    """The polished solution of any kind of problem."""
-    if isinstance(problem, QuadraticProgram):
-        return request.polished(problem, solution)
-    if isinstance(problem, ReducedProblem):
-        found = tuple(_polish_machine(*part, request) for part in problem.parts(solution))
-        if all(new is old for new, old in zip(found, solution.solutions, strict=True)):
-            return solution
-        return ReducedSolution(found, solution.data, solution.reduction)
-    return _polish_machine(problem, solution, request)
+    request = Polishing(eps, deadline, callback, memory_limit, deadline.clock())
+    return cast(AnySolution, problem.accept(request, solution))
 
 
 @dataclass(frozen=True)
-class _Request:
-    """Accuracy, limits and callback of one call of ``polish``."""
+class Polishing:
+    """Visitor of ``polish``: polishes a solution of every kind of problem in memory.
+
+    Attributes
+    ----------
+    eps : float
+    deadline : Deadline
+    callback : callable or None
+    memory_limit : int or None
+    began : float
+        Reading of the deadline's clock.
+    """
 
     eps: float
     deadline: Deadline
@@ -146,48 +145,60 @@ class _Request:
         event = Progress("polish", label, budget.factorisations, seconds, residual=budget.residual)
         return self.callback is None or self.callback(event) is not False
 
-    def score(self, report: KKTReport) -> float:
-        """Distance from passing: ``1 + gap`` while the gap is too large, then the worst check."""
-        gap = report.relative_gap
-        return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
+    def program(self, problem: QuadraticProgram, solution: QPSolution) -> QPSolution:
+        """Polish a solution of a bare program; return it or a better one."""
+        route = OfProgram(problem)
+        found = self._improved(problem, route, route.start(solution), solution)
+        return solution if found is None else found[0].replace(status=found[1])
 
-    def report(self, problem: Any, evaluated: Any) -> KKTReport:
-        """The verifier's report on an evaluated solution."""
-        return verify_evaluated(problem, evaluated, eps=self.eps)
-
-    def polished(self, problem: Any, solution: Any) -> object:
-        """Polish a solution along the problem's route; return it or a better one."""
-        route = polish_route(problem)
-        start = route.start(solution)
-        is_program = isinstance(problem, QuadraticProgram)
-        before = self.report(problem, solution if is_program else problem.evaluate(solution))
-        if before.passed:
+    def machine(self, problem: MachineProblem, solution: Any) -> Any:
+        """Polish a machine; return it or a better one."""
+        problem.model.require_own(solution)
+        for name in ("alpha", "constraint_multipliers"):
+            require_finite_vector(getattr(solution, name), name, InvalidDataError)
+        with np.errstate(all="ignore"):  # what overflows is measured, and not accepted
+            route = polish_route(problem)
+            start = route.start(solution)
+            found = self._improved(problem, route, start, problem.evaluate(solution))
+        if found is None:
             return solution
+        machine = found[0].solution
+        return machine.replace(qp=machine.qp.replace(status=found[1]))
+
+    def reduced(self, problem: ReducedProblem, solution: ReducedSolution) -> ReducedSolution:
+        """Polish every machine of a reduction."""
+        found = tuple(self.machine(*part) for part in problem.parts(solution))
+        if all(new is old for new, old in zip(found, solution.solutions, strict=True)):
+            return solution
+        return ReducedSolution(found, solution.data, solution.reduction)
+
+    def _improved(
+        self, problem: Program, route: Route, start: QPSolution, evaluated: Any
+    ) -> tuple[Any, Status] | None:
+        """Return a better solution along the route, evaluated, with its status; None if none is."""
+        before = verify_evaluated(problem, evaluated, eps=self.eps)
+        if before.passed:
+            return None
+
+        def measure(qp: QPSolution) -> float:
+            report = verify_evaluated(problem, route.evaluate(qp), eps=self.eps)
+            # ``1 + gap`` while the gap is too large, then the worst check
+            gap = report.relative_gap
+            return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
+
         found = polish_program(
             route.program,
             start,
             goal=self.eps,
-            measure=lambda qp: self.score(self.report(problem, route.evaluate(qp))),
+            measure=measure,
             budget=self.budget(start.statistics.backend),
             memory_limit=self.memory_limit,
         )
-        evaluated = route.evaluate(found)
-        after = self.report(problem, evaluated)
+        better = route.evaluate(found)
+        after = verify_evaluated(problem, better, eps=self.eps)
         if not _is_better(after, before):
-            return solution
-        status = Status.OPTIMAL if after.passed else Status.INACCURATE
-        if is_program:
-            return found.replace(status=status)
-        machine = evaluated.solution
-        return machine.replace(qp=machine.qp.replace(status=status))
-
-
-def _polish_machine(problem: MachineProblem, solution: object, request: _Request) -> Any:
-    problem.model.require_own(solution)
-    for name in ("alpha", "constraint_multipliers"):
-        require_finite_vector(getattr(solution, name), name, InvalidDataError)
-    with np.errstate(all="ignore"):  # what overflows is measured, and not accepted
-        return request.polished(problem, solution)
+            return None
+        return better, Status.OPTIMAL if after.passed else Status.INACCURATE
 
 
 def _is_better(after: KKTReport, before: KKTReport) -> bool:

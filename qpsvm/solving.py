@@ -4,48 +4,50 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
-import numpy as np
-
-from qpsvm.backends.base import Backend, Callback, Progress, Settings
-from qpsvm.backends.registry import choose, get, require_name
-from qpsvm.certificates import (
-    certify_infeasible,
-    conflict,
-    not_separable,
-    without_constraints,
-)
+from qpsvm.backends.base import Backend, Callback, Settings
+from qpsvm.backends.registry import require_name
+from qpsvm.certificates import certify_infeasible
+from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
-from qpsvm.contract import NO_OPTIMUM, Solvable
+from qpsvm.contract import NO_OPTIMUM
 from qpsvm.exceptions import (
-    InfeasibleProgramError,
-    InvalidDataError,
     InvalidParameterError,
-    NoOptimumError,
     QPSVMError,
     ToleranceNotReachedError,
     ToleranceNotReachedWarning,
-    UnboundedProgramError,
 )
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.exact_types import require_stored
-from qpsvm.machines.problem import Program, TrainingProblem
+from qpsvm.machines.arguments import BUILD, PROBLEMS, warm_start_for
+from qpsvm.machines.problem import Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.choices import require_flag
-from qpsvm.numerics.deadline import NEVER
-from qpsvm.passes import PassSettings, solve_in_passes
+from qpsvm.passes import solve_chunked
 from qpsvm.policy import solve_by_policy
-from qpsvm.qp.evidence_search import find_infeasibility
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solve_state import POLICY
+from qpsvm.solve_errors import (
+    no_machine,
+    no_optimum,
+    not_trained_in_chunks,
+    shortfall,
+    shortfall_of_passes,
+)
 
 Solution = TypeVar("Solution")
+Solution_co = TypeVar("Solution_co", covariant=True)
+
+
+class Solvable(Protocol[Solution_co]):
+    """Protocol of the problems that ``solve`` takes, with the type of their solutions."""
+
+    @property
+    def solution_type(self) -> type[Solution_co]: ...
+
+    def accept(self, visitor: Solving, solution: Any) -> Answer[Any]: ...
 
 
 def solve(
@@ -205,117 +207,92 @@ def solve_with(
     QPSVMError
         As ``solve``.
     """
-    return cast(Answer[Solution], _solve(problem, backend, settings, start, strict=strict))
-
-
-def _solve(
-    problem: object, backend: str | Backend, settings: Settings, start: object, *, strict: bool
-) -> Answer[Any]:
-    if isinstance(problem, ReducedProblem):
-        return _solve_parts(problem, backend, settings, start, strict=strict)
-    if isinstance(problem, ChunkedProblem):
-        return _solve_chunked(problem, backend, settings, start, strict=strict)
-    if isinstance(problem, ChunkedKernelProblem):
-        raise InvalidParameterError(
-            f"A machine with the {problem.kernel} kernel cannot be trained on samples in chunks, "
-            "because training evaluates pairs of samples; verify and certify judge one that was "
-            "trained elsewhere. Train on arrays that fit into memory, or a linear machine on "
-            "transformed features, for instance of sklearn.kernel_approximation.Nystroem."
-        )
-    if not isinstance(problem, TrainingProblem | QuadraticProgram):
+    if not isinstance(problem, (*PROBLEMS, *CHUNKED)):
         raise InvalidParameterError(
             f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
-            "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)."
+            f"{BUILD}."
         )
-    if isinstance(problem, QuadraticProgram) and not problem.is_convex:
-        problem.P.require_positive_semidefinite()
-    settings = settings.replace(warm_start=_warm_start(problem, start))
-    outcome = solve_by_policy(problem, backend, settings)
-    solution = outcome.solution
-    if solution.status in NO_OPTIMUM:
-        if isinstance(problem, SVMProblem):
-            raise _no_machine(problem, solution, settings)
-        if strict:
-            raise _no_optimum(solution).with_certificate(certify_infeasible(problem, solution))
-    elif solution.status is not Status.OPTIMAL:
-        message = _shortfall(solution, outcome.report, settings.eps)
-        if strict:
-            raise ToleranceNotReachedError(message)
-        return Answer(outcome.machine, (message,))
-    return Answer(outcome.machine)
+    return problem.accept(Solving(backend, settings, strict), start)
 
 
-def _solve_chunked(
-    problem: ChunkedProblem, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
-) -> Answer[ChunkedSolution]:
-    """Solve on samples in chunks; programs over open samples go to the backend."""
-    if start is not None:
-        raise InvalidParameterError(
-            "warm_start is not used for samples in chunks; options={'resume': path} continues from "
-            "a checkpoint."
-        )
-    own = PassSettings.of(settings.options)
-    if settings.max_iterations is not None:
-        own = replace(own, max_passes=min(own.max_passes, settings.max_iterations))
-    assert settings.deadline is not None
+@dataclass(frozen=True)
+class Solving:
+    """Visitor of ``solve``: solves every kind of problem, from a warm start or None.
 
-    def solve_program(program: QuadraticProgram, eps: float) -> QPSolution:
-        # no verdict on it is needed: the pass that follows bounds the whole problem
-        reduced = Reduced.of(program)
-        name = choose(reduced.program)[0] if backend == "auto" else backend
-        solver = get(name) if isinstance(name, str) else name
-        inner = Settings(eps=min(eps, own.loosest_eps), deadline=settings.deadline)
-        return reduced.inverse(solver.solve(reduced.program, inner))
+    Attributes
+    ----------
+    backend : str or Backend
+    settings : Settings
+    strict : bool
+        Raise an error where there is no verified optimum.
+    """
 
-    def stop(kind: str, number: int, gap: float) -> bool:
-        if settings.callback is None:
-            return False
-        event = Progress("solve", f"passes: {kind}", iteration=number, gap=gap)
-        return settings.callback(event) is False
+    backend: str | Backend
+    settings: Settings
+    strict: bool
 
-    solution = solve_in_passes(
-        problem,
-        settings.eps,
-        own,
-        solve_program,
-        deadline=settings.deadline,
-        verbose=settings.verbose,
-        stop=stop,
-    )
-    if solution.status is Status.OPTIMAL:
-        return Answer(solution)
-    message = (
-        f"{solution.statistics.passes} passes did not reach eps={settings.eps:g}: the certified "
-        f"gap is {solution.certificate.relative_gap_upper:.2e} (status "
-        f"{solution.status.value!r}). Allow more passes (max_iterations) or memory "
-        "(options={'memory_limit': bytes}), or take a larger eps."
-    )
-    if strict:
-        raise ToleranceNotReachedError(message)
-    return Answer(solution, (message,))
+    def program(self, problem: QuadraticProgram, start: object) -> Answer[QPSolution]:
+        """Solve a bare program, if it is convex."""
+        if not problem.is_convex:
+            problem.P.require_positive_semidefinite()
+        return self.machine(problem, start)
 
+    def machine(self, problem: Program, start: object) -> Answer[Any]:
+        """Solve one program by the steps of the policy."""
+        settings = self.settings.replace(warm_start=warm_start_for(problem, start))
+        outcome = solve_by_policy(problem, self.backend, settings)
+        solution = outcome.solution
+        if solution.status in NO_OPTIMUM:
+            if isinstance(problem, SVMProblem):
+                raise no_machine(problem, solution, settings)
+            if self.strict:
+                raise no_optimum(solution).with_certificate(certify_infeasible(problem, solution))
+        elif solution.status is not Status.OPTIMAL:
+            return self._short(outcome.machine, shortfall(solution, outcome.report, settings.eps))
+        return Answer(outcome.machine)
 
-def _solve_parts(
-    problem: ReducedProblem, backend: str | Backend, settings: Settings, start: Any, *, strict: bool
-) -> Answer[ReducedSolution]:
-    """Solve every part of a reduction before one deadline; errors name the part."""
-    n_parts = len(problem.problems)
-    starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
-    if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
-        raise InvalidParameterError(
-            f"warm_start must be a ReducedSolution of {n_parts} machines, or None."
-        )
-    answers = list[Answer[SVMSolution]]()
-    for part, name, own in zip(problem.problems, problem.names, starts, strict=True):
-        try:
+    def reduced(self, problem: ReducedProblem, start: Any) -> Answer[ReducedSolution]:
+        """Solve every part of a reduction before one deadline; errors name the part."""
+        n_parts = len(problem.problems)
+        starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
+        if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
+            raise InvalidParameterError(
+                f"warm_start must be a ReducedSolution of {n_parts} machines, or None."
+            )
+        answers = list[Answer[SVMSolution]]()
+        for part, name, own in zip(problem.problems, problem.names, starts, strict=True):
             try:
-                answers.append(_solve(part, backend, settings, own, strict=strict))
-            except NothingKnownError:  # others may
-                answers.append(_solve(part, backend, settings, None, strict=strict))
-        except QPSVMError as error:
-            error.add_note(f"This was in {name!r}.")
-            raise
-    return put_together(problem, answers)
+                try:
+                    answers.append(self.machine(part, own))
+                except NothingKnownError:  # others may
+                    answers.append(self.machine(part, None))
+            except QPSVMError as error:
+                error.add_note(f"This was in {name!r}.")
+                raise
+        return put_together(problem, answers)
+
+    def chunked(self, problem: ChunkedProblem, start: object) -> Answer[ChunkedSolution]:
+        """Solve a linear problem on samples in chunks, in passes over them."""
+        if start is not None:
+            raise InvalidParameterError(
+                "warm_start is not used for samples in chunks; options={'resume': path} continues "
+                "from a checkpoint."
+            )
+        solution = solve_chunked(problem, self.backend, self.settings)
+        if solution.status is Status.OPTIMAL:
+            return Answer(solution)
+        return self._short(solution, shortfall_of_passes(solution, self.settings.eps))
+
+    def chunked_kernel(self, problem: ChunkedKernelProblem, start: object) -> NoReturn:
+        """Refuse a kernel problem on samples in chunks."""
+        del start
+        raise not_trained_in_chunks(problem)
+
+    def _short(self, solution: Solution, message: str) -> Answer[Solution]:
+        """The answer that misses ``eps``; with ``strict`` raise an error instead."""
+        if self.strict:
+            raise ToleranceNotReachedError(message)
+        return Answer(solution, (message,))
 
 
 def put_together(
@@ -327,74 +304,4 @@ def put_together(
     return Answer(
         ReducedSolution(machines, problem.data, problem.reduction),
         tuple(f"{name}: {message}" for name, own in parts for message in own.shortfalls),
-    )
-
-
-def _no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -> NoOptimumError:
-    """Build the error for a problem without optimum: inseparable classes or conflicts."""
-    proof = certify_infeasible(problem, solution)
-    deadline = settings.deadline or NEVER
-    is_asked = problem.model.constraints is not None and problem.model.is_hard
-    if is_asked and not deadline.has_passed():
-        # rules that take part in a proof may still be innocent: the samples alone come first
-        free = without_constraints(problem)
-        seconds = min(POLICY.search_seconds, deadline.remaining())
-        evidence = find_infeasibility(free.qp, seconds)
-        alone = None if evidence is None else certify_infeasible(free, evidence)
-        if alone is not None and alone.passed:
-            problem, proof = free, alone
-    if proof.hulls is not None:
-        return not_separable(problem, proof.hulls).with_certificate(proof)
-    error = conflict(problem, solution) or _no_optimum(solution)
-    return error.with_certificate(proof)
-
-
-def _no_optimum(solution: QPSolution) -> NoOptimumError:
-    if solution.status is Status.PRIMAL_INFEASIBLE:
-        return InfeasibleProgramError(
-            "The constraints contradict each other: the multipliers z, y, z_lower, z_upper of the "
-            "solution returned without strict=True are a verified Farkas certificate. Relax the "
-            "rows with a positive multiplier."
-        )
-    return UnboundedProgramError(
-        "The objective falls without end along the verified direction in x of the solution "
-        "returned without strict=True; add bounds, or check the sign of q."
-    )
-
-
-def _warm_start(problem: Program, start: Any) -> Any:
-    if isinstance(problem, TrainingProblem) and isinstance(start, problem.solution_type):
-        try:
-            require_stored(start, problem.solution_type)
-            return problem.start_from(start)
-        except InvalidParameterError:
-            raise
-        except InvalidDataError as error:
-            raise InvalidParameterError(f"warm_start cannot be used: {error}") from error
-        except (ValueError, IndexError, TypeError, AttributeError) as error:
-            raise InvalidParameterError(
-                "warm_start is a solution of another kind of problem (other features, conditions "
-                f"or constraints: {error}); pass one of the same kind, or none."
-            ) from error
-    if start is not None and not isinstance(start, QPSolution):
-        raise InvalidParameterError(
-            f"warm_start is a {type(start).__name__}; pass a solution of such a problem or a "
-            "QPSolution."
-        )
-    if start is not None and (start.x is None or not np.isfinite(start.x).all()):
-        raise InvalidParameterError(
-            "warm_start has no x, or NaN or infinite entries in it; pass a solution with a point."
-        )
-    return start
-
-
-def _shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
-    failed = [check for check in report.checks if not check.passed]
-    figures = ", ".join(f"{c.name} {c.scaled:.2e} (allowed {c.tolerance:.0e})" for c in failed)
-    backend = solution.statistics.backend
-    why = "".join(f"Note: {note}. " for note in report.notes)
-    return (
-        f"Backend {backend!r} did not reach eps={eps:g}: {figures or 'no figures'}. Status "
-        f"{solution.status.value!r}, solver's own: {solution.native_status!r}. {why}Try another "
-        "backend, a larger eps, or scale the features."
     )

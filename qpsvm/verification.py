@@ -17,29 +17,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any, overload
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from qpsvm.certificates import Certificate
-from qpsvm.certificates.certifying import certificate_of
+from qpsvm.certificates.certifying import CHUNKED, AnySolution, AnySolution_contra, certificate_of
 from qpsvm.certificates.reduced import ReducedReport
-from qpsvm.chunked import (
-    ChunkedKernelProblem,
-    ChunkedProblem,
-    ChunkedReport,
-    ChunkedSolution,
-    Expansion,
-)
-from qpsvm.chunked.problem import verified
+from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedReport
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair, require_program_solution
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.feasibility import missed_constraints
-from qpsvm.machines.problem import MachineProblem, Program, Solution, TrainingProblem
+from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Vector
@@ -47,29 +40,22 @@ from qpsvm.qp.bounds import bound
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt import residuals, residuals_beside
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances
-from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.program import QuadraticProgram, Result, Result_co
 from qpsvm.qp.solution import QPSolution
 
 
-@overload
+class Verifiable(Protocol[AnySolution_contra, Result_co]):
+    """Protocol of the problems that ``verify`` takes, with their solutions and reports."""
+
+    def accept(self, visitor: Verification, solution: AnySolution_contra) -> Result_co: ...
+
+
 def verify(
-    problem: TrainingProblem[Any, Solution], solution: Solution | QPSolution, *, eps: float = ...
-) -> KKTReport: ...
-@overload
-def verify(
-    problem: ReducedProblem, solution: ReducedSolution, *, eps: float = ...
-) -> ReducedReport[KKTReport]: ...
-@overload
-def verify(
-    problem: ChunkedProblem, solution: ChunkedSolution, *, eps: float = ...
-) -> ChunkedReport: ...
-@overload
-def verify(
-    problem: ChunkedKernelProblem, solution: Expansion, *, eps: float = ...
-) -> ChunkedReport: ...
-@overload
-def verify(problem: QuadraticProgram, solution: QPSolution, *, eps: float = ...) -> KKTReport: ...
-def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> object:
+    problem: Verifiable[AnySolution, Result],
+    solution: AnySolution | QPSolution,
+    *,
+    eps: float = 1e-8,
+) -> Result:
     """Measure how far a solution is from optimal, without trusting its own statements.
 
     Parameters
@@ -108,19 +94,9 @@ def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> object:
     >>> qpsvm.verify(problem, solution.replace(intercept=0.0)).passed
     False
     """
-    tolerances = Tolerances(eps)
-    if isinstance(problem, ChunkedProblem):
-        return ChunkedReport(eps, verified(problem, solution), one_line(problem))
-    if isinstance(problem, ChunkedKernelProblem):
-        return ChunkedReport(eps, problem.judged(solution)[0], one_line(problem))
-    require_pair("verify", problem, solution, programs=True, recovers=True)
-    if isinstance(problem, ReducedProblem):
-        return _verify_parts(problem, solution, eps)
-    if isinstance(problem, QuadraticProgram):
-        return _verify_program(problem, solution, tolerances)
-    if isinstance(solution, QPSolution):
-        return verify_evaluated(problem, problem.evaluate(solution), eps=eps)
-    return _verify_svm(problem, solution, None, tolerances)
+    verification, given = Verification(Tolerances(eps)), cast(Any, solution)
+    require_pair("verify", problem, solution, programs=True, recovers=True, others=CHUNKED)
+    return problem.accept(verification, given)
 
 
 def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) -> KKTReport:
@@ -128,49 +104,75 @@ def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) ->
     tolerances = Tolerances(eps)
     if isinstance(problem, QuadraticProgram):
         require_program_solution("verify", evaluation)
-        return _verify_program(problem, evaluation, tolerances)
+        return Verification(tolerances).program(problem, evaluation)
     return _verify_svm(problem, evaluation.solution, evaluation, tolerances)
 
 
-def _verify_program(
-    program: QuadraticProgram, solution: QPSolution, tolerances: Tolerances
-) -> KKTReport:
-    measured = residuals(program, solution)
-    vectors, _ = checked_vectors(program, solution)
-    problems, proof = measured.problems, None
-    if vectors is not None and not problems:
-        x, z, y, _, _ = vectors
-        proof, pair = bound(program, x, z, y)
-        if not proof.reason and pair.left.any():  # twice: x itself rounds as much
-            measured = residuals(program, solution, contradiction=2.0 * pair.left)
-        problems = (proof.reason,) if proof.reason else ()
-    # the natural residual says which case a row is in; how much that matters, the bound says
-    explaining = [c for c in measured.check(tolerances) if c.name != "natural"]
-    gap = Check("certified_gap", math.inf, math.inf, tolerances.eps)
-    if proof is not None:
-        gap = replace(gap, absolute=proof.gap_upper, scaled=proof.relative_gap)
-    return KKTReport(
-        eps=tolerances.eps,
-        checks=(*explaining, gap),
-        residuals=measured,
-        certificate=None,
-        samples=None,
-        summary=None,
-        problem=one_line(program),
-        statistics=solution.statistics,
-        notes=problems,
-        bound=proof,
-    )
+@dataclass(frozen=True)
+class Verification:
+    """Visitor of ``verify``: measures a solution for every kind of problem.
 
+    Attributes
+    ----------
+    tolerances : Tolerances
+    """
 
-def _verify_parts(
-    problem: ReducedProblem, solution: ReducedSolution, eps: float
-) -> ReducedReport[KKTReport]:
-    try:
-        reports = tuple(verify(*part, eps=eps) for part in problem.parts(solution))
-    except InvalidDataError as error:
-        return ReducedReport(eps, one_line(problem), problem.names, (), (str(error),))
-    return ReducedReport(eps, one_line(problem), problem.names, reports)
+    tolerances: Tolerances
+
+    def program(self, problem: QuadraticProgram, solution: QPSolution) -> KKTReport:
+        """The report on a solution of a bare program."""
+        measured = residuals(problem, solution)
+        vectors, _ = checked_vectors(problem, solution)
+        problems, proof = measured.problems, None
+        if vectors is not None and not problems:
+            x, z, y, _, _ = vectors
+            proof, pair = bound(problem, x, z, y)
+            if not proof.reason and pair.left.any():  # twice: x itself rounds as much
+                measured = residuals(problem, solution, contradiction=2.0 * pair.left)
+            problems = (proof.reason,) if proof.reason else ()
+        # the natural residual says which case a row is in; how much that matters, the bound says
+        explaining = [c for c in measured.check(self.tolerances) if c.name != "natural"]
+        gap = Check("certified_gap", math.inf, math.inf, self.tolerances.eps)
+        if proof is not None:
+            gap = replace(gap, absolute=proof.gap_upper, scaled=proof.relative_gap)
+        return KKTReport(
+            eps=self.tolerances.eps,
+            checks=(*explaining, gap),
+            residuals=measured,
+            certificate=None,
+            samples=None,
+            summary=None,
+            problem=one_line(problem),
+            statistics=solution.statistics,
+            notes=problems,
+            bound=proof,
+        )
+
+    def machine(self, problem: MachineProblem, solution: Any) -> KKTReport:
+        """The report on a machine, which is recovered first from a solution of its program."""
+        if isinstance(solution, QPSolution):
+            evaluation = problem.evaluate(solution)
+            return _verify_svm(problem, evaluation.solution, evaluation, self.tolerances)
+        return _verify_svm(problem, solution, None, self.tolerances)
+
+    def reduced(
+        self, problem: ReducedProblem, solution: ReducedSolution
+    ) -> ReducedReport[KKTReport]:
+        """The reports on all machines of a reduction."""
+        eps, name = self.tolerances.eps, one_line(problem)
+        try:
+            reports = tuple(verify(*part, eps=eps) for part in problem.parts(solution))
+        except InvalidDataError as error:
+            return ReducedReport(eps, name, problem.names, (), (str(error),))
+        return ReducedReport(eps, name, problem.names, reports)
+
+    def chunked(
+        self, problem: ChunkedProblem | ChunkedKernelProblem, solution: object
+    ) -> ChunkedReport:
+        """The report on a machine on samples in chunks, by one pass over them."""
+        return ChunkedReport(self.tolerances.eps, problem.certified(solution), one_line(problem))
+
+    chunked_kernel = chunked
 
 
 def _verify_svm(

@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from qpsvm.certificates.gap import Certificate
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import enclose
-from qpsvm.chunked import (
-    ChunkedCertificate,
-    ChunkedKernelProblem,
-    ChunkedProblem,
-    ChunkedSolution,
-    Expansion,
-)
-from qpsvm.chunked.problem import verified
+from qpsvm.chunked import ChunkedCertificate, ChunkedKernelProblem, ChunkedProblem
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.locked import locked
-from qpsvm.machines.problem import Solution, TrainingProblem
+from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.verifiable import VerifiableModel
 from qpsvm.numerics.choices import require_flag
+from qpsvm.qp.program import Result, Result_co
+
+CHUNKED = ChunkedProblem, ChunkedKernelProblem
+"""Types of problems on samples in chunks."""
+
+AnySolution_contra = TypeVar("AnySolution_contra", contravariant=True)
+AnySolution = TypeVar("AnySolution")
 
 
-@overload
+class Certifiable(Protocol[AnySolution_contra, Result_co]):
+    """Protocol of the problems that ``certify`` takes, with their solutions and certificates."""
+
+    def accept(self, visitor: Certification, solution: AnySolution_contra) -> Result_co: ...
+
+
 def certify(
-    problem: TrainingProblem[Any, Solution], solution: Solution, *, rigorous: bool = ...
-) -> Certificate: ...
-@overload
-def certify(
-    problem: ReducedProblem, solution: ReducedSolution, *, rigorous: bool = ...
-) -> ReducedCertificate[Certificate]: ...
-@overload
-def certify(
-    problem: ChunkedProblem, solution: ChunkedSolution, *, rigorous: bool = ...
-) -> ChunkedCertificate: ...
-@overload
-def certify(
-    problem: ChunkedKernelProblem, solution: Expansion, *, rigorous: bool = ...
-) -> ChunkedCertificate: ...
-def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
+    problem: Certifiable[AnySolution, Result], solution: AnySolution, *, rigorous: bool = False
+) -> Result:
     """Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
@@ -85,22 +78,49 @@ def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     True
     """
     require_flag(rigorous, "rigorous")
-    if isinstance(problem, ChunkedProblem | ChunkedKernelProblem):
-        if rigorous:
+    require_pair("certify", problem, solution, others=CHUNKED)
+    return problem.accept(Certification(rigorous), solution)
+
+
+@dataclass(frozen=True)
+class Certification:
+    """Visitor of ``certify``: computes the certificate for every kind of problem.
+
+    Attributes
+    ----------
+    rigorous : bool
+        Whether both objectives are enclosed.
+    """
+
+    rigorous: bool
+
+    def machine(self, problem: MachineProblem, solution: object) -> Certificate:
+        """The certificate of a machine."""
+        problem.model.require_own(solution)
+        with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
+            evaluation = problem.model.evaluate(solution)
+            return certificate_of(problem.model, evaluation, rigorous=self.rigorous)
+
+    def reduced(
+        self, problem: ReducedProblem, solution: ReducedSolution
+    ) -> ReducedCertificate[Certificate]:
+        """The certificates of all machines of a reduction."""
+        parts = problem.parts(solution)
+        proofs = tuple(certify(*part, rigorous=self.rigorous) for part in parts)
+        return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
+
+    def chunked(
+        self, problem: ChunkedProblem | ChunkedKernelProblem, solution: object
+    ) -> ChunkedCertificate:
+        """The certificate of a machine on samples in chunks, by one pass over them."""
+        if self.rigorous:
             raise InvalidParameterError(
                 "rigorous=True needs all samples at once; the bound for samples in chunks includes "
                 "a bound on its rounding (gap_upper)."
             )
-        if isinstance(problem, ChunkedKernelProblem):
-            return problem.judged(solution)[0]
-        return verified(problem, solution)
-    require_pair("certify", problem, solution)
-    if isinstance(problem, ReducedProblem):
-        proofs = tuple(certify(*part, rigorous=rigorous) for part in problem.parts(solution))
-        return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
-    problem.model.require_own(solution)
-    with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-        return certificate_of(problem.model, problem.model.evaluate(solution), rigorous=rigorous)
+        return problem.certified(solution)
+
+    chunked_kernel = chunked
 
 
 def certificate_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,13 @@ from qpsvm.chunked.violations import Request, allowed
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel
 from qpsvm.machines.exact_types import same_kernel
+from qpsvm.qp.program import Result, Result_co
+
+
+class ChunkedKernelVisitor(Protocol[Result_co]):
+    """Operation on a problem and a solution, as far as it applies to kernel ones in chunks."""
+
+    def chunked_kernel(self, problem: ChunkedKernelProblem, solution: Any) -> Result_co: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +73,20 @@ class ChunkedKernelProblem:
         """Number of chunks."""
         return len(self.samples.chunks)
 
+    def accept(self, visitor: ChunkedKernelVisitor[Result], solution: Expansion) -> Result:
+        """Return what a visitor computes for a kernel problem in chunks and a solution of it."""
+        return visitor.chunked_kernel(self, solution)
+
     def tiles(self, machine: Expansion) -> list[Tile]:
         """Evaluate a machine in one pass over the chunks."""
         starts = np.concatenate([[0], np.cumsum(self.totals.n_rows_by_chunk)])
         asked = Request(self.template, self.totals.classes, ())
         request = TileRequest(asked, machine, tuple(starts.tolist()))
         return run_pass(_tile, self.task, self.samples.chunks, request, verbose=False)
+
+    def certified(self, machine: object) -> ChunkedCertificate:
+        """Bound the distance of a machine from the optimum; errors are those of ``judged``."""
+        return self.judged(machine)[0]
 
     def judged(self, machine: object) -> tuple[ChunkedCertificate, int]:
         """Bound the distance of a machine from the optimum, and count errors of two classes.

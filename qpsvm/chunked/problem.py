@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,13 @@ from qpsvm.chunked.totals import ChunkTotals, Totals, chunk_totals, combined
 from qpsvm.chunked.violations import Request, allowed
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arguments import Labels
+from qpsvm.qp.program import Result, Result_co
+
+
+class ChunkedVisitor(Protocol[Result_co]):
+    """Operation on a problem and a solution, as far as it applies to linear ones in chunks."""
+
+    def chunked(self, problem: ChunkedProblem, solution: Any) -> Result_co: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +78,10 @@ class ChunkedProblem:
         """Number of chunks."""
         return len(self.samples.chunks)
 
+    def accept(self, visitor: ChunkedVisitor[Result], solution: ChunkedSolution) -> Result:
+        """Return what a visitor computes for a linear problem in chunks and a solution of it."""
+        return visitor.chunked(self, solution)
+
     def request(self, machines: tuple[Machine, ...], **more: Any) -> Request:
         """A request to a pass about these machines; for ``more`` see ``Request``."""
         return Request(self.template, self.totals.classes, machines, **more)
@@ -93,6 +104,52 @@ class ChunkedProblem:
                 [part for part, _ in parts],
                 dual_sums([own for _, own in parts], self.totals.n_features),
             )
+
+    def certified(self, solution: object) -> ChunkedCertificate:
+        """Bound the distance of a solution from any source from the optimum, by one pass.
+
+        Raises
+        ------
+        InvalidParameterError
+            The solution is no ``ChunkedSolution``, or a subclass of it.
+        InvalidDataError
+            It is of another problem.
+        """
+        if type(solution) is not ChunkedSolution:
+            raise InvalidParameterError(
+                "A ChunkedProblem is verified with a ChunkedSolution, got "
+                f"{type(solution).__name__}; qpsvm.solve(problem) returns one."
+            )
+        form, totals = self.template, self.totals
+        machine, point = stored_machine(solution.machine), stored_point(solution.dual)
+        stated = (solution.is_novelty, solution.is_ball)
+        if not _same(solution.classes, totals.classes) or stated != (
+            form.task == "unlabelled",
+            form.ball,
+        ):
+            raise InvalidDataError(
+                f"The solution predicts for the classes {solution.classes} (is_novelty, is_ball: "
+                f"{stated}) and the problem has {totals.classes}; it is of another problem."
+            )
+        for own in (machine, point.centre):
+            if own.coef.shape != (totals.n_features,):
+                raise InvalidDataError(
+                    f"The solution has weights of shape {own.coef.shape}, the problem has "
+                    f"{totals.n_features} features; it is of another problem."
+                )
+        sizes = {0, totals.n_features + 1}
+        factor = point.leverage.factor
+        if factor.shape[0] != factor.shape[1] or factor.shape[0] not in sizes:
+            raise InvalidDataError(
+                f"The dual point has a leverage of shape {factor.shape}, the problem has "
+                f"{totals.n_features} features; it is of another problem."
+            )
+        if point.bands and len(point.bands) != self.n_chunks:
+            raise InvalidDataError(
+                f"The dual point is of {len(point.bands)} chunks and the problem has "
+                f"{self.n_chunks}; it is of another problem."
+            )
+        return self.certificate(allowed(machine, form), point)
 
     def __repr__(self) -> str:
         size = f"{self.totals.n_rows} samples x {self.totals.n_features} features"
@@ -174,53 +231,6 @@ def _certify(
     with np.errstate(all="ignore"):  # what is not finite fails closed
         own = dual_of_chunk(contents, primal, point, name, number)
         return evaluate(contents, primal, name, number), own
-
-
-def verified(problem: ChunkedProblem, solution: object) -> ChunkedCertificate:
-    """Bound the distance of a solution from the optimum by one pass, whatever it says of itself.
-
-    Raises
-    ------
-    InvalidParameterError
-        The solution is no ``ChunkedSolution``, or a subclass of it.
-    InvalidDataError
-        It is of another problem.
-    """
-    if type(solution) is not ChunkedSolution:
-        raise InvalidParameterError(
-            f"A ChunkedProblem is verified with a ChunkedSolution, got {type(solution).__name__}; "
-            "qpsvm.solve(problem) returns one."
-        )
-    form, totals = problem.template, problem.totals
-    machine, point = stored_machine(solution.machine), stored_point(solution.dual)
-    stated = (solution.is_novelty, solution.is_ball)
-    if not _same(solution.classes, totals.classes) or stated != (
-        form.task == "unlabelled",
-        form.ball,
-    ):
-        raise InvalidDataError(
-            f"The solution predicts for the classes {solution.classes} (is_novelty, is_ball: "
-            f"{stated}) and the problem has {totals.classes}; it is of another problem."
-        )
-    for own in (machine, point.centre):
-        if own.coef.shape != (problem.totals.n_features,):
-            raise InvalidDataError(
-                f"The solution has weights of shape {own.coef.shape}, the problem has "
-                f"{problem.totals.n_features} features; it is of another problem."
-            )
-    sizes = {0, problem.totals.n_features + 1}
-    factor = point.leverage.factor
-    if factor.shape[0] != factor.shape[1] or factor.shape[0] not in sizes:
-        raise InvalidDataError(
-            f"The dual point has a leverage of shape {factor.shape}, the problem has "
-            f"{problem.totals.n_features} features; it is of another problem."
-        )
-    if point.bands and len(point.bands) != problem.n_chunks:
-        raise InvalidDataError(
-            f"The dual point is of {len(point.bands)} chunks and the problem has "
-            f"{problem.n_chunks}; it is of another problem."
-        )
-    return problem.certificate(allowed(machine, form), point)
 
 
 def _same(stated: object, classes: Labels | None) -> bool:

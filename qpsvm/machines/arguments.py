@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from qpsvm.exceptions import InvalidParameterError
-from qpsvm.machines.exact_types import stored_program_solution
-from qpsvm.machines.problem import TrainingProblem
-from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.machines.exact_types import require_stored, stored_program_solution
+from qpsvm.machines.problem import Program, TrainingProblem
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
+
+PROBLEMS = TrainingProblem, ReducedProblem, QuadraticProgram
+"""Types of problems in memory."""
 
 BUILD = "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)"
 
@@ -19,6 +26,7 @@ def require_pair(
     *,
     programs: bool = False,
     recovers: bool = False,
+    others: tuple[type, ...] = (),
 ) -> None:
     """Refuse a pair of arguments that is not a problem with a solution of its type.
 
@@ -32,6 +40,8 @@ def require_pair(
         Bare programs are taken, too.
     recovers : bool
         A QPSolution is taken as the solution of an SVM problem.
+    others : tuple of type
+        Types of problems that check a solution themselves.
 
     Raises
     ------
@@ -39,6 +49,8 @@ def require_pair(
         Another kind of problem or solution, or a subclass of a solution, which can predict with
         something else than its stored numbers.
     """
+    if isinstance(problem, others):
+        return
     pairs = f"{caller} takes (SVMProblem, SVMSolution)"
     if programs:
         pairs += " or (QuadraticProgram, QPSolution)"
@@ -58,7 +70,7 @@ def require_pair(
             f"{_kind(solution)} is a subclass, which can predict with something else than the "
             f"numbers that are verified: pass {expected.__name__} with the same fields"
         )
-    elif isinstance(solution, TrainingProblem | ReducedProblem | QuadraticProgram):
+    elif isinstance(solution, PROBLEMS):
         remedy = "that is no solution but what is to be solved: pass qpsvm.solve(problem)"
     else:
         remedy = f"solutions of this problem are {expected.__name__}s: pass qpsvm.solve(problem)"
@@ -86,20 +98,49 @@ def require_program_solution(caller: str, solution: object) -> None:
         )
 
 
+def warm_start_for(problem: Program, start: Any) -> QPSolution | None:
+    """Convert a warm start, a solution of such a problem or of its program, to the program's.
+
+    Raises
+    ------
+    InvalidParameterError
+        Anything else, or a solution without a point.
+    """
+    if isinstance(problem, TrainingProblem) and isinstance(start, problem.solution_type):
+        try:
+            require_stored(start, problem.solution_type)
+            return problem.start_from(start)
+        except InvalidParameterError:
+            raise
+        except InvalidDataError as error:
+            raise InvalidParameterError(f"warm_start cannot be used: {error}") from error
+        except (ValueError, IndexError, TypeError, AttributeError) as error:
+            raise InvalidParameterError(
+                "warm_start is a solution of another kind of problem (other features, conditions "
+                f"or constraints: {error}); pass one of the same kind, or none."
+            ) from error
+    if start is not None and not isinstance(start, QPSolution):
+        raise InvalidParameterError(
+            f"warm_start is a {type(start).__name__}; pass a solution of such a problem or a "
+            "QPSolution."
+        )
+    if start is not None and (start.x is None or not np.isfinite(start.x).all()):
+        raise InvalidParameterError(
+            "warm_start has no x, or NaN or infinite entries in it; pass a solution with a point."
+        )
+    return start
+
+
 def _expected(caller: str, problem: object, pairs: str, programs: bool) -> type:
     """The type of solution that belongs to a problem."""
-    if isinstance(problem, ReducedProblem):
-        return ReducedSolution
-    if isinstance(problem, TrainingProblem):
-        return problem.solution_type
-    if not isinstance(problem, QuadraticProgram):
+    if not isinstance(problem, PROBLEMS):
         raise InvalidParameterError(f"{pairs}; {BUILD}.")
-    if not programs:
+    if isinstance(problem, QuadraticProgram) and not programs:
         raise InvalidParameterError(
             f"{pairs}; {caller} is about machines: for a bare program there is "
             "qpsvm.verify(program, solution)."
         )
-    return QPSolution
+    return problem.solution_type
 
 
 def _kind(thing: object) -> str:

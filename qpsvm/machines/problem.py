@@ -21,7 +21,7 @@ from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.canonical_form import CanonicalForm, Storage
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.program import QuadraticProgram, Result, Result_co
 from qpsvm.qp.solution import QPSolution, Status
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ class Recovery(Protocol):
     def recover(self, qp: QPSolution) -> Any: ...
 
     def to_qp(self, values: Any) -> QPSolution: ...
+
+
+class MachineVisitor(Protocol[Result_co]):
+    """Operation on a problem and a solution, as far as it applies to problems of one machine."""
+
+    def machine(self, problem: MachineProblem, solution: Any) -> Result_co: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +113,10 @@ class TrainingProblem(Generic[Model, Solution]):
         converts a solver's solution of the six to the machine.
         """
         return self.qp.canonical(storage, memory_limit=memory_limit)
+
+    def accept(self, visitor: MachineVisitor[Result], solution: Solution) -> Result:
+        """Return what a visitor computes for a problem of one machine and a solution of it."""
+        return visitor.machine(self, solution)
 
     def recover(self, qp_solution: QPSolution) -> Solution:
         """Recover alpha, coef, intercept and slack from a solution of ``qp``.

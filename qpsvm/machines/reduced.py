@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense
+from qpsvm.qp.program import Result, Result_co
 from qpsvm.qp.solution import Status
 
 
@@ -26,6 +27,12 @@ class CombinationRule(Protocol):
     def combine(self, decisions: Dense, n_classes: int) -> Dense: ...
 
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]: ...
+
+
+class ReducedVisitor(Protocol[Result_co]):
+    """Operation on a problem and a solution, as far as it applies to reductions."""
+
+    def reduced(self, problem: ReducedProblem, solution: Any) -> Result_co: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +64,10 @@ class ReducedProblem:
     def classes(self) -> Array:
         """The caller's labels, sorted, shape (k,)."""
         return self.data.classes
+
+    def accept(self, visitor: ReducedVisitor[Result], solution: ReducedSolution) -> Result:
+        """Return what a visitor computes for a reduction and a solution of it."""
+        return visitor.reduced(self, solution)
 
     def parts(self, solution: ReducedSolution) -> list[tuple[SVMProblem, SVMSolution]]:
         """Return every two-class problem with its solution.

@@ -2,5 +2,6 @@
 
 from qpsvm.passes.algorithm import solve_in_passes
 from qpsvm.passes.settings import PassSettings
+from qpsvm.passes.solving import solve_chunked
 
-__all__ = ["PassSettings", "solve_in_passes"]
+__all__ = ["PassSettings", "solve_chunked", "solve_in_passes"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Protocol, TypeVar, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +29,15 @@ from qpsvm.qp.convexity import Convexity
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.stored_quadratic import as_quadratic
+
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class ProgramVisitor(Protocol[Result_co]):
+    """Operation on a problem and a solution, as far as it applies to bare programs."""
+
+    def program(self, problem: QuadraticProgram, solution: Any) -> Result_co: ...
 
 
 class QuadraticProgram:
@@ -306,6 +315,10 @@ class QuadraticProgram:
         return CanonicalForm(*map(as_cvxopt, form)) if storage == "cvxopt" else form
 
     # --- identity --------------------------------------------------------------------------------
+
+    def accept(self, visitor: ProgramVisitor[Result], solution: QPSolution) -> Result:
+        """Return what a visitor computes for a bare program and a solution of it."""
+        return visitor.program(self, solution)
 
     def fingerprint(self) -> str:
         """SHA-256 over the numbers of the program, as 16 hexadecimal digits.

@@ -1,0 +1,67 @@
+"""Solve a problem on samples in chunks, with a backend for the programs over open samples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from qpsvm.backends.base import Backend, Progress, Settings
+from qpsvm.backends.registry import choose, get
+from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.chunked.solution import ChunkedSolution
+from qpsvm.numerics.deadline import NEVER
+from qpsvm.passes.algorithm import solve_in_passes
+from qpsvm.passes.settings import PassSettings
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.reductions import Reduced
+from qpsvm.qp.solution import QPSolution
+
+
+def solve_chunked(
+    problem: ChunkedProblem, backend: str | Backend, settings: Settings
+) -> ChunkedSolution:
+    """Train a machine on samples in chunks; programs over open samples go to the backend.
+
+    Parameters
+    ----------
+    problem : ChunkedProblem
+    backend : str or Backend
+    settings : Settings
+        Their ``options`` are those of ``PassSettings``, their iterations are passes.
+
+    Returns
+    -------
+    ChunkedSolution
+        Its certificate says what was reached.
+
+    Raises
+    ------
+    InvalidParameterError
+        An unknown option.
+    """
+    own, deadline = PassSettings.of(settings.options), settings.deadline or NEVER
+    if settings.max_iterations is not None:
+        own = replace(own, max_passes=min(own.max_passes, settings.max_iterations))
+
+    def solve_program(program: QuadraticProgram, eps: float) -> QPSolution:
+        # no verdict on it is needed: the pass that follows bounds the whole problem
+        reduced = Reduced.of(program)
+        name = choose(reduced.program)[0] if backend == "auto" else backend
+        solver = get(name) if isinstance(name, str) else name
+        inner = Settings(eps=min(eps, own.loosest_eps), deadline=deadline)
+        return reduced.inverse(solver.solve(reduced.program, inner))
+
+    def stop(kind: str, number: int, gap: float) -> bool:
+        if settings.callback is None:
+            return False
+        event = Progress("solve", f"passes: {kind}", iteration=number, gap=gap)
+        return settings.callback(event) is False
+
+    return solve_in_passes(
+        problem,
+        settings.eps,
+        own,
+        solve_program,
+        deadline=deadline,
+        verbose=settings.verbose,
+        stop=stop,
+    )

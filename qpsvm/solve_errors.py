@@ -1,0 +1,85 @@
+"""Errors and warnings of ``qpsvm.solve``: problems without optimum, answers that miss ``eps``."""
+
+from __future__ import annotations
+
+from qpsvm.backends.base import Settings
+from qpsvm.certificates import certify_infeasible, conflict, not_separable, without_constraints
+from qpsvm.chunked import ChunkedKernelProblem, ChunkedSolution
+from qpsvm.exceptions import (
+    InfeasibleProgramError,
+    InvalidParameterError,
+    NoOptimumError,
+    UnboundedProgramError,
+)
+from qpsvm.kkt_report import KKTReport
+from qpsvm.machines import SVMProblem
+from qpsvm.numerics.deadline import NEVER
+from qpsvm.qp.evidence_search import find_infeasibility
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solve_state import POLICY
+
+
+def no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -> NoOptimumError:
+    """Build the error for a problem without optimum: inseparable classes or conflicts."""
+    proof = certify_infeasible(problem, solution)
+    deadline = settings.deadline or NEVER
+    is_asked = problem.model.constraints is not None and problem.model.is_hard
+    if is_asked and not deadline.has_passed():
+        # rules that take part in a proof may still be innocent: the samples alone come first
+        free = without_constraints(problem)
+        seconds = min(POLICY.search_seconds, deadline.remaining())
+        evidence = find_infeasibility(free.qp, seconds)
+        alone = None if evidence is None else certify_infeasible(free, evidence)
+        if alone is not None and alone.passed:
+            problem, proof = free, alone
+    if proof.hulls is not None:
+        return not_separable(problem, proof.hulls).with_certificate(proof)
+    error = conflict(problem, solution) or no_optimum(solution)
+    return error.with_certificate(proof)
+
+
+def no_optimum(solution: QPSolution) -> NoOptimumError:
+    """Build the error for a program without optimum, from the solution with the evidence."""
+    if solution.status is Status.PRIMAL_INFEASIBLE:
+        return InfeasibleProgramError(
+            "The constraints contradict each other: the multipliers z, y, z_lower, z_upper of the "
+            "solution returned without strict=True are a verified Farkas certificate. Relax the "
+            "rows with a positive multiplier."
+        )
+    return UnboundedProgramError(
+        "The objective falls without end along the verified direction in x of the solution "
+        "returned without strict=True; add bounds, or check the sign of q."
+    )
+
+
+def shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
+    """Say by which figures an answer misses ``eps``."""
+    failed = [check for check in report.checks if not check.passed]
+    figures = ", ".join(f"{c.name} {c.scaled:.2e} (allowed {c.tolerance:.0e})" for c in failed)
+    backend = solution.statistics.backend
+    why = "".join(f"Note: {note}. " for note in report.notes)
+    return (
+        f"Backend {backend!r} did not reach eps={eps:g}: {figures or 'no figures'}. Status "
+        f"{solution.status.value!r}, solver's own: {solution.native_status!r}. {why}Try another "
+        "backend, a larger eps, or scale the features."
+    )
+
+
+def shortfall_of_passes(solution: ChunkedSolution, eps: float) -> str:
+    """Say how far a machine on samples in chunks is from ``eps``."""
+    return (
+        f"{solution.statistics.passes} passes did not reach eps={eps:g}: the certified gap is "
+        f"{solution.certificate.relative_gap_upper:.2e} (status {solution.status.value!r}). Allow "
+        "more passes (max_iterations) or memory (options={'memory_limit': bytes}), or take a "
+        "larger eps."
+    )
+
+
+def not_trained_in_chunks(problem: ChunkedKernelProblem) -> InvalidParameterError:
+    """Build the error for a kernel problem on samples in chunks, which cannot be solved."""
+    return InvalidParameterError(
+        f"A machine with the {problem.kernel} kernel cannot be trained on samples in chunks, "
+        "because training evaluates pairs of samples; verify and certify judge one that was "
+        "trained elsewhere. Train on arrays that fit into memory, or a linear machine on "
+        "transformed features, for instance of sklearn.kernel_approximation.Nystroem."
+    )
