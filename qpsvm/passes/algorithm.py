@@ -111,7 +111,8 @@ class _Run:
     def first_state(self) -> State:
         """Train on the sample of rows, or read a checkpoint."""
         if self.settings.resume is not None:
-            self.latest = load(self.settings.resume, self.problem)
+            limit = self.settings.largest_checkpoint
+            self.latest = load(self.settings.resume, self.problem, limit)
             return self.latest
         began = time.perf_counter()
         guess = first_guess(self.problem, self.sample, self.settings, self.solve_program)

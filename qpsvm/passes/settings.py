@@ -24,6 +24,9 @@ class PassSettings:
         A file to which the state is written after every pass.
     resume : path or None
         A checkpoint to continue from.
+    largest_checkpoint : int
+        Bytes of such a file above which it is refused: no checkpoint of a machine that fits into
+        memory has as many.
     bytes_per_entry : float
         Memory that an open problem takes for every entry of its samples, in bytes: the samples in
         double precision and the working copies of the engine.
@@ -70,6 +73,7 @@ class PassSettings:
     max_passes: int = 40
     checkpoint: str | os.PathLike[str] | None = None
     resume: str | os.PathLike[str] | None = None
+    largest_checkpoint: int = 2**31
     bytes_per_entry: float = 64.0
     guess_eps: float = 1e-6
     open_eps: float = 0.1

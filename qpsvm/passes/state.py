@@ -23,8 +23,6 @@ NEWTON, BAND = "Newton", "band"
 """Kinds of steps: by a Hessian over all samples, or by the program over open samples."""
 
 VERSION = 3
-LIMIT = 2**31
-"""Bytes of a checkpoint, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +196,7 @@ SECONDS = ("passes", "open problems")
 """What the seconds of a solve are divided into."""
 
 
-def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
+def load(path: str | os.PathLike[str], problem: ChunkedProblem, limit_bytes: int) -> State:
     """Read the state from a checkpoint.
 
     Raises
@@ -206,7 +204,7 @@ def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
     DataFileError
         It cannot be read, or is of another problem.
     """
-    arrays = npz.read(path, DataFileError, limit_bytes=LIMIT)
+    arrays = npz.read(path, DataFileError, limit_bytes=limit_bytes)
     try:
         if int(arrays["version"]) != VERSION or str(arrays["problem"]) != fingerprint(problem):
             raise DataFileError(

@@ -35,7 +35,7 @@ from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.selection.settings import LEAVE_ONE_OUT, SEARCH
 from qpsvm.selection.staircase import Staircase
-from qpsvm.solvers.box.program import GRADIENT_ROUNDING
+from qpsvm.solvers.box.settings import BOX
 
 
 @short_repr
@@ -110,7 +110,7 @@ def held_out(
     column : int
         The machine's, in both.
     """
-    size = GRADIENT_ROUNDING * float(np.linalg.norm(trained.norms * beta))
+    size = BOX.gradient_rounding * float(np.linalg.norm(trained.norms * beta))
     w, out = trained.values[:, column], others.values[:, column]
     sides = _Sides.of(stair, w, size * trained.precision * trained.norms, trained.norms)
     b = sides.best_intercept

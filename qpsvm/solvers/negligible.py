@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
 
-FLOOR = 1e-12
-"""Of ``x'diag(P)x``, where the objective is a difference of larger numbers."""
 
-CANCELLED = 1e-9
-"""The square of such a share of its terms is left of weights that vanish."""
+@dataclass(frozen=True)
+class NegligibleSettings:
+    """Thresholds below which an objective counts as zero when a gap is divided by it.
 
-NEGLIGIBLE_GRADIENT_REL = 1e-8
-"""Of the largest cost, a change that nobody sees."""
+    Attributes
+    ----------
+    curvature_share : float
+        Share of ``x'diag(P)x`` up to which an objective is what rounding left of a difference of
+        larger numbers.
+    cancelled_share : float
+        The same in programs without linear costs, whose optimal weights may vanish: weights are
+        then as small as the root of this share of the terms that they are the sum of.
+    gradient_share : float
+        Change of a gradient, as a share of the largest cost, that no prediction shows.
+    smallest_divisor : float
+        Least value of an objective or distance that others are divided by: far above underflow.
+    """
 
-SMALLEST_DIVISOR = 1e-300
-"""Least value of an objective or distance that others are divided by."""
+    curvature_share: float = 1e-12
+    cancelled_share: float = 1e-9
+    gradient_share: float = 1e-8
+    smallest_divisor: float = 1e-300
+
+
+NEGLIGIBLE = NegligibleSettings()
+"""Settings of all solvers of the package."""
 
 
 def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
@@ -31,8 +49,10 @@ def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
     unit : float
         The mean of the diagonal of P.
     """
+    own = NEGLIGIBLE
     if q.any():
-        share = NEGLIGIBLE_GRADIENT_REL * float(np.max(np.abs(q)))
-        return max(FLOOR * unit * float(x @ x), 0.5 * share * share / unit, SMALLEST_DIVISOR)
+        share = own.gradient_share * float(np.max(np.abs(q)))
+        rounding = own.curvature_share * unit * float(x @ x)
+        return max(rounding, 0.5 * share * share / unit, own.smallest_divisor)
     total = float(np.sum(np.abs(x)))
-    return max(CANCELLED * unit * total * total, SMALLEST_DIVISOR)
+    return max(own.cancelled_share * unit * total * total, own.smallest_divisor)

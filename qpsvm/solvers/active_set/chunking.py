@@ -21,13 +21,11 @@ from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.restriction import InitialGuess, Restriction
-from qpsvm.solvers.active_set.settings import ActiveSetSettings
+from qpsvm.solvers.active_set.settings import COLUMNS, ActiveSetSettings
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.row_multipliers import row_multipliers
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
-
-_SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +109,7 @@ class Chunking:
 
     def _first(self, n: int) -> Index:
         """The samples of the first chunk: at random, as many of either sign as there are."""
-        order = np.random.default_rng(_SEED).permutation(n)
+        order = np.random.default_rng(COLUMNS.seed).permutation(n)
         share = self.settings.first_chunk / n
         if self.columns.P.selection.index is not None:  # a regression
             return np.sort(order[: self.settings.first_chunk])

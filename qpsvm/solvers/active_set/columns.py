@@ -12,20 +12,8 @@ from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
 from qpsvm.numerics.threads import BLOCK, for_each
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.solvers.active_set.settings import COLUMNS
 from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
-
-FEW = 8
-"""Of so many columns of a matrix one is used, at most: they are worth copying."""
-
-COPIED = 3
-"""Reading a column, writing the copy and reading that take as long as reading so many."""
-
-AT_A_TIME = 256
-"""Columns evaluated at a time: a product of matrices, and no large array."""
-
-OFTEN = 2
-"""Uses after which a column is kept: to write into memory for the first time takes as long as to
-evaluate a kernel, or longer."""
 
 WORKING_SET = "working set"
 """Of its matrix: the name in memory."""
@@ -76,7 +64,7 @@ class KernelColumns(Curvature):
     def _take(self, samples: Index) -> None:
         """Evaluate kernel columns into the cache."""
         columns = self._room()
-        for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
+        for block in row_blocks(len(samples), 1, 8 * COLUMNS.at_a_time):
             some = samples[block]
             at = slice(self._used, self._used + len(some))
             self.P.gram.rows(some, columns[at])
@@ -87,7 +75,7 @@ class KernelColumns(Curvature):
         return self.memory.matrix("columns", self.capacity, len(self._slot))
 
     def _passing(self, rows: int) -> Dense:
-        return self.memory.matrix("passing", min(rows, AT_A_TIME), len(self._slot))
+        return self.memory.matrix("passing", min(rows, COLUMNS.at_a_time), len(self._slot))
 
     def _forget_all_but(self, samples: Index) -> None:
         kept = samples[self._slot[samples] >= 0]
@@ -123,8 +111,8 @@ class KernelColumns(Curvature):
         result, used = np.zeros(len(v)), np.flatnonzero(v)
         if self.P.gram.is_kept:
             K = self.P.gram.dense
-            return v[used] @ K[used] if FEW * len(used) < len(v) else K @ v
-        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= OFTEN)]
+            return v[used] @ K[used] if COLUMNS.few * len(used) < len(v) else K @ v
+        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= COLUMNS.often)]
         if len(wanted):
             self._keep(wanted, used)
         self._asked[used] += 1
@@ -142,7 +130,7 @@ class KernelColumns(Curvature):
             return compensated.product(self.P.gram.dense, v[:, None])[:, 0]
         total, used = compensated.Total((len(v), 1)), np.flatnonzero(v)
         kept, columns, passing = used[self._slot[used] >= 0], self._room(), self._passing(len(used))
-        for block in row_blocks(len(kept), 1, 8 * AT_A_TIME):
+        for block in row_blocks(len(kept), 1, 8 * COLUMNS.at_a_time):
             samples = kept[block]
             some = passing[: len(samples)]  # no fresh memory
             np.take(columns, self._slot[samples], axis=0, out=some, mode="clip")
@@ -154,7 +142,7 @@ class KernelColumns(Curvature):
     def _in_passing(self, samples: Index) -> Iterator[tuple[Index, Dense]]:
         """Yield blocks of columns that are not cached."""
         passing = self._passing(len(samples))
-        for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
+        for block in row_blocks(len(samples), 1, 8 * COLUMNS.at_a_time):
             some = samples[block]
             self.P.gram.rows(some, passing[: len(some)])
             yield some, passing[: len(some)]
@@ -162,14 +150,14 @@ class KernelColumns(Curvature):
     def _combined(self, slots: Index, weights: Vector) -> Vector:
         """The weighted sum of cached columns."""
         columns, first, last = self._room(), int(slots.min()), int(slots.max()) + 1
-        if COPIED * len(slots) >= last - first:
+        if COLUMNS.copying_cost * len(slots) >= last - first:
             between = np.zeros(last - first)
             between[slots - first] = weights
             result = np.zeros(columns.shape[1])
             _add_combination(result, between, columns[first:last])
             return result
         result = np.zeros(columns.shape[1])
-        for block in row_blocks(len(slots), 1, 8 * AT_A_TIME):
+        for block in row_blocks(len(slots), 1, 8 * COLUMNS.at_a_time):
             result += weights[block] @ columns[slots[block]]
         return result
 

@@ -28,26 +28,11 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.active_set.columns import WORKING_SET, KernelColumns
-from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
+from qpsvm.solvers.active_set.settings import COLUMNS, DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.program import BoxProgram
-
-CACHE = 500
-"""MiB, for rows in single precision, at most; and half of those of the matrix, which holds all."""
-
-BYTES = 16
-"""For every entry of its matrix: itself, a row in single precision, and what is kept."""
 
 MATRIX = WORKING_SET
 """Where it is in memory: nobody needs both at a time."""
-
-WIDEST = 1e4
-"""Without an upper bound: so many times what moves a margin by one."""
-
-SAME = 1e-12
-"""Entries of q no further apart, relative to the largest, are the same up to rounding."""
-
-LARGEST = 1e30
-"""Entries of K that are neither too large nor, one over it, too small for single precision."""
 
 
 @cache
@@ -95,7 +80,7 @@ def gradient_scale(
 
 def fitting(for_columns: int) -> int:
     """Return the largest number of samples whose matrix fits into a number of bytes."""
-    return int(np.sqrt(for_columns / BYTES))
+    return int(np.sqrt(for_columns / COLUMNS.bytes_per_entry))
 
 
 def descended(
@@ -120,14 +105,14 @@ def descended(
         LIBSVM's; ``settings.decomposition_tolerance`` if None.
     """
     x, machine, K = np.zeros(program.size), _machine(program, columns), _matrix(columns, memory)
-    largest = max(float(np.max(K)), -float(np.min(K)))
-    if machine is None or not machine.can_be_fitted or not 1.0 / LARGEST < largest < LARGEST:
+    largest, limit = max(float(np.max(K)), -float(np.min(K))), COLUMNS.largest_single
+    if machine is None or not machine.can_be_fitted or not 1.0 / limit < largest < limit:
         return x  # nor where there is NaN
     options = {
         "kernel": "precomputed",
         "C": 1.0,
         "tol": settings.decomposition_tolerance if tolerance is None else tolerance,
-        "cache_size": min(CACHE, K.nbytes / 2**21),
+        "cache_size": min(COLUMNS.libsvm_cache, K.nbytes / 2**21),
         "max_iter": settings.decomposition_steps * len(K),
     }
     return program.clip_scaled(machine.fitted(K, x, options))
@@ -192,7 +177,7 @@ class _Regression:
         if any((v[above] != v[below]).any() for v in (program.upper, P.diag)):
             return None
         targets, epsilons = 0.5 * (q[below] - q[above]), 0.5 * (q[below] + q[above])
-        rounding = SAME * float(np.max(np.abs(q)))
+        rounding = COLUMNS.same_cost * float(np.max(np.abs(q)))
         if np.ptp(epsilons) > rounding or not epsilons[0] >= 0.0 or not np.ptp(targets) > rounding:
             return None
         upper = _finite(program, float(np.std(targets)))[above]
@@ -252,7 +237,7 @@ def _is_balance(program: BoxProgram, signs: Vector) -> bool:
 
 def _finite(program: BoxProgram, size: float) -> Vector:
     """Upper bounds, with large numbers in place of infinite ones."""
-    enough = WIDEST * size / float(np.median(program.diagonal) or program.unit)
+    enough = COLUMNS.widest_box * size / float(np.median(program.diagonal) or program.unit)
     return np.where(np.isfinite(program.upper), program.upper, enough)
 
 

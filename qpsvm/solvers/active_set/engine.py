@@ -16,12 +16,13 @@ from qpsvm.solvers.active_set.chunking import Chunking
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.distinct import Distinct
 from qpsvm.solvers.active_set.parts import Parts
-from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
+from qpsvm.solvers.active_set.settings import COLUMNS, DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
-from qpsvm.solvers.box.polish import MATRICES, largest_within, settle
+from qpsvm.solvers.box.polish import largest_within, settle
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.refinement import refine
+from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
@@ -38,14 +39,10 @@ class Found:
     is_optimal: bool
 
 
-SMALLEST_SET = 256
-"""Variables of the smallest working set that still gets somewhere."""
-
-
 def least_memory(program: QuadraticProgram, settings: ActiveSetSettings = DEFAULTS) -> int:
     """The smallest memory limit in bytes: one kernel column and one working set."""
     samples = program.P.gram.size if isinstance(program.P, KernelQuadratic) else 0
-    sets = 8 * MATRICES * SMALLEST_SET**2
+    sets = 8 * BOX.matrices * COLUMNS.smallest_set**2
     share = settings.column_memory_share
     return math.ceil(max(8 * samples / share, sets / (1.0 - share)))
 

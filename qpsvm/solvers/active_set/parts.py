@@ -27,12 +27,10 @@ from qpsvm.numerics.arrays import Index
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.restriction import InitialGuess, Restriction
-from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
+from qpsvm.solvers.active_set.settings import COLUMNS, DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.work_budget import WorkBudget
-
-_SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class Parts:
         memory.reserve(decomposition.MATRIX, of_sets)
         try:
             if len(samples) > self._at_once:
-                guess = self._joined(np.random.default_rng(_SEED).permutation(samples))
+                guess = self._joined(np.random.default_rng(COLUMNS.seed).permutation(samples))
                 return self._together(guess) if self._is_decomposed else guess
             if not self._is_decomposed:
                 return None

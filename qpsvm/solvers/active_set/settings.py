@@ -85,3 +85,54 @@ class ActiveSetSettings(WorkingSetSettings):
 
 
 DEFAULTS = ActiveSetSettings()
+
+
+@dataclass(frozen=True)
+class ColumnSettings:
+    """Settings of kernel columns and of LIBSVM's runs that are no options.
+
+    Attributes
+    ----------
+    few : int
+        A stored matrix is multiplied by its used columns alone where at most one column in so many
+        is used: they are then worth copying.
+    copying_cost : int
+        Reading a column, writing the copy and reading that take as long as reading so many.
+    at_a_time : int
+        Columns evaluated at a time: enough for a product of matrices, and no large array.
+    often : int
+        Uses after which a column is kept: to write into memory for the first time takes as long as
+        to evaluate a kernel, or longer.
+    smallest_set : int
+        Variables of the smallest working set that still gets somewhere; memory for it is required.
+    libsvm_cache : int
+        MiB for LIBSVM's rows in single precision, at most; and no more than half of those of the
+        matrix, which holds all.
+    bytes_per_entry : int
+        Memory for every entry of LIBSVM's matrix: itself, a row in single precision, and what is
+        kept.
+    widest_box : float
+        Upper bound in place of an infinite one, in units of what moves a margin by one.
+    same_cost : float
+        Costs that are no further apart, as a share of the largest, are the same up to rounding.
+    largest_single : float
+        Entries of K that are neither too large nor, one over it, too small for single precision.
+    seed : int
+        Of the order in which samples are divided; any does.
+    """
+
+    few: int = 8
+    copying_cost: int = 3
+    at_a_time: int = 256
+    often: int = 2
+    smallest_set: int = 256
+    libsvm_cache: int = 500
+    bytes_per_entry: int = 16
+    widest_box: float = 1e4
+    same_cost: float = 1e-12
+    largest_single: float = 1e30
+    seed: int = 0
+
+
+COLUMNS = ColumnSettings()
+"""Settings of every solve."""

@@ -30,9 +30,6 @@ from qpsvm.solvers.box.settings import BOX, DEFAULTS, WorkingSetSettings
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
-MATRICES = 3
-"""Matrices of the size of the working set that exist at a time."""
-
 
 def polish_box(
     program: QuadraticProgram, solution: QPSolution, *, memory_limit: int, budget: WorkBudget
@@ -58,7 +55,7 @@ def polish_box(
 
 def largest_within(memory_limit: int, settings: WorkingSetSettings = DEFAULTS) -> int:
     """Largest working set whose matrices fit into a number of bytes."""
-    return max(1, min(settings.largest_last_set, int(np.sqrt(memory_limit / (8 * MATRICES)))))
+    return max(1, min(settings.largest_last_set, int(np.sqrt(memory_limit / (8 * BOX.matrices)))))
 
 
 def settle(

@@ -25,9 +25,6 @@ from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.negligible import negligible_objective
 from qpsvm.solvers.point import Point
 
-GRADIENT_ROUNDING = 32.0 * float(np.finfo(np.float64).eps)
-"""Bound on the rounding of an entry of the gradient, relative to the norm of its terms."""
-
 
 @dataclass(frozen=True, eq=False)
 class BoxProgram:
@@ -140,7 +137,7 @@ class BoxProgram:
         A curvature and an x that are large need not have met.
         """
         others = np.abs(self.q) + np.abs(point.y) @ np.abs(self.A)
-        return np.asarray(np.maximum(self.rounding(point.x), GRADIENT_ROUNDING * others))
+        return np.asarray(np.maximum(self.rounding(point.x), BOX.gradient_rounding * others))
 
     def rounding(self, d: Vector) -> Vector:
         """Estimated rounding error of every entry of ``P d``.
@@ -149,7 +146,7 @@ class BoxProgram:
         of these.
         """
         size = np.sqrt(self.diagonal)
-        return GRADIENT_ROUNDING * float(np.linalg.norm(size * d)) * size
+        return BOX.gradient_rounding * float(np.linalg.norm(size * d)) * size
 
     def gap_rounding_bound(self, point: Point) -> float:
         """Bound on the change of the relative gap by rounding of the gradient."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qpsvm.numerics.precision import EPS
+
 
 @dataclass(frozen=True)
 class WorkingSetSettings:
@@ -117,6 +119,10 @@ class BoxProgramSettings:
         rounds as far the other way.
     offset_per_rounding : float
         The same, in bounds on rounding: the sign of a gradient is then certain.
+    matrices : int
+        Matrices of the size of the working set that exist at a time, by the code.
+    gradient_rounding : float
+        Bound on the rounding of an entry of the gradient, relative to the norm of its terms.
     """
 
     max_rows: int = 32
@@ -138,6 +144,8 @@ class BoxProgramSettings:
     smallest_weight: float = 1e-6
     offset_per_residual: float = 4.0
     offset_per_rounding: float = 2.0
+    matrices: int = 3
+    gradient_rounding: float = 32.0 * EPS
 
 
 BOX = BoxProgramSettings()

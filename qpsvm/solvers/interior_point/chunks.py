@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from qpsvm.numerics.arrays import IN_CACHE
+from qpsvm.solvers.interior_point.factor_settings import FACTORS
 
-CHUNK = IN_CACHE // (16 * np.dtype(np.float64).itemsize)
-"""Variables taken at once: sixteen vectors of that length stay in the cache."""
+CHUNK = IN_CACHE // (FACTORS.vectors_in_cache * np.dtype(np.float64).itemsize)
+"""Variables taken at once: all vectors of a loop, of that length, stay in the cache."""
 
 
 def chunks(n: int) -> Iterator[slice]:

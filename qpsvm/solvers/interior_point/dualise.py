@@ -30,12 +30,10 @@ from qpsvm.numerics.arrays import Index, Vector, as_dense
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
+from qpsvm.solvers.interior_point.factor_settings import FACTORS
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 from qpsvm.solvers.slack_rows import SlackRows
-
-DENSE = 0.3
-"""Share of entries that are not zero above which F is stored as an array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +133,8 @@ class Dualised:
         if not len(weights):
             return LowRankQuadratic(np.zeros((len(self.right), 1)))
         F = sp.csr_array(self.M[:, weights] @ sp.diags_array(1.0 / np.sqrt(self.p[weights])))
-        return LowRankQuadratic(F.toarray() if F.nnz > DENSE * F.shape[0] * F.shape[1] else F)
+        is_dense = F.nnz > FACTORS.dense_share * F.shape[0] * F.shape[1]
+        return LowRankQuadratic(F.toarray() if is_dense else F)
 
     @cached_property
     def _offset(self) -> Vector:

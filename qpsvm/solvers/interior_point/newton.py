@@ -26,18 +26,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrf_lwork, dsytrs, dt
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.factor import Factor
+from qpsvm.solvers.interior_point.factor_settings import FACTORS
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-
-DEPENDENT = 1e-13
-"""Added to the diagonal of rows of A, relative: they may depend on each other, or be zero."""
-
-RANK = 1e-13
-"""Singular values below that share of the largest are rounding."""
-
-_SEED = 0
-
-PIVOT = 1e-15
-"""Added to the diagonal, relative to each entry, where rounding left the matrix indefinite."""
 
 
 class NewtonSystem(ABC):
@@ -92,7 +82,7 @@ class NewtonSystem(ABC):
         Syst. Sci.* 66 (2003), theorem 1.1).
         """
         F, A, root, count = self.F, self.A, np.sqrt(self.D), self.settings.projections
-        rng = np.random.default_rng(_SEED)
+        rng = np.random.default_rng(FACTORS.seed)
         V, W = np.empty((F.rank, count)), np.empty((len(A), count))
         for k in range(count):
             z = root * rng.choice([-1.0, 1.0], F.size)
@@ -119,7 +109,7 @@ class OfWeights(NewtonSystem):
     def sizes(self) -> Vector:
         """Estimates of ``sqrt(f_i'K^-1 f_i)`` with the factor for J."""
         r, count = self.F.rank, self.settings.projections
-        signs = np.random.default_rng(_SEED).choice([-1.0, 1.0], (len(self.upper), count))
+        signs = np.random.default_rng(FACTORS.seed).choice([-1.0, 1.0], (len(self.upper), count))
         V = dtrtrs(self.upper, signs)[0]
         return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / count))
 
@@ -187,7 +177,7 @@ class OfBoth(NewtonSystem):
         M[np.arange(N, N + count), np.arange(N, N + count)] = -self.theta
         eliminated = A * A @ D
         spread = np.where(eliminated > 0.0, eliminated, np.max(D))
-        M[np.arange(F.rank, N), np.arange(F.rank, N)] += DEPENDENT * spread
+        M[np.arange(F.rank, N), np.arange(F.rank, N)] += FACTORS.dependent_rows * spread
         size = np.abs(M.diagonal())
         self.scale = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
         M *= self.scale[:, None]
@@ -247,7 +237,7 @@ def _eliminated(
 
 def _least_squares(inner: Dense, right: Vector) -> Vector:
     """Solve for row multipliers by least squares, since rows of A may be dependent."""
-    return np.linalg.lstsq(inner, right, rcond=RANK)[0].astype(np.float64)
+    return np.linalg.lstsq(inner, right, rcond=FACTORS.rank)[0].astype(np.float64)
 
 
 def _cholesky(K: Dense) -> Dense:
@@ -257,6 +247,6 @@ def _cholesky(K: Dense) -> Dense:
         factor, info = dpotrf(K)
         if info == 0:
             return np.asarray(factor)
-        shift = max(10.0 * shift, PIVOT)
+        shift = max(10.0 * shift, FACTORS.pivot)
         np.fill_diagonal(K, diagonal * (1.0 + shift))
     raise np.linalg.LinAlgError("the normal matrix is not positive definite")

@@ -17,13 +17,10 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.duplicates import WORTH, Merged
-from qpsvm.numerics.precision import EPS
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import Identity, Reversible
+from qpsvm.solvers.interior_point.factor_settings import FACTORS
 from qpsvm.solvers.interior_point.program import FactorProgram
-
-ROUNDING = 4.0 * EPS
-"""Bounds that are no further apart, relative, are one value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +71,8 @@ def presolve(program: FactorProgram) -> tuple[FactorProgram, Reversible]:
 def _known(p: FactorProgram) -> tuple[Vector, Mask]:
     """Values of variables that their bounds or costs alone determine, and a mask of them."""
     with np.errstate(invalid="ignore"):
-        fixed = p.upper - p.lower <= ROUNDING * np.maximum(np.abs(p.lower), np.abs(p.upper))
+        size = np.maximum(np.abs(p.lower), np.abs(p.upper))
+        fixed = p.upper - p.lower <= FACTORS.equal_bounds * size
     fixed &= np.isfinite(p.lower) & np.isfinite(p.upper)
     values = np.where(fixed, p.lower, 0.0)
     alone = (p.F.diagonal() + p.d == p.d) & ~p.A.any(axis=0) & ~fixed

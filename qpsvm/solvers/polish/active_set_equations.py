@@ -31,9 +31,6 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 
-REFINED = 1e-14
-"""Residual of the equations, relative to their right-hand side, at which to stop."""
-
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -137,7 +134,7 @@ class Equations:
 
     def solve(self, start: Point) -> Point | None:
         """Solve ``M u = r`` to rounding, by proximal steps with decreasing weights."""
-        goal = REFINED * _positive(np.max(np.abs(self.rhs), initial=0.0))
+        goal = self.settings.refined * _positive(np.max(np.abs(self.rhs), initial=0.0))
         best, best_norm = self._unknowns(start), np.inf
         for sigma in self.settings.proximal_terms:
             step_from = self._factored(sigma)

@@ -45,6 +45,9 @@ class PolishSettings:
         slowly, and a smaller one follows.
     max_refinements : int
         Steps with one of these terms.
+    refined : float
+        Residual of the equations, relative to their right-hand side, at which these steps end: some
+        tens of roundings.
     """
 
     work_limit: float = 1e12
@@ -61,6 +64,7 @@ class PolishSettings:
     largest_sparse: int = 200_000
     proximal_terms: tuple[float, ...] = (1e-7, 1e-10, 1e-13)
     max_refinements: int = 40
+    refined: float = 1e-14
 
 
 DEFAULTS = PolishSettings()

@@ -28,6 +28,7 @@ from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import REACHED
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
+from qpsvm.solvers.starting_points.settings import STARTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,7 @@ class ConvergingDescent:
                 return run.found
             most = self._affordable_passes(run)
             if self.deadline.is_set:
-                a_pass = max(a_pass, coordinate_descent.PER_ENTRY)
+                a_pass = max(a_pass, STARTS.seconds_per_entry)
                 most = min(most, int(self.deadline.remaining() / a_pass))
             if not own.forecast_factor * self._forecast(run) <= most:
                 return None
@@ -132,7 +133,7 @@ class ConvergingDescent:
 
     def _in_time(self) -> int:
         """Passes that the time limit allows."""
-        seconds = coordinate_descent.PER_COPIED * self.program.F.n_entries
+        seconds = STARTS.seconds_per_copied_entry * self.program.F.n_entries
         return int(min(self.deadline.remaining() / seconds, self.settings.most_passes))
 
     @property
@@ -212,11 +213,11 @@ class ConvergingDescent:
         p, own, x = self.program, self.settings, run.found.x
         share = float(np.mean((x > 0.0) & (x < p.upper)))
         products = own.working_set_steps * (share * p.size) ** 3 / 3.0
-        seconds = coordinate_descent.PER_PRODUCT * products
+        seconds = STARTS.seconds_per_product * products
         if not self._is_wide:
             n_open = own.easy_open_per_weight * p.F.rank
             seconds = own.interior_steps * coordinate_descent.newton_step(n_open, p.F.rank)
         share = max(share, own.least_pass)
-        passes = seconds / (coordinate_descent.PER_ENTRY * p.F.n_entries * share)
+        passes = seconds / (STARTS.seconds_per_entry * p.F.n_entries * share)
         most = own.descent_share * max(passes, own.easy_passes if self._is_wide else 0.0)
         return int(min(most, own.most_passes))

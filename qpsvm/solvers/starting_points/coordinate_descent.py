@@ -6,8 +6,8 @@ beforehand whether a problem is easy. A free intercept is penalised for the desc
 where it is best for the weights.
 
 ``LinearSVC`` returns the weights ``w = F'x`` and not x. So every sample gets a feature of its own,
-of size ``PRIVATE``: its weight is ``PRIVATE`` times x_i, up to the sign. It adds ``PRIVATE^2`` to
-the diagonal of ``F F'``, less than rounding, so that the iterates stay the same to the last bit.
+of a tiny size p: its weight is ``p x_i``, up to the sign. It adds ``p^2`` to the diagonal of
+``F F'``, less than rounding, so that the iterates stay the same to the last bit.
 
 Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
 large-scale linear SVM", ICML 2008, algorithm 3; here by scikit-learn's ``LinearSVC``.
@@ -27,21 +27,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import SinglePrecision, stored_values
 from qpsvm.solvers.interior_point.program import FactorProgram
-
-PER_ENTRY, PER_COPIED = 5e-9, 12e-9
-"""Seconds of a pass for an entry of F; of an array, which LIBLINEAR copies to lists."""
-
-PER_STEP, PER_VARIABLE, PER_PRODUCT = 5e-4, 50e-9, 5e-11
-"""Seconds of a Newton step, for a variable in it, and for a product of two entries."""
-
-COPY, LARGEST_COPY = 28, 2**30
-"""Bytes for an entry of F, a sparse copy and LIBLINEAR's own, and how many there may be for all."""
-
-PRIVATE = 2.0**-30
-"""Size of a sample's own feature: a power of two, whose square is less than rounding."""
-
-AT_BOUND = 1e-12
-"""Distance from a bound, as a share of the range, that is the rounding of sums of steps."""
+from qpsvm.solvers.starting_points.settings import STARTS
 
 
 class _OneRun:
@@ -118,7 +104,9 @@ def _takes(X: Any) -> bool:
     """Return whether LIBLINEAR takes these samples and the copies of them fit into memory."""
     if sp.issparse(X) and not X.indices.dtype == X.indptr.dtype == np.int32:
         return False
-    return not isinstance(X, SinglePrecision) and COPY * stored_values(X).size <= LARGEST_COPY
+    if isinstance(X, SinglePrecision):
+        return False
+    return STARTS.bytes_per_entry * stored_values(X).size <= STARTS.largest_copy
 
 
 def _has_free_intercept(p: FactorProgram) -> bool:
@@ -138,13 +126,15 @@ def affordable(program: FactorProgram) -> float:
     the same answer.
     """
     step = newton_step(program.size, program.F.rank)
-    entry = PER_ENTRY if program.F.is_sparse else PER_COPIED
+    is_sparse = program.F.is_sparse
+    entry = STARTS.seconds_per_entry if is_sparse else STARTS.seconds_per_copied_entry
     return float(10.0 * step / (entry * program.F.n_entries))
 
 
 def newton_step(n: int, rank: int) -> float:
     """Seconds of a Newton step for so many variables and weights."""
-    return PER_STEP + n * (PER_VARIABLE + 0.5 * PER_PRODUCT * rank**2)
+    per_variable = STARTS.seconds_per_variable + 0.5 * STARTS.seconds_per_product * rank**2
+    return STARTS.seconds_per_step + n * per_variable
 
 
 def load() -> Any:
@@ -173,7 +163,7 @@ def dual_variables(program: FactorProgram, passes: int, tolerance: float) -> tup
     F = program.F
     samples = _with_private_features(F.samples)
     weights, _, has_converged = _fitted(program, samples, passes, tolerance)
-    own = weights[F.width :] / PRIVATE
+    own = weights[F.width :] / STARTS.private_feature
     own *= F.selection.signs
     return _within_box(program, own), has_converged
 
@@ -207,13 +197,20 @@ def _cost(program: FactorProgram, w: Vector, y: Vector, g: Vector) -> float:
 
 def _with_private_features(X: Any) -> sp.csr_array:
     """The samples as a sparse matrix, each with one more feature that no other sample has."""
-    n, width = X.shape
+    (n, width), size = X.shape, STARTS.private_feature
     own = np.arange(width, width + n, dtype=np.int32)
     if sp.issparse(X):
         starts, ends = X.indptr + np.arange(n + 1, dtype=np.int32), X.indptr[1:]
-        arrays = np.insert(X.data, ends, PRIVATE), np.insert(X.indices, ends, own), starts
+        arrays = (
+            np.insert(X.data, ends, size),
+            np.insert(X.indices, ends, own),
+            starts,
+        )
         return sp.csr_array(arrays, shape=(n, width + n))
-    values, features = np.full((n, width + 1), PRIVATE), np.empty((n, width + 1), np.int32)
+    values, features = (
+        np.full((n, width + 1), size),
+        np.empty((n, width + 1), np.int32),
+    )
     values[:, :width], features[:, :width], features[:, width] = X, np.arange(width), own
     is_stored = values != 0.0
     starts = np.zeros(n + 1, np.int32)
@@ -225,7 +222,7 @@ def _with_private_features(X: Any) -> sp.csr_array:
 def _within_box(program: FactorProgram, x: Vector) -> Vector:
     """The same point, its variables at a bound where only rounding keeps them from it."""
     lower, upper = program.lower, program.upper
-    rounding = AT_BOUND * (upper - lower)
+    rounding = STARTS.at_bound * (upper - lower)
     x = np.where(x <= lower + rounding, lower, x)
     return np.asarray(np.where(x >= upper - rounding, upper, x))
 

@@ -26,17 +26,8 @@ from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.termination import REACHED
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
+from qpsvm.solvers.starting_points.settings import STARTS
 from qpsvm.solvers.work_budget import WorkBudget
-
-IN_DOUBT = 0.05
-"""Gradients that coordinate descent, cut off, may have left with a free variable."""
-
-RIDGE = 1e-10
-"""Added to the diagonal, relative to its mean: rows of F may depend on each other."""
-
-
-MEMORY = 2 * 2**30
-"""Bytes for the matrices of working sets, at most: the same on all but small machines."""
 
 
 def point_of(program: FactorProgram, guess: Descended) -> Vector:
@@ -46,7 +37,7 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
         return np.clip(guess.x, p.lower, p.upper)
     g = p.gradient(guess.w, guess.y, np.empty(p.size))
     x = np.where(g > 0.0, p.lower, p.upper)
-    free = np.flatnonzero(np.abs(g) <= (guess.tolerance or IN_DOUBT))
+    free = np.flatnonzero(np.abs(g) <= (guess.tolerance or STARTS.free_gradient))
     if len(free) > DEFAULTS.largest_early_set:
         free = np.sort(
             np.argpartition(np.abs(g), DEFAULTS.largest_early_set)[: DEFAULTS.largest_early_set]
@@ -55,7 +46,7 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
         x[free] = 0.0
         missing = guess.w - p.offset - p.F.transposed(x)
         M = np.asfortranarray(p.F.block(free, free))
-        M[np.diag_indices(len(free))] += RIDGE * float(np.trace(M)) / len(free)
+        M[np.diag_indices(len(free))] += STARTS.ridge * float(np.trace(M)) / len(free)
         upper, info = dpotrf(M, overwrite_a=1)
         if info == 0:
             x[free] = dpotrs(upper, p.F.times(missing, np.empty(p.size))[free])[0]
@@ -79,7 +70,7 @@ def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
         return search.may_continue
 
     start = QPSolution(Status.UNKNOWN, x=x, y=y)
-    limit, budget = min(MEMORY, default_memory_limit()), WorkBudget(watch=watch)
+    limit, budget = min(STARTS.working_set_bytes, default_memory_limit()), WorkBudget(watch=watch)
     better = polish_box(search.program.quadratic(), start, memory_limit=limit, budget=budget)
     last = _outcome(search, np.array(better.x), np.array(better.y))
     best = min(found, last, key=lambda each: each.gap)

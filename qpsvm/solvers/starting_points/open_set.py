@@ -20,17 +20,16 @@ from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import REACHED
-from qpsvm.solvers.negligible import SMALLEST_DIVISOR
+from qpsvm.solvers.negligible import NEGLIGIBLE
 from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish
+from qpsvm.solvers.starting_points.settings import STARTS
 from qpsvm.solvers.starting_points.smoothing import (
     Smoothed,
     SmoothedOptimum,
     smoothed_newton,
 )
-
-_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class OpenSet:
         if not (descended.gap <= own.easy_known_gap or self._is_easy(descended)):
             return None
         distance, fewest = np.abs(g), own.easy_open_per_weight * p.F.rank
-        distance /= max(_smallest(distance, fewest), SMALLEST_DIVISOR)
+        distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
         return self._settled(g, distance, fewest=fewest)
 
     def _is_easy(self, at: Descended) -> bool:
@@ -131,7 +130,7 @@ class OpenSet:
         p, own = self.program, self.settings
         w, y, mu = p.offset, np.zeros(len(p.b)), _first_mu(p)
         if p.size > 2 * own.sample_size:
-            few = np.random.default_rng(_SEED).choice(p.size, own.sample_size, replace=False)
+            few = np.random.default_rng(STARTS.seed).choice(p.size, own.sample_size, replace=False)
             share = own.sample_size / p.size
             guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, own.rough_accuracy)
             if guess is None or not guess.reached:

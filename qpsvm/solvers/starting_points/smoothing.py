@@ -29,12 +29,7 @@ from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.starting_points import central
-
-OVERSHOOT = 0.5
-"""A step may go beyond the maximum on its line: to this share of the first slope, downwards."""
-
-TRIALS = 6
-"""Lengths of a step that are tried, at most."""
+from qpsvm.solvers.starting_points.settings import STARTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +140,10 @@ class Smoothed:
     def _length(self, dw: Vector, dy: Vector, first: float) -> float:
         """Step length: 1, or a point of small slope by regula falsi."""
         at_end = self.slope(1.0, dw, dy)
-        if at_end >= -OVERSHOOT * first:
+        if at_end >= -STARTS.overshoot * first:
             return 1.0
         low, high, at_low, length = 0.0, 1.0, first, 1.0
-        for _ in range(TRIALS):
+        for _ in range(STARTS.trials):
             share = at_low / (at_low - at_end)
             length = low + (high - low) * min(max(share, 0.1), 0.9)
             slope = self.slope(length, dw, dy)

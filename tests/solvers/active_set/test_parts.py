@@ -12,9 +12,9 @@ from qpsvm.kernels import RBF
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, sample_gram
 from qpsvm.solvers.active_set import decomposition
-from qpsvm.solvers.active_set.columns import OFTEN, KernelColumns
+from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.parts import Parts
-from qpsvm.solvers.active_set.settings import DEFAULTS, ActiveSetSettings
+from qpsvm.solvers.active_set.settings import COLUMNS, DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.work_budget import WorkBudget
@@ -56,7 +56,7 @@ def test_columns_are_those_of_the_matrix(doubled, slack, capacity, is_kept) -> N
 
 @pytest.mark.parametrize("capacity", [10, 40])
 def test_columns_that_are_used_often_are_evaluated_no_more(capacity) -> None:
-    P, often = hessian(features=3), OFTEN
+    P, often = hessian(features=3), COLUMNS.often
     columns, evaluated = KernelColumns(P, 0, 8 * 40 * capacity), []
     original = P.gram.rows
     P.gram.rows = lambda samples, out: (evaluated.append(len(samples)), original(samples, out))

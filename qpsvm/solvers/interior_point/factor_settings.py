@@ -1,0 +1,46 @@
+"""Settings of the interior-point engine's linear algebra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qpsvm.numerics.precision import EPS
+
+
+@dataclass(frozen=True)
+class FactorSettings:
+    """Settings of the engine's linear algebra that are no options; sizes are relative.
+
+    Attributes
+    ----------
+    dependent_rows : float
+        Added to the diagonal of rows of A, as a share of it: they may depend on each other, or be
+        zero. Hundreds of roundings, as ``rank`` is.
+    rank : float
+        Singular values below that share of the largest are rounding.
+    pivot : float
+        First addition to the diagonal, as a share of each entry, where rounding left a matrix
+        indefinite; ten times as much follows until it can be factored.
+    dense_share : float
+        Share of nonzero entries above which a factor is stored as an array: its products are then
+        faster than those of a sparse matrix.
+    equal_bounds : float
+        Bounds that are no further apart, as a share of them, are one value: two roundings each.
+    vectors_in_cache : int
+        Vectors that a loop over variables touches, at most: chunks are so long that all stay in
+        the cache.
+    seed : int
+        Of random projections; any does.
+    """
+
+    dependent_rows: float = 1e-13
+    rank: float = 1e-13
+    pivot: float = 1e-15
+    dense_share: float = 0.3
+    equal_bounds: float = 4.0 * EPS
+    vectors_in_cache: int = 16
+    seed: int = 0
+
+
+FACTORS = FactorSettings()
+"""Settings of every solve."""
