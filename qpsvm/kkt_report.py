@@ -93,16 +93,7 @@ class KKTReport:
             "relative_gap": self.relative_gap,
             "objective": self.objective,
             "backend": self.statistics.backend,
-            "checks": [
-                {
-                    "name": check.name,
-                    "absolute": check.absolute,
-                    "scaled": check.scaled,
-                    "tolerance": check.tolerance,
-                    "passed": check.passed,
-                }
-                for check in self.checks
-            ],
+            "checks": [check.to_dict() for check in self.checks],
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             "bound": None if self.bound is None else self.bound.to_dict(),
             "summary": None if self.summary is None else vars(self.summary).copy(),

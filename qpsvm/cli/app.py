@@ -26,7 +26,7 @@ from qpsvm.cli import audit, backends, bench, demo, fit, predict, score, solve, 
 from qpsvm.cli.printing import complain
 from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedError
 
-VERIFIED, NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
 class _Guarded(TyperGroup):

@@ -31,7 +31,7 @@ def is_numeric(X: object) -> bool:
     return all(_is_number(entry) for entry in entries.flat)
 
 
-def as_objects(X: object, name: str = "X", *, one_each: bool = False) -> Stored:
+def as_objects(X: object, *, one_each: bool = False) -> Stored:
     """Convert X to a read-only array of one object per sample (n,), or a table (n, d).
 
     A list of samples is one with an entry for each, as it came: a number among words stays one. A
@@ -44,15 +44,15 @@ def as_objects(X: object, name: str = "X", *, one_each: bool = False) -> Stored:
         Empty; neither one nor two dimensions; missing values (None, NaN, NA, masked), with their
         row.
     """
-    require_unmasked(X, name)
+    require_unmasked(X, "X")
     samples = _table(X, one_each=one_each)
     if samples.ndim not in (1, 2):
         raise InvalidDataError(
-            f"{name} has shape {samples.shape}; samples that are no numbers come as a list, an "
+            f"X has shape {samples.shape}; samples that are no numbers come as a list, an "
             "array with one in each entry, or a table."
         )
     if samples.size == 0:
-        raise InvalidDataError(f"{name} is empty: shape {samples.shape}; pass at least one sample.")
+        raise InvalidDataError(f"X is empty: shape {samples.shape}; pass at least one sample.")
     if samples.dtype == object:
         _own(samples)
     if samples.dtype.kind in "OmMV":
@@ -62,7 +62,7 @@ def as_objects(X: object, name: str = "X", *, one_each: bool = False) -> Stored:
             column = f", column {where[1]}" if len(where) == 2 else ""
             rows = int(missing.reshape(len(samples), -1).any(axis=1).sum())
             raise InvalidDataError(
-                f"{name} has {samples[where]!r} in row {where[0]}{column} ({rows} such rows); put "
+                f"X has {samples[where]!r} in row {where[0]}{column} ({rows} such rows); put "
                 "a value there that the kernel knows, or drop the rows."
             )
     return freeze(samples)

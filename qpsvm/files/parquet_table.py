@@ -32,7 +32,7 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
     DataFileError, InvalidDataError, InvalidParameterError
         As ``qpsvm.datasets.load``.
     """
-    pa, parquet = _pyarrow()
+    pa, parquet = pyarrow_modules()
     try:
         table = _stored_table(parquet, source, limit_bytes)
         names = list(table.column_names)
@@ -51,7 +51,14 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
     return Table(X, y, groups, tuple(names[i] for i in found.features))
 
 
-def _pyarrow() -> tuple[ModuleType, ModuleType]:
+def pyarrow_modules() -> tuple[ModuleType, ModuleType]:
+    """Import pyarrow and its module for Parquet files.
+
+    Raises
+    ------
+    MissingPackageError
+        pyarrow is not installed.
+    """
     try:
         import pyarrow
         import pyarrow.parquet

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import (
-    TYPE_CHECKING,
     Any,
     ClassVar,
     TypeAlias,
@@ -26,6 +25,7 @@ from qpsvm.data.preparation import (
 from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
+from qpsvm.formulations.parameters import check_parameters
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
 from qpsvm.kernels.indefinite import require_policy
@@ -39,10 +39,6 @@ from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.qp.program import QuadraticProgram
-
-if TYPE_CHECKING:
-    pass
-from qpsvm.formulations.parameters import check_parameters
 
 ProgramAndRecovery: TypeAlias = tuple[
     Callable[[SupportVectorModel], QuadraticProgram], Callable[[SupportVectorModel], Any]

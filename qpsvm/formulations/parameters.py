@@ -66,10 +66,10 @@ def _hints(kind: type) -> dict[str, object]:
     return get_type_hints(kind)
 
 
-def require_price(C: object, name: str = "C", hint: str = "") -> None:
+def require_price(C: object, hint: str = "") -> None:
     """Raise InvalidParameterError unless C is a finite number above zero."""
     if not is_real_number(C) or not 0 < C <= sys.float_info.max:
-        raise InvalidParameterError(f"{name} is {C!r}; it must be a finite number above 0{hint}.")
+        raise InvalidParameterError(f"C is {C!r}; it must be a finite number above 0{hint}.")
 
 
 def require_share(nu: object, name: str = "nu", *, closed: bool = True) -> None:

@@ -293,9 +293,6 @@ class Sigmoid(_WithGamma):
         return np.tanh(gram, out=gram)
 
 
-# --- parameters ----------------------------------------------------------------------------------
-
-
 def _require_number(value: object, name: str) -> None:
     if not is_finite_number(value):
         raise InvalidParameterError(f"{name} is {value!r}; it must be a finite number.")

@@ -13,7 +13,7 @@ from qpsvm.exceptions import InvalidProgramError, MemoryLimitError
 from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 """One-dimensional float64 array."""
@@ -152,14 +152,7 @@ def as_vector(
         return _frozen_vector(np.full(length, fill))
     if is_sparse(value):
         value = value.toarray()
-    if np.iscomplexobj(value):
-        raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
-    try:
-        array = immutable(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidProgramError(
-            f"{name} must hold real numbers, got {_describe(value)} ({error})."
-        ) from error
+    array = _real_array(value, name)
     if array.ndim == 0 and length is not None:
         array = np.full(length, float(array))
     if array.ndim == 2 and 1 in array.shape:
@@ -171,6 +164,21 @@ def as_vector(
             f"{name} has {array.shape[0]} entries, the program needs {length}."
         )
     return _frozen_vector(array)
+
+
+def _real_array(value: npt.ArrayLike, name: str) -> Dense:
+    _require_real(value, name)
+    try:
+        return immutable(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidProgramError(
+            f"{name} must hold real numbers, got {_describe(value)} ({error})."
+        ) from error
+
+
+def _require_real(value: npt.ArrayLike | Sparse, name: str) -> None:
+    if np.iscomplexobj(value):
+        raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
 
 
 def _frozen_vector(array: Vector) -> Vector:
@@ -185,21 +193,15 @@ def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> 
     """
     if value is None:
         return freeze(sp.csc_array((0, columns), dtype=np.float64))
-    if np.iscomplexobj(value):
-        raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
     if sp.issparse(value):
+        _require_real(value, name)
         try:
             matrix = plain_sparse(value, sp.csc_array)
         except ValueError as error:
             raise InvalidProgramError(f"{name} is not a sparse matrix ({error}).") from error
         finite = np.isfinite(matrix.data)
     else:
-        try:
-            matrix = immutable(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidProgramError(
-                f"{name} must hold real numbers, got {_describe(value)} ({error})."
-            ) from error
+        matrix = _real_array(value, name)
         if matrix.ndim == 1:
             matrix = matrix.reshape(1, -1)
         if matrix.ndim != 2:
@@ -271,7 +273,7 @@ def row_blocks(rows: int, columns: int, block_bytes: int = 32 * 2**20) -> list[s
     return [slice(start, min(rows, start + size)) for start in range(0, rows, size)]
 
 
-def largest_magnitude(value: Matrix, of: Callable[[Array], Array] = np.abs) -> float:
+def largest_magnitude(value: Matrix) -> float:
     """Largest absolute entry of an array, 0 for an empty one."""
     data = value.data if is_sparse(value) else value
-    return float(np.max(of(data), initial=0.0))
+    return float(np.max(np.abs(data), initial=0.0))

@@ -94,6 +94,10 @@ class Check:
         """Return whether ``scaled <= tolerance``; NaN is not."""
         return self.scaled <= self.tolerance
 
+    def to_dict(self) -> dict[str, object]:
+        """Name, figures and verdict, for JSON."""
+        return vars(self) | {"passed": self.passed}
+
 
 @short_repr
 @dataclass(frozen=True)

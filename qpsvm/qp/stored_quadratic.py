@@ -24,7 +24,20 @@ from qpsvm.numerics.arrays import (
 from qpsvm.qp.quadratic import SYMMETRY_RTOL, Quadratic
 
 
-class DenseQuadratic(Quadratic):
+class _StoredQuadratic(Quadratic):
+    """Base class of Hessians that are stored as a matrix."""
+
+    matrix: Matrix
+
+    @property
+    def size(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def parts(self) -> tuple[object, ...]:
+        return (self.matrix,)
+
+
+class DenseQuadratic(_StoredQuadratic):
     """A stored symmetric matrix.
 
     Parameters
@@ -57,13 +70,6 @@ class DenseQuadratic(Quadratic):
         instance.matrix = freeze(matrix)
         return instance
 
-    @property
-    def size(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def parts(self) -> tuple[object, ...]:
-        return (self.matrix,)
-
     def matvec(self, x: Vector) -> Vector:
         return self.matrix @ x
 
@@ -77,7 +83,7 @@ class DenseQuadratic(Quadratic):
         return self.matrix
 
 
-class SparseQuadratic(Quadratic):
+class SparseQuadratic(_StoredQuadratic):
     """A stored symmetric sparse matrix (CSC, both triangles).
 
     Parameters
@@ -102,13 +108,6 @@ class SparseQuadratic(Quadratic):
         if largest_magnitude(array - array.T) > 0:
             array = freeze(sp.csc_array(0.5 * (array + array.T)))
         self.matrix: Sparse = array
-
-    @property
-    def size(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def parts(self) -> tuple[object, ...]:
-        return (self.matrix,)
 
     def matvec(self, x: Vector) -> Vector:
         return np.asarray(self.matrix @ x)

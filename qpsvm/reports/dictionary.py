@@ -113,14 +113,7 @@ def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, ob
         if report.score is None
         else {"name": report.kind.score_name, "value": report.score},
         "checks": [
-            {
-                "name": check.name,
-                "absolute": check.absolute,
-                "scaled": check.scaled,
-                "tolerance": check.tolerance,
-                "passed": check.passed,
-                "meaning": EXPLANATIONS.get(check.name, ""),
-            }
+            check.to_dict() | {"meaning": EXPLANATIONS.get(check.name, "")}
             for check in report.checks
         ],
         "certificate": None if certificate is None else certificate.to_dict(),

@@ -129,9 +129,9 @@ def _escaping(escape: Callable[[object], str]) -> Callable[[object], str]:
     return finalize
 
 
-def resource(name: str, package: str = "qpsvm.reports") -> str:
+def resource(name: str) -> str:
     """Read a style sheet or script that is stored with the report's templates."""
-    files = importlib.resources.files(package).joinpath("templates")
+    files = importlib.resources.files("qpsvm.reports").joinpath("templates")
     return files.joinpath(name).read_text("utf-8")
 
 

@@ -113,9 +113,9 @@ class Header:
             entry.line, f"{key} is {word[:40]!r}, not one of {', '.join(choices)}"
         )
 
-    def integer(self, key: str, low: int, high: int = INT32_MAX) -> int:
-        """Parse an integer from ``low`` to ``high``."""
-        return int(self.integers(key, 1, low, high)[0])
+    def integer(self, key: str, low: int) -> int:
+        """Parse an integer from ``low`` on."""
+        return int(self.integers(key, 1, low)[0])
 
     def integers(self, key: str, count: int, low: int, high: int = INT32_MAX) -> Index:
         """Parse a given number of integers from ``low`` to ``high``."""

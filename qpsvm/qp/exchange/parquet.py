@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qpsvm.exceptions import DataFileError, InvalidProgramError, MissingPackageError
+from qpsvm.exceptions import DataFileError, InvalidProgramError
+from qpsvm.files.parquet_table import pyarrow_modules
 from qpsvm.numerics.arrays import (
     Dense,
     Matrix,
@@ -73,7 +74,7 @@ def write_parquet(
     ...     read_parquet(Path(folder) / "set.parquet")
     {'small': QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)}
     """
-    pa, pq = _pyarrow()
+    pa, pq = pyarrow_modules()
     numbers = pa.list_(pa.float64())
     schema = pa.schema([(key, numbers) for key in NUMBER_COLUMNS] + [("name", pa.string())])
     # a row group per program: only one of them is dense at a time
@@ -144,7 +145,7 @@ def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
     >>> list(programs), programs["small"].q
     (['small'], array([-3.]))
     """
-    pa, pq = _pyarrow()
+    pa, pq = pyarrow_modules()
     programs: dict[str, QuadraticProgram] = {}
     try:
         with open(path, "rb") as stream:
@@ -162,17 +163,6 @@ def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
         # pyarrow reports damage as any of these
         raise unusable(path, "Parquet", f"{type(error).__name__}: {error}") from error
     return programs
-
-
-def _pyarrow() -> tuple[ModuleType, ModuleType]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingPackageError(
-            'Parquet files need pyarrow, not installed; run: pip install "qpsvm[exchange]".'
-        ) from error
-    return pyarrow, pyarrow.parquet
 
 
 def _require_columns(schema: pyarrow.Schema, types: ModuleType) -> None:
