@@ -11,7 +11,7 @@ import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from qpsvm.exceptions import MissingPackageError
 if TYPE_CHECKING:
     import pandas as pd
 
-Column: TypeAlias = Sequence[object] | npt.NDArray[Any]
+Column: TypeAlias = Sequence[object] | npt.NDArray[np.generic]
 """A column of a table: a list or an array of shape (N,)."""
 
 COLUMNS = 100
@@ -229,7 +229,7 @@ def _is_sparse(value: object) -> TypeGuard[sp.sparray]:
     return bool(sp.issparse(value))
 
 
-def _of_array(array: npt.NDArray[Any]) -> str:
+def _of_array(array: npt.NDArray[np.generic]) -> str:
     if array.ndim == 1 and array.size <= SHORT_VECTOR and array.dtype.kind in "biuf":
         return repr(array.tolist())
     kind = "" if array.dtype == np.float64 else f" of {array.dtype}"

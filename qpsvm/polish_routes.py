@@ -140,7 +140,7 @@ def finite_or_zero(vector: Vector | None, size: int) -> Vector:
     return np.where(np.isfinite(vector), vector, 0.0)
 
 
-def require_finite_vector(vector: Any, name: str, error: type[QPSVMError]) -> None:
+def require_finite_vector(vector: Vector | None, name: str, error: type[QPSVMError]) -> None:
     """Raise an error unless a vector is present and finite."""
     if vector is None:
         raise error(f"The solution has no {name}; polish needs a point to begin with.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from qpsvm.audits.readers import attributes, libsvm_estimators
 from qpsvm.audits.readers.attributes import Estimator
@@ -67,7 +67,7 @@ class ChunkedAudit:
             )
         return "Nothing is proven: the dual variables are not feasible."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All figures by name, for JSON."""
         return {
             "model": self.model,

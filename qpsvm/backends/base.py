@@ -13,7 +13,7 @@ import importlib.util
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from qpsvm.backends.printing import Printed
 from qpsvm.backends.settings import Callback, CallbackFailed, Clock, Progress, Settings, Stop
@@ -23,6 +23,7 @@ from qpsvm.exceptions import (
     SolverFailedError,
     UnsupportedProgramError,
 )
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import Chain, Inverse, drop_infinite_rows, fold_bounds
@@ -232,5 +233,5 @@ def _installed(module: str) -> bool:
         return False
 
 
-def _length(vector: Any) -> int:
+def _length(vector: Vector | None) -> int:
     return -1 if vector is None else len(vector)

@@ -179,7 +179,7 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
     )
 
 
-def _axis(grid: Mapping[str, Any], axis: str, groups: Mapping[str, Any], name: str) -> list[Any]:
+def _axis(grid: Mapping[str, Any], axis: str, groups: Mapping[str, object], name: str) -> list[Any]:
     default = {"kernel": ["linear"]}
     found = grid.get(axis, default.get(axis))
     if not isinstance(found, list) or not found:
@@ -187,7 +187,7 @@ def _axis(grid: Mapping[str, Any], axis: str, groups: Mapping[str, Any], name: s
     return [value for item in found for value in _members(item, groups, name)]
 
 
-def _members(item: Any, groups: Mapping[str, Any], name: str) -> list[object]:
+def _members(item: object, groups: Mapping[str, object], name: str) -> list[object]:
     """Return the members of the group that an item names, or the item itself."""
     if not isinstance(item, str) or not item.startswith("@"):
         return [item]

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qpsvm.certificates.gap import Certificate
 from qpsvm.certificates.optimum import NORM_ROUNDING, score_errors
 from qpsvm.certificates.predictions import wins
 from qpsvm.certificates.reduced import ReducedCertificate
@@ -27,7 +27,7 @@ from qpsvm.display import short_repr
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arguments import Samples
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.arrays import Array, Dense, Index, Mask, Vector
 from qpsvm.numerics.precision import EPS
 
 
@@ -154,7 +154,7 @@ def compare(
 
 
 def from_table(
-    model: SupportVectorModel, certificate: Any, table: SampleTable, *, has_labels: bool
+    model: SupportVectorModel, certificate: Certificate, table: SampleTable, *, has_labels: bool
 ) -> PredictionComparison | None:
     """Compare training predictions by the bounds that a certificate has for every condition.
 
@@ -192,7 +192,9 @@ def from_table(
 
 
 def from_bounds(
-    certificate: Any, X: Samples, squares: ArrayLike | None = None
+    certificate: Certificate | ReducedCertificate[Certificate],
+    X: Samples,
+    squares: ArrayLike | None = None,
 ) -> PredictionComparison:
     """Compare predictions on X by a certificate's bounds on decision values.
 
@@ -226,10 +228,11 @@ def _signs(own: Range, optimum: Range) -> tuple[Mask, Mask]:
     return first * second > 0, first * second < 0
 
 
-def _sign(values: Range) -> Any:
+def _sign(values: Range) -> Array:
     """-1 or +1 where the interval determines the sign, else 0."""
     known = np.isfinite(values.lower) & np.isfinite(values.upper)
-    return known * ((values.lower > 0.0).astype(int) - (values.upper < 0.0).astype(int))
+    signs: Array = (values.lower > 0.0).astype(int) - (values.upper < 0.0).astype(int)
+    return known * signs
 
 
 def _winners(own: Range, optimum: Range) -> tuple[Mask, Mask]:
@@ -244,9 +247,9 @@ def _winners(own: Range, optimum: Range) -> tuple[Mask, Mask]:
     return certain & same, certain & ahead.any(axis=1)
 
 
-def _middle(values: Range) -> Any:
+def _middle(values: Range) -> Dense:
     return 0.5 * (values.lower + values.upper)
 
 
-def _label(values: Vector | Dense) -> Any:
+def _label(values: Vector | Dense) -> Array:
     return values > 0.0 if values.ndim == 1 else np.argmax(values, axis=1)

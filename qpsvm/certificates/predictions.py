@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
-from qpsvm.display import Table
+from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.joint.model import JointModel
@@ -58,7 +58,7 @@ class DecisionBounds(Table):
     def __len__(self) -> int:
         return len(self.values)
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Column]:
         """Columns value, lower and upper, numbered if there are several decision functions."""
         names = ("values", "lower", "upper")
         if self.values.ndim == 1:
@@ -98,7 +98,7 @@ class CertifiedPredictions(Table):
     def __len__(self) -> int:
         return len(self.labels)
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Column]:
         """The labels, and a flag for each that is proven."""
         return {"label": self.labels, "decided": self.decided}
 

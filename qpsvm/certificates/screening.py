@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg
@@ -39,7 +39,7 @@ from qpsvm.certificates.rigorous.figures import (
 )
 from qpsvm.certificates.rigorous.kernels import entry_errors
 from qpsvm.certificates.rigorous.single import dual_lower
-from qpsvm.display import Table
+from qpsvm.display import Column, Table
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
@@ -81,7 +81,7 @@ class Screening(Table):
     status: Index
     degenerate: Index
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Column]:
         """The status of every condition as a word, and whether it looks degenerate."""
         degenerate = np.zeros(len(self.status), dtype=bool)
         degenerate[self.degenerate] = True

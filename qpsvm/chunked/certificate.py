@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -116,7 +116,7 @@ class ChunkedCertificate:
         """Return whether ``relative_gap_upper`` is at most ``eps``."""
         return bool(self.relative_gap_upper <= eps)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All figures by name, for JSON; infinities stay infinities."""
         return {
             "primal_objective": self.primal_objective,
@@ -156,7 +156,7 @@ class ChunkedReport:
         """The certified relative gap."""
         return self.certificate.relative_gap
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The report as a dictionary of plain Python types, for JSON."""
         return {
             "problem": self.problem,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -133,7 +133,7 @@ def stored_expansion(machine: object, n_rows: int, n_features: int) -> Expansion
             f"shape {rows.shape}; expected (m,) of both."
         )
     m = len(beta)
-    vectors: Any = as_samples(machine.vectors, "vectors") if m else np.zeros((0, n_features))
+    vectors = as_samples(machine.vectors, "vectors") if m else np.zeros((0, n_features))
     if vectors.shape != (m, n_features) or len(np.unique(rows)) < m or (rows < 0).any():
         raise InvalidDataError(
             f"The machine has support vectors of shape {vectors.shape} and {len(np.unique(rows))} "

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from qpsvm.exceptions import ChunkError, InvalidDataError
 
 SUFFIXES = {"parquet": (".parquet", ".pq"), "npz": (".npz",), "npy": (".npy",)}
 """File name extensions of the formats in which samples in chunks may be stored."""
+
+Found = TypeVar("Found")
 
 
 def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
@@ -139,7 +141,7 @@ def _natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
     return [(int(digits or 0), text) for text, digits in parts], str(path)
 
 
-def _opened(file: Path, look: Callable[[], Any]) -> Any:
+def _opened(file: Path, look: Callable[[], Found]) -> Found:
     try:
         return look()
     except Exception as error:  # whatever a reader raises on a damaged file

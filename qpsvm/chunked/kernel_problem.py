@@ -9,7 +9,7 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
 from qpsvm.chunked.chunks import ChunkedSamples, Column
-from qpsvm.chunked.contents import Task
+from qpsvm.chunked.contents import Contents, Task
 from qpsvm.chunked.dask_pass import run_pass
 from qpsvm.chunked.expansion import Expansion, stored_expansion
 from qpsvm.chunked.problem import first_pass
@@ -121,7 +121,7 @@ class ChunkedKernelProblem:
         )
 
 
-def _tile(contents: Any, request: TileRequest, name: str, number: int) -> Tile:
+def _tile(contents: Contents, request: TileRequest, name: str, number: int) -> Tile:
     with np.errstate(all="ignore"):  # what is not finite fails closed
         return tile(contents, request, name, number)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels, Samples
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.qp.solution import Status
 
 
@@ -149,7 +149,7 @@ class ChunkedSolution:
         )
 
 
-def _by_blocks(function: Any, X: Any, dtype: Any) -> Any:
+def _by_blocks(function: Callable[[Samples], Array], X: Any, dtype: np.dtype[Any]) -> Any:
     """Apply a function to an array at once, to a Dask collection block by block."""
     if not hasattr(X, "dask"):
         return function(X)

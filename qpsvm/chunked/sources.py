@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ def require_whole(X: object, what: str) -> None:
 
 
 def chunked(
-    X: Any, y: Column = None, sample_weight: Column = None, *, rows: int = 262_144
+    X: object, y: Column = None, sample_weight: Column = None, *, rows: int = 262_144
 ) -> ChunkedSamples:
     """Divide samples into chunks without reading them.
 

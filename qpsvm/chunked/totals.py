@@ -6,7 +6,6 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from qpsvm.chunked.contents import Contents, Task, rows_of_contents
 from qpsvm.chunked.row_sample import chosen_rows
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import IN_CACHE, Index, Vector, freeze, is_sparse, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import stored_values
 
@@ -191,7 +190,7 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
     )
 
 
-def _squared_spread(parts: Sequence[Any], shares: Sequence[Vector]) -> float:
+def _squared_spread(parts: Sequence[Matrix], shares: Sequence[Vector]) -> float:
     """``max |x - mean|^2`` over a sample of the rows, or 1 if that is zero."""
     total, count = np.zeros(parts[0].shape[1]), 0.0
     for X, share in zip(parts, shares, strict=True):

@@ -18,7 +18,6 @@ for SVM", *Mathematical Programming* 127 (2011), equations 1 and 2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,7 +29,7 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, is_real_number
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Index, Matrix, Vector
 from qpsvm.numerics.single_precision import Stored
 
 
@@ -128,7 +127,7 @@ def hinge_subgradient(
 
 def _checked(
     weights: ArrayLike, X: Samples, y: ArrayLike, regularization: float, intercept: float | None
-) -> tuple[Vector, Any, Vector, float]:
+) -> tuple[Vector, Matrix, Vector, float]:
     """Check weights, samples (with a column of ones for the bias), labels and b."""
     require_above(regularization, 0.0, "regularization")
     if intercept is not None and not (is_real_number(intercept) and np.isfinite(intercept)):
@@ -154,7 +153,7 @@ def _checked(
     return v, with_ones(Z) if extra else Z, labels, 0.0 if intercept is None else float(intercept)
 
 
-def with_ones(X: Stored) -> Any:
+def with_ones(X: Stored) -> Matrix:
     """``(1, X)``: samples with a first feature of ones, whose weight is the bias."""
     ones = np.ones((X.shape[0], 1))
     return sp.csr_array(sp.hstack([ones, X])) if sp.issparse(X) else np.hstack([ones, X])

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qpsvm.exceptions import ModelFileError
+
+if TYPE_CHECKING:
+    from qpsvm.models.scaling import Scaling
 
 
 class Kind(Enum):
@@ -58,7 +61,9 @@ def require_savable(estimator: object, *, standardize: bool) -> None:
         )
 
 
-def save(path: Path, estimator: Any, scaling: Any, names: tuple[str, ...] | None) -> None:
+def save(
+    path: Path, estimator: Any, scaling: Scaling | None, names: tuple[str, ...] | None
+) -> None:
     """Write a fitted estimator.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from qpsvm.cli.errors import data_errors
 from qpsvm.cli.options import FormatOption
 from qpsvm.cli.printing import note
 from qpsvm.cli.progress import SolveStatus
+from qpsvm.numerics.arrays import Array
 
 
 def predict(
@@ -78,7 +79,7 @@ def predict(
         note(f"Predictions written to {output}")
 
 
-def _csv(columns: dict[str, Any]) -> str:
+def _csv(columns: dict[str, Array]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)

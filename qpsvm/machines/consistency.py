@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -132,7 +131,7 @@ def implications(
     follows = model.norm.weights_follow
     if model.is_linear and (form == "primal" or not follows):
         yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
-    if follows and (form == "dual" or follows_from_alpha(model)):
+    if follows and (form == "dual" or follows_from_alpha(model.repair)):
         conditions = model.conditions
         sizes = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
         # a sample without any condition has no size of its own
@@ -141,13 +140,13 @@ def implications(
         yield "expansion", own, evaluation.implied.expansion / sizes
 
 
-def follows_from_alpha(model: Any) -> bool:
+def follows_from_alpha(repair: KernelRepair | None) -> bool:
     """Return whether the expansion of a primal program is taken from alpha.
 
     A shifted kernel matrix is singular but for rounding. What is in beta along its null vector
     costs nothing and predicts something, because new samples do not see the shift.
     """
-    return model.repair is not None and model.repair.policy == "shift"
+    return repair is not None and repair.policy == "shift"
 
 
 def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
@@ -214,5 +213,5 @@ def _norm(vector: Vector) -> float:
     return float(np.linalg.norm(vector))
 
 
-def _root(square: Any) -> float:
+def _root(square: float | Vector) -> float:
     return float(np.sqrt(np.maximum(square, 0.0)))  # np.maximum passes NaN on

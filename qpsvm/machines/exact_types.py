@@ -152,7 +152,7 @@ def added_attributes(thing: object) -> Iterator[str]:
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _of_class(kind: type, name: str) -> Any:
+def _of_class(kind: type, name: str) -> object:
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Array, Vector
+from qpsvm.numerics.arrays import Array, Index, Vector
 
 
 @short_repr
@@ -44,7 +43,7 @@ class PriceFactors:
     scale: Fraction
     weights: Vector
     average: bool = False
-    codes: Any = None
+    codes: Index | None = None
     factors: Sequence[float] | None = None
     above: Fraction = Fraction(1)
     below: Fraction = Fraction(0)

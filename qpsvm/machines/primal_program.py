@@ -218,7 +218,7 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
         alpha = np.empty(len(model.conditions))
         alpha[layout.inequalities] = z[: len(z) - m]
         alpha[layout.equalities] = -y[: len(y) - k]
-        beta = model.expansion(alpha) if follows_from_alpha(model) else x[:n]
+        beta = model.expansion(alpha) if follows_from_alpha(model.repair) else x[:n]
         found = model.recovered(
             qp,
             alpha,

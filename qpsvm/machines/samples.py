@@ -23,15 +23,15 @@ gap. The violation of a condition is the natural residual of the pair, in units 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.display import Table, short_repr
+from qpsvm.display import Column, Table, short_repr
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues, TrainingSetup
 from qpsvm.machines.solution import alpha_unit, support_threshold
+from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Vector
 
 CASES = ("zero", "free", "bound")
@@ -56,7 +56,7 @@ class SampleTable(Table):
     """
 
     sample: Index
-    label: Any
+    label: Labels
     decision: Vector
     margin: Vector
     required: Vector
@@ -80,7 +80,7 @@ class SampleTable(Table):
         """Sample indices ordered by violation, largest first (ties by index)."""
         return np.argsort(-self.violation, kind="stable")
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Column]:
         """Every column by name, with the case as a word; rows in stored order."""
         return {
             "sample": self.sample,

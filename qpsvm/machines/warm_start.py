@@ -6,9 +6,10 @@ A sample is known by its features and its sign; where there are several of a kin
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.data.training_sets import TrainingSet
@@ -18,9 +19,12 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics import contents, duplicates
-from qpsvm.numerics.arrays import Array, Index, Vector
+from qpsvm.numerics.arrays import Index, Vector
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+"""A number for every condition, shape (N,)."""
 
 
 class NothingKnownError(InvalidParameterError):
@@ -115,7 +119,7 @@ def _grown(alpha: Vector, earlier: tuple[Vector, Vector], own: tuple[Vector, Vec
     return np.where(ends, grown, alpha)
 
 
-def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Any:
+def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Hashes:
     """A hash of every condition, distinct for repeated conditions, shape (N,)."""
     assert conditions.selection is not None
     signs, index = conditions.selection
@@ -128,7 +132,7 @@ def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Any:
     return keys + _ODD * _occurrence(keys)
 
 
-def _occurrence(keys: Array) -> Any:
+def _occurrence(keys: Hashes) -> Hashes:
     """Number of equal keys before each key."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from qpsvm.exceptions import ModelFileError
 from qpsvm.formulations import CrammerSinger, OneVsOne, OneVsRest
 from qpsvm.models.machine import REPAIRED
+from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array, Index
 
 _OF_EVERY = ("alpha", "slack", "intercept", "kept", "support")
@@ -22,7 +22,7 @@ def require_shapes(
     kept: Index,
     n_samples: int,
     n_features: int,
-    classes: Any,
+    classes: Labels | None,
 ) -> None:
     """Refuse numbers that are missing, or of shapes that no solution has.
 

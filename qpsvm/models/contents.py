@@ -10,6 +10,7 @@ import numpy as np
 
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.data.fingerprints import fingerprint
+from qpsvm.data.training_sets import TrainingSet
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError, ModelFileError
 from qpsvm.files.npz import Arrays
@@ -24,6 +25,7 @@ from qpsvm.models.packing import packed, shapes_of
 from qpsvm.models.plain import FORMULATIONS, from_value
 from qpsvm.models.scaling import Scaling
 from qpsvm.models.training import sample_weight_of, targets_of
+from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, is_sparse
 from qpsvm.numerics.single_precision import Stored
 
@@ -127,7 +129,7 @@ def _parts(problem: object, solution: Any) -> list[tuple[Any, Any]]:
     return problem.parts(solution) if isinstance(problem, ReducedProblem) else [(problem, solution)]
 
 
-def _formulation(formulation: Any) -> object:
+def _formulation(formulation: object) -> object:
     name = type(formulation).__name__
     if FORMULATIONS.get(name) is not type(formulation):
         raise ModelFileError(
@@ -136,7 +138,7 @@ def _formulation(formulation: Any) -> object:
     return from_value(formulation, "formulation")
 
 
-def _classes(classes: Any) -> object:
+def _classes(classes: Labels | None) -> object:
     """Labels as plain data with their dtype; None without any."""
     if classes is None:
         return None
@@ -171,13 +173,13 @@ def _same_rows(one: Any, other: Any) -> bool:
     return not rows_differ and np.array_equal(one.right, other.right)
 
 
-def _samples(data: Any, rows: Index) -> Stored:
+def _samples(data: TrainingSet, rows: Index) -> Stored:
     """The caller's rows among the training samples."""
     X: Stored = data.X[np.searchsorted(data.kept, rows)]
     return X
 
 
-def _of_data(data: Any, scaling: Scaling | None) -> Arrays:
+def _of_data(data: TrainingSet, scaling: Scaling | None) -> Arrays:
     arrays: Arrays = {}
     for name, value in (("targets", targets_of(data)), ("weights", sample_weight_of(data))):
         if value is not None:

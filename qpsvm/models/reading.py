@@ -18,7 +18,7 @@ from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.models import checksums, metadata
 from qpsvm.models.array_reader import ArrayReader
 from qpsvm.models.consistency import require_shapes
-from qpsvm.models.machine import machine_of, unknown_matrix
+from qpsvm.models.machine import SavedMachine, machine_of, unknown_matrix
 from qpsvm.models.metadata import Fields
 from qpsvm.models.packing import unpacked
 from qpsvm.models.plain import FORMULATIONS, to_object, to_value
@@ -91,7 +91,7 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
         machine_of(own, qp, kernel, data, is_ball=is_ball)
         for own, qp in zip(numbers, programs, strict=True)
     )
-    whole: Any = machines[0]
+    whole: SavedMachine | ReducedSolution = machines[0]
     if isinstance(formulation, Reduction):
         whole = ReducedSolution(machines, data, formulation)  # type: ignore[arg-type]
     model = SavedModel(

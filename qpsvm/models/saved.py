@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
@@ -206,7 +207,7 @@ class SavedModel:
         *,
         groups: Targets | None = None,
         eps: float = 1e-8,
-    ) -> Any:
+    ) -> KKTReport | ReducedReport[KKTReport]:
         """Verify the model on its training data, and that it predicts with verified numbers.
 
         What the file stores twice, for predictions without the training data, is held against
@@ -225,7 +226,7 @@ class SavedModel:
         """
         problem = self.problem(X, y, groups=groups)
         solution = self.solution(problem)
-        report: Any = verify(problem, solution, eps=eps)
+        report: KKTReport | ReducedReport[KKTReport] = verify(problem, solution, eps=eps)
         check = predictions_check(self.machine, self.targets, problem, solution, report.eps)
         if isinstance(report, KKTReport):
             return dataclasses.replace(report, checks=(*report.checks, check))

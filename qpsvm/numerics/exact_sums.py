@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.precision import EPS
 
 SPLITTER = 2.0**27 + 1.0
@@ -82,7 +82,7 @@ TINY_PRODUCT = 2.0**-960
 
 def without_tiny_rows(
     rows: Matrix, right: Vector, largest: Vector | None = None
-) -> tuple[Matrix, Vector, Any]:
+) -> tuple[Matrix, Vector, Index]:
     """The same rows, with those of tiny entries multiplied by powers of two, exactly.
 
     ``1e-200 x <= 0`` forbids every positive x, and ``1e-200 x`` is zero in float64 for many of

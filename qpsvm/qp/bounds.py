@@ -149,7 +149,9 @@ class _Bounding:
 
     # --- stationarity ----------------------------------------------------------------------------
 
-    def _stationary(self, x: Vector, y: Vector, z: Vector) -> Any:
+    def _stationary(
+        self, x: Vector, y: Vector, z: Vector
+    ) -> tuple[Vector, Vector, Vector, Vector, Vector, NearestPoint]:
         """Move (w, y, z) to stationarity; return them, the reduced costs, and the move."""
         program = self.program
         w = x

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
@@ -25,7 +23,7 @@ def checked_vectors(
     }
     problems, vectors = [], []
     for name, length in lengths.items():
-        vector: Any = getattr(solution, name)
+        vector: Vector | None = getattr(solution, name)
         if vector is None:
             problems.append(f"{name} is missing")
             continue

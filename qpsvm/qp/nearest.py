@@ -17,8 +17,8 @@ satisfied by no point; what is left of them is reported.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -85,7 +85,7 @@ def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
     return best
 
 
-def _noticed_by(restrictions: Restrictions) -> Any:
+def _noticed_by(restrictions: Restrictions) -> Callable[[Vector], Vector]:
     """Scale of x_j: its size plus the smallest change equal to the terms of one of its rows."""
 
     def metric(x: Vector) -> Vector:
@@ -133,7 +133,7 @@ class _Missed:
 class _Approach:
     """Successive least changes of one point, in one metric."""
 
-    def __init__(self, given: Restrictions, metric: Any, x: Vector) -> None:
+    def __init__(self, given: Restrictions, metric: Callable[[Vector], Vector], x: Vector) -> None:
         self.given, self.x = given, x
         self.reach: Vector = np.asarray(metric(x))
         value, size = given.rows.estimate(x)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -28,7 +26,7 @@ def primal_restrictions(program: QuadraticProgram) -> Restrictions:
 
 def stationarity_rows(program: QuadraticProgram, rows: Index, movable: Index) -> Matrix:
     """The rows of ``[P, A', G']`` that belong to some variables, with some columns of P."""
-    P: Any = program.P
+    P = program.P
     if P.prefers_sparse:
         parts = [sp.csr_array(P.to_sparse())[rows][:, movable]]
     else:

@@ -32,7 +32,7 @@ class Rows(Protocol):
 class MatrixRows:
     """Rows of a stored matrix."""
 
-    matrix: Any
+    matrix: Matrix
 
     @property
     def shape(self) -> tuple[int, int]:

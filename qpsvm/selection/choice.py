@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from qpsvm.display import Table
+from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.selection.grid import Candidate
@@ -74,10 +74,12 @@ class Choice(Table):
         """Return whether no exact machine of another candidate has a better score than the best."""
         return "undecided" not in self.verdicts
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Column]:
         """Parameters, score, its interval, and whether the difference to the best is proven."""
-        names = list(self.candidates[0])
-        return {name: [each[name] for each in self.candidates] for name in names} | {
+        parameters: dict[str, Column] = {
+            name: [each[name] for each in self.candidates] for name in self.candidates[0]
+        }
+        return parameters | {
             "score": self.score,
             "lower": self.lower,
             "upper": self.upper,

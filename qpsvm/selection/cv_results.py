@@ -72,7 +72,7 @@ def _array(outcomes: Sequence[Sequence[FoldScore]], value: Any) -> Dense:
     return np.array([[value(each) for each in folds] for folds in outcomes], dtype=np.float64)
 
 
-def _masked(values: list[Any]) -> Array:
+def _masked(values: list[object]) -> Array:
     """A masked array as ``GridSearchCV`` has: of numbers where all are, else of objects."""
     are_numbers = all(isinstance(value, int | float) for value in values)
     return np.ma.MaskedArray(

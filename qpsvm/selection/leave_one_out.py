@@ -27,7 +27,7 @@ import numpy as np
 from qpsvm.certificates import Certificate, certify
 from qpsvm.certificates.screening import ZERO
 from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet
-from qpsvm.display import Table
+from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import SVMProblem
@@ -98,7 +98,7 @@ class LeaveOneOut(Table):
         """The share of samples that each step settled."""
         return {name: float(np.mean(self.how == k)) for k, name in enumerate(HOW)}
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Column]:
         """Decision value, radius, prediction, whether it is decided, and by which step."""
         return {
             "decision": self.decisions,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 import warnings
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -19,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arguments import Labels, Samples
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored, rows_of
 from qpsvm.selection.scores import Predictions
@@ -27,7 +26,7 @@ from qpsvm.selection.tasks import Fold
 
 
 def run_separately(
-    estimator: QPEstimator, X: Stored, y: Any, weights: Vector | None, fold: Fold
+    estimator: QPEstimator, X: Stored, y: Labels, weights: Vector | None, fold: Fold
 ) -> tuple[Predictions, float, float]:
     """Fit one estimator on a fold, and predict its held-out samples.
 
@@ -53,7 +52,7 @@ def run_separately(
     return found, fitted - began, time.perf_counter() - fitted
 
 
-def _predictions(machine: Any, X: Samples, squares: Vector | None) -> Predictions:
+def _predictions(machine: QPEstimator, X: Samples, squares: Vector | None) -> Predictions:
     labels, proof = machine.predict(X), machine.certificate_
     decided = np.zeros(len(labels), dtype=bool)
     if is_classifier(machine):

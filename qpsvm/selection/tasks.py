@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from qpsvm.certificates.predictions import DecisionBounds, wins
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations import OneVsOne, SoftMargin
+from qpsvm.formulations.prices import ClassWeight
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.selection.machine_bounds import HeldOut
@@ -80,7 +80,7 @@ class Classes:
     codes: Index
     labels: Labels
     weights: Vector
-    class_weight: Mapping[Any, float] | str | None
+    class_weight: ClassWeight
     break_ties: bool = False
 
     def parts(self, fold: Fold) -> list[Part]:

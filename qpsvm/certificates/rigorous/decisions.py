@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -13,14 +12,14 @@ from qpsvm.kernels import Precomputed
 from qpsvm.kernels.kernel_repair import FACTOR, KernelRepair
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Vector, row_blocks
+from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.numerics.balls import Ball, product
 from qpsvm.numerics.single_precision import Stored
 
 
 def decision_enclosure(
     solution: SVMSolution | JointSolution, X: Stored, self_similarity: Vector | None = None
-) -> tuple[Any, Any]:
+) -> tuple[Dense, Dense]:
     """Compute decision values with error bounds, ``|f(x) - value| <= error`` for each row x.
 
     f is ``coef'x + intercept``, or ``sum_i expansion_i k(x_i, x) + intercept`` with the exact

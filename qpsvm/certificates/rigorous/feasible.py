@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from qpsvm.certificates.rigorous.figures import price_error, smaller
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Mask, Vector
 from qpsvm.numerics.balls import (
     Ball,
     down,
@@ -47,7 +46,7 @@ class FeasibleBall:
 
 
 def feasible_ball(
-    model: PrimalDualPair, point: DualPoint, settled: Any = None
+    model: PrimalDualPair, point: DualPoint, settled: Mask | None = None
 ) -> FeasibleBall | None:
     """Find a ball around dual variables that contains an exactly feasible point.
 
@@ -144,7 +143,7 @@ def shared_out(
 
 def _sums(
     model: PrimalDualPair, a: Vector, multipliers: Vector, error: float, unknown: float
-) -> Iterator[tuple[Any, Vector, Interval]]:
+) -> Iterator[tuple[Mask, Vector, Interval]]:
     """Yield (members, signs, value) of the sums ``(R 1)'a = price`` and ``e 1'a <= price_t``.
 
     With a width the two rows become one sum for the conditions of either sign, A and B with

@@ -7,8 +7,6 @@ program of the parameters, so each of them is taken to be near what is stored (l
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from qpsvm.certificates.rigorous.kernels import squares
@@ -32,12 +30,12 @@ def price_error(weights: Vector, n_rows: int) -> float:
     return gamma(PRICE_ROUNDINGS + (0 if whole else 3 * max(n_rows, len(weights))))
 
 
-def larger(bound: Any, error: float) -> Any:
+def larger(bound: Vector, error: float) -> Vector:
     """Upper bound of the magnitude of the exact bound; infinity is kept."""
     return outward(np.abs(bound) * (1.0 + 2.0 * error))
 
 
-def smaller(bound: Any, error: float) -> Any:
+def smaller(bound: Vector, error: float) -> Vector:
     """Lower bound of the magnitude of the exact bound; infinity is kept."""
     return np.abs(bound) * (1.0 - 2.0 * error)
 

@@ -153,7 +153,7 @@ class JointModel(JointPair):
         del best
         solution = evaluation.solution
         yield "slack", solution.slack, table.slack[self.own.ravel()]
-        if form == "dual" or follows_from_alpha(self):
+        if form == "dual" or follows_from_alpha(self.repair):
             unit = alpha_unit(solution.alpha, self.box)[:, None]
             stated = math.nan if solution.expansion is None else solution.expansion / unit
             yield "expansion", stated, solution.alpha / unit

@@ -156,7 +156,7 @@ class JointPrimalRecovery(ModelRecovery[JointModel]):
         tau[~model.own] = -z.ravel()
         tau[model.own] = np.sum(z, axis=1)
         weights = x[: k * p].reshape(k, p)
-        beta = tau if follows_from_alpha(model) else weights.T
+        beta = tau if follows_from_alpha(model.repair) else weights.T
         return model.recovered(
             qp,
             tau,

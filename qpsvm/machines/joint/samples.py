@@ -17,16 +17,17 @@ Source: Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, secti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from qpsvm.display import Column
 from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.primal_dual import JointPair
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import alpha_unit
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.settings import MACHINES
+from qpsvm.numerics.arguments import Labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,9 +40,9 @@ class ClassTable(SampleTable):
         The label of the class the sample is told from; its own in the row that sums them up.
     """
 
-    against: Any
+    against: Labels
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Column]:
         return super().columns() | {"against": self.against}
 
     def row(self, i: int) -> dict[str, object]:

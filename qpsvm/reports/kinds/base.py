@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.samples import SampleTable
@@ -103,7 +104,7 @@ class Kind(ABC):
 # --- pictures that several kinds share -----------------------------------------------------------
 
 
-def class_sizes(data: Any) -> list[tuple[object, int]]:
+def class_sizes(data: MulticlassTrainingSet) -> list[tuple[object, int]]:
     """Labels of several classes with their numbers of samples."""
     counts = np.bincount(data.codes, minlength=len(data.classes))
     return list(zip(data.classes.tolist(), counts.tolist(), strict=True))

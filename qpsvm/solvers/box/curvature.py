@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Curvature(ABC):
 
 
 class HessianCurvature(Curvature):
-    """Any Hessian, followed by ``n_slack`` slack variables."""
+    """A Hessian, followed by ``n_slack`` slack variables."""
 
     def __init__(self, hessian: Quadratic, n_slack: int) -> None:
         self.hessian = hessian
@@ -165,7 +165,7 @@ class FactorCurvature(HessianCurvature):
 
         (F F' + D)^-1 = D^-1 - D^-1 F (I + F' D^-1 F)^-1 F' D^-1,    D = diag(d) + sigma I
         """
-        rows: Any = self.low_rank.factor
+        rows = self.low_rank.factor
         if not self._is_long(len(free)):
             return super().factor(free, sigma)
         own = free < self.low_rank.size

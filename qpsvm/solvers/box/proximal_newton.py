@@ -32,8 +32,6 @@ Patrinos, "QPALM", CDC 2019 (the line search).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
@@ -243,7 +241,7 @@ class Equations:
         least = max(1e-12 * float(np.max(weights, initial=0.0)), 1e-6 / program.unit)
         self.weights: Vector = np.maximum(weights, least)
 
-    def solve(self, right: Vector, missing: Vector) -> tuple[Vector, Any]:
+    def solve(self, right: Vector, missing: Vector) -> tuple[Vector, Vector]:
         """``u`` and ``y``."""
         u = self.solve_P(right)
         y = self.vectors @ ((self.vectors.T @ (self.A @ u - missing)) / self.weights)

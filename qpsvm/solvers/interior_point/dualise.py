@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,7 +51,7 @@ class Columns:
     rest: Index
 
     @classmethod
-    def of(cls, M: Any, p: Vector, lb: Vector, ub: Vector) -> Columns:
+    def of(cls, M: sp.csc_array, p: Vector, lb: Vector, ub: Vector) -> Columns:
         """Sort the columns of a CSC matrix.
 
         Raises
@@ -93,7 +92,7 @@ class Dualised:
     """
 
     program: QuadraticProgram
-    M: Any
+    M: sp.csc_array
     right: Vector
     p: Vector
     columns: Columns

@@ -10,7 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, as_dense, is_sparse, row_blocks
+from qpsvm.numerics.arrays import (
+    IN_CACHE,
+    Dense,
+    Index,
+    Matrix,
+    Vector,
+    as_dense,
+    is_sparse,
+    row_blocks,
+)
 from qpsvm.numerics.single_precision import rows_of, stored_values
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.selection import Selection
@@ -68,7 +77,7 @@ class Factor(LowRankQuadratic):
         return max(stored_values(self.samples).size, 1)
 
     @cached_property
-    def _transposed(self) -> Any:
+    def _transposed(self) -> Matrix:
         return self.samples.T
 
     @cached_property
@@ -142,7 +151,7 @@ class Factor(LowRankQuadratic):
         of_samples = self.selection.gather(v, self._signed)
         return self._with_constant(self._transposed @ of_samples, of_samples)
 
-    def _with_constant(self, of_features: Any, v: Vector) -> Vector:
+    def _with_constant(self, of_features: Vector, v: Vector) -> Vector:
         if not self.constant:
             return np.asarray(of_features)
         return np.append(of_features, self.root * np.sum(v))

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, Vector
 from qpsvm.numerics.rows import take_rows
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -46,6 +46,12 @@ class Point:
         return np.asarray(program.P.matvec(self.x) + program.q + from_rows)
 
 
+System: TypeAlias = tuple[
+    Callable[[Vector], Vector], Callable[[float, float], Callable[[Vector], Vector]]
+]
+"""Products with a matrix, and its factor with a proximal term on variables and on rows."""
+
+
 @dataclass(frozen=True, eq=False)
 class ActiveSetGuess:
     """A guess of the constraints that hold with equality.
@@ -59,7 +65,7 @@ class ActiveSetGuess:
     """
 
     where: Index
-    active: Any
+    active: Mask
 
     @classmethod
     def from_solution(
@@ -174,7 +180,7 @@ def typical_curvature(program: QuadraticProgram) -> float:
     return _positive(np.max(np.abs(program.P.diagonal()), initial=0.0))
 
 
-def _dense(hessian: Any, constraints: Any) -> tuple[Any, Any]:
+def _dense(hessian: Dense, constraints: Dense) -> System:
     from scipy.linalg.lapack import dgetrf, dgetrs
 
     n, m = hessian.shape[0], constraints.shape[0]
@@ -194,7 +200,7 @@ def _dense(hessian: Any, constraints: Any) -> tuple[Any, Any]:
     return (lambda v: M @ v), factor
 
 
-def _sparse(hessian: Any, constraints: Any) -> tuple[Any, Any]:
+def _sparse(hessian: Sparse, constraints: Sparse) -> System:
     from scipy.sparse.linalg import splu
 
     n, m = hessian.shape[0], constraints.shape[0]
@@ -212,5 +218,5 @@ def _proximal(n: int, m: int, d: float, e: float) -> Vector:
     return np.concatenate([np.full(n, d), np.full(m, -e)])
 
 
-def _positive(value: Any) -> float:
+def _positive(value: float) -> float:
     return float(value) if value > 0.0 else 1.0

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.single_precision import SinglePrecision, stored_values
+from qpsvm.numerics.single_precision import SinglePrecision, Stored, stored_values
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.starting_points.settings import STARTS
 
@@ -169,8 +169,8 @@ def dual_variables(program: FactorProgram, passes: int, tolerance: float) -> tup
 
 
 def _fitted(
-    program: FactorProgram, samples: Any, passes: int, tolerance: float
-) -> tuple[Vector, Any, bool]:
+    program: FactorProgram, samples: Stored, passes: int, tolerance: float
+) -> tuple[Vector, float, bool]:
     """Weights and intercept by LIBLINEAR, and whether it reached its tolerance."""
     from sklearn.exceptions import ConvergenceWarning
 
