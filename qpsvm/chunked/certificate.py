@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from qpsvm.chunked.dual import DualBound, dual_bound
+from qpsvm.chunked.dual_bound import DualBound, dual_bound
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.sums import Decided, Sum
 from qpsvm.chunked.template import Template

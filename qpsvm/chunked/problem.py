@@ -11,7 +11,8 @@ from qpsvm.chunked.certificate import ChunkedCertificate
 from qpsvm.chunked.chunks import ChunkedSamples, Column
 from qpsvm.chunked.contents import Contents, Task
 from qpsvm.chunked.dask_pass import run_pass
-from qpsvm.chunked.dual import DualPoint, dual_of_chunk, dual_sums, stored_point
+from qpsvm.chunked.dual_bound import dual_sums
+from qpsvm.chunked.dual_point import DualPoint, dual_of_chunk, stored_point
 from qpsvm.chunked.evaluation import ChunkResult, evaluate
 from qpsvm.chunked.machine import Machine, stored_machine
 from qpsvm.chunked.settings import FIRST_PASS

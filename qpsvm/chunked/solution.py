@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
-from qpsvm.chunked.dual import DualPoint
+from qpsvm.chunked.dual_point import DualPoint
 from qpsvm.chunked.machine import Machine
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
@@ -63,7 +63,7 @@ class ChunkedSolution:
     coef : array of shape (d,)
     intercept, width : float
     dual : DualPoint
-        The dual variables of all samples, as a rule and a list (``qpsvm.chunked.dual``).
+        The dual variables of all samples, as a rule and a list (``qpsvm.chunked.dual_point``).
     certificate : ChunkedCertificate
         Of the last pass.
     classes : array of shape (2,) or None

@@ -9,7 +9,8 @@ at a time. It returns the sum of its losses and, of its support vectors, the dua
 
 Both objectives need nothing else of the weights. In a plane, two vectors with the same products
 stand for both halves, and so what holds for linear machines on samples in chunks
-(``qpsvm.chunked.certificate``, ``qpsvm.chunked.dual``) holds here, with the plane for the features.
+(``qpsvm.chunked.certificate``, ``qpsvm.chunked.dual_bound``) holds here, with the plane for the
+features.
 
 A dual variable beyond its bounds is put at the bound, and the weights that this changes are part of
 the rounding. Nothing of size n, and no n x m matrix, is in memory at once.
@@ -25,7 +26,7 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
 from qpsvm.chunked.contents import Contents
-from qpsvm.chunked.dual import dual_sums
+from qpsvm.chunked.dual_bound import dual_sums
 from qpsvm.chunked.evaluation import loss_rounding
 from qpsvm.chunked.expansion import Expansion
 from qpsvm.chunked.machine import Machine

@@ -26,11 +26,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.exponents import Exponents
-from qpsvm.kernels.products import (
-    inner_products,
-    variance,
-    write_inner_products,
-)
+from qpsvm.kernels.products import inner_products, variance, write_inner_products
 from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
 from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index, Vector, row_blocks

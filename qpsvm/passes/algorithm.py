@@ -15,24 +15,22 @@ and the objective at several machines on the way to it, in case that the step wa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 
 from qpsvm.chunked.certificate import primal_objective
-from qpsvm.chunked.dual import DualPoint, dual_bound, dual_sums
+from qpsvm.chunked.dual_bound import dual_bound, dual_sums
 from qpsvm.chunked.evaluation import ChunkResult
-from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.passes.guess import RowSample, first_guess
-from qpsvm.passes.newton import QuadraticModel
-from qpsvm.passes.open_problem import SolveProgram, solve_open, together
+from qpsvm.passes.open_problem import SolveProgram
 from qpsvm.passes.plan import Plan
 from qpsvm.passes.settings import PassSettings
 from qpsvm.passes.state import BAND, NEWTON, State, load, save
+from qpsvm.passes.steps import Steps
 from qpsvm.qp.solution import Status
 
 
@@ -106,6 +104,8 @@ class _Run:
         if totals.is_sparse:  # stored entries, and their indices
             width = int(1.5 * totals.n_bytes / (8.0 * max(1, totals.n_rows)))
         self.most_open = settings.most_open(width)
+        accuracy = settings.open_eps * eps
+        self.steps = Steps(problem, self.sample, settings, solve_program, accuracy)
         self.latest: State | None = None
 
     def first_state(self) -> State:
@@ -189,115 +189,20 @@ class _Run:
         if not is_worse:
             found = state.with_best(primal, rounding, plan.kind, plan.band)
         sums = dual_sums([r.decided for r in results], d)
-        decided = self._decided_point(state, results, one_sided=plan.one_sided)
+        decided = self.steps.decided_point(state, results, one_sided=plan.one_sided)
         found = found.with_bound(decided, dual_bound(form, sums))
         n_open = 0
         if is_worse and not plan.one_sided:
-            found = self._fallen_back(found, results)
+            found = self.steps.shortened(found, results)
         elif not found.certificate(problem).passed(self.eps):
             if plan.kind == BAND:
-                found, n_open = self._solve_open(found, results, one_sided=plan.one_sided)
+                found, n_open = self.steps.solved_open(found, results, one_sided=plan.one_sided)
             if plan.kind == NEWTON or found.machine is state.machine:
-                found = self._step(found, results)
+                found = self.steps.newton(found, results)
         gap = found.certificate(problem).relative_gap_upper
         entry = (plan.kind, gap, plan.band)
         counted = found.counted(entry, _bytes(results), n_open, passed - began)
         return counted.with_seconds(time.perf_counter() - passed)
-
-    def _fallen_back(self, state: State, results: list[ChunkResult]) -> State:
-        """Go to the best machine on the way to one that was worse, or back to where it began."""
-        form = self.problem.template
-        values = [
-            primal_objective(form, machine, results, k + 1)[0]
-            for k, machine in enumerate(state.alternatives)
-        ]
-        k = int(np.argmin(values)) if values else 0
-        if values and values[k] < state.primal:
-            machine = state.alternatives[k]
-            return state.shortened(machine, self._length(state, state.best, machine))
-        return state.rejecting()
-
-    def _decided_point(
-        self, state: State, results: list[ChunkResult], *, one_sided: bool
-    ) -> DualPoint:
-        """The dual point of a pass with zero for every open condition."""
-        if self.problem.template.is_curved:
-            return DualPoint(state.machine)
-        n_open = (0 if r.open is None else len(r.open) for r in results)
-        bands, zeros = tuple(r.band for r in results), tuple(map(np.zeros, n_open))
-        return DualPoint(state.machine, bands, zeros, one_sided, state.leverage)
-
-    def _solve_open(
-        self, state: State, results: list[ChunkResult], *, one_sided: bool
-    ) -> tuple[State, int]:
-        """Solve for the open conditions of a pass: the next machine, and a dual point."""
-        form = self.problem.template
-        decided = dual_sums([r.decided for r in results], self.problem.totals.n_features)
-        parts = [r.open for r in results if r.open is not None]
-        found = together(parts)
-        answer = solve_open(
-            form,
-            found,
-            decided,
-            state.machine,
-            self.settings.open_eps * self.eps,
-            self.solve_program,
-        )
-        if answer is None:
-            return state, len(found)
-        ends = np.cumsum([len(part) for part in parts])
-        point = DualPoint(
-            state.machine,
-            tuple(r.band for r in results),
-            tuple(np.split(answer.alpha, ends[:-1])),
-            one_sided,
-            state.leverage,
-        )
-        return self._moved(state.with_bound(point, answer.bound), (answer.machine,), BAND), len(
-            found
-        )
-
-    def _step(self, state: State, results: list[ChunkResult]) -> State:
-        """Take a step of Newton's method, if the pass has summed up a Hessian."""
-        form, own = self.problem.template, self.settings
-        derivatives = [r.derivatives for r in results if r.derivatives is not None]
-        machines: tuple[Machine, ...] = ()
-        if derivatives:
-            model = QuadraticModel.of(form, state.machine, derivatives)
-            machines = model.steps(form, state.machine, own.ridge)
-            if own.has_leverages(form.is_curved, self.problem.totals.n_features):
-                leverage = model.leverage(form, own.leverage_ridge)
-                if leverage is not None:
-                    state = replace(state, leverage=self.sample.normalised(leverage))
-        if not machines:  # there is no step of this kind
-            error = max(2.0 * state.error, self._least(state))
-            return replace(state, error=error, rejected=NEWTON if derivatives else BAND)
-        return self._moved(state, machines, NEWTON)
-
-    def _least(self, state: State) -> float:
-        violations = self.sample.violations(self.problem, state.machine)
-        return self.settings.least_band * float(np.median(np.abs(violations)))
-
-    def _moved(self, state: State, machines: Sequence[Machine], kind: str) -> State:
-        """Go on to the first of some machines, with alternatives on the way to all of them.
-
-        The error there is estimated from the length of the step.
-        """
-        own, start = self.settings, state.machine.vector
-        shares = 0.5 ** np.arange(1.0 + own.search_points)
-        ways = [Machine.of(start + t * (m.vector - start)) for m in machines for t in shares]
-        return replace(
-            state,
-            machine=machines[0],
-            error=own.contraction * self._length(state, state.machine, machines[0]),
-            alternatives=tuple(ways[1:]),
-            step=kind,
-            rejected="",
-        )
-
-    def _length(self, state: State, one: Machine, other: Machine) -> float:
-        """The distance of two machines in decision values, over the roots of leverages."""
-        return self.sample.distance(self.problem, one, other, self.sample.roots(state.leverage))
 
 
 def _bytes(results: list[ChunkResult]) -> int:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.chunked.dual import DualBound, dual_bound
+from qpsvm.chunked.dual_bound import DualBound, dual_bound
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.open_conditions import Open
 from qpsvm.chunked.sums import Decided, rounding_unit

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
-from qpsvm.chunked.dual import DualBound, DualPoint
+from qpsvm.chunked.dual_bound import DualBound
+from qpsvm.chunked.dual_point import DualPoint
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem

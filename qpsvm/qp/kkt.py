@@ -57,6 +57,7 @@ from qpsvm.numerics.exact_sums import without_tiny_rows
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.hessian_product import HessianProduct
+from qpsvm.qp.kkt_objectives import objectives, repaired_dual_objective
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
 from qpsvm.qp.kkt_scales import (
     backward_error,
@@ -208,11 +209,11 @@ def _measure(
     unbounded = np.isposinf(slacks)
     products = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
     products[unbounded & (multipliers != 0.0)] = INFINITE
-    primal, dual = _objectives(program, Px, x, z, y, z_lower, z_upper)
+    primal, dual = objectives(program, Px, x, z, y, z_lower, z_upper)
     objective_scale = max(1.0, abs(primal))
     complementarity = _residual("complementarity", products, products / objective_scale)
 
-    repaired = _repaired_dual_objective(program, Px, x, z, y)
+    repaired = repaired_dual_objective(program, Px, x, z, y)
     gap = np.array([abs(primal - dual), abs(primal - repaired)])
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
     summed = float(np.abs(x) @ np.abs(program.q))
@@ -245,23 +246,6 @@ def _measure(
     )
 
 
-def _objectives(
-    program: QuadraticProgram,
-    Px: Vector,
-    x: Vector,
-    z: Vector,
-    y: Vector,
-    z_lower: Vector,
-    z_upper: Vector,
-) -> tuple[float, float]:
-    quadratic = 0.5 * float(x @ Px)
-    primal = quadratic + float(program.q @ x)
-    # D = -1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper, finite bounds only
-    dual = -quadratic - finite_dot(program.h, z) - float(program.b @ y)
-    dual += finite_dot(program.lb, z_lower) - finite_dot(program.ub, z_upper)
-    return primal, dual
-
-
 # --- small pieces ----------------------------------------------------------------------------
 
 
@@ -278,17 +262,6 @@ def _beyond_rounding(residual: Vector, *terms: Callable[[], Vector]) -> Vector:
         size = size + more()
         residual = np.where((residual <= ROUNDING * size) & np.isfinite(size), 0.0, residual)
     return residual
-
-
-def _repaired_dual_objective(
-    program: QuadraticProgram, Px: Vector, x: Vector, z: Vector, y: Vector
-) -> float:
-    """The dual objective of z clipped at zero, with bound multipliers that balance the gradient."""
-    z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
-    gradient = Px + program.q + program.G.T @ z + program.A.T @ y
-    z_lower = np.where(np.isfinite(program.lb), np.maximum(gradient, 0.0), 0.0)
-    z_upper = np.where(np.isfinite(program.ub), np.maximum(-gradient, 0.0), 0.0)
-    return _objectives(program, Px, x, z, y, z_lower, z_upper)[1]
 
 
 def _unusable(problems: tuple[str, ...]) -> KKTResiduals:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.chunked.contents import checked, read
-from qpsvm.chunked.dual import DualPoint
+from qpsvm.chunked.dual_point import DualPoint
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.violations import coded
 from qpsvm.numerics.rows import row_squares

@@ -11,7 +11,8 @@ import pytest
 
 from qpsvm.chunked.certificate import primal_objective
 from qpsvm.chunked.dask_pass import run_pass
-from qpsvm.chunked.dual import DualPoint, dual_bound, dual_of_chunk, dual_sums
+from qpsvm.chunked.dual_bound import dual_bound, dual_sums
+from qpsvm.chunked.dual_point import DualPoint, dual_of_chunk
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.exceptions import QPSVMError

@@ -14,7 +14,7 @@ import pytest
 import qpsvm
 from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
 from qpsvm.chunked.dask_pass import run_pass
-from qpsvm.chunked.dual import DualPoint
+from qpsvm.chunked.dual_point import DualPoint
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.open_conditions import Nearest, distances
