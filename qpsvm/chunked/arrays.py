@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.chunked.chunks import (
     Chunk,
@@ -17,19 +18,19 @@ from qpsvm.chunked.chunks import (
     samples_of,
 )
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arrays import Array
+from qpsvm.numerics.arrays import Array, is_sparse
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
-    """Reader of a chunk that is a range of rows of an array in memory."""
+    """Reader of a chunk that is a range of rows of an array or a CSR matrix in memory."""
 
-    X: Array
+    X: Any
     y: Array | None
     weights: Array | None
 
     def read(self) -> RawChunk:
-        return RawChunk(owned(self.X), self.y, self.weights)
+        return RawChunk(self.X if is_sparse(self.X) else owned(self.X), self.y, self.weights)
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,13 @@ class MappedRows:
 
 
 def of_array(X: Any, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
-    """Divide an array or a memory map into chunks of ``rows`` rows."""
+    """Divide an array, a sparse matrix or a memory map into chunks of ``rows`` rows."""
     if not hasattr(X, "shape") or len(X.shape) != 2:
         raise InvalidDataError(
             "X must be a Dask collection, a path, or an array or memory map of two dimensions."
         )
+    if sp.issparse(X):
+        X = sp.csr_array(X)
     own: list[Array | None] = [None if v is None else np.asarray(v) for v in (y, sample_weight)]
     for array, what in zip(own, ("y", "sample_weight"), strict=True):
         if array is not None and len(array) != X.shape[0]:

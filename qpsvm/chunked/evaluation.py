@@ -3,7 +3,8 @@
 At a machine (the centre) and with a number h (the band), every condition with violation v is
 
 - *decided* where ``v > h s`` or ``v < -h s``: its dual variable is its upper or its lower bound;
-- *open* where ``|v| <= h s``: its sample is returned, and its dual variable is not fixed yet.
+- *open* where ``|v| <= h s``: its sample is returned, and its dual variable is not fixed yet. Open
+  conditions on equal samples are merged into one.
 
 The number s is the square root of the sample's leverage (``qpsvm.chunked.leverage``).
 
@@ -29,12 +30,12 @@ import numpy as np
 from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.derivatives import Derivatives
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Nearest, Open, distances, open_conditions
+from qpsvm.chunked.open_conditions import Nearest, Open, distances, merged, open_conditions
 from qpsvm.chunked.sums import Decided, Sum
 from qpsvm.chunked.template import Template, Terms
-from qpsvm.chunked.violations import Request, coded, terms_of, violations, violations_of
+from qpsvm.chunked.violations import Request, coded, terms_of, violations
 from qpsvm.machines.losses import losses, slopes
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Dense, Matrix, Vector
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 
@@ -53,6 +54,7 @@ class ChunkResult:
     band : float
         h as it was used here.
     open : Open or None
+        Merged where samples are equal.
     derivatives : Derivatives or None
         Of the losses in (w, b, t).
     n_bytes : int
@@ -101,8 +103,7 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
     for k, ((rows, X), v) in enumerate(zip(contents.blocks(), centre, strict=True)):
         squares = row_squares(X)
         terms = terms_of(contents, form, codes, targets, rows, squares)
-        others = [violations_of(X, terms, form, point) for point in points.T[1:]]
-        total.add(np.array([_loss(own, terms) for own in (v, *others)]))
+        total.add(np.append(_loss(v, terms), _other_losses(X, terms, form, points[:, 1:])))
         rounding += _loss_rounding(form, terms, v, squares, request.machines[0], d)
         if wants_sums:
             a = slopes(v, terms.lower, terms.upper, terms.curvature)
@@ -114,12 +115,26 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
             derivatives.add(X, terms, v, form, widths)
     found = None
     if near is not None:
-        found = open_conditions(contents, form, codes, targets, near.rows(band))
+        found = merged(open_conditions(contents, form, codes, targets, near.rows(band)))
     return ChunkResult(total, rounding, decided, band, found, derivatives, contents.n_bytes)
 
 
 def _loss(v: Vector, terms: Terms) -> float:
     return float(np.sum(losses(v, terms.lower, terms.upper, terms.curvature)))
+
+
+def _other_losses(X: Matrix, terms: Terms, form: Template, points: Dense) -> Vector:
+    """The sums of the losses of a block at further machines, one in each column, shape (k,)."""
+    if not points.shape[1]:
+        return np.zeros(0)
+    f = np.asarray(X @ points[:-2]) + points[-2]
+
+    def by_side(values: Vector) -> Dense:
+        return values.reshape(len(form.signs), -1, 1)
+
+    v = by_side(terms.required) - by_side(terms.signs) * f - form.width_sign * points[-1]
+    bounds = by_side(terms.lower), by_side(terms.upper)
+    return np.asarray(np.sum(losses(v, *bounds, by_side(terms.curvature)), axis=(0, 1)))
 
 
 def _loss_rounding(

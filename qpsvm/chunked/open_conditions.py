@@ -11,6 +11,7 @@ from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.chunked.violations import Request, coded
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.duplicates import Merged
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
@@ -24,13 +25,25 @@ class Open:
     X : array, CSR array or SinglePrecision of shape (m, d)
     terms : Terms
         Of length m.
+    groups : Merged or None
+        The conditions that each of them stands for; None for itself.
     """
 
     X: Matrix | SinglePrecision
     terms: Terms
+    groups: Merged | None = None
 
     def __len__(self) -> int:
         return len(self.terms.signs)
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of conditions that they stand for."""
+        return len(self) if self.groups is None else len(self.groups.group)
+
+    def divided(self, alpha: Vector) -> Vector:
+        """Divide dual variables, shape (m,), among the conditions that they stand for."""
+        return alpha if self.groups is None else self.groups.undone(alpha)
 
 
 def distances(v: Vector, roots: Vector, *, one_sided: bool) -> Vector:
@@ -104,6 +117,19 @@ def open_conditions(
     terms = form.terms(codes[row], own, contents.weights[row], squares)
     pick = side * len(row) + np.arange(len(row))
     return Open(X, taken(terms, pick))
+
+
+def merged(found: Open) -> Open:
+    """Merge conditions on equal samples into one with the sum of their bounds, if many are."""
+    terms = found.terms
+    same, bounds = [terms.signs, terms.required], (terms.lower, terms.upper)
+    groups = Merged.of(found.X, None, same, bounds, terms.curvature)
+    if groups is None:
+        return found
+    kept = groups.kept
+    signs, required = terms.signs[kept], terms.required[kept]
+    own = Terms(signs, required, groups.lower, groups.upper, groups.diag)
+    return Open(rows_of(found.X, kept), own, groups)
 
 
 def all_conditions(contents: Contents, request: Request, name: str) -> Open:

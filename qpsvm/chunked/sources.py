@@ -70,7 +70,7 @@ def chunked(
 
     Parameters
     ----------
-    X : dask.array, dask.dataframe, path, memory map or array
+    X : dask.array, dask.dataframe, path, memory map, array or sparse matrix
         A path names a Parquet file, a folder of Parquet files (or of folders of them), or a folder
         of ``.npy`` or ``.npz`` files; files are taken in the order of their names, numbers in them
         by size. An ``.npz`` file holds a dense array ``X``, or the ``data``, ``indices``,

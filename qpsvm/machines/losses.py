@@ -35,7 +35,9 @@ def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
 
 
 def losses(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
-    """The loss of every condition, shape (n,)."""
+    """The loss of every condition, shape (n,), or that of the vectors if they are broadcast."""
     with np.errstate(all="ignore"):
+        if not d.any() and np.isfinite(lower).all() and np.isfinite(upper).all():
+            return np.maximum(lower * v, upper * v)
         a = np.where(v == 0.0, 0.0, slopes(v, lower, upper, d))  # infinity times zero is zero here
         return np.where(d > 0.0, a * v - 0.5 * d * a * a, a * v)  # a may be infinite without d

@@ -65,7 +65,7 @@ class Steps:
         """The dual point of a pass with zero for every open condition."""
         if self.problem.template.is_curved:
             return DualPoint(state.machine)
-        n_open = (0 if r.open is None else len(r.open) for r in results)
+        n_open = (0 if r.open is None else r.open.n_conditions for r in results)
         bands, zeros = tuple(r.band for r in results), tuple(map(np.zeros, n_open))
         return DualPoint(state.machine, bands, zeros, one_sided, state.leverage)
 
@@ -82,10 +82,11 @@ class Steps:
         if answer is None:
             return state, len(found)
         ends = np.cumsum([len(part) for part in parts])
+        alphas = np.split(answer.alpha, ends[:-1])
         point = DualPoint(
             state.machine,
             tuple(r.band for r in results),
-            tuple(np.split(answer.alpha, ends[:-1])),
+            tuple(part.divided(alpha) for part, alpha in zip(parts, alphas, strict=True)),
             one_sided,
             state.leverage,
         )
