@@ -64,7 +64,7 @@ class Contents:
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """Split the samples of a chunk into blocks of rows, each in double precision."""
         width = max(1, stored_values(self.X).size // max(1, self.n_rows))
-        for rows in row_blocks(self.n_rows, width, IN_CACHE):
+        for rows in row_blocks(self.n_rows, width, 2 * IN_CACHE):
             yield rows, self.X[rows]
 
     def block_squares(self) -> Iterator[Vector]:

@@ -101,7 +101,9 @@ def _computed(tasks: Sequence[Any], *, verbose: bool) -> list[Any]:
     # a client schedules by its method ``get``
     client: Any = getattr(imported("dask.base").get_scheduler(), "__self__", None)
     if not hasattr(client, "gather"):
-        with imported("dask.diagnostics").ProgressBar() if verbose else nullcontext():
+        bar = imported("dask.diagnostics").ProgressBar() if verbose else nullcontext()
+        # for the whole pass: a thread of Dask's that ends first would give BLAS its threads back
+        with one_blas_thread(), bar:
             return list(dask.compute(*tasks))
     distributed = imported("distributed")
     futures = client.compute(list(tasks))

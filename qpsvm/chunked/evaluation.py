@@ -83,18 +83,16 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
     points = np.stack([machine.vector for machine in request.machines], axis=1)
     total, rounding = Sum((points.shape[1],)), 0.0
     wants_sums = request.band is not None
-    centre = [
-        violations(contents, form, codes, targets, rows, X, points[:, 0])
-        for rows, X in contents.blocks()
-    ]
-    band, near = math.inf if request.band is None else request.band, None
-    roots, apart = list[Vector](), list[Vector]()
-    if wants_sums and not form.is_curved:
-        near = Nearest(request.most_open[number])
-        for (rows, X), v in zip(contents.blocks(), centre, strict=True):
+    band = math.inf if request.band is None else request.band
+    near = Nearest(request.most_open[number]) if wants_sums and not form.is_curved else None
+    centre, roots, apart = list[Vector](), list[Vector](), list[Vector]()
+    for rows, X in contents.blocks():
+        centre.append(violations(contents, form, codes, targets, rows, X, points[:, 0]))
+        if near is not None:
             roots.append(request.leverage.roots(X))
-            apart.append(distances(v, roots[-1], one_sided=request.one_sided))
+            apart.append(distances(centre[-1], roots[-1], one_sided=request.one_sided))
             near.add(apart[-1], rows, band)
+    if near is not None:
         band = near.band(band)
     decided = Decided.empty(d)
     derivatives = None

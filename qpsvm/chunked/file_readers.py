@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.chunked.chunks import RawChunk, owned
-from qpsvm.numerics.arrays import Array
+from qpsvm.numerics.arrays import IN_CACHE, Array, row_blocks
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class ParquetRows:
             return RawChunk(table.select(self.features).to_pandas(), *_columns(table, self))
         single = dtypes <= {"float", "halffloat"}
         X = np.empty((table.num_rows, len(columns)), np.float32 if single else np.float64)
-        for j, column in enumerate(columns):
-            at = 0
-            for piece in column.chunks:
-                X[at : at + len(piece), j] = piece.to_numpy(zero_copy_only=False)
-                at += len(piece)
+        values = [column.to_numpy() for column in columns]
+        for rows in row_blocks(
+            len(X), len(columns), IN_CACHE
+        ):  # writing whole columns would miss the cache
+            np.stack([own[rows] for own in values], axis=1, out=X[rows])
         X.flags.writeable = False
         return RawChunk(X, *_columns(table, self))
 
