@@ -142,7 +142,8 @@ def stored_expansion(machine: object, n_rows: int, n_features: int) -> Expansion
     if m and int(rows.max()) >= n_rows:
         raise InvalidDataError(
             f"The machine has the support vector number {int(rows.max())}, and the chunks have "
-            f"{n_rows} samples with a weight above zero; pass the training data."
+            f"{n_rows} samples with a weight above zero; pass the training data. Where the machine "
+            "counts samples of weight zero, too, fit it without them."
         )
     own = stored_machine(machine.offsets)
     return Expansion(machine.kernel, vectors, rows, beta, own.intercept, own.width)

@@ -54,6 +54,8 @@ def read(model: Estimator, inputs: Inputs) -> Reading:
     hint = ""
     if hasattr(model, "best_estimator_"):
         hint = " For a parameter search, pass best_estimator_."
+    elif hasattr(model, "problem_"):
+        hint = " An estimator of qpsvm has certificate_ and report()."
     elif hasattr(model, "regressor_"):
         hint = " For a transformed target, pass regressor_ with the transformed y."
     raise AuditRefusedError(
