@@ -64,6 +64,12 @@ def distances(v: Vector, roots: Vector, *, one_sided: bool) -> Vector:
     return np.asarray((size.reshape(-1, max(1, len(roots))) / roots).ravel())
 
 
+def between(low: float, high: float) -> float:
+    """The middle of two numbers; the lower one if there is no number between them."""
+    middle = 0.5 * low + 0.5 * high
+    return middle if low < middle < high else low
+
+
 @dataclass
 class Nearest:
     """The conditions nearest to their kink, at most so many."""
@@ -79,14 +85,18 @@ class Nearest:
         self._places.append((rows, near))
 
     def band(self, band: float) -> float:
-        """The widest band up to the given one that holds at most as many conditions."""
+        """A band up to the given one that holds as many conditions as may be, at most.
+
+        It ends between two conditions: their distances have other last bits on other processors.
+        """
         distances = np.concatenate([np.zeros(0), *self._distances])
         if len(distances) <= self.most:
             return band
         # the nearest one that is too many, and all as far away as it, are decided
         limit = float(np.partition(distances, self.most)[self.most])
-        inside = distances[distances < limit]
-        return float(np.max(inside, initial=0.0)) if limit > 0.0 else -1.0
+        if not limit > 0.0:
+            return -1.0
+        return between(float(np.max(distances[distances < limit], initial=0.0)), limit)
 
     def rows(self, band: float) -> list[tuple[slice, Index]]:
         """The open conditions of every block."""

@@ -14,7 +14,7 @@ from qpsvm.chunked.contents import Contents, rows_of_contents
 from qpsvm.chunked.derivatives import Derivatives
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Open, all_conditions, taken
+from qpsvm.chunked.open_conditions import Open, all_conditions, between, taken
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import Template
@@ -23,6 +23,9 @@ from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
 from qpsvm.passes.newton import QuadraticModel
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
 from qpsvm.passes.settings import PassSettings
+
+BEYOND = 1e-3
+"""A band is wider than the last condition in it by half this share, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +67,16 @@ class RowSample:
         return np.asarray(terms.required - terms.signs * f - width)
 
     def band_of(self, distance: Vector, n_open: float) -> float:
-        """The widest band that holds about ``n_open`` conditions of all chunks."""
+        """A band that holds about ``n_open`` conditions of all chunks.
+
+        It ends between two conditions: their distances have other last bits on other processors.
+        """
         order = np.argsort(distance, kind="stable")
         within = np.cumsum(self.shares[order]) <= n_open
         count = int(np.count_nonzero(within))
-        return float(distance[order[count - 1]]) if count else 0.0
+        last = float(distance[order[count - 1]]) if count else 0.0
+        beyond = float(np.min(distance[distance > last], initial=np.inf))
+        return between(last, min(beyond, (1.0 + BEYOND) * last)) if last > 0.0 else last
 
     def distance(
         self, problem: ChunkedProblem, one: Machine, other: Machine, roots: Vector

@@ -1,0 +1,63 @@
+"""Processors of another kind round products in their last bits: what is open stays open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+
+import qpsvm
+from qpsvm.chunked import chunked
+from qpsvm.chunked.open_conditions import Nearest
+from qpsvm.chunked.settings import FirstPassSettings
+from qpsvm.passes.guess import RowSample
+
+
+def samples(seed: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    y = rng.random(4001) < 0.5
+    X = rng.standard_normal((4001, int(rng.integers(3, 30))))
+    X[:, 0] += np.where(y, 3.0, -3.0)
+    return X, y
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_solution_is_verified_with_other_last_bits(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=300))
+    X, y = samples(seed)
+    with dask.config.set(scheduler="synchronous"):
+        problem = qpsvm.SoftMargin(C=1.0).dual(chunked(X, y, rows=1000))
+        solution = qpsvm.solve(problem, options={"memory_limit": 1})
+        centre = solution.dual.centre
+        for factor in (1.0 - 4e-16, 1.0, 1.0 + 4e-16):
+            moved = replace(centre, coef=factor * centre.coef, intercept=factor * centre.intercept)
+            own = replace(solution, dual=replace(solution.dual, centre=moved))
+            assert qpsvm.verify(problem, own, eps=1.01e-8).passed
+
+
+def test_a_band_that_is_narrowed_ends_between_two_conditions() -> None:
+    distances = np.array([0.5, 0.1, 0.3, 0.3, 0.2])
+    for most, low, high in ((4, 0.3, 0.5), (3, 0.2, 0.3), (2, 0.2, 0.3), (0, 0.0, 0.1)):
+        near = Nearest(most)
+        near.add(distances, slice(0, 5), 1.0)
+        assert low < near.band(1.0) < high
+    near = Nearest(1)
+    near.add(np.array([1.0, np.nextafter(1.0, 2.0), 2.0]), slice(0, 3), 4.0)
+    assert near.band(4.0) == 1.0
+    near = Nearest(1)
+    near.add(np.zeros(3), slice(0, 3), 1.0)
+    assert near.band(1.0) < 0.0
+
+
+def test_a_band_that_is_chosen_ends_between_two_conditions() -> None:
+    distances = np.array([0.5, 0.1, 0.3, 0.3, 0.2])
+    sample = RowSample(None, np.ones(5), is_all=True)  # type: ignore[arg-type]
+    for n_open, low, high in ((1.0, 0.1, 0.2), (3.0, 0.3, 0.5), (4.0, 0.3, 0.5)):
+        assert low < sample.band_of(distances, n_open) < high
+    assert sample.band_of(distances, 5.0) >= 0.5
+    assert sample.band_of(distances, 0.0) == 0.0
