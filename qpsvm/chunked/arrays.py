@@ -14,9 +14,11 @@ from qpsvm.chunked.chunks import (
     Column,
     RawChunk,
     Reader,
+    one_per_row,
     owned,
     samples_of,
 )
+from qpsvm.data.objects import require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arrays import Array, is_sparse
 
@@ -67,11 +69,10 @@ def of_array(X: Any, y: Column, sample_weight: Column, rows: int) -> ChunkedSamp
         )
     if sp.issparse(X):
         X = sp.csr_array(X)
-    own: list[Array | None] = [None if v is None else np.asarray(v) for v in (y, sample_weight)]
-    for array, what in zip(own, ("y", "sample_weight"), strict=True):
-        if array is not None and len(array) != X.shape[0]:
-            raise InvalidDataError(f"X has {X.shape[0]} rows and {what} {len(array)}.")
+    require_unmasked(X, "X")
     n = int(X.shape[0])
+    named = (("y", y), ("sample_weight", sample_weight))
+    own: list[Array | None] = [one_per_row(value, what, n) for what, value in named]
     mapped = isinstance(X, np.memmap) and X.filename is not None and X.flags.c_contiguous
     # a view of a map keeps the offset of the map it was cut from; what is written to a map that
     # copies on writing is not in its file

@@ -14,6 +14,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from qpsvm.data.objects import require_unmasked
+from qpsvm.data.targets import require_one_kind
 from qpsvm.exceptions import InvalidDataError, MissingPackageError
 
 Column: TypeAlias = Any
@@ -110,6 +112,29 @@ def imported(name: str) -> Any:
         raise MissingPackageError(
             f"Samples in chunks need {name.split('.', maxsplit=1)[0]}: pip install 'qpsvm[dask]'."
         ) from error
+
+
+def one_per_row(value: Any, what: str, n_rows: int) -> Any:
+    """Labels, targets or weights of samples in an array, as an array; None stays None.
+
+    Raises
+    ------
+    InvalidDataError
+        Another length; a mask, which NumPy would drop; a list of labels of several kinds.
+    """
+    if value is None:
+        return None
+    require_unmasked(value, what)
+    array = np.asarray(value)
+    if array.dtype.kind == "U" and isinstance(value, list | tuple):
+        require_one_kind(value)  # NumPy has already turned [1, "a"] into text
+    if array.ndim == 0:
+        raise InvalidDataError(
+            f"{what} is {value!r}; for samples in an array pass an array with one value per row."
+        )
+    if len(array) != n_rows:
+        raise InvalidDataError(f"X has {n_rows} rows and {what} {len(array)}; pass one per row.")
+    return array
 
 
 def owned(X: Any) -> Any:

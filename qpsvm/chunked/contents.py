@@ -93,9 +93,8 @@ def checked(raw: RawChunk, task: Task, name: str) -> Contents:
                 raise InvalidDataError(f"X has {n} rows and y {len(y)}; pass one per row.")
         weights, has_weights = np.ones(n), raw.weights is not None
         if has_weights:
-            values = np.asarray(raw.weights, dtype=np.float64).reshape(-1)
             # a chunk may have no weight at all, if only another has
-            weights = as_weights(values, n) if values.any() or len(values) != n else values
+            weights = as_weights(raw.weights, n, may_vanish=True)
     except QPSVMError as error:
         raise type(error)(f"Chunk {name}: {error}") from error
     kept = np.flatnonzero(weights)
@@ -106,9 +105,17 @@ def checked(raw: RawChunk, task: Task, name: str) -> Contents:
 
 def _nothing(raw: RawChunk, task: Task, name: str) -> Contents:
     """Contents of a chunk without rows, which a filter of Dask may leave."""
+    if len(raw.X.shape) != 2:
+        raise InvalidDataError(
+            f"Chunk {name}: X must have two dimensions (samples, features), got shape "
+            f"{raw.X.shape}."
+        )
     for what, values in (("y", raw.y), ("sample_weight", raw.weights)):
-        if values is not None and len(values):
-            raise InvalidDataError(f"Chunk {name}: X has 0 rows and {what} {len(values)}.")
+        if values is not None and np.shape(values)[:1] != (0,):
+            raise InvalidDataError(
+                f"Chunk {name}: X has 0 rows and {what} the shape {np.shape(values)}; pass one "
+                "value per row."
+            )
     dtype = np.float64 if task == "regression" else np.asarray(raw.y).dtype
     y = None if task == "unlabelled" else np.zeros(0, dtype=dtype)
     return Contents(np.zeros((0, raw.X.shape[1])), y, np.zeros(0), has_weights=False)

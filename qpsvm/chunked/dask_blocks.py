@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.chunks import Chunk, ChunkedSamples, Column, RawChunk, imported, samples_of
+from qpsvm.chunked.chunks import (
+    Chunk,
+    ChunkedSamples,
+    Column,
+    RawChunk,
+    imported,
+    one_per_row,
+    samples_of,
+)
 from qpsvm.exceptions import InvalidDataError
 
 
@@ -34,6 +42,10 @@ def is_dask(X: object) -> bool:
 
 def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
     """Divide a Dask array or DataFrame into chunks, one for every block of rows."""
+    if not _is_table(X):
+        raise InvalidDataError(
+            f"X is a {type(X).__name__} of Dask; pass a dask.array or a dask.dataframe."
+        )
     dask = imported("dask")
     names = None
     if hasattr(X, "columns"):
@@ -43,6 +55,11 @@ def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
     else:
         if X.ndim != 2:
             raise InvalidDataError(f"X must have two dimensions, got shape {X.shape}.")
+        if np.isnan(X.shape[1]):
+            raise InvalidDataError(
+                f"Nobody knows how many columns X has (shape {X.shape}); call "
+                "X.compute_chunk_sizes() first."
+            )
         X = X.rechunk({1: -1})
         blocks = X.to_delayed().ravel()
         sizes = None if any(np.isnan(X.chunks[0])) else [int(c) for c in X.chunks[0]]
@@ -57,6 +74,12 @@ def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
     return samples_of(chunks, names, f"Dask collection of {len(blocks)} blocks")
 
 
+def _is_table(X: Any) -> bool:
+    """Whether a Dask collection is an array or a DataFrame, not a bag or a delayed object."""
+    module = type(X).__module__
+    return module.startswith(("dask.array", "dask.dataframe", "dask_expr"))
+
+
 def _blocks_of(
     value: Column, what: str, n_blocks: int, sizes: list[int] | None, dask: Any
 ) -> Sequence[Any]:
@@ -67,6 +90,10 @@ def _blocks_of(
             if value.shape[0] != sum(sizes):
                 raise InvalidDataError(
                     f"X has {sum(sizes)} rows and {what} {value.shape[0]}; pass one per row."
+                )
+            if value.ndim > 2 or value.shape[1:] not in ((), (1,)):
+                raise InvalidDataError(
+                    f"{what} must be one-dimensional, got shape {value.shape}; select a column."
                 )
             value = value.reshape(-1).rechunk((tuple(sizes),))
         blocks = value.to_delayed()
@@ -82,11 +109,7 @@ def _blocks_of(
             f"{what} is a {type(value).__name__}, and nobody knows how many rows each block of X "
             "has; pass a Dask collection with the same partitions."
         )
-    array = np.asarray(value)
-    if len(array) != sum(sizes):
-        raise InvalidDataError(
-            f"X has {sum(sizes)} rows and {what} {len(array)}; pass one per row."
-        )
+    array = one_per_row(value, what, sum(sizes))
     ends = np.cumsum(sizes)
     return [
         dask.delayed(array[end - size : end], pure=False)

@@ -78,6 +78,10 @@ def stored_point(point: object) -> DualPoint:
     factor = as_float64(point.leverage.factor, "factor")
     if factor is None or factor.ndim != 2:
         raise InvalidParameterError("The leverage of a dual point has no factor, a square matrix.")
+    if not isinstance(point.one_sided, bool | np.bool_):
+        raise InvalidParameterError(
+            f"one_sided of the dual point is {point.one_sided!r}; it must be True or False."
+        )
     centre = stored_machine(point.centre)
     bands_of = tuple(bands.tolist())
     return DualPoint(centre, bands_of, tuple(listed), bool(point.one_sided), Leverage(factor))

@@ -59,6 +59,8 @@ class ChunkResult:
         Of the losses in (w, b, t).
     n_bytes : int
         Bytes of samples that were read.
+    largest_square : float
+        Of the norms of the rows, squared.
     """
 
     losses: Sum
@@ -68,6 +70,7 @@ class ChunkResult:
     open: Open | None
     derivatives: Derivatives | None
     n_bytes: int
+    largest_square: float
 
 
 def evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
@@ -95,11 +98,12 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
     if near is not None:
         band = near.band(band)
     decided = Decided.empty(d)
-    derivatives = None
+    derivatives, largest = None, 0.0
     if request.smoothing is not None:
         derivatives = Derivatives.empty(d, majorised=request.majorised)
     for k, ((rows, X), v) in enumerate(zip(contents.blocks(), centre, strict=True)):
         squares = row_squares(X)
+        largest = max(largest, float(np.max(squares)))
         terms = terms_of(contents, form, codes, targets, rows, squares)
         total.add(np.append(_loss(v, terms), _other_losses(X, terms, form, points[:, 1:])))
         rounding += _loss_rounding(form, terms, v, squares, request.machines[0], d)
@@ -114,7 +118,8 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
     found = None
     if near is not None:
         found = merged(open_conditions(contents, form, codes, targets, near.rows(band)))
-    return ChunkResult(total, rounding, decided, band, found, derivatives, contents.n_bytes)
+    n_bytes = contents.n_bytes
+    return ChunkResult(total, rounding, decided, band, found, derivatives, n_bytes, largest)
 
 
 def _loss(v: Vector, terms: Terms) -> float:

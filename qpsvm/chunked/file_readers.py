@@ -75,6 +75,12 @@ class NpzFile:
             weights = arrays[self.weight] if self.weight else None
             if "X" in arrays.files:
                 return RawChunk(arrays["X"], y, weights)
+            form = arrays["format"].item() if "format" in arrays.files else b"csr"
+            if form not in (b"csr", "csr"):
+                raise ValueError(
+                    f"it holds a sparse matrix in the format {bytes(form).decode()!r}; write "
+                    "matrix.tocsr()"
+                )
             parts = ("data", "indices", "indptr", "shape")
             if not set(parts) <= set(arrays.files):
                 raise ValueError(f"it has the arrays {arrays.files} and no 'X'")

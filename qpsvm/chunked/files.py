@@ -26,7 +26,7 @@ def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedS
         files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
     except OSError as error:
         raise ChunkError(f"Cannot look for samples in {str(path)!r}: {error}.") from error
-    seen = [p for p in files if not p.name.startswith((".", "_"))]  # not what writers leave behind
+    seen = [p for p in files if not _is_hidden(p, path)]
     by_kind = {
         kind: sorted((p for p in seen if p.suffix.lower() in suffixes), key=_natural_order)
         for kind, suffixes in SUFFIXES.items()
@@ -34,11 +34,17 @@ def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedS
     kinds = [kind for kind, found in by_kind.items() if found]
     if len(kinds) != 1:
         found = "files of several kinds (" + ", ".join(kinds) + ")" if kinds else "none"
+        found += "" if path.exists() else ": it does not exist"
         raise InvalidDataError(
             f"{str(path)!r} must hold Parquet, .npz or .npy files of one kind, and holds {found}."
         )
     build = {"parquet": _of_parquet, "npz": _of_npz, "npy": _of_npy}[kinds[0]]
     return build(path, by_kind[kinds[0]], y, sample_weight, rows)
+
+
+def _is_hidden(file: Path, folder: Path) -> bool:
+    """Whether writers have left a file behind that is no part of the data."""
+    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
 def _of_parquet(
@@ -50,7 +56,7 @@ def _of_parquet(
     chunks = list[Chunk]()
     for file in files:
         metadata = _opened(file, lambda: parquet.ParquetFile(file).metadata)  # noqa: B023
-        columns = tuple(metadata.schema.names)
+        columns = tuple(metadata.schema.to_arrow_schema().names)
         for name in filter(None, named):
             if name not in columns:
                 raise InvalidDataError(
@@ -58,6 +64,10 @@ def _of_parquet(
                     f"{', ...' if len(columns) > 12 else ''}."
                 )
         own = tuple(name for name in columns if name not in named)
+        if not own:
+            raise InvalidDataError(
+                f"{str(file)!r} has no column of features beside {', '.join(columns)}."
+            )
         if features is None:
             features = own
         elif set(own) != set(features):
@@ -84,16 +94,32 @@ def _of_npz(
 def _of_npy(
     path: Path, files: Sequence[Path], y: Column, sample_weight: Column, rows: int
 ) -> ChunkedSamples:
-    beside = [_folder(v, w, len(files)) for v, w in ((y, "y"), (sample_weight, "sample_weight"))]
+    named = (("y", y), ("sample_weight", sample_weight))
+    beside = [_folder(value, what, len(files)) for what, value in named]
     chunks = list[Chunk]()
     for k, file in enumerate(files):
-        shape = _opened(file, lambda: np.load(file, mmap_mode="r").shape)  # noqa: B023
+        shape = _shape(file)
+        if len(shape) != 2:
+            raise InvalidDataError(
+                f"{str(file)!r} must have two dimensions (samples, features), got shape {shape}."
+            )
+        for (what, _), found in zip(named, beside, strict=True):
+            if found is not None and _shape(found[k])[:1] != shape[:1]:
+                raise InvalidDataError(
+                    f"{what} in {str(found[k])!r} has the shape {_shape(found[k])}, and "
+                    f"{str(file)!r} {shape[0]} rows; pass one value per row."
+                )
         own = [None if found is None else str(found[k]) for found in beside]
         for start in range(0, shape[0], rows):
             stop = min(start + rows, shape[0])
             reader = NpyRows(str(file), start, stop, *own)
             chunks.append(Chunk(f"{file}, rows {start} to {stop - 1}", reader))
     return samples_of(chunks, None, str(path))
+
+
+def _shape(file: Path) -> tuple[int, ...]:
+    shape: tuple[int, ...] = _opened(file, lambda: np.load(file, mmap_mode="r").shape)
+    return shape
 
 
 def _folder(value: Column, what: str, n_files: int) -> list[Path] | None:

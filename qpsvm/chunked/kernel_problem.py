@@ -16,7 +16,7 @@ from qpsvm.chunked.problem import first_pass
 from qpsvm.chunked.template import AsksConditions, Template, template
 from qpsvm.chunked.tiles import Tile, TileRequest, tile, tile_certificate
 from qpsvm.chunked.totals import Totals
-from qpsvm.chunked.violations import Request, allowed
+from qpsvm.chunked.violations import Request, allowed, require_unchanged
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel
 from qpsvm.machines.exact_types import same_kernel
@@ -80,7 +80,13 @@ class ChunkedKernelProblem:
     def tiles(self, machine: Expansion) -> list[Tile]:
         """Evaluate a machine in one pass over the chunks."""
         starts = np.concatenate([[0], np.cumsum(self.totals.n_rows_by_chunk)])
-        asked = Request(self.template, self.totals.classes, ())
+        asked = Request(
+            self.template,
+            self.totals.classes,
+            (),
+            row_checksums=self.totals.row_checksums,
+            largest_squares=self.totals.largest_squares,
+        )
         request = TileRequest(asked, machine, tuple(starts.tolist()))
         return run_pass(_tile, self.task, self.samples.chunks, request, verbose=False)
 
@@ -123,7 +129,9 @@ class ChunkedKernelProblem:
 
 def _tile(contents: Contents, request: TileRequest, name: str, number: int) -> Tile:
     with np.errstate(all="ignore"):  # what is not finite fails closed
-        return tile(contents, request, name, number)
+        found = tile(contents, request, name, number)
+        require_unchanged(contents, request.asked, None, name, number)
+        return found
 
 
 def chunked_kernel_problem(

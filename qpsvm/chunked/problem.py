@@ -21,7 +21,7 @@ from qpsvm.chunked.sources import chunked
 from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import AsksConditions, Template, template
 from qpsvm.chunked.totals import ChunkTotals, Totals, chunk_totals, combined
-from qpsvm.chunked.violations import Request, allowed
+from qpsvm.chunked.violations import Request, allowed, require_unchanged
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.qp.program import Result, Result_co
@@ -85,7 +85,14 @@ class ChunkedProblem:
 
     def request(self, machines: tuple[Machine, ...], **more: Any) -> Request:
         """A request to a pass about these machines; for ``more`` see ``Request``."""
-        return Request(self.template, self.totals.classes, machines, **more)
+        return Request(
+            self.template,
+            self.totals.classes,
+            machines,
+            row_checksums=self.totals.row_checksums,
+            largest_squares=self.totals.largest_squares,
+            **more,
+        )
 
     def run(self, request: Request, *, verbose: bool = False) -> list[ChunkResult]:
         """Make one pass over the chunks; results are in the order of the chunks."""
@@ -216,13 +223,17 @@ def first_pass(
 
 
 def _totals(contents: Contents, request: tuple[Task, int], name: str, number: int) -> ChunkTotals:
-    del name
     task, n_sample = request
-    return chunk_totals(contents, task, n_sample, (FIRST_PASS.seed, number))
+    try:
+        return chunk_totals(contents, task, n_sample, (FIRST_PASS.seed, number))
+    except InvalidDataError as error:
+        raise InvalidDataError(f"Chunk {name}: {error}") from error
 
 
 def _evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
-    return evaluate(contents, request, name, number)
+    found = evaluate(contents, request, name, number)
+    require_unchanged(contents, request, found.largest_square, name, number)
+    return found
 
 
 def _certify(
@@ -231,7 +242,7 @@ def _certify(
     primal, point = request
     with np.errstate(all="ignore"):  # what is not finite fails closed
         own = dual_of_chunk(contents, primal, point, name, number)
-        return evaluate(contents, primal, name, number), own
+        return _evaluate(contents, primal, name, number), own
 
 
 def _same(stated: object, classes: Labels | None) -> bool:

@@ -155,4 +155,6 @@ def _by_blocks(function: Callable[[Samples], Array], X: Any, dtype: np.dtype[Any
         return function(X)
     if hasattr(X, "columns"):
         X = X.to_dask_array()
+    if X.ndim != 2:
+        raise InvalidDataError(f"X must have two dimensions (samples, features), got {X.shape}.")
     return X.rechunk({1: -1}).map_blocks(function, dtype=dtype, drop_axis=1)

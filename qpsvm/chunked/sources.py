@@ -73,8 +73,9 @@ def chunked(
     X : dask.array, dask.dataframe, path, memory map, array or sparse matrix
         A path names a Parquet file, a folder of Parquet files (or of folders of them), or a folder
         of ``.npy`` or ``.npz`` files; files are taken in the order of their names, numbers in them
-        by size. An ``.npz`` file holds a dense array ``X``, or the ``data``, ``indices``,
-        ``indptr`` and ``shape`` that ``scipy.sparse.save_npz`` writes.
+        by size. Folders and files whose names begin with ``.`` or ``_`` are left out, and names of
+        folders (``day=3``) are no columns. An ``.npz`` file holds a dense array ``X``, or the
+        ``data``, ``indices``, ``indptr`` and ``shape`` that ``scipy.sparse.save_npz`` writes.
     y, sample_weight : array, Dask collection, str or path, optional
         For Parquet the name of a column, for ``.npz`` that of an array; for ``.npy`` a folder with
         as many files. For the others an array, or a Dask collection with the same chunks of rows.
@@ -93,6 +94,8 @@ def chunked(
         A path without such files; labels that do not fit the samples.
     ChunkError
         A file that cannot be opened.
+    InvalidParameterError
+        ``rows`` that are no whole number above zero.
     MissingPackageError
         Dask or PyArrow, the extra ``qpsvm[dask]``, is not installed.
 
@@ -102,12 +105,14 @@ def chunked(
     >>> chunked(np.zeros((10, 2)), np.arange(10) % 2, rows=4)
     ChunkedSamples(array of 10 rows, 3 chunks)
     """
+    if np.asarray(rows).dtype.kind not in "iu" or np.ndim(rows) or rows < 1:
+        raise InvalidParameterError(f"rows is {rows!r}; pass a whole number above 0.")
     if isinstance(X, ChunkedSamples):
         if y is not None or sample_weight is not None:
             raise InvalidDataError("ChunkedSamples have their labels and weights; pass no others.")
         return X
     if isinstance(X, str | os.PathLike):
-        return of_path(Path(X), y, sample_weight, rows)
+        return of_path(Path(X), y, sample_weight, int(rows))
     if is_dask(X):
         return of_dask(X, y, sample_weight)
-    return of_array(X, y, sample_weight, rows)
+    return of_array(X, y, sample_weight, int(rows))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from qpsvm.chunked.contents import Contents, Task, rows_of_contents
 from qpsvm.chunked.row_sample import chosen_rows
+from qpsvm.data.targets import require_one_kind
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
@@ -40,6 +41,8 @@ class ChunkTotals:
         Of the norms of the rows, squared.
     checksum : int
         Of all numbers and labels.
+    row_checksum : int
+        Of the number of rows, labels or targets, and weights.
     sample : Contents
         Rows chosen at random.
     shares : array of shape (m,)
@@ -57,6 +60,7 @@ class ChunkTotals:
     largest_target: float
     largest_square: float
     checksum: int
+    row_checksum: int
     sample: Contents
     shares: Vector
 
@@ -78,7 +82,9 @@ class Totals:
     squared_spread : float
         The largest distance of a row of the sample from the mean of these rows, squared; 1 if that
         is zero.
-    n_rows_by_chunk, checksums : tuples of int
+    n_rows_by_chunk, checksums, row_checksums : tuples of int
+        Of every chunk.
+    largest_squares : tuple of float
         Of every chunk.
     sample : tuple of Contents
         Rows chosen at random, a part of every chunk.
@@ -99,6 +105,8 @@ class Totals:
     squared_spread: float
     n_rows_by_chunk: tuple[int, ...]
     checksums: tuple[int, ...]
+    row_checksums: tuple[int, ...]
+    largest_squares: tuple[float, ...]
     sample: tuple[Contents, ...]
     shares: tuple[Vector, ...]
 
@@ -110,7 +118,11 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
     smallest = largest = math.nan
     if task == "binary":
         assert contents.y is not None
-        labels, codes = np.unique(contents.y, return_inverse=True)
+        try:
+            labels, codes = np.unique(contents.y, return_inverse=True)
+        except TypeError as error:
+            require_one_kind(contents.y.tolist())
+            raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
     elif task == "regression" and n:
         assert contents.y is not None
         smallest, largest = float(np.min(contents.y)), float(np.max(contents.y))
@@ -120,23 +132,51 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
         n_features=contents.n_features,
         n_bytes=contents.n_bytes,
         is_sparse=contents.is_sparse,
-        weight=math.fsum(contents.weights.tolist()) if contents.has_weights else float(n),
+        weight=sum_of_weights(contents.weights.tolist()) if contents.has_weights else float(n),
         labels=labels,
         label_weights=_sums_by_label(codes.ravel(), contents.weights, len(labels)),
         smallest_target=smallest,
         largest_target=largest,
         largest_square=float(max(map(np.max, contents.block_squares()), default=0.0)),
-        checksum=_checksum(contents, codes),
+        checksum=_checksum(contents, codes, labels),
+        row_checksum=row_checksum(contents),
         sample=rows_of_contents(contents, rows),
         shares=shares,
     )
 
 
 def _sums_by_label(codes: Index, weights: Vector, n_labels: int) -> Vector:
-    return np.array([math.fsum(weights[codes == k].tolist()) for k in range(n_labels)])
+    return np.array([sum_of_weights(weights[codes == k].tolist()) for k in range(n_labels)])
 
 
-def _checksum(contents: Contents, codes: Index) -> int:
+def sum_of_weights(weights: Iterable[float]) -> float:
+    """The sum of sample weights, correctly rounded.
+
+    Raises
+    ------
+    InvalidDataError
+        It is beyond the range of double precision.
+    """
+    try:
+        return math.fsum(weights)
+    except OverflowError as error:
+        raise InvalidDataError(
+            f"sample_weight adds up to more than {np.finfo(np.float64).max:.3g}; scale the "
+            "weights down."
+        ) from error
+
+
+def row_checksum(contents: Contents) -> int:
+    """A checksum of what prices depend on: the number of rows, labels or targets, and weights."""
+    total, y = zlib.crc32(str(contents.n_rows).encode()), contents.y
+    if y is not None and y.dtype.kind in "OT":
+        total = zlib.crc32(repr(y.tolist()).encode(), total)
+    elif y is not None:
+        total = zlib.crc32(y.tobytes(), total)
+    return zlib.crc32(contents.weights.tobytes(), total) if contents.has_weights else total
+
+
+def _checksum(contents: Contents, codes: Index, labels: Labels) -> int:
     """A checksum of the numbers of a chunk: of samples, of classes or targets, of weights."""
     X = contents.X
     arrays = [stored_values(X), codes, contents.weights]
@@ -144,7 +184,7 @@ def _checksum(contents: Contents, codes: Index) -> int:
         arrays += [X.indices, X.indptr]
     if contents.y is not None and contents.y.dtype == np.float64:
         arrays.append(contents.y)
-    total = 0
+    total = zlib.crc32(repr(labels.tolist()).encode())
     for array in filter(np.size, arrays):
         total = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, total)
     return total
@@ -167,7 +207,7 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
     used = [part for part in parts if part.n_rows]
     if not used:
         raise InvalidDataError("No chunk has a row of weight above zero.")
-    weight = math.fsum(part.weight for part in parts)
+    weight = sum_of_weights(part.weight for part in parts)
     classes, class_weights = _classes(used) if task == "binary" else (None, (weight,))
     shares = tuple(part.shares for part in used)
     targets = [(part.smallest_target, part.largest_target) for part in used]
@@ -185,6 +225,8 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         squared_spread=_squared_spread([part.sample.X for part in used], shares),
         n_rows_by_chunk=tuple(part.n_rows for part in parts),
         checksums=tuple(part.checksum for part in parts),
+        row_checksums=tuple(part.row_checksum for part in parts),
+        largest_squares=tuple(part.largest_square for part in parts),
         sample=tuple(part.sample for part in used),
         shares=shares,
     )
@@ -224,4 +266,4 @@ def _classes(parts: Sequence[ChunkTotals]) -> tuple[Labels, tuple[float, ...]]:
         )
     # chunks may hold labels of different widths: "no" in one, "maybe" in another
     classes = np.array(found, dtype=np.result_type(*(part.labels.dtype for part in parts)))
-    return freeze(classes), tuple(math.fsum(sums[label]) for label in found)
+    return freeze(classes), tuple(sum_of_weights(sums[label]) for label in found)

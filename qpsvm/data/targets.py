@@ -56,7 +56,7 @@ def as_classes(y: Targets | None) -> tuple[Index, Labels]:
     try:
         classes, index = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        _require_one_kind(labels.tolist())
+        require_one_kind(labels.tolist())
         raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
     if len(classes) == 1:
         raise InvalidDataError(
@@ -84,7 +84,7 @@ def as_labels(y: Targets | None) -> Labels:
     if np.issubdtype(labels.dtype, np.complexfloating):
         raise InvalidDataError("y holds complex numbers; pass two different labels.")
     if labels.dtype.kind == "U" and isinstance(y, list | tuple):
-        _require_one_kind(y)  # NumPy has already turned [1, "a"] into text
+        require_one_kind(y)  # NumPy has already turned [1, "a"] into text
     return labels
 
 
@@ -126,13 +126,15 @@ def as_targets(y: Targets | None) -> Vector:
     return np.asarray(freeze(values))
 
 
-def as_weights(sample_weight: Weights | None, n_samples: int) -> Vector:
+def as_weights(
+    sample_weight: Weights | None, n_samples: int, *, may_vanish: bool = False
+) -> Vector:
     """Convert sample weights to float64, shape (n,); ones if None.
 
     Raises
     ------
     InvalidDataError
-        Another length, not numeric, negative, not finite, or all zero.
+        Another length, not numeric, negative, not finite, or all zero unless they may be.
     """
     if sample_weight is None:
         return np.asarray(freeze(np.ones(n_samples)))
@@ -151,7 +153,7 @@ def as_weights(sample_weight: Weights | None, n_samples: int) -> Vector:
             f"sample_weight[{bad[0]}] is {weights[bad[0]]} ({bad.size} such weights); weights are "
             "finite and at least 0."
         )
-    if not weights.any():
+    if not (may_vanish or weights.any()):
         raise InvalidDataError(
             "sample_weight is zero for every row; nothing would be left to learn."
         )
@@ -210,7 +212,8 @@ def _as_column(y: Targets | None, what: str) -> Labels:
     return column
 
 
-def _require_one_kind(labels: Iterable[object]) -> None:
+def require_one_kind(labels: Iterable[object]) -> None:
+    """Raise InvalidDataError for labels of several types."""
     kinds = sorted({type(_plain(label)).__name__ for label in labels})
     if len(kinds) > 1:
         raise InvalidDataError(

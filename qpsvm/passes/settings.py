@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 from qpsvm.exceptions import InvalidParameterError
@@ -99,7 +101,8 @@ class PassSettings:
         Raises
         ------
         InvalidParameterError
-            An unknown name, or a number that is not above zero.
+            An unknown name, a number that is not above zero, a checkpoint that is no file in a
+            folder.
         """
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(options) - known)
@@ -113,6 +116,16 @@ class PassSettings:
             value = getattr(settings, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise InvalidParameterError(f"{name} is {value!r}; pass a number above 0.")
+            if name in WHOLE and not (math.isfinite(value) and value == int(value)):
+                raise InvalidParameterError(f"{name} is {value!r}; pass a whole number above 0.")
+        whole: dict[str, Any] = {name: int(getattr(settings, name)) for name in WHOLE}
+        settings = replace(settings, **whole)
+        for name in ("checkpoint", "resume"):
+            path = getattr(settings, name)
+            if path is not None and not isinstance(path, str | os.PathLike):
+                raise InvalidParameterError(f"{name} is {path!r}; pass the path of a file.")
+        if settings.checkpoint is not None:
+            _require_writable(settings.checkpoint)
         return settings
 
     def has_leverages(self, is_curved: bool, n_features: int) -> bool:
@@ -122,3 +135,22 @@ class PassSettings:
     def most_open(self, n_features: float) -> int:
         """Open conditions for which there is memory."""
         return max(1000, int(self.memory_limit / (self.bytes_per_entry * (n_features + 4))))
+
+
+WHOLE = (
+    "memory_limit",
+    "max_passes",
+    "leverage_features",
+    "leverage_rounds",
+    "search_points",
+    "least_open",
+)
+"""Settings that are whole numbers."""
+
+
+def _require_writable(checkpoint: str | os.PathLike[str]) -> None:
+    """Refuse a checkpoint that cannot be written before a pass is spent on it."""
+    path = Path(checkpoint)
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+        raise InvalidParameterError(f"The checkpoint {str(path)!r} {reason}; pass another path.")
