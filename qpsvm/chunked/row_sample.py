@@ -2,8 +2,9 @@
 
 A row is chosen with probability proportional to ``1/n + sum_j x_ij^2 / (d sum_k x_kj^2)``, at most
 1: half of the choice is uniform, half goes by the share that the row has in each column. Rare
-features with large values are then seen often enough for their weights to be guessed. A row that is
-chosen stands for as many as the inverse of its probability.
+features with large values are then seen often enough for their weights to be guessed. A tenth of
+the choice, at least, is of each class: a machine that has seen no row of a class is no guess. A row
+that is chosen stands for as many as the inverse of its probability.
 
 Source: Drineas, Mahoney and Muthukrishnan, "Sampling algorithms for l2 regression and applications"
 (2006), section 3, with the column sums in place of leverages.
@@ -18,8 +19,13 @@ import numpy as np
 from qpsvm.chunked.contents import Contents
 from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse
 
+RARE = 0.1
+"""Share of the rows chosen that each class has, if it has as many."""
 
-def chosen_rows(contents: Contents, n_sample: int, seed: Sequence[int]) -> tuple[Index, Vector]:
+
+def chosen_rows(
+    contents: Contents, n_sample: int, seed: Sequence[int], codes: Index | None = None
+) -> tuple[Index, Vector]:
     """Choose about so many rows of a chunk, in their order, with the number each stands for.
 
     Parameters
@@ -28,6 +34,8 @@ def chosen_rows(contents: Contents, n_sample: int, seed: Sequence[int]) -> tuple
     n_sample : int
         All rows are chosen if there are no more.
     seed : sequence of int
+    codes : array of int of shape (n,) or None
+        The class of every row, numbered from 0; None without classes.
 
     Returns
     -------
@@ -40,6 +48,8 @@ def chosen_rows(contents: Contents, n_sample: int, seed: Sequence[int]) -> tuple
         return np.arange(n), np.ones(n)
     rng = np.random.default_rng(list(seed))
     chances = np.minimum(1.0, n_sample * 0.5 * (1.0 / n + _shares_of_columns(contents)))
+    if codes is not None and len(counts := np.bincount(codes)) == 2:
+        chances = np.maximum(chances, np.minimum(1.0, RARE * n_sample / counts[codes]))
     order, start = rng.permutation(n), rng.random()
     # a row is chosen where the sum of chances passes a whole number: the size hardly varies
     steps = np.floor(np.cumsum(chances[order]) + start)

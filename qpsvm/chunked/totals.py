@@ -126,7 +126,7 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
     elif task == "regression" and n:
         assert contents.y is not None
         smallest, largest = float(np.min(contents.y)), float(np.max(contents.y))
-    rows, shares = chosen_rows(contents, n_sample, seed)
+    rows, shares = chosen_rows(contents, n_sample, seed, codes if len(labels) else None)
     return ChunkTotals(
         n_rows=n,
         n_features=contents.n_features,

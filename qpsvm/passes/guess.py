@@ -205,6 +205,8 @@ def with_best_offsets(form: Template, found: Open, machine: Machine) -> Machine:
     is_free = form.intercept == "free"
     groups = [terms.signs > 0.0, terms.signs < 0.0] if is_free else [everything]
     price = form.width_sign * form.width_price / len(groups)
+    if not all(own.any() for own in groups):  # no row of a rare class was chosen
+        return machine
     shifts = [
         best_shifts(
             targets[own], terms.lower[own], terms.upper[own], terms.curvature[own], price

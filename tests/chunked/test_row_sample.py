@@ -60,3 +60,15 @@ def test_one_row_is_chosen_at_least(value: float) -> None:
         rows, shares = chosen_rows(contents(np.full((50, 2), value)), 1, (0, 0))
     assert len(rows) == 1
     assert shares.tolist() == [50.0]
+
+
+def test_a_rare_class_has_a_tenth_of_the_rows_chosen() -> None:
+    codes = (np.arange(N) % 1000 == 7).astype(np.intp)
+    for seed in range(20):
+        rows, shares = chosen_rows(contents(samples()), 200, (7, seed), codes)
+        assert np.sum(codes[rows]) == 4
+        assert np.sum(shares) == pytest.approx(N)
+        assert len(rows) <= 221
+    codes = (np.arange(N) % 2).astype(np.intp)  # classes that are not rare change nothing
+    without = chosen_rows(contents(samples()), 200, (7, 0))
+    assert all(map(np.array_equal, without, chosen_rows(contents(samples()), 200, (7, 0), codes)))

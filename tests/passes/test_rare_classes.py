@@ -1,0 +1,61 @@
+"""Classes so rare that rows chosen at random have none of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+
+import qpsvm
+from qpsvm.chunked import chunked
+from qpsvm.chunked.settings import FirstPassSettings
+from qpsvm.qp import Status
+
+FAMILIES = {
+    "hinge": qpsvm.SoftMargin(C=1.0),
+    "average": qpsvm.SoftMargin(C=10.0, average_loss=True, class_weight="balanced"),
+    "squared": qpsvm.SoftMargin(C=1.0, loss="squared_hinge"),
+    "weighted nu": qpsvm.NuClassification(nu=0.3, class_weight={True: 500.0}),
+}
+
+
+def rare() -> tuple[Any, Any]:
+    """Four samples of 4,000 are of the second class."""
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((4000, 3)), np.arange(4000) % 1000 == 7
+    X[y, 0] += 1.0
+    return X, y
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_rare_class_is_learned(
+    name: str, intercept: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=400))
+    X, y = rare()
+    family = replace(FAMILIES[name], intercept=intercept)
+    with dask.config.set(scheduler="synchronous"):
+        problem = family.dual(chunked(X, y, rows=1000))
+        assert all(contents.y.any() for contents in problem.totals.sample)
+        solution = qpsvm.solve(problem, eps=1e-9)
+        assert solution.status is Status.OPTIMAL
+        assert qpsvm.verify(problem, solution, eps=1.01e-9).passed
+    whole = family.dual(X, y)
+    exact = qpsvm.certify(whole, qpsvm.solve(whole, eps=1e-10))
+    found = solution.certificate
+    assert abs(found.primal_objective - exact.primal_objective) <= 2e-9 * found.scale
+
+
+def test_a_guess_without_a_class_ends_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best intercept and width for no row of a class are not numbers."""
+    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=20))
+    monkeypatch.setattr("qpsvm.chunked.row_sample.RARE", 0.0)
+    X, y = rare()
+    with dask.config.set(scheduler="synchronous"):
+        problem = FAMILIES["weighted nu"].dual(chunked(X, y, rows=1000))
+        assert not any(contents.y.any() for contents in problem.totals.sample)
+        assert qpsvm.solve(problem, eps=1e-9).status is Status.OPTIMAL
