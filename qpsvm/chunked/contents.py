@@ -21,6 +21,10 @@ Task: TypeAlias = Literal["binary", "regression", "unlabelled"]
 """What y is: one of two labels, a number, or nothing."""
 
 
+BLOCK = 2 * IN_CACHE
+"""Bytes of a block of rows in double precision."""
+
+
 @dataclass(frozen=True, eq=False)
 class Contents:
     """Checked rows of one chunk, without those of weight zero.
@@ -64,7 +68,7 @@ class Contents:
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """Split the samples of a chunk into blocks of rows, each in double precision."""
         width = max(1, stored_values(self.X).size // max(1, self.n_rows))
-        for rows in row_blocks(self.n_rows, width, 2 * IN_CACHE):
+        for rows in row_blocks(self.n_rows, width, BLOCK):
             yield rows, self.X[rows]
 
     def block_squares(self) -> Iterator[Vector]:

@@ -83,6 +83,7 @@ def solve_open(
     centre: Machine,
     eps: float,
     solve_program: SolveProgram,
+    most_added: int = 0,
 ) -> OpenAnswer | None:
     """Solve the open problem; None if decided conditions leave no feasible dual point.
 
@@ -97,6 +98,9 @@ def solve_open(
     eps : float
         Relative accuracy of the program.
     solve_program : callable
+    most_added : int
+        Conditions that a pass adds up at a time, where they are more than here: each of these may
+        stand for many.
     """
     c = _conditions(form, found, decided)
     if not len(found) or not _is_feasible(c):
@@ -107,7 +111,7 @@ def solve_open(
         return None
     blocks = row_blocks(len(c), found.X.shape[1], IN_CACHE)
     within = np.clip(answer.x[: len(c)], c.lower, c.upper)
-    alpha = _with_sums(within, c, form, decided, blocks[0].stop)
+    alpha = _with_sums(within, c, form, decided, max(blocks[0].stop, most_added))
     sums = Decided.empty(found.X.shape[1])
     sums.add_sums(decided)
     for rows in blocks:

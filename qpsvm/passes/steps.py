@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.chunked.certificate import primal_objective
+from qpsvm.chunked.contents import BLOCK
 from qpsvm.chunked.dual_bound import dual_sums
 from qpsvm.chunked.dual_point import DualPoint
 from qpsvm.chunked.evaluation import ChunkResult
@@ -78,7 +79,8 @@ class Steps:
         parts = [r.open for r in results if r.open is not None]
         found = together(parts)
         start, accuracy = state.machine, self.open_eps
-        answer = solve_open(form, found, decided, start, accuracy, self.solve_program)
+        most = self._most_added
+        answer = solve_open(form, found, decided, start, accuracy, self.solve_program, most)
         if answer is None:
             return state, len(found)
         ends = np.cumsum([len(part) for part in parts])
@@ -92,6 +94,16 @@ class Steps:
         )
         moved = self._moved(state.with_bound(point, answer.bound), (answer.machine,), BAND)
         return moved, len(found)
+
+    @property
+    def _most_added(self) -> int:
+        """How many conditions a pass adds up at a time, at most."""
+        totals = self.problem.totals
+        width = totals.n_features
+        if totals.is_sparse:
+            width = totals.n_bytes // (8 * max(1, totals.n_rows))
+        rows = min(max(totals.n_rows_by_chunk), BLOCK // (8 * max(1, width)))
+        return rows * len(self.problem.template.signs)
 
     def newton(self, state: State, results: list[ChunkResult]) -> State:
         """Take a step of Newton's method, if the pass has summed up a Hessian."""

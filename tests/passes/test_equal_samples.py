@@ -44,3 +44,19 @@ def test_equal_samples_are_open_once(name, storage, weighted):
     whole = family.dual(X, y, sample_weight=weights)
     exact = qpsvm.certify(whole, qpsvm.solve(whole, eps=1e-10))
     assert solution.certificate.primal_objective == pytest.approx(exact.primal_objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("nu", [0.35, 0.5])
+def test_what_is_divided_among_equal_samples_is_enough(nu):
+    """Many conditions are added up with more rounding than the few that stand for them."""
+    rng = np.random.default_rng(5)
+    distinct = rng.standard_normal((12, 2))
+    which = rng.integers(12, size=600)
+    y = distinct[which, 0] + 0.2 * rng.standard_normal(600) > 0.0
+    weights = rng.uniform(1.0, 3.0, 600)
+    problem = qpsvm.NuClassification(nu=nu).dual(chunked(distinct[which], y, weights, rows=600))
+    solution = qpsvm.solve(problem, eps=1e-9)
+    assert solution.statistics.n_open < 60 < solution.dual.n_open
+    again = qpsvm.certify(problem, solution)
+    assert again.rounding <= 16.0 * solution.certificate.rounding
+    assert qpsvm.verify(problem, solution, eps=1e-9).passed
