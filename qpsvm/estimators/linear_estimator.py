@@ -1,4 +1,4 @@
-"""What estimators with one weight per feature have in common."""
+"""Base class of the estimators with one weight for each feature, ``LinearSVC`` and ``LinearSVR``."""
 
 from __future__ import annotations
 
