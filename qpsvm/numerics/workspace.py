@@ -23,10 +23,10 @@ class Memory:
         self.reserve(name, size)
         return self._arrays[name][:size].reshape(rows, columns)
 
-    def reserve(self, name: str, size: int) -> None:
-        """Let the named array have at least ``size`` entries."""
+    def reserve(self, name: str, size: int, room: int = 0) -> None:
+        """Let the named array have at least ``size`` entries, and so many more if it is new."""
         if name not in self._arrays or len(self._arrays[name]) < size:
-            self._arrays[name] = np.empty(size)
+            self._arrays[name] = np.empty(size + room)
 
     def shrink(self, name: str, size: int) -> None:
         """Release the named array if it has more than ``size`` entries."""

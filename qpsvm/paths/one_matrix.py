@@ -116,12 +116,9 @@ class OneMatrix:
 
 def _is_scaled_box(program: ParametricProgram, P: KernelQuadratic) -> bool:
     """Return whether boxes are multiples of C and the signs of the conditions are the only row."""
-    if program.has_width or program.n_rows != 1 or P.constant or P.diag.any():
+    if not program.is_scaled_box or program.n_rows != 1 or P.constant or P.diag.any():
         return False
-    moves = program.lower.value, program.upper.value, program.required.slope, *program.right
-    is_one_row = np.array_equal(program.rows[0], P.selection.signs)
-    contains_zero = (program.lower.slope <= 0.0).all() and (program.upper.slope >= 0.0).all()
-    return bool(is_one_row and contains_zero) and not any(part.any() for part in moves)
+    return np.array_equal(program.rows[0], P.selection.signs)
 
 
 @short_repr

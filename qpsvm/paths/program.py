@@ -91,6 +91,13 @@ class ParametricProgram:
         """Return whether P is over a kernel matrix of at most so many bytes."""
         return isinstance(self.P, KernelQuadratic) and 8 * self.P.gram.size**2 <= limit_bytes
 
+    @property
+    def is_scaled_box(self) -> bool:
+        """Return whether s scales the box around zero and nothing else depends on it."""
+        still = self.lower.value, self.upper.value, self.required.slope, *self.right
+        contains_zero = (self.lower.slope <= 0.0).all() and (self.upper.slope >= 0.0).all()
+        return bool(contains_zero) and not (self.has_width or any(part.any() for part in still))
+
     def products(self, V: Dense) -> Dense:
         """``P V`` for V of shape (N, k), in double precision; of a kernel with its whole matrix."""
         if not isinstance(self.P, KernelQuadratic):

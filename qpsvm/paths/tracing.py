@@ -16,6 +16,7 @@ from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.paths.following import MachineSolver, Trace, follow
+from qpsvm.paths.one_factor import OneFactor
 from qpsvm.paths.one_matrix import OneMatrix
 from qpsvm.paths.program import ParametricProgram, parametric_program
 from qpsvm.paths.result import Path
@@ -138,8 +139,11 @@ def svm_path(
     trace = _trace(training, program, wanted, settings) if program and follows else None
     jumps = program is not None and program.can_keep(settings.kept_bytes)
     steps = Steps(training, eps, trace, program if jumps else None, settings)
-    shared = None if trace else OneMatrix.of(training, program, settings)
-    machines = shared.machines(wanted, eps) if shared else steps.machines(wanted)
+    machines = steps.machines(wanted)
+    if trace is None:
+        for sequence in (OneFactor, OneMatrix):
+            shared = sequence.of(training, program, settings)
+            machines = shared.machines(wanted, eps) if shared else machines
     solutions = list[SVMSolution]()
     for value, machine in zip(wanted.tolist(), machines, strict=False):
         solutions.append(machine)

@@ -131,9 +131,7 @@ class Training:
             Of the dual program at this value; its alpha is all that is needed.
         eps : float
         """
-        problem = self.problem(value)
-        machine, is_optimal = verified(problem, problem.evaluate(qp), eps)
-        return machine if is_optimal else self.solved(value, eps=eps, start=machine)
+        return accepted(self.problem(value), qp, eps)
 
 
 def solved(
@@ -141,6 +139,12 @@ def solved(
 ) -> SVMSolution:
     """Solve a problem without warning of a missed ``eps``; ``warn_of_misses`` does."""
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
+
+
+def accepted(problem: SVMProblem, qp: QPSolution, eps: float) -> SVMSolution:
+    """Return the machine of dual variables, verified; solve the problem if it does not pass."""
+    machine, is_optimal = verified(problem, problem.evaluate(qp), eps)
+    return machine if is_optimal else solved(problem, eps, machine)
 
 
 def verified(problem: SVMProblem, evaluation: Evaluation, eps: float) -> tuple[SVMSolution, bool]:

@@ -153,3 +153,45 @@ def test_bounded_support_vectors_are_never_averaged():
     assert optimal.relative_gap < 1e-8
     assert wrong.relative_gap > 1e-3
     assert not qpsvm.verify(problem, solution.replace(intercept=averaged)).passed
+
+
+def by_sorting(targets, lower, upper):
+    """The interval from the sums right of every target, all in ascending order."""
+    order = np.argsort(targets, kind="stable")
+    right = np.cumsum((upper - lower)[order]) - np.sum(upper)
+    first = int(np.argmax(right >= 0.0))
+    last = first + int(right[first] == 0.0)
+    return float(targets[order[first]]), float(targets[order[last]])
+
+
+@pytest.mark.parametrize("kind", ["spread", "ties", "ascending", "one far from the others", "two"])
+@pytest.mark.parametrize("n", [4095, 4096, 20_001])
+def test_many_targets_have_the_interval_of_a_sort(kind, n) -> None:
+    """Whole numbers, whose sums are exact: half of the cases have a flat piece."""
+    rng = np.random.default_rng(n)
+    targets = rng.normal(size=n)
+    if kind == "ties":
+        targets = np.round(2.0 * targets)
+    elif kind == "ascending":
+        targets = np.sort(targets)
+    elif kind == "two":
+        targets = np.sign(targets)
+    for _ in range(20):
+        C = rng.integers(0, 3, n).astype(float)
+        is_upper = rng.random(n) < rng.random()
+        if kind == "one far from the others":  # none of the sample is near it
+            C[:], C[n // 2 + 1] = 0.0, 1.0
+        lower, upper = np.where(is_upper, 0.0, -C), np.where(is_upper, C, 0.0)
+        lower[0], upper[0] = -1.0, 1.0
+        interval = best_shifts(targets, lower, upper, np.zeros(n))
+        assert (interval.lower, interval.upper) == by_sorting(targets, lower, upper)
+
+
+@pytest.mark.parametrize("n", [4096, 20_001])
+def test_a_flat_piece_may_begin_where_the_guess_ends(n) -> None:
+    """Two samples with a gap between them, of which the second is the last that is looked at."""
+    targets, second = np.arange(n, dtype=float), 64 * (n // 1024)
+    lower, upper = np.zeros((2, n))
+    upper[[0, second]], lower[-4:] = 1.0, -1.0
+    interval = best_shifts(targets, lower, upper, np.zeros(n))
+    assert (interval.lower, interval.upper) == (second, second + 1.0)

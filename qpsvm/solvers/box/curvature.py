@@ -85,20 +85,19 @@ class DenseCurvature(Curvature):
         self.matrix = matrix
         self._memory = Memory() if memory is None else memory
         self._memory.reserve("factor", matrix.size)
+        self._of_parts = Memory()
         self._last: tuple[Index, float, Cholesky] | None = None
 
     def product(self, d: Vector) -> Vector:
-        used = np.flatnonzero(d)
-        if 8 * len(used) > len(d):
-            return np.asarray(self.matrix @ d)
-        return np.asarray(d[used] @ self.matrix[used])  # symmetric, and rows are contiguous
+        return symmetric_product(self.matrix, d)
 
     def block(self, index: Index) -> Dense:
         return self.matrix[np.ix_(index, index)]
 
     def restricted(self, index: Index) -> DenseCurvature:
-        # all variables in their order: no copy, and the last factor may serve again
-        return self if len(index) == len(self.matrix) else super().restricted(index)
+        if len(index) == len(self.matrix):  # all, in their order: the last factor may serve again
+            return self
+        return part_of(self.matrix, index, self._of_parts)
 
     def factor(self, free: Index, sigma: float) -> Solve:
         is_sound = sigma >= BOX.smallest_updated_sigma * float(
@@ -149,6 +148,28 @@ class DenseCurvature(Curvature):
             return Bordered(factor, (kept, removed), (positions, added), border, corner, product)
         except np.linalg.LinAlgError:
             return None
+
+
+def symmetric_product(K: Dense, d: Vector) -> Vector:
+    """``K d`` for a symmetric matrix, from the rows of the entries of d that are not zero."""
+    used = np.flatnonzero(d)
+    if BOX.all_rows_share * len(used) > len(d):
+        return np.asarray(K @ d)
+    total = np.zeros(len(d))
+    for some in row_blocks(len(used), len(d), IN_CACHE):  # copies that stay in the cache
+        rows = used[some]
+        total += d[rows] @ K[rows]
+    return total
+
+
+def part_of(K: Dense, index: Index, memory: Memory) -> DenseCurvature:
+    """``K[index][:, index]`` as a Hessian, in memory that the next part overwrites."""
+    for name in ("block", "factor"):  # the next part is often a little larger
+        memory.reserve(name, len(index) ** 2, room=len(index) ** 2)
+    block = memory.matrix("block", len(index), len(index))
+    for row, i in zip(block, index.tolist(), strict=True):
+        np.take(K[i], index, out=row, mode="clip")  # "raise" would buffer
+    return DenseCurvature(block, memory)
 
 
 class FactorCurvature(HessianCurvature):

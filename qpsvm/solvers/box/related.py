@@ -12,7 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
+from qpsvm.numerics.workspace import Memory
+from qpsvm.solvers.box.curvature import (
+    Curvature,
+    DenseCurvature,
+    part_of,
+    symmetric_product,
+)
 from qpsvm.solvers.box.polish import largest_within, settle
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.settings import WorkingSetSettings
@@ -89,14 +95,15 @@ class RepeatedCurvature(Curvature):
 
     def __init__(self, K: Dense, rows: Index) -> None:
         self.K, self.rows = K, rows
+        self._of_parts = Memory()
 
     def product(self, d: Vector) -> Vector:
-        summed = np.bincount(self.rows, d, minlength=len(self.K))
-        used = np.flatnonzero(summed)
-        if 8 * len(used) > len(summed):
-            return np.asarray((self.K @ summed)[self.rows])
-        return np.asarray((summed[used] @ self.K[used])[self.rows])
+        summed = np.bincount(self.rows, d, minlength=len(self.K)).astype(np.float64)
+        return symmetric_product(self.K, summed)[self.rows]
 
     def block(self, index: Index) -> Dense:
         own = self.rows[index]
         return self.K[np.ix_(own, own)]
+
+    def restricted(self, index: Index) -> DenseCurvature:
+        return part_of(self.K, self.rows[index], self._of_parts)

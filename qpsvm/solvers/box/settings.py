@@ -89,6 +89,9 @@ class BoxProgramSettings:
     smallest_updated_sigma : float
         Proximal weight, relative to the largest curvature, below which an updated factor loses too
         many digits.
+    all_rows_share : int
+        A product with a stored matrix reads all rows if at least one in so many is needed, and
+        copies these otherwise.
     least_progress : float
         A working set must lower the objective by this share of its terms, or halve the residual.
     work_of_an_entry : float
@@ -130,6 +133,7 @@ class BoxProgramSettings:
     changes_per_update: int = 10
     smallest_updated: int = 200
     smallest_updated_sigma: float = 1e-6
+    all_rows_share: int = 3
     least_progress: float = 1e-14
     work_of_an_entry: float = 300.0
     shrinking: tuple[tuple[int, float], ...] = ((2, 0.01), (6, 0.1), (15, 0.3))

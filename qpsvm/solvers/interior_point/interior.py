@@ -32,7 +32,7 @@ from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.step import step_along
 from qpsvm.solvers.interior_point.termination import StoppingRule, Termination
-from qpsvm.solvers.interior_point.variables import starting_point
+from qpsvm.solvers.interior_point.variables import Variables, starting_point
 from qpsvm.solvers.interior_point.workspace import Workspace
 
 Report = Callable[[int, Accuracy], Status | None]
@@ -69,11 +69,15 @@ def interior_point(
     limit: int,
     report: Report,
     settings: InteriorPointSettings,
+    start: Variables | None = None,
 ) -> SearchResult:
-    """Run the interior-point method until the relative gap is within eps or stops falling."""
+    """Run the interior-point method until the relative gap is within eps or stops falling.
+
+    It begins at a point inside the box, by default the one of ``starting_point``.
+    """
     rule, iteration = StoppingRule(eps, limit, settings), 0
     gaps: list[float] = []
-    variables = starting_point(program)
+    variables = starting_point(program) if start is None else start
     work = Workspace.of(program, settings)
     residuals = Residuals.of(program, variables)
     regularization = Regularization.initial(work)

@@ -14,6 +14,7 @@ from qpsvm.solvers.interior_point.interior import SearchResult, interior_point
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import SLOW
+from qpsvm.solvers.interior_point.variables import Variables
 
 Progress = Callable[[int, float, float], "Status | None"]
 """Told the number of iterations, the objective and the relative gap; a status ends the search."""
@@ -60,7 +61,7 @@ class Search:
         self.stopped = self.progress(self.iterations, objective, gap)
         return self.stopped
 
-    def interior(self, program: FactorProgram) -> SearchResult:
+    def interior(self, program: FactorProgram, start: Variables | None = None) -> SearchResult:
         """Run the interior-point method on the program or some of its variables."""
         before = self.iterations
 
@@ -69,7 +70,7 @@ class Search:
 
         left = self.limit - before
         eps = self.settings.inner_accuracy * self.eps
-        found = interior_point(program, eps, left, report, self.settings)
+        found = interior_point(program, eps, left, report, self.settings, start)
         self.iterations = before + found.iterations
         if found.status is Status.INTERRUPTED or found.reason == SLOW:
             self.stopped = found.status

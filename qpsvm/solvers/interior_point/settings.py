@@ -179,6 +179,13 @@ class InteriorPointSettings:
         Share of undecided variables above which the engine iterates on all.
     open_rounds : int
         Times that undecided variables are solved for and others added, at most.
+    known_open_per_weight : int
+        Variables for every weight that are left undecided next to known weights, those of a program
+        with bounds nearby. Fewer take more rounds, more take longer ones.
+    known_smoothing : float
+        Barrier weight at which the interior-point method begins next to known weights, as a share
+        of their cost. A smaller one takes fewer iterations where bounds hardly changed, and with
+        less than a thousandth some programs are not solved.
     negligible_share : float
         Contribution to the gap, as a share of ``eps``, with which a variable may stay at the wrong
         bound.
@@ -255,6 +262,8 @@ class InteriorPointSettings:
     fewest_open: int = 2000
     largest_open_share: float = 0.5
     open_rounds: int = 8
+    known_open_per_weight: int = 3
+    known_smoothing: float = 0.01
     negligible_share: float = 1e-3
 
 

@@ -14,9 +14,14 @@ is with curvature and one bound::
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
+from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.variables import Variables
 
 
 def between(g: Vector, u: Vector, mu: float) -> tuple[Vector, Vector]:
@@ -26,7 +31,46 @@ def between(g: Vector, u: Vector, mu: float) -> tuple[Vector, Vector]:
     return np.where(g >= 0.0, near, u - near), np.where(g >= 0.0, u - near, near)
 
 
+def point_at(program: FactorProgram, w: Vector, y: Vector, mu: float) -> Variables:
+    """The point of weights and row multipliers whose products ``s z`` and ``t v`` are all mu.
+
+    It satisfies all equations of the central path but two: ``F'x + offset = w`` and ``A x = b``.
+
+    Parameters
+    ----------
+    program : FactorProgram
+        Without curvature, and with two finite bounds for each variable.
+    w, y : arrays of shape (r,) and (p,)
+    mu : float
+        Above zero.
+    """
+    g = program.gradient(w, y, np.empty(program.size))
+    s, t = between(g, program.upper - program.lower, mu)
+    return Variables(x=program.lower + s, s=s, t=t, z=mu / s, v=mu / t, y=y, w=w, g=g)
+
+
 def above(G: Vector, d: Vector, mu: float) -> Vector:
     """Distance s to the lower bound for variables with curvature and no upper bound."""
     sum_ = np.abs(G) + np.hypot(G, 2.0 * np.sqrt(d * mu))
     return np.where(G >= 0.0, 2.0 * mu / sum_, sum_ / (2.0 * d))
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Weights and row multipliers near the optimum, and their cost.
+
+    Attributes
+    ----------
+    w, y : arrays of shape (r,) and (p,)
+    cost : float
+        Minus the dual objective of the whole program.
+    """
+
+    w: Vector
+    y: Vector
+    cost: float
+
+    def start(self, part: FactorProgram, settings: InteriorPointSettings) -> Variables | None:
+        """The first point of the interior-point method for some variables; None if cost is 0."""
+        mu = settings.known_smoothing * self.cost / (2.0 * part.size)
+        return point_at(part, self.w, self.y, mu) if mu > 0.0 else None

@@ -22,6 +22,7 @@ from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import REACHED
 from qpsvm.solvers.negligible import NEGLIGIBLE
 from qpsvm.solvers.starting_points import coordinate_descent
+from qpsvm.solvers.starting_points.central import Known
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish
 from qpsvm.solvers.starting_points.settings import STARTS
@@ -62,6 +63,20 @@ class OpenSet:
             if found is not None or self.search.stopped is not None:
                 return found
         return None
+
+    def near(self, w: Vector, y: Vector) -> SearchResult | None:
+        """Search next to the weights and row multipliers of a similar program.
+
+        None where that leads nowhere, and with curvature or without two bounds for a variable.
+        """
+        p, own = self.program, self.settings
+        if p.d.any() or not (np.isfinite(p.lower) & np.isfinite(p.upper)).all():
+            return None
+        g = p.gradient(w, y, np.empty(p.size))
+        distance, fewest = np.abs(g), own.known_open_per_weight * p.F.rank
+        distance /= max(_smallest(distance, fewest), SMALLEST_DIVISOR)
+        cost = -p.dual(np.zeros(p.size), y, w, g)
+        return self._settled(g, distance, fewest=fewest, known=Known(w, y, cost))
 
     def _by_every_way(self) -> Iterator[SearchResult | None]:
         """Try the starting points one after the other until one leads to a solution."""
@@ -139,9 +154,17 @@ class OpenSet:
         return self._smooth(p, w, y, mu, own.guess_accuracy)
 
     def _settled(
-        self, g: Vector, distance: Vector, *, fewest: int | None = None
+        self,
+        g: Vector,
+        distance: Vector,
+        *,
+        fewest: int | None = None,
+        known: Known | None = None,
     ) -> SearchResult | None:
-        """Solve for the variables within a distance of 1 and check the others afterwards."""
+        """Solve for the variables within a distance of 1 and check the others afterwards.
+
+        Next to known weights the interior-point method begins there.
+        """
         p, own = self.program, self.settings
         fewest = own.fewest_open if fewest is None else fewest
         if not np.isfinite(distance).all():
@@ -160,9 +183,11 @@ class OpenSet:
                 return None
             kept = np.flatnonzero(is_open)
             part = p.restricted(kept, x)
-            found = self._exact(part, self.search.interior(part))
+            start = known.start(part, own) if known else None
+            found = self._exact(part, self.search.interior(part, start))
             x[kept] = found.x
             w, g, objective, gap = self.search.measured(x, found.y)
+            known = replace(known, w=w, y=found.y) if known else None
             whole = self.search.record(replace(found, x=x.copy(), w=w, gap=gap))
             missed = self._missed(x, g)
             # a gradient of the wrong sign may be worth next to nothing, and yet be none to hand out

@@ -1,0 +1,148 @@
+"""Linear machines for ascending C, each solved next to the weights of the one before.
+
+The dual of a linear machine has as many variables as samples, and at the optimum about as many of
+them are between their bounds as there are weights. Which ones is nearly known from the weights at
+the last C: the interior-point method solves for the samples nearest to their margins, beginning at
+the point of the central path that belongs to the last weights (``OpenSet.near``), and one product
+with all samples says whether others have to come in.
+
+What does not depend on C is done once: checks, groups of equal samples, rows, sizes. Every machine
+is verified like any other, on the problem as it was given, and solved where it does not pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qpsvm.display import short_repr
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.duplicates import WORTH, Merged, clip_scaled
+from qpsvm.numerics.threads import one_blas_thread
+from qpsvm.paths.program import ParametricProgram
+from qpsvm.paths.settings import PathSettings
+from qpsvm.paths.training import Training, accepted
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solvers.factored import solve
+from qpsvm.solvers.interior_point.factor import Factor
+from qpsvm.solvers.interior_point.interior import SearchResult
+from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.search import Search
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.starting_points.open_set import OpenSet
+
+ENGINE = InteriorPointSettings(slow_iterations=0)
+"""Settings of the interior-point engine, which no other backend stands by for."""
+
+ITERATIONS = 1000
+"""Iterations of the engine for one machine, at most."""
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class OneFactor:
+    """The dual program of linear machines for C = 1, of which C scales the box.
+
+    Attributes
+    ----------
+    training : Training
+    program : FactorProgram
+        Of groups of equal samples.
+    merged : Merged or None
+        The way back to all samples; None where hardly any are equal.
+    settings : PathSettings
+    """
+
+    training: Training
+    program: FactorProgram
+    merged: Merged | None
+    settings: PathSettings
+
+    @classmethod
+    def of(
+        cls, training: Training, program: ParametricProgram | None, settings: PathSettings
+    ) -> OneFactor | None:
+        """Prepare the sequence, or return None if the dual is not such a program.
+
+        It is where the kernel is linear, C is the parameter, the loss is not squared, and there are
+        several samples for each feature.
+        """
+        if program is None or training.over != "C" or not program.is_scaled_box:
+            return None
+        P = program.P
+        if not isinstance(P, LowRankQuadratic) or P.diag.any():
+            return None
+        whole = FactorProgram(
+            F=Factor.of(P, settings=ENGINE),
+            d=np.zeros(len(program)),
+            q=-program.required.value,
+            A=program.rows,
+            b=np.zeros(program.n_rows),
+            lower=program.lower.slope,
+            upper=program.upper.slope,
+            offset=np.zeros(P.rank),
+        )
+        equal = [P.selection.signs, whole.q, *whole.A]
+        bounds = whole.lower, whole.upper
+        merged = Merged.of(P.samples, P.selection.index, equal, bounds, whole.d)
+        if merged is not None:
+            smaller = whole.restricted(merged.kept, np.zeros(whole.size), copied_below=WORTH)
+            whole = replace(smaller, lower=merged.lower, upper=merged.upper)
+        n_open = ENGINE.known_open_per_weight * P.rank
+        if n_open > ENGINE.largest_open_share * whole.size:
+            return None
+        return cls(training, whole, merged, settings)
+
+    def machines(self, values: Vector, eps: float) -> Iterator[SVMSolution]:
+        """Yield the verified machine of every C, ascending.
+
+        Parameters
+        ----------
+        values : array of shape (m,)
+        eps : float
+            Relative accuracy of every machine.
+        """
+        last: SearchResult | None = None
+        for C in values.tolist():
+            last = self._found(C, last, eps)
+            problem = self.training.problem(C)
+            alpha = self._alpha(problem, C, last.x)
+            qp = QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
+            yield accepted(problem, qp, eps)
+
+    @one_blas_thread()
+    @np.errstate(all="ignore")  # an objective that is not finite ends the search
+    def _found(self, C: float, last: SearchResult | None, eps: float) -> SearchResult:
+        """Solve the program of a C, next to the weights of another one where these are known.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            The engine was interrupted, and returns the best point so far.
+        """
+        p = self.program
+        program = replace(p, lower=C * p.lower, upper=C * p.upper)
+        found = None
+        if last is not None:
+            search = Search(program, eps, ITERATIONS, ENGINE, lambda *_: None)
+            found = OpenSet(search).near(last.w, last.y)
+        if found is None or found.status not in (Status.OPTIMAL, Status.INTERRUPTED):
+            found = solve(program, eps, ITERATIONS, ENGINE, lambda *_: None)
+        if found.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return found
+
+    def _alpha(self, problem: SVMProblem, C: float, x: Vector) -> Vector:
+        """Dual variables of all samples, feasible up to rounding, so that verification keeps them.
+
+        Shares of a group are those for C = 1.
+        """
+        model = problem.model
+        alpha = x if self.merged is None else C * self.merged.undone(x / C)
+        alpha = clip_scaled(alpha, model.conditions.lower, model.conditions.upper)
+        return np.asarray(model.feasible_dual(alpha, np.zeros(0)).alpha)

@@ -1,0 +1,139 @@
+"""Linear machines along C, each from the one before: optimal, proven, the same in every thread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+import qpsvm
+from qpsvm.paths import PathSettings, one_factor, svm_path
+from qpsvm.paths.one_factor import OneFactor
+from qpsvm.paths.program import parametric_program
+from qpsvm.paths.training import Training
+from qpsvm.qp.solution import Status
+from tests import tolerances
+from tests.paths.cases import DEGENERATE, RANGES, X, Y
+
+SERVED = (
+    "hinge",
+    "no intercept",
+    "penalized intercept",
+    "class weights",
+    "regression over C",
+    "quantile",
+)
+VALUES = np.geomspace(0.01, 100.0, 12)
+
+
+def prepared(over, formulation, y, samples=X):
+    training = Training.of(samples, y, kernel="linear", over=over, formulation=formulation)
+    program = parametric_program(training, 0.1, 0.9)
+    return training, OneFactor.of(training, program, PathSettings())
+
+
+def require_optimal(training, shared) -> None:
+    """Every machine passes, without a solver, and costs as much as one that was solved alone."""
+    assert shared is not None
+    eps = tolerances.ASKED
+    machines = [*shared.machines(VALUES, eps)]
+    assert len(machines) == len(VALUES)
+    for value, machine in zip(VALUES, machines, strict=True):
+        problem = training.problem(float(value))
+        assert machine.status is Status.OPTIMAL
+        assert machine.qp.statistics.backend == ""  # no solver was asked
+        assert qpsvm.verify(problem, machine, eps=eps).passed
+        own, alone = (
+            qpsvm.certify(problem, solution) for solution in (machine, qpsvm.solve(problem))
+        )
+        size = max(abs(alone.primal_objective), alone.floor)
+        assert abs(own.primal_objective - alone.primal_objective) <= 2.0 * eps * size
+
+
+@pytest.mark.parametrize("case", SERVED)
+def test_machines_are_those_of_independent_solves(case) -> None:
+    over, formulation, y, _, _ = RANGES[case]
+    require_optimal(*prepared(over, formulation, y))
+
+
+@pytest.mark.parametrize("case", ["copies", "copies in both classes", "a grid", "separable"])
+def test_degenerate_samples(case) -> None:
+    samples, y = DEGENERATE[case]
+    training, shared = prepared("C", qpsvm.SoftMargin(), y, samples)
+    if shared is None:  # copies leave too few
+        samples, y = np.vstack([X, X]), np.concatenate([Y, Y])
+        training, shared = prepared("C", qpsvm.SoftMargin(), y, samples)
+    require_optimal(training, shared)
+
+
+@pytest.mark.parametrize("case", sorted(set(RANGES) - set(SERVED)))
+def test_other_programs_are_not_served(case) -> None:
+    over, formulation, y, _, _ = RANGES[case]
+    assert prepared(over, formulation, y)[1] is None
+
+
+def test_neither_are_kernels_and_few_samples_for_each_feature() -> None:
+    training = Training.of(X, Y, kernel="rbf")
+    program = parametric_program(training, 0.1, 0.9)
+    assert OneFactor.of(training, program, PathSettings()) is None
+    wide, y = DEGENERATE["wide"]
+    assert prepared("C", qpsvm.SoftMargin(), y, wide)[1] is None
+
+
+def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
+    def wrong(self, C, last, eps):
+        found = right(self, C, last, eps)
+        return found if C < 1.0 else one_factor.replace(found, x=0.9 * found.x)
+
+    right = OneFactor._found
+    monkeypatch.setattr(OneFactor, "_found", wrong)
+    path = svm_path(X, Y, kernel="linear", values=VALUES, exact=False)
+    asked = [bool(solution.qp.statistics.backend) for solution in path.solutions]
+    assert asked == (VALUES >= 1.0).tolist()
+    assert {solution.status for solution in path.solutions} == {Status.OPTIMAL}
+    assert max(path.relative_gaps) <= tolerances.ASKED
+
+
+def test_ends_where_no_point_near_is_found(monkeypatch) -> None:
+    class Nowhere(one_factor.OpenSet):
+        def near(self, *_):
+            return None
+
+    monkeypatch.setattr(one_factor, "OpenSet", Nowhere)
+    require_optimal(*prepared("C", qpsvm.SoftMargin(), Y))
+
+
+def test_sparse_samples_have_the_same_machines() -> None:
+    one, other = (
+        svm_path(samples, Y, kernel="linear", values=VALUES, exact=False)
+        for samples in (X, sp.csr_array(X))
+    )
+    for left, right in zip(one.certificates, other.certificates, strict=True):
+        difference = abs(left.primal_objective - right.primal_objective)
+        assert difference <= 2.0 * tolerances.ASKED * left.primal_objective
+
+
+def test_bits_do_not_depend_on_the_number_of_threads() -> None:
+    samples, y = np.tile(X, (30, 40)), np.tile(Y, 30)
+    samples = samples + np.random.default_rng(0).normal(size=samples.shape)
+
+    def path(threads):
+        with threadpool_limits(threads):
+            return svm_path(samples, y, kernel="linear", values=[0.01, 0.02, 0.03], exact=False)
+
+    for one, other in zip(path(1).solutions, path(2).solutions, strict=True):
+        assert one.qp.statistics.backend == ""
+        np.testing.assert_array_equal(one.alpha, other.alpha)
+        assert one.intercept == other.intercept
+
+
+def test_ctrl_c_within_a_solve_ends_a_path(monkeypatch) -> None:
+    def stopped(*arguments):
+        found = solve(*arguments)
+        return one_factor.replace(found, status=Status.INTERRUPTED)
+
+    solve = one_factor.solve
+    monkeypatch.setattr(one_factor, "solve", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        svm_path(X, Y, kernel="linear", values=VALUES, exact=False)
