@@ -109,13 +109,14 @@ class OneFactor:
         """
         last: SearchResult | None = None
         for C in values.tolist():
-            last = self._found(C, last, eps)
-            problem = self.training.problem(C)
-            alpha = self._alpha(problem, C, last.x)
-            qp = QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
-            yield accepted(problem, qp, eps)
+            with one_blas_thread():
+                last = self._found(C, last, eps)
+                problem = self.training.problem(C)
+                alpha = self._alpha(problem, C, last.x)
+                qp = QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
+                machine = accepted(problem, qp, eps)
+            yield machine
 
-    @one_blas_thread()
     @np.errstate(all="ignore")  # an objective that is not finite ends the search
     def _found(self, C: float, last: SearchResult | None, eps: float) -> SearchResult:
         """Solve the program of a C, next to the weights of another one where these are known.

@@ -20,6 +20,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.paths.program import COPIED_ROWS_SHARE, ParametricProgram
 from qpsvm.paths.settings import PathSettings
 from qpsvm.paths.training import Training, verified
@@ -53,6 +54,7 @@ class OneMatrix:
     settings: PathSettings
 
     @classmethod
+    @one_blas_thread()
     def of(
         cls, training: Training, program: ParametricProgram | None, settings: PathSettings
     ) -> OneMatrix | None:
@@ -89,7 +91,10 @@ class OneMatrix:
         found = self.boxes.solutions(C, self.settings.sequence_share * eps)
         for first in range(0, len(C), self.settings.sequence_lot):
             some = C[first : first + self.settings.sequence_lot]
-            yield from self._verified(some, [*islice(found, len(some))], eps)
+            with one_blas_thread():
+                solutions = [*islice(found, len(some))]
+                machines = [*self._verified(some, solutions, eps)]
+            yield from machines
 
     def _verified(
         self, values: list[float], solutions: list[Vector], eps: float

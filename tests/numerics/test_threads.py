@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import qpsvm
 from qpsvm.numerics import threads
 from qpsvm.numerics.threads import for_each, one_blas_thread
+from qpsvm.paths import svm_path
 from tests import processes
 
 WAIT = 60.0
@@ -129,6 +130,22 @@ def test_solutions_have_the_same_bits_whatever_the_number_of_threads(
         gap = qpsvm.certify(problem, solution).relative_gap
         found.append((solution.alpha.tobytes(), solution.decision_function(X).tobytes(), gap))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_paths_have_the_same_bits_whatever_the_number_of_threads(kernel: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 40))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0.0, 1, -1)
+
+    def bits(number: int) -> list[tuple[bytes, float | None]]:
+        with threadpool_limits(number, user_api="blas"):
+            path = svm_path(X, y, kernel=kernel, values=[0.01, 0.1, 1.0], eps=1e-6)
+        assert not any(solution.qp.statistics.backend for solution in path.solutions)
+        return [(solution.alpha.tobytes(), solution.intercept) for solution in path.solutions]
+
+    assert bits(1) == bits(2)
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one processor")

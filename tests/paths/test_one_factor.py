@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
 import qpsvm
 from qpsvm.paths import PathSettings, one_factor, svm_path
@@ -112,20 +111,6 @@ def test_sparse_samples_have_the_same_machines() -> None:
     for left, right in zip(one.certificates, other.certificates, strict=True):
         difference = abs(left.primal_objective - right.primal_objective)
         assert difference <= 2.0 * tolerances.ASKED * left.primal_objective
-
-
-def test_bits_do_not_depend_on_the_number_of_threads() -> None:
-    samples, y = np.tile(X, (30, 40)), np.tile(Y, 30)
-    samples = samples + np.random.default_rng(0).normal(size=samples.shape)
-
-    def path(threads):
-        with threadpool_limits(threads):
-            return svm_path(samples, y, kernel="linear", values=[0.01, 0.02, 0.03], exact=False)
-
-    for one, other in zip(path(1).solutions, path(2).solutions, strict=True):
-        assert one.qp.statistics.backend == ""
-        np.testing.assert_array_equal(one.alpha, other.alpha)
-        assert one.intercept == other.intercept
 
 
 def test_ctrl_c_within_a_solve_ends_a_path(monkeypatch) -> None:
