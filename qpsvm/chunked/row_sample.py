@@ -17,10 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from qpsvm.chunked.contents import Contents
+from qpsvm.chunked.settings import FIRST_PASS
 from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse
-
-RARE = 0.1
-"""Share of the rows chosen that each class has, if it has as many."""
 
 
 def chosen_rows(
@@ -49,7 +47,9 @@ def chosen_rows(
     rng = np.random.default_rng(list(seed))
     chances = np.minimum(1.0, n_sample * 0.5 * (1.0 / n + _shares_of_columns(contents)))
     if codes is not None and len(counts := np.bincount(codes)) == 2:
-        chances = np.maximum(chances, np.minimum(1.0, RARE * n_sample / counts[codes]))
+        chances = np.maximum(
+            chances, np.minimum(1.0, FIRST_PASS.rare_share * n_sample / counts[codes])
+        )
     order, start = rng.permutation(n), rng.random()
     # a row is chosen where the sum of chances passes a whole number: the size hardly varies
     steps = np.floor(np.cumsum(chances[order]) + start)

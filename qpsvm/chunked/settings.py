@@ -14,11 +14,15 @@ class FirstPassSettings:
     sample_rows : int
         Rows that are chosen, about: the guess is off by 1 / sqrt(sample_rows) of the margin, and
         training it takes about a second.
+    rare_share : float
+        Share of the rows chosen in a chunk that each class has, if the chunk has as many of it;
+        with 4 of 4,000 samples in one class, half of 15 solves did not end without it.
     seed : int
         Of the choice, together with the number of the chunk.
     """
 
     sample_rows: int = 100_000
+    rare_share: float = 0.1
     seed: int = 20_020_607
 
 

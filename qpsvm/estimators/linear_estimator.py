@@ -1,4 +1,4 @@
-"""Base class of the estimators with one weight for each feature, ``LinearSVC`` and ``LinearSVR``."""
+"""Base class of ``LinearSVC`` and ``LinearSVR``, which have one weight for each feature."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Steps:
 
     @property
     def _most_added(self) -> int:
-        """How many conditions a pass adds up at a time, at most."""
+        """The largest number of conditions that a pass adds up at a time."""
         totals = self.problem.totals
         width = totals.n_features
         if totals.is_sparse:

@@ -74,7 +74,7 @@ class OpenSet:
             return None
         g = p.gradient(w, y, np.empty(p.size))
         distance, fewest = np.abs(g), own.known_open_per_weight * p.F.rank
-        distance /= max(_smallest(distance, fewest), SMALLEST_DIVISOR)
+        distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
         cost = -p.dual(np.zeros(p.size), y, w, g)
         return self._settled(g, distance, fewest=fewest, known=Known(w, y, cost))
 
