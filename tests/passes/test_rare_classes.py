@@ -53,7 +53,8 @@ def test_a_rare_class_is_learned(
 def test_a_guess_without_a_class_ends_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best intercept and width for no row of a class are not numbers."""
     monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=20))
-    monkeypatch.setattr("qpsvm.chunked.row_sample.RARE", 0.0)
+    none = FirstPassSettings(rare_share=0.0)
+    monkeypatch.setattr("qpsvm.chunked.row_sample.FIRST_PASS", none)
     X, y = rare()
     with dask.config.set(scheduler="synchronous"):
         problem = FAMILIES["weighted nu"].dual(chunked(X, y, rows=1000))
