@@ -29,7 +29,7 @@ from tests.strategies import listed
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     *("accuracy", "backends", "ill-conditioned", "infeasible"),
-    *("kernel-long", "kernel", "large", "linear", "repeatability", "smoke"),
+    *("kernel-long", "kernel-small", "kernel", "large", "linear", "repeatability", "smoke"),
 )
 
 LINEAR = ("a9a", "w8a", "ijcnn1", "covtype20k", "skin_nonskin", "kddcup99_10pct", "phishing")
