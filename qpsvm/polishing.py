@@ -30,7 +30,7 @@ from qpsvm.verification import verify_evaluated
 
 
 class Polishable(Protocol[AnySolution_contra]):
-    """Protocol of the problems that ``polish`` takes, with the type of their solutions."""
+    """Protocol of problems for ``polish``: a problem in memory, and the type of its solution."""
 
     def accept(self, visitor: Polishing, solution: AnySolution_contra) -> object: ...
 
@@ -116,7 +116,7 @@ def polish(
 
 @dataclass(frozen=True)
 class Polishing:
-    """Visitor of ``polish``: polishes a solution of every kind of problem in memory.
+    """Polishing of approximate solutions, with a method for every kind of problem in memory.
 
     Attributes
     ----------
@@ -146,13 +146,13 @@ class Polishing:
         return self.callback is None or self.callback(event) is not False
 
     def program(self, problem: QuadraticProgram, solution: QPSolution) -> QPSolution:
-        """Polish a solution of a bare program; return it or a better one."""
+        """Polish a solution of a bare quadratic program; return it if nothing is better."""
         route = OfProgram(problem)
         found = self._improved(problem, route, route.start(solution), solution)
         return solution if found is None else found[0].replace(status=found[1])
 
     def machine(self, problem: MachineProblem, solution: Any) -> Any:
-        """Polish a machine; return it or a better one."""
+        """Polish a trained machine; return it if nothing is better."""
         problem.model.require_own(solution)
         for name in ("alpha", "constraint_multipliers"):
             require_finite_vector(getattr(solution, name), name, InvalidDataError)
@@ -166,7 +166,7 @@ class Polishing:
         return machine.replace(qp=machine.qp.replace(status=found[1]))
 
     def reduced(self, problem: ReducedProblem, solution: ReducedSolution) -> ReducedSolution:
-        """Polish every machine of a reduction."""
+        """Polish every machine of a multiclass solution."""
         found = tuple(self.machine(*part) for part in problem.parts(solution))
         if all(new is old for new, old in zip(found, solution.solutions, strict=True)):
             return solution
@@ -175,7 +175,7 @@ class Polishing:
     def _improved(
         self, problem: Program, route: Route, start: QPSolution, evaluated: Any
     ) -> tuple[Any, Status] | None:
-        """Return a better solution along the route, evaluated, with its status; None if none is."""
+        """Search for a better solution; return it, evaluated, and its status, or None."""
         before = verify_evaluated(problem, evaluated, eps=self.eps)
         if before.passed:
             return None

@@ -53,7 +53,7 @@ def no_optimum(solution: QPSolution) -> NoOptimumError:
 
 
 def shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
-    """Say by which figures an answer misses ``eps``."""
+    """Write the message for a solution that does not reach ``eps``, with the checks that fail."""
     failed = [check for check in report.checks if not check.passed]
     figures = ", ".join(f"{c.name} {c.scaled:.2e} (allowed {c.tolerance:.0e})" for c in failed)
     backend = solution.statistics.backend
@@ -66,7 +66,7 @@ def shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
 
 
 def shortfall_of_passes(solution: ChunkedSolution, eps: float) -> str:
-    """Say how far a machine on samples in chunks is from ``eps``."""
+    """Write the message for a machine on samples in chunks that does not reach ``eps``."""
     return (
         f"{solution.statistics.passes} passes did not reach eps={eps:g}: the certified gap is "
         f"{solution.certificate.relative_gap_upper:.2e} (status {solution.status.value!r}). Allow "

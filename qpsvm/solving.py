@@ -42,7 +42,7 @@ Solution_co = TypeVar("Solution_co", covariant=True)
 
 
 class Solvable(Protocol[Solution_co]):
-    """Protocol of the problems that ``solve`` takes, with the type of their solutions."""
+    """Protocol of problems for ``solve``: a problem, and the type of its solution."""
 
     @property
     def solution_type(self) -> type[Solution_co]: ...
@@ -217,7 +217,7 @@ def solve_with(
 
 @dataclass(frozen=True)
 class Solving:
-    """Visitor of ``solve``: solves every kind of problem, from a warm start or None.
+    """Training from a warm start or none, with a method for every kind of problem.
 
     Attributes
     ----------
@@ -232,13 +232,13 @@ class Solving:
     strict: bool
 
     def program(self, problem: QuadraticProgram, start: object) -> Answer[QPSolution]:
-        """Solve a bare program, if it is convex."""
+        """Solve a bare quadratic program, which must be convex."""
         if not problem.is_convex:
             problem.P.require_positive_semidefinite()
         return self.machine(problem, start)
 
     def machine(self, problem: Program, start: object) -> Answer[Any]:
-        """Solve one program by the steps of the policy."""
+        """Solve one problem in memory; its answer is verified, and repaired where it fails."""
         settings = self.settings.replace(warm_start=warm_start_for(problem, start))
         outcome = solve_by_policy(problem, self.backend, settings)
         solution = outcome.solution
@@ -289,7 +289,7 @@ class Solving:
         raise not_trained_in_chunks(problem)
 
     def _short(self, solution: Solution, message: str) -> Answer[Solution]:
-        """The answer that misses ``eps``; with ``strict`` raise an error instead."""
+        """Return a solution that misses ``eps`` with the reason; raise an error if ``strict``."""
         if self.strict:
             raise ToleranceNotReachedError(message)
         return Answer(solution, (message,))

@@ -45,7 +45,7 @@ from qpsvm.qp.solution import QPSolution
 
 
 class Verifiable(Protocol[AnySolution_contra, Result_co]):
-    """Protocol of the problems that ``verify`` takes, with their solutions and reports."""
+    """Protocol of problems for ``verify``: a problem, and the types of its solution and report."""
 
     def accept(self, visitor: Verification, solution: AnySolution_contra) -> Result_co: ...
 
@@ -110,7 +110,7 @@ def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) ->
 
 @dataclass(frozen=True)
 class Verification:
-    """Visitor of ``verify``: measures a solution for every kind of problem.
+    """Measurement of solutions, with a method for every kind of problem.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Verification:
     tolerances: Tolerances
 
     def program(self, problem: QuadraticProgram, solution: QPSolution) -> KKTReport:
-        """The report on a solution of a bare program."""
+        """Report how far a solution of a bare quadratic program is from optimal."""
         measured = residuals(problem, solution)
         vectors, _ = checked_vectors(problem, solution)
         problems, proof = measured.problems, None
@@ -149,7 +149,7 @@ class Verification:
         )
 
     def machine(self, problem: MachineProblem, solution: Any) -> KKTReport:
-        """The report on a machine, which is recovered first from a solution of its program."""
+        """Report how far a machine, or a solution of its program, is from optimal."""
         if isinstance(solution, QPSolution):
             evaluation = problem.evaluate(solution)
             return _verify_svm(problem, evaluation.solution, evaluation, self.tolerances)
@@ -158,7 +158,7 @@ class Verification:
     def reduced(
         self, problem: ReducedProblem, solution: ReducedSolution
     ) -> ReducedReport[KKTReport]:
-        """The reports on all machines of a reduction."""
+        """Report how far each machine of a multiclass solution is from optimal."""
         eps, name = self.tolerances.eps, one_line(problem)
         try:
             reports = tuple(verify(*part, eps=eps) for part in problem.parts(solution))
@@ -169,7 +169,7 @@ class Verification:
     def chunked(
         self, problem: ChunkedProblem | ChunkedKernelProblem, solution: object
     ) -> ChunkedReport:
-        """The report on a machine on samples in chunks, by one pass over them."""
+        """Report how far a machine on samples in chunks is from optimal, by one pass over them."""
         return ChunkedReport(self.tolerances.eps, problem.certified(solution), one_line(problem))
 
     chunked_kernel = chunked

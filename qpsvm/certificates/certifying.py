@@ -21,14 +21,14 @@ from qpsvm.numerics.choices import require_flag
 from qpsvm.qp.program import Result, Result_co
 
 CHUNKED = ChunkedProblem, ChunkedKernelProblem
-"""Types of problems on samples in chunks."""
+"""Classes of the SVM problems whose samples are read chunk by chunk."""
 
 AnySolution_contra = TypeVar("AnySolution_contra", contravariant=True)
 AnySolution = TypeVar("AnySolution")
 
 
 class Certifiable(Protocol[AnySolution_contra, Result_co]):
-    """Protocol of the problems that ``certify`` takes, with their solutions and certificates."""
+    """Protocol of problems for ``certify``, with the types of their solutions and certificates."""
 
     def accept(self, visitor: Certification, solution: AnySolution_contra) -> Result_co: ...
 
@@ -84,7 +84,7 @@ def certify(
 
 @dataclass(frozen=True)
 class Certification:
-    """Visitor of ``certify``: computes the certificate for every kind of problem.
+    """Computation of certificates, with a method for every kind of SVM problem.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Certification:
     rigorous: bool
 
     def machine(self, problem: MachineProblem, solution: object) -> Certificate:
-        """The certificate of a machine."""
+        """Compute the certificate of one trained machine."""
         problem.model.require_own(solution)
         with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
             evaluation = problem.model.evaluate(solution)
@@ -104,7 +104,7 @@ class Certification:
     def reduced(
         self, problem: ReducedProblem, solution: ReducedSolution
     ) -> ReducedCertificate[Certificate]:
-        """The certificates of all machines of a reduction."""
+        """Compute the certificates of all machines of a multiclass solution."""
         parts = problem.parts(solution)
         proofs = tuple(certify(*part, rigorous=self.rigorous) for part in parts)
         return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
@@ -112,7 +112,7 @@ class Certification:
     def chunked(
         self, problem: ChunkedProblem | ChunkedKernelProblem, solution: object
     ) -> ChunkedCertificate:
-        """The certificate of a machine on samples in chunks, by one pass over them."""
+        """Compute the certificate of a machine on samples in chunks, by one pass over them."""
         if self.rigorous:
             raise InvalidParameterError(
                 "rigorous=True needs all samples at once; the bound for samples in chunks includes "

@@ -25,7 +25,7 @@ from qpsvm.numerics.arrays import Array, is_sparse
 
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
-    """Reader of a chunk that is a range of rows of an array or a CSR matrix in memory."""
+    """Reader of one chunk: consecutive rows of an array or CSR matrix in memory."""
 
     X: Any
     y: Array | None
@@ -37,7 +37,7 @@ class ArrayRows:
 
 @dataclass(frozen=True)
 class MappedRows:
-    """Reader of a chunk that is a range of rows of a memory map."""
+    """Reader of one chunk: consecutive rows of a memory map."""
 
     path: str
     dtype: str
@@ -62,7 +62,7 @@ class MappedRows:
 
 
 def of_array(X: Any, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
-    """Divide an array, a sparse matrix or a memory map into chunks of ``rows`` rows."""
+    """Divide an array, sparse matrix or memory map into chunks of ``rows`` consecutive rows."""
     if not hasattr(X, "shape") or len(X.shape) != 2:
         raise InvalidDataError(
             "X must be a Dask collection, a path, or an array or memory map of two dimensions."

@@ -115,7 +115,7 @@ def imported(name: str) -> Any:
 
 
 def one_per_row(value: Any, what: str, n_rows: int) -> Any:
-    """Labels, targets or weights of samples in an array, as an array; None stays None.
+    """Convert labels, targets or sample weights to an array; None stays None.
 
     Raises
     ------

@@ -9,20 +9,17 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from qpsvm.chunked.chunks import RawChunk
+from qpsvm.chunked.settings import BLOCKS
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, is_sparse, row_blocks
+from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of, stored_values
 
 Task: TypeAlias = Literal["binary", "regression", "unlabelled"]
 """What y is: one of two labels, a number, or nothing."""
-
-
-BLOCK = 2 * IN_CACHE
-"""Bytes of a block of rows in double precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +65,7 @@ class Contents:
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """Split the samples of a chunk into blocks of rows, each in double precision."""
         width = max(1, stored_values(self.X).size // max(1, self.n_rows))
-        for rows in row_blocks(self.n_rows, width, BLOCK):
+        for rows in row_blocks(self.n_rows, width, BLOCKS.block_bytes):
             yield rows, self.X[rows]
 
     def block_squares(self) -> Iterator[Vector]:

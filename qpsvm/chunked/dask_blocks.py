@@ -75,7 +75,7 @@ def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
 
 
 def _is_table(X: Any) -> bool:
-    """Whether a Dask collection is an array or a DataFrame, not a bag or a delayed object."""
+    """Return whether a Dask collection is an array or a DataFrame."""
     module = type(X).__module__
     return module.startswith(("dask.array", "dask.dataframe", "dask_expr"))
 

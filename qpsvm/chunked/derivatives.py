@@ -39,12 +39,12 @@ class Derivatives:
         return cls(Sum((2, d + 2)), Sum((2 if majorised else 1, d + 2, d + 2)))
 
     def add_sums(self, other: Derivatives) -> None:
-        """Add the sums of another chunk."""
+        """Add the gradients and Hessians of another chunk."""
         self.gradients.add_sum(other.gradients)
         self.hessians.add_sum(other.hessians)
 
     def add(self, X: Matrix, terms: Terms, v: Vector, form: Template, smoothing: Vector) -> None:
-        """Add the losses of a block of rows.
+        """Add the gradients and Hessians of the losses on a block of samples.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Dual points of samples in chunks: a rule, and some numbers.
+"""Dual variables of all samples in chunks, stored as a rule and a list of exceptions.
 
 The dual variable of a decided condition follows from its violation at a machine, those of open
 conditions are listed (``qpsvm.chunked.evaluation``).

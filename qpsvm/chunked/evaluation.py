@@ -59,8 +59,6 @@ class ChunkResult:
         Of the losses in (w, b, t).
     n_bytes : int
         Bytes of samples that were read.
-    largest_square : float
-        Of the norms of the rows, squared.
     """
 
     losses: Sum
@@ -70,7 +68,6 @@ class ChunkResult:
     open: Open | None
     derivatives: Derivatives | None
     n_bytes: int
-    largest_square: float
 
 
 def evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
@@ -98,12 +95,11 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
     if near is not None:
         band = near.band(band)
     decided = Decided.empty(d)
-    derivatives, largest = None, 0.0
+    derivatives = None
     if request.smoothing is not None:
         derivatives = Derivatives.empty(d, majorised=request.majorised)
     for k, ((rows, X), v) in enumerate(zip(contents.blocks(), centre, strict=True)):
         squares = row_squares(X)
-        largest = max(largest, float(np.max(squares)))
         terms = terms_of(contents, form, codes, targets, rows, squares)
         total.add(np.append(_loss(v, terms), _other_losses(X, terms, form, points[:, 1:])))
         rounding += _loss_rounding(form, terms, v, squares, request.machines[0], d)
@@ -118,8 +114,7 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
     found = None
     if near is not None:
         found = merged(open_conditions(contents, form, codes, targets, near.rows(band)))
-    n_bytes = contents.n_bytes
-    return ChunkResult(total, rounding, decided, band, found, derivatives, n_bytes, largest)
+    return ChunkResult(total, rounding, decided, band, found, derivatives, contents.n_bytes)
 
 
 def _loss(v: Vector, terms: Terms) -> float:
@@ -127,7 +122,7 @@ def _loss(v: Vector, terms: Terms) -> float:
 
 
 def _other_losses(X: Matrix, terms: Terms, form: Template, points: Dense) -> Vector:
-    """The sums of the losses of a block at further machines, one in each column, shape (k,)."""
+    """Sum up the losses on a block of samples for several machines, shape (k,)."""
     if not points.shape[1]:
         return np.zeros(0)
     f = np.asarray(X @ points[:-2]) + points[-2]

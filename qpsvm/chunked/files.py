@@ -43,7 +43,7 @@ def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedS
 
 
 def _is_hidden(file: Path, folder: Path) -> bool:
-    """Whether writers have left a file behind that is no part of the data."""
+    """Return whether a path is a hidden or temporary file of a writer, and no data."""
     return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 

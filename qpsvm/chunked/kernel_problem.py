@@ -24,7 +24,7 @@ from qpsvm.qp.program import Result, Result_co
 
 
 class ChunkedKernelVisitor(Protocol[Result_co]):
-    """Operation on a problem and a solution, as far as it applies to kernel ones in chunks."""
+    """Visitor of problems: the operation on a kernel problem on samples in chunks."""
 
     def chunked_kernel(self, problem: ChunkedKernelProblem, solution: Any) -> Result_co: ...
 
@@ -74,24 +74,18 @@ class ChunkedKernelProblem:
         return len(self.samples.chunks)
 
     def accept(self, visitor: ChunkedKernelVisitor[Result], solution: Expansion) -> Result:
-        """Return what a visitor computes for a kernel problem in chunks and a solution of it."""
+        """Call the visitor's method for kernel problems on samples in chunks."""
         return visitor.chunked_kernel(self, solution)
 
     def tiles(self, machine: Expansion) -> list[Tile]:
         """Evaluate a machine in one pass over the chunks."""
         starts = np.concatenate([[0], np.cumsum(self.totals.n_rows_by_chunk)])
-        asked = Request(
-            self.template,
-            self.totals.classes,
-            (),
-            row_checksums=self.totals.row_checksums,
-            largest_squares=self.totals.largest_squares,
-        )
+        asked = Request(self.template, self.totals.classes, (), checksums=self.totals.checksums)
         request = TileRequest(asked, machine, tuple(starts.tolist()))
         return run_pass(_tile, self.task, self.samples.chunks, request, verbose=False)
 
     def certified(self, machine: object) -> ChunkedCertificate:
-        """Bound the distance of a machine from the optimum; errors are those of ``judged``."""
+        """Bound how far a kernel machine is from the optimum, by one pass over the samples."""
         return self.judged(machine)[0]
 
     def judged(self, machine: object) -> tuple[ChunkedCertificate, int]:
@@ -129,9 +123,9 @@ class ChunkedKernelProblem:
 
 def _tile(contents: Contents, request: TileRequest, name: str, number: int) -> Tile:
     with np.errstate(all="ignore"):  # what is not finite fails closed
-        found = tile(contents, request, name, number)
-        require_unchanged(contents, request.asked, None, name, number)
-        return found
+        found = tile(contents, request, name, number)  # its errors say more
+    require_unchanged(contents, request.asked, name, number)
+    return found
 
 
 def chunked_kernel_problem(

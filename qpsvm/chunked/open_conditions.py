@@ -38,11 +38,11 @@ class Open:
 
     @property
     def n_conditions(self) -> int:
-        """Number of conditions that they stand for."""
+        """Number of open conditions before equal ones were merged."""
         return len(self) if self.groups is None else len(self.groups.group)
 
     def divided(self, alpha: Vector) -> Vector:
-        """Divide dual variables, shape (m,), among the conditions that they stand for."""
+        """Divide the dual variable of every merged condition among the equal conditions in it."""
         return alpha if self.groups is None else self.groups.undone(alpha)
 
 
@@ -65,7 +65,7 @@ def distances(v: Vector, roots: Vector, *, one_sided: bool) -> Vector:
 
 
 def between(low: float, high: float) -> float:
-    """The middle of two numbers; the lower one if there is no number between them."""
+    """Return the middle of two numbers, or the lower one if no double lies between them."""
     middle = 0.5 * low + 0.5 * high
     return middle if low < middle < high else low
 
@@ -85,7 +85,7 @@ class Nearest:
         self._places.append((rows, near))
 
     def band(self, band: float) -> float:
-        """A band up to the given one that holds as many conditions as may be, at most.
+        """Narrow the band until it holds no more conditions than there is room for.
 
         It ends between two conditions: their distances have other last bits on other processors.
         """
@@ -130,7 +130,7 @@ def open_conditions(
 
 
 def merged(found: Open) -> Open:
-    """Merge conditions on equal samples into one with the sum of their bounds, if many are."""
+    """Merge open conditions on equal samples into one, with the sum of their bounds."""
     terms = found.terms
     same, bounds = [terms.signs, terms.required], (terms.lower, terms.upper)
     groups = Merged.of(found.X, None, same, bounds, terms.curvature)

@@ -28,7 +28,7 @@ from qpsvm.qp.program import Result, Result_co
 
 
 class ChunkedVisitor(Protocol[Result_co]):
-    """Operation on a problem and a solution, as far as it applies to linear ones in chunks."""
+    """Visitor of problems: the operation on a linear problem on samples in chunks."""
 
     def chunked(self, problem: ChunkedProblem, solution: Any) -> Result_co: ...
 
@@ -80,7 +80,7 @@ class ChunkedProblem:
         return len(self.samples.chunks)
 
     def accept(self, visitor: ChunkedVisitor[Result], solution: ChunkedSolution) -> Result:
-        """Return what a visitor computes for a linear problem in chunks and a solution of it."""
+        """Call the visitor's method for linear problems on samples in chunks."""
         return visitor.chunked(self, solution)
 
     def request(self, machines: tuple[Machine, ...], **more: Any) -> Request:
@@ -89,8 +89,7 @@ class ChunkedProblem:
             self.template,
             self.totals.classes,
             machines,
-            row_checksums=self.totals.row_checksums,
-            largest_squares=self.totals.largest_squares,
+            checksums=self.totals.checksums,
             **more,
         )
 
@@ -114,7 +113,7 @@ class ChunkedProblem:
             )
 
     def certified(self, solution: object) -> ChunkedCertificate:
-        """Bound the distance of a solution from any source from the optimum, by one pass.
+        """Bound how far any solution is from the optimum, by one pass over the samples.
 
         Raises
         ------
@@ -231,8 +230,8 @@ def _totals(contents: Contents, request: tuple[Task, int], name: str, number: in
 
 
 def _evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
-    found = evaluate(contents, request, name, number)
-    require_unchanged(contents, request, found.largest_square, name, number)
+    found = evaluate(contents, request, name, number)  # its errors say more
+    require_unchanged(contents, request, name, number)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Random choice of rows of a chunk: rows that others cannot replace are chosen more often.
+"""Random choice of rows of a chunk; rows with rare features or labels are chosen more often.
 
 A row is chosen with probability proportional to ``1/n + sum_j x_ij^2 / (d sum_k x_kj^2)``, at most
 1: half of the choice is uniform, half goes by the share that the row has in each column. Rare
@@ -24,7 +24,7 @@ from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse
 def chosen_rows(
     contents: Contents, n_sample: int, seed: Sequence[int], codes: Index | None = None
 ) -> tuple[Index, Vector]:
-    """Choose about so many rows of a chunk, in their order, with the number each stands for.
+    """Choose about ``n_sample`` rows of a chunk at random, with the inverse of their probabilities.
 
     Parameters
     ----------

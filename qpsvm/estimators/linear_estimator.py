@@ -38,7 +38,7 @@ class LinearEstimator(QPEstimator):
         return Linear()
 
     def _intercept(self) -> InterceptKind:
-        """Kind of intercept that the estimator's parameters select."""
+        """Return "free", "penalized" or "none", by ``fit_intercept`` and ``intercept_scaling``."""
         require_flag(self.fit_intercept, "fit_intercept")
         if not self.fit_intercept:
             return "none"
@@ -68,10 +68,10 @@ class LinearEstimator(QPEstimator):
 
     @abstractmethod
     def _of_chunks(self) -> Any:
-        """Build the formulation for samples in chunks."""
+        """Build the formulation from the parameters, for samples that are read in chunks."""
 
     def _seen(self, problem: ChunkedProblem) -> None:
-        """Store what the pass that built the problem found, such as the classes."""
+        """Set ``classes_`` and the like from the first pass over samples in chunks."""
 
     def _machines(self) -> tuple[Any, ...]:
         check_is_fitted(self)

@@ -52,7 +52,7 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
 
 
 def pyarrow_modules() -> tuple[ModuleType, ModuleType]:
-    """Import pyarrow and its module for Parquet files.
+    """Import pyarrow and ``pyarrow.parquet``, which an extra installs.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 
 PROBLEMS = TrainingProblem, ReducedProblem, QuadraticProgram
-"""Types of problems in memory."""
+"""Classes of the problems whose samples or matrices are in memory."""
 
 BUILD = "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)"
 
@@ -99,7 +99,7 @@ def require_program_solution(caller: str, solution: object) -> None:
 
 
 def warm_start_for(problem: Program, start: Any) -> QPSolution | None:
-    """Convert a warm start, a solution of such a problem or of its program, to the program's.
+    """Convert a warm start, of whatever accepted type, to a solution of the problem's program.
 
     Raises
     ------

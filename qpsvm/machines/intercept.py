@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.numerics.choices import require_choice
 from qpsvm.numerics.precision import EPS, TINY
@@ -52,12 +53,6 @@ class Interval(NamedTuple):
 
 
 NOT_A_NUMBER = Interval(math.nan, math.nan)
-SAMPLED = 1024
-"""Number of targets, at least, among which a first guess of the best shift is looked for."""
-
-WORTH_SAMPLING = 4
-"""Targets for each of these, at least, with which that takes less time than to sort all."""
-
 EVERYWHERE = Interval(-math.inf, math.inf)
 
 
@@ -231,13 +226,13 @@ def _at_steps(targets: Vector, lower: Vector, upper: Vector, price: float) -> In
 
 
 def _bracket(targets: Vector, widths: Vector, left: float) -> tuple[float, float]:
-    """Guess two values between which the slope passes zero, from some of the targets.
+    """Guess an interval that contains the best shift, from a sample of the targets.
 
     Sorting all takes most of the time of a verification. The slope at a target of the sample is
     known up to ``sqrt(m) / 2`` of its m jumps, about.
     """
-    step = len(targets) // SAMPLED
-    if step < WORTH_SAMPLING:
+    step = len(targets) // MACHINES.sampled_targets
+    if step < MACHINES.worth_sampling:
         return -math.inf, math.inf
     order = np.argsort(targets[::step], kind="stable")
     some, jumps = targets[::step][order], np.cumsum(widths[::step][order])
@@ -256,7 +251,7 @@ def _slopes_right_of_steps(
 
 
 def _slope_rounding(lower: Vector, upper: Vector, price: float) -> float:
-    """The rounding error of a slope, whose terms are at most the bounds."""
+    """Bound the rounding error of the slope ``price - sum of bounds`` of the losses."""
     return len(lower) * EPS * _size_of_terms(lower, upper, price)
 
 

@@ -35,7 +35,7 @@ def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
 
 
 def losses(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
-    """The loss of every condition, shape (n,), or that of the vectors if they are broadcast."""
+    """Compute the loss of every condition; vectors of other shapes are broadcast."""
     with np.errstate(all="ignore"):
         if not d.any() and np.isfinite(lower).all() and np.isfinite(upper).all():
             return np.maximum(lower * v, upper * v)

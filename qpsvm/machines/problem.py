@@ -49,7 +49,7 @@ class Recovery(Protocol):
 
 
 class MachineVisitor(Protocol[Result_co]):
-    """Operation on a problem and a solution, as far as it applies to problems of one machine."""
+    """Visitor of problems: the operation on the training problem of one machine and a solution."""
 
     def machine(self, problem: MachineProblem, solution: Any) -> Result_co: ...
 
@@ -115,7 +115,7 @@ class TrainingProblem(Generic[Model, Solution]):
         return self.qp.canonical(storage, memory_limit=memory_limit)
 
     def accept(self, visitor: MachineVisitor[Result], solution: Solution) -> Result:
-        """Return what a visitor computes for a problem of one machine and a solution of it."""
+        """Call the visitor's method for problems of one machine."""
         return visitor.machine(self, solution)
 
     def recover(self, qp_solution: QPSolution) -> Solution:

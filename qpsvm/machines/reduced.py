@@ -30,7 +30,7 @@ class CombinationRule(Protocol):
 
 
 class ReducedVisitor(Protocol[Result_co]):
-    """Operation on a problem and a solution, as far as it applies to reductions."""
+    """Visitor of problems: the operation on a multiclass problem and a solution."""
 
     def reduced(self, problem: ReducedProblem, solution: Any) -> Result_co: ...
 
@@ -66,7 +66,7 @@ class ReducedProblem:
         return self.data.classes
 
     def accept(self, visitor: ReducedVisitor[Result], solution: ReducedSolution) -> Result:
-        """Return what a visitor computes for a reduction and a solution of it."""
+        """Call the visitor's method for problems of several machines."""
         return visitor.reduced(self, solution)
 
     def parts(self, solution: ReducedSolution) -> list[tuple[SVMProblem, SVMSolution]]:

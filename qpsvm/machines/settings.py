@@ -43,6 +43,10 @@ class MachineSettings:
         Ratio of sizes from which the primal program is solved for a dual one. The rounding of
         alpha changes decision values by the square of that ratio, in units of the last place of C:
         below 1e4 by 1e-8.
+    sampled_targets : int
+        Number of targets, at least, among which a first guess of the best intercept is looked for.
+    worth_sampling : int
+        Targets for each of these, at least, with which that takes less time than to sort all.
     """
 
     support: float = 1e-6
@@ -54,6 +58,8 @@ class MachineSettings:
     missed_row: float = 1e-6
     most_primal_variables: int = 3000
     bad_spread: float = 1e4
+    sampled_targets: int = 1024
+    worth_sampling: int = 4
 
 
 MACHINES = MachineSettings()

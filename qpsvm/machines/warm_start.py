@@ -24,7 +24,7 @@ from qpsvm.numerics.arrays import Index, Vector
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
-"""A number for every condition, shape (N,)."""
+"""64-bit hashes of conditions, shape (N,)."""
 
 
 class NothingKnownError(InvalidParameterError):

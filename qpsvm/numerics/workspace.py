@@ -24,7 +24,7 @@ class Memory:
         return self._arrays[name][:size].reshape(rows, columns)
 
     def reserve(self, name: str, size: int, room: int = 0) -> None:
-        """Let the named array have at least ``size`` entries, and so many more if it is new."""
+        """Enlarge a named array to ``size`` entries; a new one gets ``room`` entries more."""
         if name not in self._arrays or len(self._arrays[name]) < size:
             self._arrays[name] = np.empty(size + room)
 

@@ -24,9 +24,6 @@ from qpsvm.passes.newton import QuadraticModel
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
 from qpsvm.passes.settings import PassSettings
 
-BEYOND = 1e-3
-"""A band is wider than the last condition in it by half this share, at most."""
-
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
@@ -66,8 +63,8 @@ class RowSample:
         width = problem.template.width_sign * machine.width
         return np.asarray(terms.required - terms.signs * f - width)
 
-    def band_of(self, distance: Vector, n_open: float) -> float:
-        """A band that holds about ``n_open`` conditions of all chunks.
+    def band_of(self, distance: Vector, n_open: float, beyond: float) -> float:
+        """Estimate the width of a band around kinks that holds about ``n_open`` conditions.
 
         It ends between two conditions: their distances have other last bits on other processors.
         """
@@ -75,8 +72,10 @@ class RowSample:
         within = np.cumsum(self.shares[order]) <= n_open
         count = int(np.count_nonzero(within))
         last = float(distance[order[count - 1]]) if count else 0.0
-        beyond = float(np.min(distance[distance > last], initial=np.inf))
-        return between(last, min(beyond, (1.0 + BEYOND) * last)) if last > 0.0 else last
+        if not last > 0.0:
+            return last
+        following = float(np.min(distance[distance > last], initial=np.inf))
+        return between(last, min(following, (1.0 + beyond) * last))
 
     def distance(
         self, problem: ChunkedProblem, one: Machine, other: Machine, roots: Vector
@@ -235,6 +234,6 @@ def _every_second(contents: Contents, first: int) -> Contents:
 
 
 def _all_conditions(problem: ChunkedProblem, contents: Contents, share: Vector) -> Open:
-    """All conditions on some rows, with losses multiplied by their shares."""
+    """Build the conditions on a sample of rows, each weighted by the rows that it stands for."""
     weighted = Contents(contents.X, contents.y, contents.weights * share, has_weights=True)
     return all_conditions(weighted, problem.request(()), "of the sample")

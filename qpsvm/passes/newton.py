@@ -18,7 +18,7 @@ from qpsvm.numerics.precision import TINY
 
 @dataclass(frozen=True, eq=False)
 class QuadraticModel:
-    """Quadratic models of the objective at a machine, in (w, b, t).
+    """Quadratic models of the training objective around one machine, in (w, b, t).
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class QuadraticModel:
     def of(
         cls, form: Template, machine: Machine, derivatives: Iterable[Derivatives]
     ) -> QuadraticModel:
-        """The models at a machine.
+        """Add up the derivatives of all chunks and the regularisation, at one machine.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class QuadraticModel:
         return tuple(Machine.of(machine.vector - step) for step in steps)
 
     def leverage(self, form: Template, ridge: float) -> Leverage | None:
-        """Leverages of samples by the first Hessian, at a given width; None if it is singular."""
+        """Compute the leverages of samples from the first Hessian; None if it is singular."""
         H = self.hessians[0, :-1, :-1]
         return Leverage.of_hessian(H, ridge, has_intercept=form.intercept != "none")
 

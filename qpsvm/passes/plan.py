@@ -16,7 +16,7 @@ from qpsvm.passes.state import BAND, NEWTON, State
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan of a pass around a machine.
+    """Choices for one pass over the samples: band, kind of step, room for open conditions.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Plan:
         settings: PassSettings,
         most_open: int,
     ) -> Plan:
-        """Plan the next pass, by what the sample of rows says about its machine.
+        """Choose band and kind of step of the next pass, by the violations on a sample of rows.
 
         A band that memory allows is tried, where it is several times as wide as the error;
         otherwise a step of Newton's method. A kind of step that was of no use at this machine is
@@ -67,7 +67,7 @@ class Plan:
         one_sided = _is_one_sided(problem, sample, violations, settings.one_sided * most_open)
         roots = sample.roots(state.leverage)
         distance = distances(violations, roots, one_sided=one_sided)
-        allowed = sample.band_of(distance, settings.fill * most_open)
+        allowed = sample.band_of(distance, settings.fill * most_open, settings.beyond_band)
         least = settings.least_band * float(np.median(np.abs(violations)))
         is_newton = allowed < settings.narrow * state.error
         if state.rejected:

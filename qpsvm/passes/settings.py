@@ -64,6 +64,9 @@ class PassSettings:
         Share of the rows allowed that violated conditions may take, so that all of them are open.
     fill : float
         Share of the rows allowed that the band is meant to fill, because their number is estimated.
+    beyond_band : float
+        A band ends beyond the last condition in it by half this share of its width, at most: where
+        violations are rounded another way, the same conditions are in it.
     search_points : int
         Machines on the way of a step, each half as far as the one before, whose objective is
         measured with that of its end.
@@ -91,6 +94,7 @@ class PassSettings:
     least_band: float = 1e-4
     one_sided: float = 0.5
     fill: float = 0.7
+    beyond_band: float = 1e-3
     search_points: int = 6
     least_open: int = 100
 
@@ -112,14 +116,15 @@ class PassSettings:
                 f"{', '.join(sorted(known))}."
             )
         settings = cls(**options)
+        whole = {field.name for field in fields(cls) if field.type == "int"}
         for name in known - {"checkpoint", "resume"}:
             value = getattr(settings, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise InvalidParameterError(f"{name} is {value!r}; pass a number above 0.")
-            if name in WHOLE and not (math.isfinite(value) and value == int(value)):
+            if name in whole and not (math.isfinite(value) and value == int(value)):
                 raise InvalidParameterError(f"{name} is {value!r}; pass a whole number above 0.")
-        whole: dict[str, Any] = {name: int(getattr(settings, name)) for name in WHOLE}
-        settings = replace(settings, **whole)
+        numbers: dict[str, Any] = {name: int(getattr(settings, name)) for name in whole}
+        settings = replace(settings, **numbers)
         for name in ("checkpoint", "resume"):
             path = getattr(settings, name)
             if path is not None and not isinstance(path, str | os.PathLike):
@@ -137,19 +142,8 @@ class PassSettings:
         return max(1000, int(self.memory_limit / (self.bytes_per_entry * (n_features + 4))))
 
 
-WHOLE = (
-    "memory_limit",
-    "max_passes",
-    "leverage_features",
-    "leverage_rounds",
-    "search_points",
-    "least_open",
-)
-"""Settings that are whole numbers."""
-
-
 def _require_writable(checkpoint: str | os.PathLike[str]) -> None:
-    """Refuse a checkpoint that cannot be written before a pass is spent on it."""
+    """Raise InvalidParameterError if a checkpoint could not be written to this path."""
     path = Path(checkpoint)
     if path.is_dir() or not path.parent.is_dir():
         reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"

@@ -96,7 +96,7 @@ class State:
         )
 
     def with_best(self, primal: float, rounding: float, kind: str, band: float) -> State:
-        """Keep the machine as the best one, before a step of some kind from it."""
+        """Record the current machine as the best so far, and the kind of step from it."""
         trusted = self.error if kind == NEWTON else 0.5 * band
         if self.rejected:
             trusted = max(trusted, self.trusted)
@@ -105,13 +105,13 @@ class State:
         )
 
     def shortened(self, machine: Machine, length: float) -> State:
-        """Go on to a machine on the way of a step that was too long."""
+        """Continue at the end of a shorter step, with the error that its length suggests."""
         return replace(
             self, machine=machine, error=length, alternatives=(), rejected="", is_careful=True
         )
 
     def rejecting(self) -> State:
-        """Go back to the best machine: the step from it was of no use, the error is larger."""
+        """Undo a step that did not lower the objective, and raise the estimated error."""
         error = self.trusted if self.step == NEWTON else 2.0 * self.trusted
         return replace(
             self,

@@ -1,4 +1,4 @@
-"""From the results of a pass to the next machine, and to a dual point.
+"""Steps between passes: the next machine and a dual point from the results of a pass.
 
 The machine of the next pass comes from the program over open conditions, from a step of Newton's
 method, or from the way to a machine that turned out to be worse.
@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.chunked.certificate import primal_objective
-from qpsvm.chunked.contents import BLOCK
 from qpsvm.chunked.dual_bound import dual_sums
 from qpsvm.chunked.dual_point import DualPoint
 from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.chunked.settings import BLOCKS
 from qpsvm.passes.guess import RowSample
 from qpsvm.passes.newton import QuadraticModel
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
@@ -27,7 +27,7 @@ from qpsvm.passes.state import BAND, NEWTON, State
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Steps from one machine to the next; each takes a state and the results of a pass.
+    """Steps from one machine to the next, by the results of a pass over all samples.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Steps:
     open_eps: float
 
     def shortened(self, state: State, results: list[ChunkResult]) -> State:
-        """Go to the best machine on the way to one that was worse, or back to where it began."""
+        """Shorten a step that raised the objective, or undo it if no shorter one lowers it."""
         form = self.problem.template
         values = [
             primal_objective(form, machine, results, k + 1)[0]
@@ -73,7 +73,7 @@ class Steps:
     def solved_open(
         self, state: State, results: list[ChunkResult], *, one_sided: bool
     ) -> tuple[State, int]:
-        """Solve for the open conditions of a pass: the next machine, and a dual point."""
+        """Solve the program over open conditions for the next machine; return their number, too."""
         form = self.problem.template
         decided = dual_sums([r.decided for r in results], self.problem.totals.n_features)
         parts = [r.open for r in results if r.open is not None]
@@ -97,12 +97,12 @@ class Steps:
 
     @property
     def _most_added(self) -> int:
-        """The largest number of conditions that a pass adds up at a time."""
+        """Return how many open conditions a sum over one block may contain at most."""
         totals = self.problem.totals
         width = totals.n_features
         if totals.is_sparse:
             width = totals.n_bytes // (8 * max(1, totals.n_rows))
-        rows = min(max(totals.n_rows_by_chunk), BLOCK // (8 * max(1, width)))
+        rows = min(max(totals.n_rows_by_chunk), BLOCKS.block_bytes // (8 * max(1, width)))
         return rows * len(self.problem.template.signs)
 
     def newton(self, state: State, results: list[ChunkResult]) -> State:
@@ -127,7 +127,7 @@ class Steps:
         return self.settings.least_band * float(np.median(np.abs(violations)))
 
     def _moved(self, state: State, machines: Sequence[Machine], kind: str) -> State:
-        """Go on to the first of some machines, with alternatives on the way to all of them.
+        """Continue at the first of several machines; the next pass also measures shorter steps.
 
         The error there is estimated from the length of the step.
         """

@@ -1,4 +1,4 @@
-"""Linear machines for ascending C, each solved next to the weights of the one before.
+"""Regularisation paths of linear machines: for ascending C, each starts at the last weights.
 
 The dual of a linear machine has as many variables as samples, and at the optimum about as many of
 them are between their bounds as there are weights. Which ones is nearly known from the weights at
@@ -21,11 +21,11 @@ from qpsvm.display import short_repr
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.duplicates import WORTH, Merged, clip_scaled
+from qpsvm.numerics.duplicates import WORTH, Merged
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.paths.program import ParametricProgram
 from qpsvm.paths.settings import PathSettings
-from qpsvm.paths.training import Training, accepted
+from qpsvm.paths.training import Training, accepted, feasible_alpha
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.factored import solve
@@ -37,16 +37,13 @@ from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.starting_points.open_set import OpenSet
 
 ENGINE = InteriorPointSettings(slow_iterations=0)
-"""Settings of the interior-point engine, which no other backend stands by for."""
-
-ITERATIONS = 1000
-"""Iterations of the engine for one machine, at most."""
+"""Settings of the interior-point method, which goes on to its end however slow it is."""
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class OneFactor:
-    """The dual program of linear machines for C = 1, of which C scales the box.
+    """Dual program of linear machines with C = 1, and its solutions for other C.
 
     Attributes
     ----------
@@ -119,7 +116,7 @@ class OneFactor:
 
     @np.errstate(all="ignore")  # an objective that is not finite ends the search
     def _found(self, C: float, last: SearchResult | None, eps: float) -> SearchResult:
-        """Solve the program of a C, next to the weights of another one where these are known.
+        """Solve the dual program for one C, from the solution for the last C if there is one.
 
         Raises
         ------
@@ -128,22 +125,20 @@ class OneFactor:
         """
         p = self.program
         program = replace(p, lower=C * p.lower, upper=C * p.upper)
-        found = None
+        found, limit = None, self.settings.sequence_iterations
         if last is not None:
-            search = Search(program, eps, ITERATIONS, ENGINE, lambda *_: None)
+            search = Search(program, eps, limit, ENGINE, lambda *_: None)
             found = OpenSet(search).near(last.w, last.y)
         if found is None or found.status not in (Status.OPTIMAL, Status.INTERRUPTED):
-            found = solve(program, eps, ITERATIONS, ENGINE, lambda *_: None)
+            found = solve(program, eps, limit, ENGINE, lambda *_: None)
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return found
 
     def _alpha(self, problem: SVMProblem, C: float, x: Vector) -> Vector:
-        """Dual variables of all samples, feasible up to rounding, so that verification keeps them.
+        """Compute the dual variables of all samples from those of groups of equal samples.
 
         Shares of a group are those for C = 1.
         """
-        model = problem.model
         alpha = x if self.merged is None else C * self.merged.undone(x / C)
-        alpha = clip_scaled(alpha, model.conditions.lower, model.conditions.upper)
-        return np.asarray(model.feasible_dual(alpha, np.zeros(0)).alpha)
+        return feasible_alpha(problem, alpha)

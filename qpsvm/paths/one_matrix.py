@@ -21,9 +21,9 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.threads import one_blas_thread
-from qpsvm.paths.program import COPIED_ROWS_SHARE, ParametricProgram
-from qpsvm.paths.settings import PathSettings
-from qpsvm.paths.training import Training, verified
+from qpsvm.paths.program import ParametricProgram
+from qpsvm.paths.settings import DEFAULTS, PathSettings
+from qpsvm.paths.training import Training, feasible_alpha, verified
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import QPSolution, Status
@@ -113,10 +113,8 @@ class OneMatrix:
             yield machine if is_optimal else self.training.solved(value, eps=eps, start=machine)
 
     def _alpha(self, problem: SVMProblem, x: Vector) -> Vector:
-        """Dual variables that are feasible up to rounding, so that verification keeps them."""
-        model = problem.model
-        alpha = np.clip(self.signs * x, model.conditions.lower, model.conditions.upper)
-        return np.asarray(model.feasible_dual(alpha, np.zeros(0)).alpha)
+        """Compute the dual variables of a problem from those of its box program."""
+        return feasible_alpha(problem, self.signs * x)
 
 
 def _is_scaled_box(program: ParametricProgram, P: KernelQuadratic) -> bool:
@@ -154,7 +152,7 @@ class KernelProducts:
         """Multiply by a kernel matrix that is kept in memory."""
         K, absolute = gram.dense, np.abs(expansions)
         used = np.flatnonzero(absolute.any(axis=1))
-        few = COPIED_ROWS_SHARE * len(used) <= len(K)
+        few = DEFAULTS.copied_rows_share * len(used) <= len(K)
         sizes = K[used].T @ absolute[used] if few else K @ absolute  # K is symmetric
         sizes *= 1.0 + 4.0 * len(K) * EPS
         return cls(gram, expansions, gram.products(expansions), sizes)

@@ -31,9 +31,6 @@ from qpsvm.paths.training import Training
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
-COPIED_ROWS_SHARE = 3
-"""The rows used of a kernel matrix are copied if they are at most one row in so many."""
-
 
 class Affine(NamedTuple):
     """A vector that is affine in s: ``value + s slope``, both of shape (n,)."""
@@ -93,7 +90,7 @@ class ParametricProgram:
 
     @property
     def is_scaled_box(self) -> bool:
-        """Return whether s scales the box around zero and nothing else depends on it."""
+        """Return whether the bounds are multiples of s, and nothing else depends on it."""
         still = self.lower.value, self.upper.value, self.required.slope, *self.right
         contains_zero = (self.lower.slope <= 0.0).all() and (self.upper.slope >= 0.0).all()
         return bool(contains_zero) and not (self.has_width or any(part.any() for part in still))
@@ -104,7 +101,7 @@ class ParametricProgram:
             return self.P.products(V)
         K, sums = self.P.gram.dense, np.column_stack([self.P.selection.gather(v) for v in V.T])
         used = np.flatnonzero(sums.any(axis=1))
-        few = COPIED_ROWS_SHARE * len(used) <= len(K)
+        few = DEFAULTS.copied_rows_share * len(used) <= len(K)
         products = K[used].T @ sums[used] if few else K @ sums  # K is symmetric
         pairs = zip(V.T, products.T, strict=True)
         return np.column_stack([self.P.from_product(v, product) for v, product in pairs])

@@ -32,6 +32,10 @@ class PathSettings:
         Machines over a kept matrix are solved to this share of ``eps``, to pass with rounding.
     sequence_lot : int
         Machines over a kept matrix that are verified at a time.
+    sequence_iterations : int
+        Iterations of the interior-point method for one machine of a linear sequence, at most.
+    copied_rows_share : int
+        The rows used of a kernel matrix are copied if they are at most one row in so many.
     follow_eps : float
         The ``eps`` of solves whose active set the exact path starts from.
     feasibility : float
@@ -81,6 +85,8 @@ class PathSettings:
     kept_bytes: int = 2**30
     sequence_share: float = 0.3
     sequence_lot: int = 10
+    sequence_iterations: int = 1000
+    copied_rows_share: int = 3
     follow_eps: float = 1e-10
     feasibility: float = 1e-9
     flatness: float = 1e-11

@@ -25,6 +25,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 from qpsvm.numerics.arrays import Vector, freeze
 from qpsvm.numerics.choices import require_choice
+from qpsvm.numerics.duplicates import clip_scaled
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving import solve_with
 from qpsvm.verification import verify_evaluated
@@ -141,8 +142,18 @@ def solved(
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
 
 
+def feasible_alpha(problem: SVMProblem, alpha: Vector) -> Vector:
+    """Move dual variables into the dual's feasible set, up to rounding.
+
+    Verification then keeps them as they are, and what was computed from them holds.
+    """
+    c = problem.model.conditions
+    within = clip_scaled(alpha, c.lower, c.upper)
+    return np.asarray(problem.model.feasible_dual(within, np.zeros(0)).alpha)
+
+
 def accepted(problem: SVMProblem, qp: QPSolution, eps: float) -> SVMSolution:
-    """Return the machine of dual variables, verified; solve the problem if it does not pass."""
+    """Verify the machine that follows from dual variables, and solve the problem if it fails."""
     machine, is_optimal = verified(problem, problem.evaluate(qp), eps)
     return machine if is_optimal else solved(problem, eps, machine)
 

@@ -17,7 +17,7 @@ def objectives(
     z_lower: Vector,
     z_upper: Vector,
 ) -> tuple[float, float]:
-    """The objective ``1/2 x'Px + q'x``, and the dual objective at x with these multipliers."""
+    """Compute the objective ``1/2 x'Px + q'x`` and the dual one, for given multipliers."""
     quadratic = 0.5 * float(x @ Px)
     primal = quadratic + float(program.q @ x)
     # D = -1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper, finite bounds only

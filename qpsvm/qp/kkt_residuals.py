@@ -95,7 +95,7 @@ class Check:
         return self.scaled <= self.tolerance
 
     def to_dict(self) -> dict[str, object]:
-        """Name, figures and verdict, for JSON."""
+        """Convert a check to a dictionary of its name, figures and verdict, for JSON."""
         return vars(self) | {"passed": self.passed}
 
 

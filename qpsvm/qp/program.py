@@ -35,7 +35,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class ProgramVisitor(Protocol[Result_co]):
-    """Operation on a problem and a solution, as far as it applies to bare programs."""
+    """Visitor of problems: the operation on a bare quadratic program and a solution."""
 
     def program(self, problem: QuadraticProgram, solution: Any) -> Result_co: ...
 
@@ -317,7 +317,7 @@ class QuadraticProgram:
     # --- identity --------------------------------------------------------------------------------
 
     def accept(self, visitor: ProgramVisitor[Result], solution: QPSolution) -> Result:
-        """Return what a visitor computes for a bare program and a solution of it."""
+        """Call the visitor's method for bare quadratic programs."""
         return visitor.program(self, solution)
 
     def fingerprint(self) -> str:

@@ -34,7 +34,7 @@ class NegligibleSettings:
 
 
 NEGLIGIBLE = NegligibleSettings()
-"""Settings of all solvers of the package."""
+"""Thresholds that all solvers use."""
 
 
 def negligible_objective(q: Vector, unit: float, x: Vector) -> float:

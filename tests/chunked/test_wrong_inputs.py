@@ -249,7 +249,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("what", ["rows", "labels", "weights", "sizes"])
+@pytest.mark.parametrize("what", ["rows", "labels", "weights", "sizes", "one sample"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_samples_that_change_after_the_first_pass_are_refused(
     name: str, what: str, tmp_path: Path
@@ -271,6 +271,7 @@ def test_samples_that_change_after_the_first_pass_are_refused(
         "labels": own | {"y": np.append(-own["y"][:1], own["y"][1:])},
         "weights": own | {"u": np.append(2.0 * own["u"][:1], own["u"][1:])},
         "sizes": own | {"X": 3.0 * own["X"]},
+        "one sample": own | {"X": np.vstack([-own["X"][:1], own["X"][1:]])},
     }
     write(1, **changes[what])
     for call in (lambda: qpsvm.verify(problem, solution), lambda: qpsvm.solve(problem)):

@@ -14,6 +14,9 @@ from qpsvm.chunked import chunked
 from qpsvm.chunked.open_conditions import Nearest
 from qpsvm.chunked.settings import FirstPassSettings
 from qpsvm.passes.guess import RowSample
+from qpsvm.passes.settings import PassSettings
+
+BEYOND = PassSettings().beyond_band
 
 
 def samples(seed: int) -> tuple[Any, Any]:
@@ -58,6 +61,6 @@ def test_a_band_that_is_chosen_ends_between_two_conditions() -> None:
     distances = np.array([0.5, 0.1, 0.3, 0.3, 0.2])
     sample = RowSample(None, np.ones(5), is_all=True)  # type: ignore[arg-type]
     for n_open, low, high in ((1.0, 0.1, 0.2), (3.0, 0.3, 0.5), (4.0, 0.3, 0.5)):
-        assert low < sample.band_of(distances, n_open) < high
-    assert sample.band_of(distances, 5.0) >= 0.5
-    assert sample.band_of(distances, 0.0) == 0.0
+        assert low < sample.band_of(distances, n_open, BEYOND) < high
+    assert sample.band_of(distances, 5.0, BEYOND) >= 0.5
+    assert sample.band_of(distances, 0.0, BEYOND) == 0.0

@@ -14,6 +14,7 @@ from qpsvm.paths.training import Training
 from qpsvm.qp.solution import Status
 from tests import tolerances
 from tests.paths.cases import DEGENERATE, RANGES, X, Y
+from tests.paths.sequences import VALUES, require_optimal
 
 SERVED = (
     "hinge",
@@ -23,31 +24,12 @@ SERVED = (
     "regression over C",
     "quantile",
 )
-VALUES = np.geomspace(0.01, 100.0, 12)
 
 
 def prepared(over, formulation, y, samples=X):
     training = Training.of(samples, y, kernel="linear", over=over, formulation=formulation)
     program = parametric_program(training, 0.1, 0.9)
     return training, OneFactor.of(training, program, PathSettings())
-
-
-def require_optimal(training, shared) -> None:
-    """Every machine passes, without a solver, and costs as much as one that was solved alone."""
-    assert shared is not None
-    eps = tolerances.ASKED
-    machines = [*shared.machines(VALUES, eps)]
-    assert len(machines) == len(VALUES)
-    for value, machine in zip(VALUES, machines, strict=True):
-        problem = training.problem(float(value))
-        assert machine.status is Status.OPTIMAL
-        assert machine.qp.statistics.backend == ""  # no solver was asked
-        assert qpsvm.verify(problem, machine, eps=eps).passed
-        own, alone = (
-            qpsvm.certify(problem, solution) for solution in (machine, qpsvm.solve(problem))
-        )
-        size = max(abs(alone.primal_objective), alone.floor)
-        assert abs(own.primal_objective - alone.primal_objective) <= 2.0 * eps * size
 
 
 @pytest.mark.parametrize("case", SERVED)

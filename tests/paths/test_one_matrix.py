@@ -11,12 +11,11 @@ from qpsvm.paths.one_matrix import KernelProducts, OneMatrix
 from qpsvm.paths.program import parametric_program
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import Status
-from tests import tolerances
 from tests.paths.cases import RANGES, T, X, Y
+from tests.paths.sequences import VALUES, require_optimal
 
 DEFAULTS = PathSettings()
 SERVED = ("hinge", "class weights", "regression over C", "quantile")
-VALUES = np.geomspace(0.01, 100.0, 12)
 
 
 def prepared(case, settings=DEFAULTS):
@@ -27,21 +26,7 @@ def prepared(case, settings=DEFAULTS):
 
 @pytest.mark.parametrize("case", SERVED)
 def test_machines_are_those_of_independent_solves(case) -> None:
-    training, shared = prepared(case)
-    assert shared is not None
-    eps = tolerances.ASKED
-    machines = [*shared.machines(VALUES, eps)]
-    assert len(machines) == len(VALUES)
-    for value, machine in zip(VALUES, machines, strict=True):
-        problem = training.problem(float(value))
-        assert machine.status is Status.OPTIMAL
-        assert machine.qp.statistics.backend == ""  # no solver was asked
-        assert qpsvm.verify(problem, machine, eps=eps).passed
-        own, alone = (
-            qpsvm.certify(problem, solution) for solution in (machine, qpsvm.solve(problem))
-        )
-        size = max(abs(alone.primal_objective), alone.floor)
-        assert abs(own.primal_objective - alone.primal_objective) <= 2.0 * eps * size
+    require_optimal(*prepared(case))
 
 
 @pytest.mark.parametrize("case", sorted(set(RANGES) - set(SERVED)))

@@ -114,7 +114,7 @@ class Header:
         )
 
     def integer(self, key: str, low: int) -> int:
-        """Parse an integer from ``low`` on."""
+        """Parse an integer of a model file's header that is at least ``low``."""
         return int(self.integers(key, 1, low)[0])
 
     def integers(self, key: str, count: int, low: int, high: int = INT32_MAX) -> Index:

@@ -89,7 +89,7 @@ DEFAULTS = ActiveSetSettings()
 
 @dataclass(frozen=True)
 class ColumnSettings:
-    """Settings of kernel columns and of LIBSVM's runs that are no options.
+    """Settings of cached kernel columns and of LIBSVM's runs, which users cannot set.
 
     Attributes
     ----------
@@ -135,4 +135,4 @@ class ColumnSettings:
 
 
 COLUMNS = ColumnSettings()
-"""Settings of every solve."""
+"""Settings of kernel columns that every solve uses."""

@@ -151,7 +151,7 @@ class DenseCurvature(Curvature):
 
 
 def symmetric_product(K: Dense, d: Vector) -> Vector:
-    """``K d`` for a symmetric matrix, from the rows of the entries of d that are not zero."""
+    """Compute ``K d`` for a symmetric K from its rows at the non-zero entries of d."""
     used = np.flatnonzero(d)
     if BOX.all_rows_share * len(used) > len(d):
         return np.asarray(K @ d)
@@ -163,7 +163,7 @@ def symmetric_product(K: Dense, d: Vector) -> Vector:
 
 
 def part_of(K: Dense, index: Index, memory: Memory) -> DenseCurvature:
-    """``K[index][:, index]`` as a Hessian, in memory that the next part overwrites."""
+    """Copy the submatrix ``K[index][:, index]`` into shared memory, as a Hessian."""
     for name in ("block", "factor"):  # the next part is often a little larger
         memory.reserve(name, len(index) ** 2, room=len(index) ** 2)
     block = memory.matrix("block", len(index), len(index))

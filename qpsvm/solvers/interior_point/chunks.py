@@ -10,7 +10,7 @@ from qpsvm.numerics.arrays import IN_CACHE
 from qpsvm.solvers.interior_point.factor_settings import FACTORS
 
 CHUNK = IN_CACHE // (FACTORS.vectors_in_cache * np.dtype(np.float64).itemsize)
-"""Variables taken at once: all vectors of a loop, of that length, stay in the cache."""
+"""Number of variables in a piece of a loop over vectors, so that its vectors stay in the cache."""
 
 
 def chunks(n: int) -> Iterator[slice]:

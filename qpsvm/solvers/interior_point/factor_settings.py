@@ -9,7 +9,7 @@ from qpsvm.numerics.precision import EPS
 
 @dataclass(frozen=True)
 class FactorSettings:
-    """Settings of the engine's linear algebra that are no options; sizes are relative.
+    """Settings of the interior-point method's linear algebra, which users cannot set.
 
     Attributes
     ----------
@@ -43,4 +43,4 @@ class FactorSettings:
 
 
 FACTORS = FactorSettings()
-"""Settings of every solve."""
+"""Settings of linear algebra that every solve of the engine uses."""

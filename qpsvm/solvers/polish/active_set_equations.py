@@ -49,7 +49,7 @@ class Point:
 System: TypeAlias = tuple[
     Callable[[Vector], Vector], Callable[[float, float], Callable[[Vector], Vector]]
 ]
-"""Products with a matrix, and its factor with a proximal term on variables and on rows."""
+"""Two functions of an equation system: its product with a vector, and its factorisation."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ def between(g: Vector, u: Vector, mu: float) -> tuple[Vector, Vector]:
 
 
 def point_at(program: FactorProgram, w: Vector, y: Vector, mu: float) -> Variables:
-    """The point of weights and row multipliers whose products ``s z`` and ``t v`` are all mu.
+    """Compute the interior point with ``s z = t v = mu`` for given weights and row multipliers.
 
     It satisfies all equations of the central path but two: ``F'x + offset = w`` and ``A x = b``.
 
@@ -57,7 +57,7 @@ def above(G: Vector, d: Vector, mu: float) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Weights and row multipliers near the optimum, and their cost.
+    """Known weights and row multipliers of a similar program, and their cost.
 
     Attributes
     ----------
@@ -71,6 +71,6 @@ class Known:
     cost: float
 
     def start(self, part: FactorProgram, settings: InteriorPointSettings) -> Variables | None:
-        """The first point of the interior-point method for some variables; None if cost is 0."""
+        """Compute a starting point for some variables from known weights; None if the cost is 0."""
         mu = settings.known_smoothing * self.cost / (2.0 * part.size)
         return point_at(part, self.w, self.y, mu) if mu > 0.0 else None

@@ -65,7 +65,7 @@ class OpenSet:
         return None
 
     def near(self, w: Vector, y: Vector) -> SearchResult | None:
-        """Search next to the weights and row multipliers of a similar program.
+        """Solve the program, starting at the weights and row multipliers of a similar one.
 
         None where that leads nowhere, and with curvature or without two bounds for a variable.
         """

@@ -1,4 +1,4 @@
-"""Settings of starting points that are no options: costs, rounding and limits."""
+"""Settings of the search for starting points, which users cannot set."""
 
 from __future__ import annotations
 
