@@ -6,7 +6,7 @@ A suite is a TOML file::
     description = "Every kind of row in a minute."
     time_limit = 20.0           # seconds, for each cell
     memory_limit = 4e9          # bytes, for each cell
-    threads = 1
+    threads = 1                 # or several: [1, 2]
     repeats = 3
     repeat_below = 5.0          # seconds: slower cells are measured once
     targets = [1e-4, 1e-6]      # certified relative gaps that reports score
@@ -152,9 +152,10 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
     SuiteError
         A key that is not known or missing, or a value of the wrong kind.
     """
-    common = {"seed": int, "threads": int, "time_limit": float, "memory_limit": float}
-    known = {"name", "description", "repeats", "repeat_below", "targets", "groups", "grid", *common}
-    _refuse_unknown(values, known, name)
+    common = {"seed": int, "time_limit": float, "memory_limit": float}
+    anywhere = {"threads", *common}
+    whole = {"name", "description", "repeats", "repeat_below", "targets", "groups", "grid"}
+    _refuse_unknown(values, whole | anywhere, name)
     settings = {key: kind(values[key]) for key, kind in common.items() if key in values}
     grids = values.get("grid")
     if not isinstance(grids, list) or not grids:
@@ -162,13 +163,14 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
     groups = values.get("groups", {})
     cells: dict[Cell, None] = {}
     for grid in grids:
-        _refuse_unknown(grid, {*AXES, *common}, f"{name}, a grid")
+        _refuse_unknown(grid, {*AXES, *anywhere}, f"{name}, a grid")
         own = settings | {key: kind(grid[key]) for key, kind in common.items() if key in grid}
         family, data, kernel, contestants, eps = (_axis(grid, axis, groups, name) for axis in AXES)
-        for f, d, k, who in itertools.product(family, data, kernel, contestants):
+        threads = _threads(grid.get("threads", values.get("threads", 1)), name)
+        for f, d, k, who, t in itertools.product(family, data, kernel, contestants, threads):
             instance = Instance(str(parse(f)), str(parse(d)), str(parse(k)))
             for e in sorted(map(float, eps), reverse=True):
-                cells[Cell(instance, str(parse(who)), e, **own)] = None
+                cells[Cell(instance, str(parse(who)), e, threads=t, **own)] = None
     return Suite(
         name=str(values.get("name", name)),
         description=str(values.get("description", "")),
@@ -177,6 +179,17 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
         repeat_below=float(values.get("repeat_below", 5.0)),
         targets=tuple(sorted(map(float, values.get("targets", (1e-4, 1e-6, 1e-8))), reverse=True)),
     )
+
+
+def _threads(given: object, name: str) -> list[int]:
+    """Return the numbers of threads, of which a file states one or a list."""
+    numbers = given if isinstance(given, list) else [given]
+    if not numbers or not all(type(t) is int and t >= 1 for t in numbers):
+        raise SuiteError(
+            f"The suite {name}: threads must be a number of at least 1 or a list of these, "
+            f"found {given!r}."
+        )
+    return numbers
 
 
 def _axis(grid: Mapping[str, Any], axis: str, groups: Mapping[str, object], name: str) -> list[Any]:

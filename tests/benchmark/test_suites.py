@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     *("accuracy", "backends", "ill-conditioned", "infeasible"),
     *("kernel-long", "kernel-small", "kernel", "large", "linear", "repeatability", "smoke"),
+    *("threads-kernel", "threads-linear"),
 )
 
 LINEAR = ("a9a", "w8a", "ijcnn1", "covtype20k", "skin_nonskin", "kddcup99_10pct", "phishing")
@@ -209,6 +210,21 @@ def test_another_number_of_threads_is_another_sweep() -> None:
     grid = {"family": ["SoftMargin(C=1.0)"], "data": ["iris"], "contestants": ["osqp"]}
     suite = suite_of({"grid": [{**grid, "eps": [1e-4], "threads": threads} for threads in (1, 2)]})
     assert len(list(suite.sweeps())) == 2
+
+
+def test_a_list_of_threads_is_a_sweep_for_each_beside_each_other() -> None:
+    grid = {"family": ["SoftMargin(C=1.0)"], "data": ["iris", "wine"], "contestants": ["osqp"]}
+    values = {"threads": [1, 2], "grid": [{**grid, "eps": [1e-2, 1e-4]}]}
+    assert [(sweep[0].instance.data, sweep[0].threads) for sweep in suite_of(values).sweeps()] == [
+        *(("iris", 1), ("iris", 2), ("wine", 1), ("wine", 2)),
+    ]
+
+
+@pytest.mark.parametrize("threads", [0, [], [1, 0], "2", 1.5, True])
+def test_other_numbers_of_threads_are_refused(threads: object) -> None:
+    grid = {"family": ["SoftMargin(C=1.0)"], "data": ["iris"], "contestants": ["osqp"]}
+    with pytest.raises(SuiteError, match=r"threads must be .* found " + re.escape(repr(threads))):
+        suite_of({"grid": [{**grid, "eps": [1e-4], "threads": threads}]})
 
 
 def test_groups_are_lists_that_grids_share() -> None:
