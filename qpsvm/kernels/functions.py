@@ -16,7 +16,6 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
@@ -26,12 +25,12 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.exponents import Exponents
-from qpsvm.kernels.products import inner_products, variance, write_inner_products
-from qpsvm.kernels.rows import CACHED, RowsOfProducts, densified
+from qpsvm.kernels.products import factors, inner_products, variance
+from qpsvm.kernels.rows import RowsOfProducts, densified
+from qpsvm.kernels.whole import kernel_values
 from qpsvm.numerics.arguments import is_finite_number
-from qpsvm.numerics.arrays import Dense, Index, Vector, row_blocks
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.numerics.threads import BLOCK, for_each
 from qpsvm.qp.sample_gram import Rows
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
@@ -59,7 +58,9 @@ class Linear(_OfNumbers):
     name = "linear"
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
-        return inner_products(X, Z)
+        if sp.issparse(X) or sp.issparse(Z):  # one product of them is faster than pieces
+            return inner_products(X, Z)
+        return kernel_values(*factors(X, Z))
 
     @property
     def is_positive_semidefinite(self) -> bool:
@@ -121,7 +122,13 @@ class RBF(_WithGamma):
     name = "rbf"
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
-        gram = self._evaluated(X, Z, lambda block: np.exp(block, out=block))
+        parts = Exponents.of(X, Z, self._gamma())
+
+        def finish(rows: slice, columns: slice, block: Dense) -> None:
+            parts.write(rows, columns, block)
+            np.exp(block, out=block)
+
+        gram = kernel_values(parts.U, parts.V, finish)
         if X is Z:
             np.fill_diagonal(gram, 1.0)
         return gram
@@ -133,33 +140,10 @@ class RBF(_WithGamma):
 
     def exponents(self, X: Stored) -> Dense:
         """``-gamma |x_i - x_j|^2``, the logarithm of the Gram matrix of X, shape (n, n)."""
-        exponents = self._evaluated(X, X, lambda block: block)
+        parts = Exponents.of(X, X, self._gamma())
+        exponents = kernel_values(parts.U, parts.V, parts.write)
         np.fill_diagonal(exponents, 0.0)
         return exponents
-
-    def _evaluated(self, X: Stored, Z: Stored, finish: Callable[[Dense], Dense]) -> Dense:
-        """The exponents, finished in place a block of rows at a time."""
-        same = X is Z
-        parts = Exponents.of(X, Z, self._gamma())
-        U, V = parts.U, parts.V
-        gram = np.empty((U.shape[0], V.shape[0]))
-
-        def evaluate(piece: slice) -> None:
-            # of a symmetric matrix the part from the diagonal on, which is then mirrored
-            columns = slice(piece.start if same else 0, gram.shape[1])
-            values = gram[piece, columns]
-            write_inner_products(U[piece], V[columns], values)
-            for block in row_blocks(len(values), values.shape[1], CACHED):
-                rows = slice(piece.start + block.start, piece.start + block.stop)
-                parts.write(rows, columns, values[block])
-                finish(values[block])
-            if same:
-                square = gram[piece, piece]
-                np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=np.bool_))
-                gram[piece.stop :, piece] = gram[piece, piece.stop :].T
-
-        for_each(evaluate, row_blocks(gram.shape[0], gram.shape[1], BLOCK))
-        return gram
 
     def against(self, X: Stored) -> Rows:
         if type(self).__call__ is not RBF.__call__:  # a subclass with values of its own
@@ -219,10 +203,7 @@ class Polynomial(_WithGamma):
         _require_number(self.coef0, "coef0")
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
-        gram = inner_products(X, Z)
-        for rows in row_blocks(gram.shape[0], gram.shape[1], CACHED):
-            self._finish(gram[rows])
-        return gram
+        return kernel_values(*factors(X, Z), self._finish)
 
     def against(self, X: Stored) -> Rows:
         if type(self).__call__ is not Polynomial.__call__:
@@ -230,14 +211,11 @@ class Polynomial(_WithGamma):
         X = densified(X)
         U = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
 
-        def finish(rows: Index, columns: slice, block: Dense) -> None:
-            del rows, columns
-            self._finish(block)
+        return RowsOfProducts(U, self._finish)
 
-        return RowsOfProducts(U, finish)
-
-    def _finish(self, block: Dense) -> None:
+    def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
         """Turn inner products into kernel values in place, with powers by repeated squaring."""
+        del rows, columns
         block *= self._gamma()
         block += self.coef0
         base, degree = block.copy(), int(self.degree) - 1
@@ -283,10 +261,14 @@ class Sigmoid(_WithGamma):
         _require_number(self.coef0, "coef0")
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
-        gram = inner_products(X, Z)
-        gram *= self._gamma()
-        gram += self.coef0
-        return np.tanh(gram, out=gram)
+        return kernel_values(*factors(X, Z), self._finish)
+
+    def _finish(self, rows: slice, columns: slice, block: Dense) -> None:
+        """Turn inner products into kernel values in place."""
+        del rows, columns
+        block *= self._gamma()
+        block += self.coef0
+        np.tanh(block, out=block)
 
 
 def _require_number(value: object, name: str) -> None:

@@ -31,6 +31,14 @@ def inner_products(X: Stored, Z: Stored) -> Dense:
     return as_dense(X @ Z.T)
 
 
+def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
+    """X and Z in double precision; the same object twice if X is Z."""
+    left = X if is_sparse(X) else np.asarray(X, dtype=np.float64)
+    if X is Z:
+        return left, left
+    return left, Z if is_sparse(Z) else np.asarray(Z, dtype=np.float64)
+
+
 def write_inner_products(X: Stored, Z: Stored, out: Dense) -> None:
     """``X Z'`` into an array, which may be a part of a larger one."""
     if sp.issparse(X) or sp.issparse(Z):

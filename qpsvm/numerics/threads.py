@@ -109,6 +109,11 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
+def usable_threads() -> int:
+    """Return how many threads ``for_each`` would use here, if there were pieces for all."""
+    return _BLAS.share
+
+
 def for_each(work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
     """Call ``work`` with every piece, in several threads inside ``one_blas_thread``.
 

@@ -55,6 +55,11 @@ class KernelColumns(Curvature):
 
     # --- what is kept ----------------------------------------------------------------------------
 
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of the columns in the cache."""
+        return 8 * self._used * len(self._slot)
+
     def _keep(self, samples: Index, others: Index) -> None:
         """Cache the columns of some samples, as many as the memory limit allows."""
         if self._used + len(samples) > self.capacity:

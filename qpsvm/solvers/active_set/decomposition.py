@@ -34,25 +34,50 @@ from qpsvm.solvers.box.program import BoxProgram
 MATRIX = WORKING_SET
 """Where it is in memory: nobody needs both at a time."""
 
+C_SVC, EPSILON_SVR = 0, 3
+"""LIBSVM's numbers of its kinds of machines."""
+
 
 @cache
-def load() -> tuple[Any, Any]:
-    """Import scikit-learn's SVC and SVR, which takes a quarter of a second.
+def load() -> Any:
+    """Import scikit-learn's LIBSVM, which takes a quarter of a second.
 
-    Without a warning at the end of their steps: to filter it out is not a thread's own affair.
+    Its function and not ``SVC``: the checks of an estimator take longer than a small fit.
     """
-    from sklearn import svm
+    from sklearn.svm import _libsvm
 
-    silent = {"_warn_from_fit_status": lambda _: None}
-    return type("SVC", (svm.SVC,), silent), type("SVR", (svm.SVR,), silent)
+    return _libsvm
 
 
-def _fit(machine: Any, K: Dense, y: Vector, weights: Vector) -> None:
-    """Fit without the checks of scikit-learn, which take longer than small fits: ours are done."""
-    from sklearn import config_context
+def _support_of(
+    kind: int, K: Dense, y: Vector, weights: Vector, options: dict[str, Any]
+) -> tuple[Index, Vector]:
+    """Fit LIBSVM to a kernel matrix; return the support vectors and their signed dual variables.
 
-    with config_context(assume_finite=True, skip_parameter_validation=True):
-        machine.fit(K, y, sample_weight=weights)
+    Parameters
+    ----------
+    kind : int
+        ``C_SVC`` or ``EPSILON_SVR``.
+    K : array of shape (n, n)
+    y : array of shape (n,)
+        Numbers of the classes, or targets.
+    weights : array of shape (n,)
+        Upper bounds of the dual variables.
+    options : dict
+        Other arguments of LIBSVM.
+    """
+    libsvm = load()
+    libsvm.set_verbosity_wrap(0)  # SVC(verbose=True) elsewhere would have it print here
+    support, _, _, coefficients, *_ = libsvm.fit(
+        np.ascontiguousarray(K),
+        y,
+        svm_type=kind,
+        kernel="precomputed",
+        class_weight=np.ones(2 if kind == C_SVC else 0),
+        sample_weight=weights,
+        **options,
+    )
+    return support, coefficients[0]
 
 
 def suits(
@@ -109,7 +134,6 @@ def descended(
     if machine is None or not machine.can_be_fitted or not 1.0 / limit < largest < limit:
         return x  # nor where there is NaN
     options = {
-        "kernel": "precomputed",
         "C": 1.0,
         "tol": settings.decomposition_tolerance if tolerance is None else tolerance,
         "cache_size": min(COLUMNS.libsvm_cache, K.nbytes / 2**21),
@@ -150,9 +174,9 @@ class _Classifier:
 
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """Fit LIBSVM and return x with LIBSVM's dual variables."""
-        machine = load()[0](**options)
-        _fit(machine, K, self.signs, self.upper / self.cost)
-        x[machine.support_] = self.cost * np.abs(machine.dual_coef_[0])
+        classes = (self.signs > 0.0).astype(np.float64)
+        support, found = _support_of(C_SVC, K, classes, self.upper / self.cost, options)
+        x[support] = self.cost * np.abs(found)
         return x
 
 
@@ -202,11 +226,11 @@ class _Regression:
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """Fit LIBSVM and return x with LIBSVM's dual variables."""
         size = self.gradient_scale
-        machine = load()[1](**options, epsilon=self.epsilon / size)
-        _fit(machine, K, self.targets / size, self.upper / size)
-        of_support = size * machine.dual_coef_[0]
-        x[self.above[machine.support_]] = np.maximum(of_support, 0.0)
-        x[self.below[machine.support_]] = np.maximum(-of_support, 0.0)
+        options = {**options, "epsilon": self.epsilon / size}
+        targets, upper = self.targets / size, self.upper / size
+        support, found = _support_of(EPSILON_SVR, K, targets, upper, options)
+        x[self.above[support]] = np.maximum(size * found, 0.0)
+        x[self.below[support]] = np.maximum(-size * found, 0.0)
         return x
 
 

@@ -18,12 +18,15 @@ machines: the cascade SVM", *NIPS* 2004 (what mattered in any part).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.threads import for_each, usable_threads
+from qpsvm.numerics.workspace import Memory
 from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.restriction import InitialGuess, Restriction
@@ -35,7 +38,9 @@ from qpsvm.solvers.work_budget import WorkBudget
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of one program, solved approximately one after the other.
+    """The parts of one program, solved approximately.
+
+    LIBSVM has one thread, so parts that it solves are solved side by side.
 
     Attributes
     ----------
@@ -103,19 +108,45 @@ class Parts:
 
     def _joined(self, samples: Index) -> InitialGuess:
         """Solve the parts of some samples and join their solutions."""
-        x, n_free = np.zeros(self.program.size), [0]
+        x, n_free, n_parts = np.zeros(self.program.size), [0], self._n_parts(len(samples))
+        parts = [samples[first::n_parts] for first in range(n_parts)]
+        solve = self._side_by_side if self._is_decomposed else self._in_turn
         try:
-            n_parts = self._n_parts(len(samples))
-            for first in range(n_parts):
-                own = samples[first::n_parts]
-                guess = self._solved(own)
+            for own, guess in solve(parts):
                 x += guess.x * len(own) / len(samples)
                 n_free.append(guess.n_free)
-                if not self.budget.may_go_on(np.inf):
-                    break
         except KeyboardInterrupt:
             self.budget.interrupt()
         return InitialGuess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
+
+    def _in_turn(self, parts: Sequence[Index]) -> Iterator[tuple[Index, InitialGuess]]:
+        """Solve parts one after the other, until the budget is spent."""
+        for own in parts:
+            yield own, self._solved(own)
+            if not self.budget.may_go_on(np.inf):
+                break
+
+    def _side_by_side(self, parts: Sequence[Index]) -> Iterator[tuple[Index, InitialGuess]]:
+        """Solve as many parts at a time as there are threads and memory for.
+
+        The parts of one round use work arrays of their own, which the next round uses again.
+        """
+        matrix = COLUMNS.bytes_per_entry * max(len(own) for own in parts) ** 2
+        room = self.for_columns - self.columns.kept_bytes
+        at_a_time = max(1, min(usable_threads(), room // matrix))
+        memories = [self.columns.memory, *(Memory() for _ in range(1, at_a_time))]
+        guesses: dict[int, InitialGuess] = {}
+
+        def solve(k: int) -> None:
+            guesses[k] = self._solved(parts[k], memories[k % at_a_time])
+
+        for first in range(0, len(parts), at_a_time):
+            some = range(first, min(first + at_a_time, len(parts)))
+            for_each(solve, some)
+            for k in some:
+                yield parts[k], guesses.pop(k)
+            if not self.budget.may_go_on(np.inf):
+                break
 
     def _together(self, guess: InitialGuess) -> InitialGuess:
         """Solve the program of all samples that are support vectors of their part."""
@@ -130,13 +161,17 @@ class Parts:
         )
         return InitialGuess(x, int(np.sum(self.program.is_free(x))))
 
-    def _solved(self, samples: Index) -> InitialGuess:
-        """Solve the program of some samples with bounds scaled up by their share."""
+    def _solved(self, samples: Index, memory: Memory | None = None) -> InitialGuess:
+        """Solve the program of some samples with bounds scaled up by their share.
+
+        LIBSVM's matrix is in ``memory``; by default in that of the columns.
+        """
         x = np.zeros(self.program.size)
         part = self._part(np.sort(samples), share=len(samples) / len(self._samples))
         program = part.program
         if len(samples) <= self._at_once and self._is_decomposed:
-            own = decomposition.descended(program, part.columns, self.columns.memory, self.settings)
+            memory = self.columns.memory if memory is None else memory
+            own = decomposition.descended(program, part.columns, memory, self.settings)
         else:
             start, n_free = program.clip(np.zeros(program.size)), None
             if len(samples) > self._at_once:
