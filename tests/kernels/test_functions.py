@@ -60,6 +60,18 @@ def test_a_gram_matrix_is_symmetric_to_the_last_bit(kernel, reference, container
 
 
 @EVERY
+@pytest.mark.parametrize("n", [63, 64, 65, 130, 600])
+def test_a_matrix_in_pieces_is_that_of_blocks(kernel, reference, n):
+    del reference
+    samples = np.random.default_rng(n).standard_normal((n, X.shape[1]))
+    gram = kernel(samples, samples)
+    np.testing.assert_array_equal(gram, gram.T)
+    np.testing.assert_allclose(
+        gram, kernel(samples, samples.copy()), rtol=100 * KERNEL, atol=100 * KERNEL
+    )
+
+
+@EVERY
 def test_inputs_stay_as_they_were_and_the_block_is_the_callers(kernel, reference):
     del reference
     samples, others = X.copy(), Z.copy()

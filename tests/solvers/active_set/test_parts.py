@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from qpsvm.kernels import RBF
+from qpsvm.numerics.threads import one_blas_thread, usable_threads
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, sample_gram
 from qpsvm.solvers.active_set import decomposition
@@ -21,6 +25,7 @@ from qpsvm.solvers.work_budget import WorkBudget
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
 
 PLENTY = 2**30
+WAIT = 30.0
 
 
 def hessian(n=40, seed=0, *, doubled=False, diag=0.0, constant=0.0, features=3):
@@ -124,6 +129,53 @@ def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -
     assert value == pytest.approx(optimum(program), rel=1e-6)
     free = np.count_nonzero((found.x > 1e-9) & (found.x < 1.0 - 1e-9))
     assert free / 3 < found.n_free < free
+
+
+def joined_by_threads(monkeypatch, n_threads, for_columns=PLENTY, *, meeting=1):
+    """The guess of four parts, and how many of them were solved at a time, at most."""
+    own = ActiveSetSettings(decomposed_size=80, smallest_part=20)
+    program, columns = program_of(hessian(320, diag=0.5))
+    search = Parts(program, columns, for_columns, 5000, WorkBudget(), own)
+    lock, running, most = threading.Lock(), set(), [0]
+    original, met = decomposition.descended, threading.Barrier(meeting)
+
+    def watched(*given, **more):
+        with lock:
+            running.add(threading.get_ident())
+            most[0] = max(most[0], len(running))
+        with contextlib.suppress(threading.BrokenBarrierError):
+            met.wait(WAIT)
+        x = original(*given, **more)
+        with lock:
+            running.discard(threading.get_ident())
+        return x
+
+    monkeypatch.setattr(decomposition, "descended", watched)
+    with threadpool_limits(n_threads, user_api="blas"), one_blas_thread():
+        found = search._joined(np.arange(320))
+    monkeypatch.setattr(decomposition, "descended", original)
+    return found, most[0]
+
+
+def test_parts_solved_side_by_side_are_those_solved_in_turn(monkeypatch) -> None:
+    both = usable_threads_of(2)
+    alone, one = joined_by_threads(monkeypatch, 1)
+    beside, most = joined_by_threads(monkeypatch, 2, meeting=both)
+    np.testing.assert_array_equal(alone.x, beside.x)
+    assert alone.n_free == beside.n_free
+    assert (one, most) == (1, both)
+
+
+def test_parts_are_solved_in_turn_where_there_is_memory_for_one(monkeypatch) -> None:
+    plenty, _ = joined_by_threads(monkeypatch, 2)
+    scarce, most = joined_by_threads(monkeypatch, 2, COLUMNS.bytes_per_entry * 80**2)
+    np.testing.assert_array_equal(plenty.x, scarce.x)
+    assert most == 1
+
+
+def usable_threads_of(asked: int) -> int:
+    with threadpool_limits(asked, user_api="blas"), one_blas_thread():
+        return usable_threads()
 
 
 def test_samples_without_a_variable_are_in_no_part() -> None:
