@@ -66,8 +66,38 @@ class _BlasThreads:
                 yield
         finally:
             self._own.holds = False
+            self._end_pool()
             with self._lock:
                 self._holders -= 1
+
+    def pool(self, n_threads: int) -> ThreadPoolExecutor:
+        """Return the pool of the calling thread, kept as long as this thread holds BLAS.
+
+        To start threads takes longer than many a loop.
+        """
+        kept: ThreadPoolExecutor | None = getattr(self._own, "pool", None)
+        if kept is None or self._own.pool_size != n_threads:
+            self._end_pool()
+            kept = ThreadPoolExecutor(n_threads, initializer=self.enter_piece)
+            self._own.pool, self._own.pool_size = kept, n_threads
+        return kept
+
+    def _end_pool(self) -> None:
+        pool: ThreadPoolExecutor | None = getattr(self._own, "pool", None)
+        self._own.pool = None
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+
+    def map(self, work: Callable[[Piece], object], pieces: Sequence[Piece], n_threads: int) -> None:
+        """Call ``work`` with every piece in so many threads; nothing runs on after an error."""
+        is_done = False
+        try:
+            for _ in self.pool(n_threads).map(work, pieces):
+                pass
+            is_done = True
+        finally:
+            if not (is_done and getattr(self._own, "holds", False)):
+                self._end_pool()
 
     def _limit(self) -> Any:
         """Return the context that limits BLAS, and note how many threads it has."""
@@ -137,6 +167,4 @@ def for_each(work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
         with np.errstate(**state):
             work(piece)
 
-    with ThreadPoolExecutor(n_threads, initializer=_BLAS.enter_piece) as pool:
-        for _ in pool.map(with_state, pieces):
-            pass
+    _BLAS.map(with_state, pieces, n_threads)

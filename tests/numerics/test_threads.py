@@ -25,6 +25,13 @@ def blas_threads() -> set[int]:
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
+def processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @pytest.fixture
 def two_threads() -> Any:
     with threadpool_limits(2, user_api="blas"):
@@ -99,6 +106,38 @@ def test_a_loop_inside_a_piece_stays_in_its_thread() -> None:
     assert all(len(own) == 1 for own in threads_of.values())
 
 
+@pytest.mark.usefixtures("two_threads")
+def test_threads_are_kept_while_blas_is_held_and_no_longer() -> None:
+    before, used = set(threading.enumerate()), set[threading.Thread]()
+    with one_blas_thread():
+        for _ in range(20):
+            for_each(lambda _: used.add(threading.current_thread()), range(4))
+    assert 1 <= len(used) <= 2
+    assert set(threading.enumerate()) == before
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_no_piece_runs_on_after_an_error() -> None:
+    runs, started = threading.Event(), threading.Event()
+    ended = list[int]()
+
+    def work(k: int) -> None:
+        if k == 0:
+            assert started.wait(WAIT)
+            runs.set()
+            raise ZeroDivisionError
+        started.set()
+        assert runs.wait(WAIT)
+        ended.append(k)
+
+    with one_blas_thread():
+        with pytest.raises(ZeroDivisionError):
+            for_each(work, range(2))
+        assert ended == [1]  # it had begun, and was waited for
+        for_each(ended.append, [5, 6])
+    assert sorted(ended) == [1, 5, 6]
+
+
 def _holders_of_child(queue: Any) -> None:
     queue.put(threads._BLAS.share)
 
@@ -148,7 +187,7 @@ def test_paths_have_the_same_bits_whatever_the_number_of_threads(kernel: str) ->
     assert bits(1) == bits(2)
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is one processor")
+@pytest.mark.skipif(processors() < 2, reason="there is one processor")
 @pytest.mark.skipif(blas_threads() == {2}, reason="this process has two threads of BLAS itself")
 def test_these_tests_pass_where_blas_has_two_threads() -> None:
     command = [sys.executable, "-m", "pytest", "--numprocesses=0", "-q", __file__]
