@@ -59,7 +59,12 @@ def kernel_values(U: Matrix, V: Matrix, finish: Finish | None = None) -> Dense:
             np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=np.bool_))
             gram[piece.stop :, piece] = gram[piece, piece.stop :].T
 
-    for_each(evaluate, _pieces(gram.shape, is_dense_square=is_symmetric and not sp.issparse(U)))
+    pieces = _pieces(gram.shape, is_dense_square=is_symmetric and not sp.issparse(U))
+    if gram.nbytes > BLOCK:
+        for_each(evaluate, pieces)
+    else:  # threads would wait for each other longer than they save
+        for piece in pieces:
+            evaluate(piece)
     return gram
 
 
