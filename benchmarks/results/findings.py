@@ -30,6 +30,7 @@ from qpsvm.benchmark.metrics import (
 from qpsvm.benchmark.report import targets_of
 from qpsvm.benchmark.rows import Row
 from qpsvm.benchmark.store import Results
+from threads import by_threads
 
 HERE = Path(__file__).parent
 PAGE = HERE / "README.md"
@@ -89,6 +90,8 @@ def main() -> None:
             page = between(page, f"{name}: means", means(results))
             page = between(page, f"{name}: marks", marks(results))
     page = between(page, "kernel-long: every row", every_row(HERE / "kernel-long.jsonl"))
+    for name in ("threads-kernel", "threads-linear"):
+        page = between(page, name, by_threads(store.read(HERE / f"{name}.jsonl").rows))
     page = between(page, "linear: engine", against_peers(store.read(HERE / "linear.jsonl"), ENGINE))
     PAGE.write_text(page, encoding="utf-8")
 

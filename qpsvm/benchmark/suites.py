@@ -183,7 +183,7 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
 
 def _threads(given: object, name: str) -> list[int]:
     """Return the numbers of threads, of which a file states one or a list."""
-    numbers = given if isinstance(given, list) else [given]
+    numbers: list[Any] = given if isinstance(given, list) else [given]
     if not numbers or not all(type(t) is int and t >= 1 for t in numbers):
         raise SuiteError(
             f"The suite {name}: threads must be a number of at least 1 or a list of these, "
