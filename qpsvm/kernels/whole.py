@@ -24,7 +24,7 @@ SQUARE_ROWS = 64
 """Rows of such a piece, at least: a product of fewer rows takes as long."""
 
 SQUARE_BYTES = 2**21
-"""Bytes of such a piece, at most: it is mirrored while it is in the cache."""
+"""Bytes of such a piece, at most, if it has these rows: it is mirrored while it is in the cache."""
 
 Finish = Callable[[slice, slice, Dense], None]
 """Makes kernel values of the inner products of some rows with some columns, in place."""
@@ -71,5 +71,6 @@ def kernel_values(U: Matrix, V: Matrix, finish: Finish | None = None) -> Dense:
 def _pieces(shape: tuple[int, int], *, is_dense_square: bool) -> list[slice]:
     if not is_dense_square:  # a sparse factor may be converted for every piece
         return row_blocks(*shape, BLOCK)
-    rows = max(SQUARE_ROWS, -(-shape[0] // SQUARE_SHARE))
-    return row_blocks(*shape, min(SQUARE_BYTES, 8 * rows * shape[1]))
+    share = -(-shape[0] // SQUARE_SHARE)
+    in_cache = SQUARE_BYTES // (8 * shape[1])
+    return row_blocks(*shape, 8 * shape[1] * max(SQUARE_ROWS, min(share, in_cache)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
@@ -11,6 +13,9 @@ from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMSolution
 
 Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]
+
+REASON = 400
+"""Characters of a reason, at most."""
 
 AGREEMENT = 1e-6
 """Largest relative difference between objectives of the same SVM."""
@@ -137,14 +142,31 @@ class Comparison(Table):
         return self.count("PASS") > 0 and self.count("FAIL") == 0 and self.agree
 
     def reasons(self) -> list[tuple[Verdict, str, tuple[str, ...], str]]:
-        """Rows that did not pass: verdict, backend, programs, reason; equal reasons are merged."""
+        """Rows that did not pass: verdict, backends, programs, reason.
+
+        Programs that a backend has the same reason for are merged, and then backends that differ in
+        their name alone: "each" stands for it in their reason.
+        """
         found: dict[tuple[Verdict, str, str], list[str]] = {}
         for row in self.rows:
             if row.verdict != "PASS":
-                reason = " ".join(row.reason.split())[:300]
-                key = (row.verdict, row.backend, reason)
+                key = (row.verdict, row.backend, " ".join(row.reason.split()))
                 found.setdefault(key, []).append(f"{row.kernel} {row.form}")
-        return [(word, name, tuple(where), why) for (word, name, why), where in found.items()]
+        alike: dict[tuple[Verdict, tuple[str, ...], str], list[tuple[str, str]]] = {}
+        for (word, name, reason), where in found.items():
+            of_each = re.sub(rf"(Backend )?'{re.escape(name)}'", "each", reason)
+            alike.setdefault((word, tuple(where), of_each), []).append((name, reason))
+        return [
+            (
+                word,
+                ", ".join(name for name, _ in same),
+                where,
+                textwrap.shorten(
+                    same[0][1] if len(same) == 1 else of_each, REASON, placeholder=" ..."
+                ),
+            )
+            for (word, where, of_each), same in alike.items()
+        ]
 
     def to_dict(self) -> dict[str, object]:
         """All rows and results in plain Python types."""
