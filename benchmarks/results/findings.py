@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from threads import by_threads
 
 from qpsvm.benchmark import store
 from qpsvm.benchmark.cells import Instance
@@ -30,7 +31,6 @@ from qpsvm.benchmark.metrics import (
 from qpsvm.benchmark.report import targets_of
 from qpsvm.benchmark.rows import Row
 from qpsvm.benchmark.store import Results
-from threads import by_threads
 
 HERE = Path(__file__).parent
 PAGE = HERE / "README.md"
