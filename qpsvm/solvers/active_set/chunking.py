@@ -50,7 +50,10 @@ class Chunking:
     settings: ActiveSetSettings
 
     def guess(self) -> InitialGuess | None:
-        """Compute the initial guess; None if too many samples are support vectors."""
+        """Compute the initial guess; None if too many samples are support vectors.
+
+        Too many for a chunk of their own size, or too large a share of one.
+        """
         own, program, P = self.settings, self.program, self.columns.P
         n = P.gram.size
         scale = decomposition.gradient_scale(program, self.columns, own)
@@ -71,7 +74,6 @@ class Chunking:
             violated = np.flatnonzero(violations > own.chunk_tolerance * scale)
             if (
                 len(violated) <= own.few_violations * n_support
-                or len(chunk) + len(violated) > self._largest
                 or not self.budget.may_go_on(np.inf)
             ):
                 break
@@ -80,6 +82,8 @@ class Chunking:
             is_next = self._of_samples((x > 0.0) | (r < own.chunk_tolerance * scale))
             is_next[np.setdiff1d(np.arange(n), chunk)] = False
             is_next[violated[worst]] = True
+            if np.count_nonzero(is_next) > self._largest:
+                return None
             chunk = np.flatnonzero(is_next)
         return InitialGuess(x, int(np.sum(program.is_free(x))))
 
@@ -91,8 +95,12 @@ class Chunking:
 
     @property
     def _largest(self) -> int:
-        """Samples of a chunk, at most."""
-        return min(self.settings.joint_size, decomposition.fitting(self.for_columns))
+        """Samples of a chunk, at most: half of a part's.
+
+        Chunks that double evaluate columns for twice the samples of the last one; parts for as many
+        as one of them has.
+        """
+        return min(self.settings.decomposed_size // 2, decomposition.fitting(self.for_columns))
 
     def _of_samples(self, is_true: Mask) -> Mask:
         """Return whether something is true of any variable of each sample, shape (n,)."""
