@@ -114,3 +114,46 @@ def test_the_number_of_chunks_is_limited(monkeypatch: pytest.MonkeyPatch) -> Non
         solution = qpsvm.solve(problem, "active-set", options=few | options)
         assert solution.status is Status.OPTIMAL
         assert len(chunks) in expected
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[Any]]:
+    """Sizes of all chunks, and all guesses, of the solves that follow."""
+    chunks, guesses = list[int](), list[Any]()
+    solved, guess = chunking.Chunking._solved, chunking.Chunking.guess
+
+    def sized(self: Any, chunk: Any) -> Any:
+        chunks.append(len(chunk))
+        return solved(self, chunk)
+
+    def kept(self: Any) -> Any:
+        guesses.append(guess(self))
+        return guesses[-1]
+
+    monkeypatch.setattr(chunking.Chunking, "_solved", sized)
+    monkeypatch.setattr(chunking.Chunking, "guess", kept)
+    return chunks, guesses
+
+
+def test_a_small_chunk_with_many_violators_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each chunk takes as many of them as it has samples; how many there are says nothing."""
+    chunks, guesses = watched(monkeypatch)
+    X, y = clusters(2000, seed=5)
+    problem = qpsvm.SoftMargin(1.0).dual(X, y, kernel=qpsvm.kernels.RBF(0.1))
+    options = {"first_chunk": 16, "decomposed_size": 1200, "most_support": 1.0}
+    solution = qpsvm.solve(problem, "active-set", options=options)
+    assert solution.status is Status.OPTIMAL
+    assert len(chunks) >= 4
+    assert guesses[0] is not None
+    assert len(solution.support) <= 1.5 * np.count_nonzero(guesses[0].x)
+
+
+def test_chunks_that_grow_to_half_a_part_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks, guesses = watched(monkeypatch)
+    X, y = clusters(2000, seed=5)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.2, 1 - y, y)  # many support vectors
+    problem = qpsvm.SoftMargin(1.0).dual(X, y, kernel=qpsvm.kernels.RBF(0.1))
+    options = {"first_chunk": 50, "decomposed_size": 500, "most_support": 1.0}
+    solution = qpsvm.solve(problem, "active-set", options=options)
+    assert solution.status is Status.OPTIMAL
+    assert guesses == [None]
+    assert max(chunks) <= 250
