@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from threads import by_threads
 
 from qpsvm.benchmark import store
 from qpsvm.benchmark.cells import Instance
@@ -74,6 +73,8 @@ SIGNS = {
 
 def main() -> None:
     """Rewrite the page."""
+    from threads import by_threads  # beside this script
+
     page = PAGE.read_text(encoding="utf-8")
     for name in ("backends", "infeasible", "ill-conditioned"):
         rows = store.read(HERE / f"{name}.jsonl").rows

@@ -53,7 +53,9 @@ def by_threads(rows: Iterable[Row]) -> str:
     return "\n".join(
         [
             f"Verified to the tolerance within the limit: {reached[0]} of {len(programs)} programs "
-            f"with one thread, {reached[1]} with two. " + "; ".join(summary) + ".",
+            f"with one thread, {reached[1]} with two. Ratios of seconds, "
+            + "; ".join(summary)
+            + ".",
             "",
             *lines,
         ]
