@@ -72,5 +72,5 @@ def _pieces(shape: tuple[int, int], *, is_dense_square: bool) -> list[slice]:
     if not is_dense_square:  # a sparse factor may be converted for every piece
         return row_blocks(*shape, BLOCK)
     share = -(-shape[0] // SQUARE_SHARE)
-    in_cache = SQUARE_BYTES // (8 * shape[1])
+    in_cache = SQUARE_BYTES // max(1, 8 * shape[1])
     return row_blocks(*shape, 8 * shape[1] * max(SQUARE_ROWS, min(share, in_cache)))

@@ -60,7 +60,7 @@ def test_a_gram_matrix_is_symmetric_to_the_last_bit(kernel, reference, container
 
 
 @EVERY
-@pytest.mark.parametrize("n", [63, 64, 65, 130, 600])
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 130, 600])
 def test_a_matrix_in_pieces_is_that_of_blocks(kernel, reference, n):
     del reference
     samples = np.random.default_rng(n).standard_normal((n, X.shape[1]))
@@ -69,6 +69,17 @@ def test_a_matrix_in_pieces_is_that_of_blocks(kernel, reference, n):
     np.testing.assert_allclose(
         gram, kernel(samples, samples.copy()), rtol=100 * KERNEL, atol=100 * KERNEL
     )
+
+
+def test_no_samples_make_an_empty_matrix():
+    none = np.empty((0, 3))
+    for kernel in (
+        kernels.Linear(),
+        kernels.RBF(1.0),
+        kernels.Polynomial(1.0),
+        kernels.Sigmoid(1.0),
+    ):
+        assert kernel(none, none).shape == (0, 0)
 
 
 @EVERY
