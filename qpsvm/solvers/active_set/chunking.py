@@ -72,10 +72,7 @@ class Chunking:
             violations = self._violations(point)
             violations[chunk] = 0.0
             violated = np.flatnonzero(violations > own.chunk_tolerance * scale)
-            if (
-                len(violated) <= own.few_violations * n_support
-                or not self.budget.may_go_on(np.inf)
-            ):
+            if len(violated) <= own.few_violations * n_support or not self.budget.may_go_on(np.inf):
                 break
             worst = np.argsort(-violations[violated], kind="stable")[: len(chunk)]
             r = program.gradient(point.Px, point.y)
