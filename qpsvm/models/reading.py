@@ -61,15 +61,19 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
     entries = fields.mappings("machines")
     numbers = unpacked(reader, [Fields(entry).mapping("shapes") for entry in entries])
     programs = [metadata.to_qp(Fields(entry).mapping("program")) for entry in entries]
-    weights = None if "weights" not in reader else reader.vector("weights", n_given)
-    kept = np.arange(n_given) if weights is None else np.flatnonzero(weights)
     targets: Array | None = None
     if classes is not None:
         targets = reader.integers("targets", n)
     elif has_values(formulation):
         targets = reader.vector("targets", n)
+    weights = None if "weights" not in reader else reader.vector("weights", n_given)
+    if weights is None:
+        _require_size(n, n_given, numbers[0].get("kept") if targets is None else targets)
+    kept = np.arange(n_given) if weights is None else np.flatnonzero(weights)
     require_shapes(formulation, numbers, kept, n, d, classes)
     rows, X = kept, unknown_matrix(n)
+    if isinstance(kernel, Precomputed) and d not in (n, n_given):
+        raise ModelFileError(f"the metadata's n_features is {d} for a kernel matrix of {n} rows.")
     if not isinstance(kernel, Precomputed):
         rows = reader.any_integers("rows")
         X = reader.matrix("support_vectors", d) if len(rows) else np.empty((0, d))
@@ -118,6 +122,24 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
     )
     reader.require_empty()
     return model
+
+
+def _require_size(n: int, n_given: int, of_samples: Array | None) -> None:
+    """Refuse a number of samples that no array of the file has: it could exhaust the memory.
+
+    Parameters
+    ----------
+    n, n_given : int
+        Samples trained on and given, as the metadata state them; the same without weights.
+    of_samples : array or None
+        One with an entry for each sample.
+    """
+    if of_samples is None or len(of_samples) != n:
+        raise ModelFileError(f"the metadata's n_samples is {n}, which no array of the file has.")
+    if n_given != n:
+        raise ModelFileError(
+            f"the metadata's n_given is {n_given} for {n} samples; it has no weights of the others."
+        )
 
 
 def _kernel(fields: Fields) -> Kernel:

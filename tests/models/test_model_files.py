@@ -505,6 +505,23 @@ def test_random_bytes_never_crash(tmp_path, content):
     assert isinstance(error, ModelFileError)
 
 
+@pytest.mark.parametrize("name", ["n_samples", "n_given", "n_features", "both"])
+@pytest.mark.parametrize("n", [2**40, 2**61])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.parametrize("is_classifier", [True, False])
+def test_a_size_that_no_array_has_takes_no_memory(tmp_path, name, n, kernel, is_classifier):
+    X, y = training_data(30)
+    X = X @ X.T if kernel == "precomputed" else X
+    family = qpsvm.SoftMargin() if is_classifier else qpsvm.OneClass(0.5)
+    problem = family.dual(*((X, y) if is_classifier else (X,)), kernel=kernel)
+    path = tmp_path / "m.npz"
+    models.save(path, problem, qpsvm.solve(problem))
+    sizes = {"n_samples": n, "n_given": n} if name == "both" else {name: n}
+    change_metadata(path, lambda fields: fields.update(sizes))
+    with pytest.raises(ModelFileError):
+        models.load(path)
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
