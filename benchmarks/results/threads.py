@@ -63,7 +63,7 @@ def by_threads(rows: Iterable[Row]) -> str:
 
 
 def first(runs: Runs, names: tuple[str, ...], threads: int) -> list[Row]:
-    """The repeats of the first contestant that ran with a number of threads."""
+    """Return the rows of the first of these contestants that has any with this many threads."""
     return next((runs[name, threads] for name in names if (name, threads) in runs), [])
 
 

@@ -182,7 +182,7 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
 
 
 def _threads(given: object, name: str) -> list[int]:
-    """Return the numbers of threads, of which a file states one or a list."""
+    """Return the numbers of threads that a suite measures with, stated as one number or a list."""
     numbers: list[Any] = given if isinstance(given, list) else [given]
     if not numbers or not all(type(t) is int and t >= 1 for t in numbers):
         raise SuiteError(

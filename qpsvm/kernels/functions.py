@@ -26,7 +26,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.exponents import Exponents
 from qpsvm.kernels.products import factors, inner_products, variance
-from qpsvm.kernels.rows import RowsOfProducts, densified
+from qpsvm.kernels.rows import Finish, RowsOfProducts, densified
 from qpsvm.kernels.whole import kernel_values
 from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index, Vector
@@ -123,12 +123,7 @@ class RBF(_WithGamma):
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
         parts = Exponents.of(X, Z, self._gamma())
-
-        def finish(rows: slice, columns: slice, block: Dense) -> None:
-            parts.write(rows, columns, block)
-            np.exp(block, out=block)
-
-        gram = kernel_values(parts.U, parts.V, finish)
+        gram = kernel_values(parts.U, parts.V, _exponentials(parts))
         if X is Z:
             np.fill_diagonal(gram, 1.0)
         return gram
@@ -150,12 +145,7 @@ class RBF(_WithGamma):
             return super().against(X)
         X = densified(X)
         parts = Exponents.of(X, X, self._gamma())
-
-        def finish(rows: Index, columns: slice, block: Dense) -> None:
-            parts.write(rows, columns, block)
-            np.exp(block, out=block)
-
-        return RowsOfProducts(parts.U, finish)
+        return RowsOfProducts(parts.U, _exponentials(parts))
 
     @property
     def is_nonnegative(self) -> bool:
@@ -164,6 +154,16 @@ class RBF(_WithGamma):
     @property
     def is_positive_semidefinite(self) -> bool:
         return True
+
+
+def _exponentials(parts: Exponents) -> Finish:
+    """Return the function that turns inner products into RBF kernel values."""
+
+    def finish(rows: Index | slice, columns: slice, block: Dense) -> None:
+        parts.write(rows, columns, block)
+        np.exp(block, out=block)
+
+    return finish
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Polynomial(_WithGamma):
         return RowsOfProducts(U, self._finish)
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
-        """Turn inner products into kernel values in place, with powers by repeated squaring."""
+        """Turn inner products into polynomial kernel values in place, by repeated squaring."""
         del rows, columns
         block *= self._gamma()
         block += self.coef0
@@ -263,8 +263,8 @@ class Sigmoid(_WithGamma):
     def __call__(self, X: Stored, Z: Stored) -> Dense:
         return kernel_values(*factors(X, Z), self._finish)
 
-    def _finish(self, rows: slice, columns: slice, block: Dense) -> None:
-        """Turn inner products into kernel values in place."""
+    def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
+        """Turn inner products into sigmoid kernel values in place."""
         del rows, columns
         block *= self._gamma()
         block += self.coef0

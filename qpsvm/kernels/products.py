@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.kernels.settings import EVALUATION
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
@@ -16,23 +17,17 @@ FAR = 64.0
 NEAR = 40.0
 """exp() of less than minus that is rounding beside 1."""
 
-FEW_ENTRIES = 32
-"""Non-zeros per row up to which a sparse matrix times a dense one beats two sparse ones."""
-
 
 def inner_products(X: Stored, Z: Stored) -> Dense:
-    """``X Z'`` as a fresh dense array, for dense or CSR input."""
-    if not (sp.issparse(X) or sp.issparse(Z)):
-        left = np.asarray(X, dtype=np.float64)
-        return np.asarray(left @ (left if Z is X else np.asarray(Z, dtype=np.float64)).T)
-    few = is_sparse(X) and X.nnz <= FEW_ENTRIES * X.shape[0]
+    """``X Z'`` as a fresh dense array, where X or Z or both are CSR."""
+    few = is_sparse(X) and X.nnz <= EVALUATION.few_entries * X.shape[0]
     if few and is_sparse(Z) and Z.shape[1] <= X.shape[0]:  # no larger than the result
         Z = Z.toarray()
     return as_dense(X @ Z.T)
 
 
 def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
-    """X and Z in double precision; the same object twice if X is Z."""
+    """Convert two sets of samples to double precision; one set that is given twice, once."""
     left = X if is_sparse(X) else np.asarray(X, dtype=np.float64)
     if X is Z:
         return left, left

@@ -1,37 +1,25 @@
-"""Whole matrices of kernel values that are functions of inner products, piece by piece.
+"""Kernel matrices ``K_ij = f(u_i'v_j)`` of two sets of samples, evaluated in pieces of rows.
 
-Of a symmetric matrix each piece is evaluated from the diagonal on and mirrored: half of the work,
-and exactly symmetric, which rounding alone would not make it.
+Of a symmetric matrix each piece is evaluated from the diagonal on and mirrored. That halves the
+work, and makes the matrix exactly symmetric, which rounding alone would not.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.kernels.products import write_inner_products
-from qpsvm.kernels.rows import CACHED
+from qpsvm.kernels.rows import Finish
+from qpsvm.kernels.settings import EVALUATION
 from qpsvm.numerics.arrays import Dense, Matrix, row_blocks
 from qpsvm.numerics.threads import BLOCK, for_each
 
-SQUARE_SHARE = 8
-"""A piece has one in so many rows of a symmetric matrix: the square on the diagonal, which is
-evaluated twice, is little of it, and threads find enough pieces."""
-
-SQUARE_ROWS = 64
-"""Rows of such a piece, at least: a product of fewer rows takes as long."""
-
-SQUARE_BYTES = 2**21
-"""Bytes of such a piece, at most, if it has these rows: it is mirrored while it is in the cache."""
-
-Finish = Callable[[slice, slice, Dense], None]
-"""Makes kernel values of the inner products of some rows with some columns, in place."""
-
 
 def kernel_values(U: Matrix, V: Matrix, finish: Finish | None = None) -> Dense:
-    """Evaluate ``K_ij = f(u_i'v_j)``, symmetric if U is V.
+    """Evaluate the matrix of a kernel that is a function of inner products, ``K_ij = f(u_i'v_j)``.
+
+    The matrix is exactly symmetric if U is V.
 
     Parameters
     ----------
@@ -51,7 +39,7 @@ def kernel_values(U: Matrix, V: Matrix, finish: Finish | None = None) -> Dense:
         values = gram[piece, columns]
         write_inner_products(U[piece], V[columns], values)
         if finish is not None:
-            for block in row_blocks(len(values), values.shape[1], CACHED):
+            for block in row_blocks(len(values), values.shape[1], EVALUATION.finished_bytes):
                 rows = slice(piece.start + block.start, piece.start + block.stop)
                 finish(rows, columns, values[block])
         if is_symmetric:
@@ -69,8 +57,10 @@ def kernel_values(U: Matrix, V: Matrix, finish: Finish | None = None) -> Dense:
 
 
 def _pieces(shape: tuple[int, int], *, is_dense_square: bool) -> list[slice]:
+    """Divide the rows of a matrix into pieces."""
     if not is_dense_square:  # a sparse factor may be converted for every piece
         return row_blocks(*shape, BLOCK)
-    share = -(-shape[0] // SQUARE_SHARE)
-    in_cache = SQUARE_BYTES // max(1, 8 * shape[1])
-    return row_blocks(*shape, 8 * shape[1] * max(SQUARE_ROWS, min(share, in_cache)))
+    own, row_bytes = EVALUATION, max(1, 8 * shape[1])
+    share = -(-shape[0] // own.pieces_of_square)
+    rows = max(own.smallest_piece, min(share, own.largest_piece_bytes // row_bytes))
+    return row_blocks(*shape, rows * row_bytes)

@@ -71,9 +71,9 @@ class _BlasThreads:
                 self._holders -= 1
 
     def pool(self, n_threads: int) -> ThreadPoolExecutor:
-        """Return the pool of the calling thread, kept as long as this thread holds BLAS.
+        """Return the thread pool of the calling thread; it ends when the thread releases BLAS.
 
-        To start threads takes longer than many a loop.
+        Starting threads takes longer than many of the loops that use them.
         """
         kept: ThreadPoolExecutor | None = getattr(self._own, "pool", None)
         if kept is None or self._own.pool_size != n_threads:
@@ -89,7 +89,10 @@ class _BlasThreads:
             pool.shutdown(cancel_futures=True)
 
     def map(self, work: Callable[[Piece], object], pieces: Sequence[Piece], n_threads: int) -> None:
-        """Call ``work`` with every piece in so many threads; nothing runs on after an error."""
+        """Call ``work`` with every piece in ``n_threads`` threads.
+
+        After an error the pieces that have begun are waited for, and no other begins.
+        """
         is_done = False
         try:
             for _ in self.pool(n_threads).map(work, pieces):
@@ -140,7 +143,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def usable_threads() -> int:
-    """Return how many threads ``for_each`` would use here, if there were pieces for all."""
+    """Return among how many threads ``for_each`` divides its pieces when it is called here."""
     return _BLAS.share
 
 

@@ -14,9 +14,6 @@ from qpsvm.machines import SVMSolution
 
 Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]
 
-REASON = 400
-"""Characters of a reason, at most."""
-
 AGREEMENT = 1e-6
 """Largest relative difference between objectives of the same SVM."""
 
@@ -141,11 +138,16 @@ class Comparison(Table):
         """Return whether something was solved, nothing failed, and all objectives agree."""
         return self.count("PASS") > 0 and self.count("FAIL") == 0 and self.agree
 
-    def reasons(self) -> list[tuple[Verdict, str, tuple[str, ...], str]]:
-        """Rows that did not pass: verdict, backends, programs, reason.
+    def reasons(self, longest: int = 400) -> list[tuple[Verdict, str, tuple[str, ...], str]]:
+        """List why backends did not pass: the verdict, the backends, the programs, the reason.
 
-        Programs that a backend has the same reason for are merged, and then backends that differ in
-        their name alone: "each" stands for it in their reason.
+        Programs for which a backend has the same reason are merged, and then backends whose reasons
+        differ in their name alone: "each" stands for the name.
+
+        Parameters
+        ----------
+        longest : int
+            Characters of a reason, at most; a longer one is cut at a word.
         """
         found: dict[tuple[Verdict, str, str], list[str]] = {}
         for row in self.rows:
@@ -162,7 +164,7 @@ class Comparison(Table):
                 ", ".join(name for name, _ in same),
                 where,
                 textwrap.shorten(
-                    same[0][1] if len(same) == 1 else of_each, REASON, placeholder=" ..."
+                    same[0][1] if len(same) == 1 else of_each, longest, placeholder=" ..."
                 ),
             )
             for (word, where, of_each), same in alike.items()

@@ -50,9 +50,9 @@ class Chunking:
     settings: ActiveSetSettings
 
     def guess(self) -> InitialGuess | None:
-        """Compute the initial guess; None if too many samples are support vectors.
+        """Compute an initial guess by chunking; None where too many samples are support vectors.
 
-        Too many for a chunk of their own size, or too large a share of one.
+        That is a share of a chunk above ``most_support``, or more than the largest chunk holds.
         """
         own, program, P = self.settings, self.program, self.columns.P
         n = P.gram.size
@@ -92,12 +92,8 @@ class Chunking:
 
     @property
     def _largest(self) -> int:
-        """Samples of a chunk, at most: half of a part's.
-
-        Chunks that double evaluate columns for twice the samples of the last one; parts for as many
-        as one of them has.
-        """
-        return min(self.settings.decomposed_size // 2, decomposition.fitting(self.for_columns))
+        """The largest number of samples in a chunk."""
+        return min(self.settings.largest_chunk, decomposition.fitting(self.for_columns))
 
     def _of_samples(self, is_true: Mask) -> Mask:
         """Return whether something is true of any variable of each sample, shape (n,)."""

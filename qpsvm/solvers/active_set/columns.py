@@ -57,7 +57,7 @@ class KernelColumns(Curvature):
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of the columns in the cache."""
+        """Memory of the cached kernel columns, in bytes."""
         return 8 * self._used * len(self._slot)
 
     def _keep(self, samples: Index, others: Index) -> None:

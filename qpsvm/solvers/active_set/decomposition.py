@@ -19,6 +19,7 @@ support vector machines", *JMLR* 6 (2005).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from typing import Any
 
@@ -34,15 +35,19 @@ from qpsvm.solvers.box.program import BoxProgram
 MATRIX = WORKING_SET
 """Where it is in memory: nobody needs both at a time."""
 
-C_SVC, EPSILON_SVR = 0, 3
-"""LIBSVM's numbers of its kinds of machines."""
+
+class Machine(IntEnum):
+    """Kinds of machines, by their numbers in LIBSVM's interface."""
+
+    C_SVC = 0
+    EPSILON_SVR = 3
 
 
 @cache
 def load() -> Any:
-    """Import scikit-learn's LIBSVM, which takes a quarter of a second.
+    """Import scikit-learn's wrapper of LIBSVM, which takes a quarter of a second.
 
-    Its function and not ``SVC``: the checks of an estimator take longer than a small fit.
+    Its functions are called instead of ``SVC.fit``, whose checks take longer than a small fit.
     """
     from sklearn.svm import _libsvm
 
@@ -50,14 +55,13 @@ def load() -> Any:
 
 
 def _support_of(
-    kind: int, K: Dense, y: Vector, weights: Vector, options: dict[str, Any]
+    kind: Machine, K: Dense, y: Vector, weights: Vector, options: dict[str, Any]
 ) -> tuple[Index, Vector]:
-    """Fit LIBSVM to a kernel matrix; return the support vectors and their signed dual variables.
+    """Train a machine with LIBSVM; return its support vectors and their signed dual variables.
 
     Parameters
     ----------
-    kind : int
-        ``C_SVC`` or ``EPSILON_SVR``.
+    kind : Machine
     K : array of shape (n, n)
     y : array of shape (n,)
         Numbers of the classes, or targets.
@@ -71,9 +75,9 @@ def _support_of(
     support, _, _, coefficients, *_ = libsvm.fit(
         np.ascontiguousarray(K),
         y,
-        svm_type=kind,
+        svm_type=int(kind),
         kernel="precomputed",
-        class_weight=np.ones(2 if kind == C_SVC else 0),
+        class_weight=np.ones(2 if kind is Machine.C_SVC else 0),
         sample_weight=weights,
         **options,
     )
@@ -175,7 +179,7 @@ class _Classifier:
     def fitted(self, K: Dense, x: Vector, options: dict[str, Any]) -> Vector:
         """Fit LIBSVM and return x with LIBSVM's dual variables."""
         classes = (self.signs > 0.0).astype(np.float64)
-        support, found = _support_of(C_SVC, K, classes, self.upper / self.cost, options)
+        support, found = _support_of(Machine.C_SVC, K, classes, self.upper / self.cost, options)
         x[support] = self.cost * np.abs(found)
         return x
 
@@ -228,7 +232,7 @@ class _Regression:
         size = self.gradient_scale
         options = {**options, "epsilon": self.epsilon / size}
         targets, upper = self.targets / size, self.upper / size
-        support, found = _support_of(EPSILON_SVR, K, targets, upper, options)
+        support, found = _support_of(Machine.EPSILON_SVR, K, targets, upper, options)
         x[self.above[support]] = np.maximum(size * found, 0.0)
         x[self.below[support]] = np.maximum(-size * found, 0.0)
         return x

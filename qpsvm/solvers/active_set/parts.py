@@ -38,9 +38,9 @@ from qpsvm.solvers.work_budget import WorkBudget
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of one program, solved approximately.
+    """Initial guess for a kernel program from approximate solutions of parts of its samples.
 
-    LIBSVM has one thread, so parts that it solves are solved side by side.
+    LIBSVM has one thread: the parts that it solves are solved in several threads.
 
     Attributes
     ----------
@@ -120,16 +120,17 @@ class Parts:
         return InitialGuess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
 
     def _in_turn(self, parts: Sequence[Index]) -> Iterator[tuple[Index, InitialGuess]]:
-        """Solve parts one after the other, until the budget is spent."""
+        """Yield parts of the samples with their solutions, one after the other."""
         for own in parts:
             yield own, self._solved(own)
             if not self.budget.may_go_on(np.inf):
                 break
 
     def _side_by_side(self, parts: Sequence[Index]) -> Iterator[tuple[Index, InitialGuess]]:
-        """Solve as many parts at a time as there are threads and memory for.
+        """Yield parts of the samples with their solutions, several solved at a time by threads.
 
-        The parts of one round use work arrays of their own, which the next round uses again.
+        As many parts are solved in one round as there are threads, and memory for their matrices.
+        Each has work arrays of its own, which the next round uses again.
         """
         matrix = COLUMNS.bytes_per_entry * max(len(own) for own in parts) ** 2
         room = self.for_columns - self.columns.kept_bytes
@@ -162,7 +163,7 @@ class Parts:
         return InitialGuess(x, int(np.sum(self.program.is_free(x))))
 
     def _solved(self, samples: Index, memory: Memory | None = None) -> InitialGuess:
-        """Solve the program of some samples with bounds scaled up by their share.
+        """Solve the program of some samples, with bounds divided by their share of all samples.
 
         LIBSVM's matrix is in ``memory``; by default in that of the columns.
         """
@@ -192,5 +193,5 @@ class Parts:
         return InitialGuess(x, int(np.sum(program.is_free(own))))
 
     def _part(self, samples: Index, *, share: float) -> Restriction:
-        """Build the program of some samples with bounds scaled up by their share."""
+        """Build the program of some samples, with bounds divided by their share of all samples."""
         return Restriction.of(self.program, self.columns, samples, self.for_columns, share)

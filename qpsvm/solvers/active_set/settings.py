@@ -30,6 +30,9 @@ class ActiveSetSettings(WorkingSetSettings):
         Samples from which chunking is tried.
     first_chunk : int
         Samples of the first chunk.
+    largest_chunk : int
+        Samples of a chunk, at most; parts are solved where more would be needed. Chunks that double
+        evaluate columns of K for twice the samples of the last one, parts for those of one part.
     most_support : float
         Share of support vectors, in the first chunk, above which parts are solved instead.
     chunk_tolerance : float
@@ -68,6 +71,7 @@ class ActiveSetSettings(WorkingSetSettings):
     tightening: float = 0.1
     smallest_chunked: int = 800
     first_chunk: int = 400
+    largest_chunk: int = 1500
     most_support: float = 0.3
     chunk_tolerance: float = 0.1
     few_violations: float = 0.15

@@ -117,7 +117,7 @@ def test_the_number_of_chunks_is_limited(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[Any]]:
-    """Sizes of all chunks, and all guesses, of the solves that follow."""
+    """Return lists that will hold the sizes of all chunks and all guesses of later solves."""
     chunks, guesses = list[int](), list[Any]()
     solved, guess = chunking.Chunking._solved, chunking.Chunking.guess
 
@@ -139,7 +139,7 @@ def test_a_small_chunk_with_many_violators_goes_on(monkeypatch: pytest.MonkeyPat
     chunks, guesses = watched(monkeypatch)
     X, y = clusters(2000, seed=5)
     problem = qpsvm.SoftMargin(1.0).dual(X, y, kernel=qpsvm.kernels.RBF(0.1))
-    options = {"first_chunk": 16, "decomposed_size": 1200, "most_support": 1.0}
+    options = {"first_chunk": 16, "largest_chunk": 600, "most_support": 1.0}
     solution = qpsvm.solve(problem, "active-set", options=options)
     assert solution.status is Status.OPTIMAL
     assert len(chunks) >= 4
@@ -147,12 +147,12 @@ def test_a_small_chunk_with_many_violators_goes_on(monkeypatch: pytest.MonkeyPat
     assert len(solution.support) <= 1.5 * np.count_nonzero(guesses[0].x)
 
 
-def test_chunks_that_grow_to_half_a_part_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_that_grow_beyond_the_largest_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     chunks, guesses = watched(monkeypatch)
     X, y = clusters(2000, seed=5)
     y = np.where(np.random.default_rng(0).random(len(y)) < 0.2, 1 - y, y)  # many support vectors
     problem = qpsvm.SoftMargin(1.0).dual(X, y, kernel=qpsvm.kernels.RBF(0.1))
-    options = {"first_chunk": 50, "decomposed_size": 500, "most_support": 1.0}
+    options = {"first_chunk": 50, "largest_chunk": 250, "most_support": 1.0}
     solution = qpsvm.solve(problem, "active-set", options=options)
     assert solution.status is Status.OPTIMAL
     assert guesses == [None]

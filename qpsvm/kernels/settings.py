@@ -1,0 +1,44 @@
+"""Settings of the evaluation of kernel matrices: sizes of pieces, and dense copies of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """Settings of products of samples and of the passes over kernel values, which users cannot set.
+
+    None changes a kernel value by more than rounding.
+
+    Attributes
+    ----------
+    finished_bytes : int
+        Bytes of kernel values that are finished at a time: two such arrays stay in a core's cache.
+    pieces_of_square : int
+        Pieces of rows that a symmetric matrix has, at least. The square on the diagonal of each is
+        evaluated twice; with eight pieces that is an eighth of the matrix.
+    smallest_piece : int
+        Rows of such a piece, at least: a product of fewer rows takes as long.
+    largest_piece_bytes : int
+        Bytes of such a piece, at most, where ``smallest_piece`` allows: it is mirrored while it is
+        in the cache.
+    few_entries : int
+        Non-zeros per row up to which a sparse matrix times a dense one beats two sparse ones.
+    dense_up_to : int
+        Columns for every entry of a row, up to which products of dense arrays are faster.
+    largest_copy_bytes : int
+        Bytes of a dense copy of sparse samples, at most.
+    """
+
+    finished_bytes: int = 2**19
+    pieces_of_square: int = 8
+    smallest_piece: int = 64
+    largest_piece_bytes: int = 2**21
+    few_entries: int = 32
+    dense_up_to: int = 30
+    largest_copy_bytes: int = 2**30
+
+
+EVALUATION = KernelSettings()
+"""Settings that every kernel matrix is evaluated with."""
