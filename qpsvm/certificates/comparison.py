@@ -186,7 +186,7 @@ def from_table(
         narrow, wide = sorted(c.width_sign * end for end in known.width)
         optimum = Range(p - wide - known.high, p - narrow - known.low)
         errors = score_errors(model, certificate.evaluation, rigorous=False)
-        errors = abs(c.rows) @ (errors + EPS * abs(solution.intercept))
+        errors = c.row_sizes(errors + EPS * abs(solution.intercept))
         own = Range(table.margin - errors, table.margin + errors)
     return compare(own, optimum, has_labels=has_labels, rigorous=certificate.rigorous)
 

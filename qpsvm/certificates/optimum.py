@@ -104,7 +104,7 @@ def locate(
     centre = centre_of(model)
     apart = distances(model, centre, model.data.X, _own_squares(model))
     errors = score_errors(model, evaluation, rigorous) + EPS * abs(b)
-    rows = NORM_ROUNDING * np.asarray(abs(c.rows) @ (radius * apart + errors)) + UNDERFLOW
+    rows = NORM_ROUNDING * c.row_sizes(radius * apart + errors) + UNDERFLOW
     rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width_sign * t))
     known = _offsets(model, v + c.width_sign * t, rows)
     moves = _is_flat(model, v, rows)

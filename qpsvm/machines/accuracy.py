@@ -52,7 +52,7 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
     if sizes is None or weights is None:
         return math.inf
     square = float(weights @ weights if solution.coef is not None else np.abs(weights) @ sizes)
-    terms = np.asarray(abs(c.rows) @ sizes) + np.abs(c.signs * solution.intercept)
+    terms = c.row_sizes(sizes) + np.abs(c.signs * solution.intercept)
     errors = EPS * (terms + abs(c.width_sign * solution.width) + np.abs(c.required))
     if model.is_hard:
         # weights that miss a margin are scaled up until they reach it, their errors with them

@@ -134,12 +134,58 @@ class Conditions:
             if not member.compare:
                 continue
             mine, theirs = getattr(self, member.name), getattr(other, member.name)
+            if mine is theirs:
+                continue
             if sp.issparse(mine):
                 if mine.shape != theirs.shape or (mine - theirs).count_nonzero():
                     return False
             elif not np.array_equal(mine, theirs):
                 return False
         return True
+
+    # --- products with R ------------------------------------------------------------------------
+
+    def row_sums(self, values: Vector) -> Vector:
+        """``R v`` for one value per sample, shape (N,)."""
+        if self.selection is None:
+            return np.asarray(self.rows @ values)
+        signs, index = self.selection
+        self._require_length(values, 1)
+        return signs * (values if index is None else values[index])
+
+    def sample_sums(self, alpha: Vector) -> Vector:
+        """``R'a`` for one value per condition, shape (n_samples,)."""
+        if self.selection is None:
+            return np.asarray(self.rows.T @ alpha)
+        self._require_length(alpha, 0)
+        return self._gathered(self.selection[0] * alpha)
+
+    def row_sizes(self, values: Vector) -> Vector:
+        """``|R| v``, the sums of absolute terms of ``R v`` for v >= 0, shape (N,)."""
+        if self.selection is None:
+            return np.asarray(abs(self.rows) @ values)
+        signs, index = self.selection
+        self._require_length(values, 1)
+        return np.abs(signs) * (values if index is None else values[index])
+
+    def sample_sizes(self, alpha: Vector) -> Vector:
+        """``|R|'a``, the sums of absolute terms of ``R'a`` for a >= 0, shape (n_samples,)."""
+        if self.selection is None:
+            return np.asarray(abs(self.rows).T @ alpha)
+        self._require_length(alpha, 0)
+        return self._gathered(np.abs(self.selection[0]) * alpha)
+
+    def _require_length(self, vector: Vector, axis: int) -> None:
+        """Raise ValueError, as a product of matrices does: NumPy would repeat a single entry."""
+        if vector.shape != self.rows.shape[axis : axis + 1]:
+            raise ValueError(f"R of shape {self.rows.shape} and a vector of shape {vector.shape}")
+
+    def _gathered(self, terms: Vector) -> Vector:
+        """Sum the terms of every sample, in the order of the conditions that each look at one."""
+        index = None if self.selection is None else self.selection[1]
+        if index is None:
+            return terms
+        return np.bincount(index, terms, self.rows.shape[1]).astype(np.float64, copy=False)
 
     @cached_property
     def signs(self) -> Vector:

@@ -133,7 +133,7 @@ def implications(
         yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
     if follows and (form == "dual" or follows_from_alpha(model.repair)):
         conditions = model.conditions
-        sizes = abs(conditions.rows).T @ alpha_unit(solution.alpha, conditions)  # of each sample
+        sizes = conditions.sample_sizes(alpha_unit(solution.alpha, conditions))  # of each sample
         # a sample without any condition has no size of its own
         sizes = np.where(sizes > 0.0, sizes, np.max(sizes))
         own = math.nan if solution.expansion is None else solution.expansion / sizes

@@ -226,7 +226,7 @@ def _products(multiply: Callable[[Dense], Dense], vectors: Sequence[Vector]) -> 
 def _expansion_sizes(model: PrimalDualPair, alpha: Vector) -> Vector:
     """The sums of the absolute terms of ``beta = R'a / kappa``, shape (n,); it is rounded, too."""
     c = model.conditions
-    return np.asarray(abs(c.rows).T @ np.abs(alpha)) / c.norm_weight
+    return c.sample_sizes(np.abs(alpha)) / c.norm_weight
 
 
 def _size_bound(model: PrimalDualPair, sizes: Vector) -> Vector:

@@ -204,7 +204,7 @@ def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector
     c, dw, db = model.conditions, np.abs(change[:-1]), abs(float(change[-1]))
     coef, b = np.asarray(near.solution.coef), near.solution.intercept
     v = model.violations(near.scores, b, near.solution.width)
-    moved = np.asarray(abs(c.rows) @ np.asarray(abs(model.data.X) @ dw)) + np.abs(c.signs) * db
+    moved = c.row_sizes(np.asarray(abs(model.data.X) @ dw)) + np.abs(c.signs) * db
     steepest = np.maximum(
         np.abs(slopes(v + moved, c.lower, c.upper, c.curvature)),
         np.abs(slopes(v - moved, c.lower, c.upper, c.curvature)),

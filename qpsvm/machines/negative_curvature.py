@@ -86,7 +86,7 @@ def _moved(model: PrimalDualPair, alpha: Vector, upper: float) -> Vector:
     """Bound the distance of every coefficient from those of an optimum, shape (n,)."""
     lower, highest = _ends(model, upper)
     reach = np.maximum(alpha - lower, highest - alpha)
-    return np.asarray(abs(model.conditions.rows).T @ reach) / model.conditions.norm_weight
+    return model.conditions.sample_sizes(reach) / model.conditions.norm_weight
 
 
 def _reach(tau: Dense, own: Mask, box: Vector) -> Dense:

@@ -164,7 +164,7 @@ class TrainingSetup:
 
     def expansion(self, alpha: Vector) -> Vector:
         """``beta = R'a / kappa``, shape (n,)."""
-        return np.asarray(self.conditions.rows.T @ alpha) / self.conditions.norm_weight
+        return self.conditions.sample_sums(alpha) / self.conditions.norm_weight
 
     def coef(self, expansion: Vector, multipliers: Vector = NO_MULTIPLIERS) -> Vector | None:
         """Weights of the features for the linear kernel, None for the others."""
@@ -218,7 +218,7 @@ class TrainingSetup:
     def row_values(self, scores: Vector, b: float) -> Vector:
         """``R f``, the value that each condition is about, shape (N,)."""
         c = self.conditions
-        return np.asarray(c.rows @ scores) + c.signs * b
+        return c.row_sums(scores) + c.signs * b
 
     def violations(self, scores: Vector, b: float, t: float) -> Vector:
         """``v = p - R f - e t``, positive where a condition is violated, shape (N,)."""

@@ -44,6 +44,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
 from qpsvm.qp.program_rows import primal_restrictions, row_name, stationarity_rows
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.row_gradient import row_gradient, row_gradient_sizes
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
 
@@ -210,9 +211,9 @@ class _Bounding:
     def _reduced_costs(self, w: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector]:
         """Reduced costs ``Pw + q + A'y + G'z`` with bounds on their rounding."""
         program = self.program
-        g = program.P.matvec(w) + program.q + program.A.T @ y + program.G.T @ z
+        g = program.P.matvec(w) + program.q + row_gradient(program, z, y)
         terms = program.P.term_sizes(w) + np.abs(program.q)
-        terms = terms + abs(program.A).T @ np.abs(y) + abs(program.G).T @ np.abs(z)
+        terms = terms + row_gradient_sizes(program, z, y)
         return np.asarray(g), np.asarray(0.5 * EPS * self._steps * terms)
 
     @cached_property
@@ -264,7 +265,7 @@ class _Bounding:
         known = np.isfinite(program.h)
         reach = np.asarray(G @ dx)
         slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + reach
-        dg = abs(program.A).T @ dy + G.T @ dz + P.term_sizes(dw)
+        dg = row_gradient_sizes(program, dz, dy) + P.term_sizes(dw)
         widest = np.maximum(finite_or_zero(x - program.lb), finite_or_zero(program.ub - x)) + dx
         apart = dx + dw
         curved = float(np.abs(P.matvec(x - w)) @ apart) + 0.5 * float(apart @ P.term_sizes(apart))

@@ -13,6 +13,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.implied_bounds import implied_bounds
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.row_gradient import row_gradient
 
 
 def hidden_curvature_price(program: QuadraticProgram, w: Vector, y: Vector, z: Vector) -> float:
@@ -42,7 +43,7 @@ def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> floa
     if not (is_cone and s > 0.0):
         return math.inf
     Px = p.P.matvec(x)
-    k = 2.0 * float(np.min(Px + p.A.T @ y + p.G.T @ z)) / s - float(x @ Px) / (s * s)
+    k = 2.0 * float(np.min(Px + row_gradient(p, z, y))) / s - float(x @ Px) / (s * s)
     k -= 2.0 * float(np.max(p.convexity.shift))
     if not k > 0.0:
         return math.inf

@@ -21,6 +21,7 @@ from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.row_gradient import row_gradient, row_gradient_sizes
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
 
@@ -82,8 +83,8 @@ def _remainder(
 
     There has to be one whatever z and y change by, up to dz and dy.
     """
-    c = program.G.T @ z + program.A.T @ y
-    terms = abs(program.G).T @ z + abs(program.A).T @ np.abs(y)
+    c = row_gradient(program, z, y)
+    terms = row_gradient_sizes(program, z, y)
     bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
     is_bounded = np.isfinite(bound)
     binding = z > 0.0
@@ -102,7 +103,7 @@ def _remainder(
 def _priced(program: QuadraticProgram, dz: Vector, dy: Vector) -> float:
     """Bound how far changes of multipliers move both sides of a contradiction."""
     ends = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in (program.lb, program.ub)]
-    reach = np.maximum(*ends) @ (abs(program.G).T @ dz + abs(program.A).T @ dy)
+    reach = np.maximum(*ends) @ row_gradient_sizes(program, dz, dy)
     finite = np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
     return 2.0 * float(reach + finite @ dz + np.abs(program.b) @ dy)
 

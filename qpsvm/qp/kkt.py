@@ -68,6 +68,7 @@ from qpsvm.qp.kkt_scales import (
     variable_unit,
 )
 from qpsvm.qp.program import QuadraticProgram, finite_dot
+from qpsvm.qp.row_gradient import row_gradient, row_gradient_sizes
 from qpsvm.qp.solution import QPSolution
 
 NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimality"
@@ -163,11 +164,11 @@ def _measure(
     Px = hessian.value
 
     # stationarity: r = Px + q + G'z + A'y - z_lower + z_upper
-    r = np.abs(Px + program.q + G.T @ z + A.T @ y - z_lower + z_upper)
+    r = np.abs(Px + program.q + row_gradient(program, z, y) - z_lower + z_upper)
     r = _beyond_rounding(
         r,
         lambda: np.abs(program.q) + np.abs(z_lower) + np.abs(z_upper),
-        lambda: abs(G).T @ np.abs(z) + abs(A).T @ np.abs(y),
+        lambda: row_gradient_sizes(program, z, y),
         lambda: hessian.sizes,
     )
     unit = objective_unit(program)

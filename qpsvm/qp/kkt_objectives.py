@@ -6,6 +6,7 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram, finite_dot
+from qpsvm.qp.row_gradient import row_gradient
 
 
 def objectives(
@@ -31,7 +32,7 @@ def repaired_dual_objective(
 ) -> float:
     """The dual objective of z clipped at zero, with bound multipliers that balance the gradient."""
     z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
-    gradient = Px + program.q + program.G.T @ z + program.A.T @ y
+    gradient = Px + program.q + row_gradient(program, z, y)
     z_lower = np.where(np.isfinite(program.lb), np.maximum(gradient, 0.0), 0.0)
     z_upper = np.where(np.isfinite(program.ub), np.maximum(-gradient, 0.0), 0.0)
     return objectives(program, Px, x, z, y, z_lower, z_upper)[1]

@@ -111,7 +111,7 @@ def _signed_alpha(
     c, n = solved.problem.model.conditions, solved.problem.data.n_samples
     scaled, name, lower, upper, curvature = scaled_alpha(table.alpha, c)
     # R'a: every sample's alphas with their signs
-    y = np.asarray(c.rows.T @ scaled)
+    y = c.sample_sums(scaled)
     finite = finite & np.isfinite(y)
     if not finite.any():
         return None

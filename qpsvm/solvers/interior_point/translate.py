@@ -16,6 +16,7 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.row_gradient import row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import Chain, Inverse
 from qpsvm.solvers.interior_point.dualise import Dualised
@@ -56,7 +57,7 @@ class Direct:
         """The solution of the program; multipliers of bounds are the remaining gradient."""
         p, x = self.program, np.asarray(solution.x)[: self.program.n_variables]
         y, z = self._rows.multipliers(np.asarray(solution.y))
-        r = p.P.matvec(x) + p.q + p.A.T @ y + p.G.T @ z
+        r = p.P.matvec(x) + p.q + row_gradient(p, z, y)
         lower = np.where(np.isfinite(p.lb), np.maximum(r, 0.0), 0.0)
         upper = np.where(np.isfinite(p.ub), np.maximum(-r, 0.0), 0.0)
         return solution.replace(x=x, y=y, z=z, z_lower=lower, z_upper=upper)

@@ -28,6 +28,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, Vector
 from qpsvm.numerics.rows import take_rows
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.row_gradient import row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 
@@ -42,7 +43,7 @@ class Point:
 
     def gradient(self, program: QuadraticProgram) -> Vector:
         """``Px + q + G'z + A'y``, which the multipliers of the bounds balance."""
-        from_rows = program.G.T @ self.z + program.A.T @ self.y
+        from_rows = row_gradient(program, self.z, self.y)
         return np.asarray(program.P.matvec(self.x) + program.q + from_rows)
 
 
