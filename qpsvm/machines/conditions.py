@@ -22,8 +22,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.display import short_repr
@@ -208,6 +210,12 @@ class Conditions:
     def samples(self) -> Index:
         """The sample of every row (of a pair, the first one), shape (N,)."""
         return np.asarray(self.rows.indices[self.rows.indptr[:-1]], dtype=np.intp)
+
+    def at_samples(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The value of the sample of every row, shape (N,), for one value per sample."""
+        if self.selection is not None and self.selection[1] is None:
+            return values
+        return np.asarray(values[self.samples])
 
     @cached_property
     def is_hard(self) -> Mask:

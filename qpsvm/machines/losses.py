@@ -31,6 +31,8 @@ def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
     """The slope of every loss at v (at a kink, the larger one), shape (n,)."""
     with np.errstate(all="ignore"):
         flat = np.where(v >= 0.0, upper, lower)
+        if not d.any():
+            return flat
         return np.where(d > 0.0, np.clip(v / np.where(d > 0.0, d, 1.0), lower, upper), flat)
 
 

@@ -183,9 +183,9 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         if c.minus_self_similarity:
             margin = margin - model.gram.diagonal()
     return SampleTable(
-        sample=data.kept[c.samples],
-        label=data.targets[c.samples],
-        decision=decision[c.samples],
+        sample=c.at_samples(data.kept),
+        label=c.at_samples(data.targets),
+        decision=c.at_samples(decision),
         margin=margin,
         required=margin + v,
         alpha=alpha,

@@ -50,9 +50,9 @@ def test_vectors_of_another_length_are_refused(rows: np.ndarray) -> None:
     c = conditions(rows)
     for length in {1, len(rows) + 1, N_SAMPLES + 1} - {N_SAMPLES}:
         for product in (c.row_sums, c.row_sizes):
-            with pytest.raises(ValueError, match="shape|mismatch"):
+            with pytest.raises(ValueError, match=r"shape|mismatch"):
                 product(np.ones(length))
     for length in {1, len(rows) + 1} - {len(rows)}:
         for product in (c.sample_sums, c.sample_sizes):
-            with pytest.raises(ValueError, match="shape|mismatch"):
+            with pytest.raises(ValueError, match=r"shape|mismatch"):
                 product(np.ones(length))

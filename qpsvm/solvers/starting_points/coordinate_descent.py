@@ -213,6 +213,9 @@ def _with_private_features(X: Any) -> sp.csr_array:
     )
     values[:, :width], features[:, :width], features[:, width] = X, np.arange(width), own
     is_stored = values != 0.0
+    if is_stored.all():
+        starts = np.arange(0, values.size + 1, width + 1, dtype=np.int32)
+        return sp.csr_array((values.ravel(), features.ravel(), starts), shape=(n, width + n))
     starts = np.zeros(n + 1, np.int32)
     np.cumsum(np.count_nonzero(is_stored, axis=1), out=starts[1:])
     arrays = values[is_stored], features[is_stored], starts
