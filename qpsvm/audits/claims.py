@@ -15,7 +15,7 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.evaluation import Evaluation, evaluated
+from qpsvm.machines.evaluation import Evaluation, Multiply, evaluated
 from qpsvm.machines.intercept import Interval, best_shifts
 from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.solution import JointSolution
@@ -116,11 +116,11 @@ class Claim:
         self,
         draft: Solution,
         library: Library,
-        multiply: Callable[[Dense], Dense] | None = None,
+        multiply: Multiply | None = None,
     ) -> Evaluation | JointEvaluation:
         """Complete a draft by slack, width and intercepts, and evaluate it on the training samples.
 
-        ``multiply`` is the product with the kernel matrix; None: the model's own.
+        ``multiply`` gives products with the kernel matrix; None: the model's own.
         """
         model = self.problem.model
         if isinstance(draft, JointSolution):

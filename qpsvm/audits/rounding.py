@@ -64,26 +64,27 @@ class RoundedKernel:
         self.vectors: Dense = np.zeros((model.data.n_samples, 0))
         self.products: Dense = self.vectors
 
-    def multiply(self, V: Dense) -> Dense:
-        """``K V``; those of the rounded matrix are kept for ``product``."""
-        used = np.flatnonzero(V.any(axis=1))
-        weights = V[used]
-        exact, rounded = np.zeros(V.shape), np.zeros(V.shape)
+    def multiply(self, V: Dense, W: Dense) -> tuple[Dense, Dense]:
+        """``K V`` and ``K W``; ``K'V`` of the rounded matrix is kept for ``product``."""
+        used = np.flatnonzero(V.any(axis=1) | W.any(axis=1))
+        weights, positive = V[used], W[used]
+        exact, rounded, sizes = np.zeros(V.shape), np.zeros(V.shape), np.zeros(W.shape)
         for rows, block in self._blocks(used) if used.size else ():
             to_exact, to_rounded = exact[rows], rounded[rows]
+            sizes[rows] = block @ positive
             for part in row_blocks(block.shape[0], block.shape[1], IN_CACHE):
                 piece = block[part]
                 to_exact[part] = compensated.product(piece, weights)
                 piece[...] = piece.astype(np.float32)
                 to_rounded[part] = piece @ weights
         self.vectors, self.products = V, rounded
-        return exact
+        return exact, sizes
 
     def product(self, v: Vector) -> Vector:
         """``K'v`` with every kernel value rounded to single precision."""
         known = [k for k, column in enumerate(self.vectors.T) if np.array_equal(column, v)]
         if not known:
-            self.multiply(v[:, None])
+            self.multiply(v[:, None], np.zeros((len(v), 0)))
         return np.asarray(self.products[:, known[0] if known else 0])
 
     def _blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
@@ -101,7 +102,7 @@ def rounded_gap(model: SupportVectorModel, evaluation: Evaluation, rounded: Roun
     a, b, t = evaluation.point.alpha, solution.intercept, solution.width
     beta, own = np.asarray(solution.expansion), evaluation.dual.expansion
     if model.is_linear:  # nothing was multiplied with its kernel matrix
-        rounded.multiply(np.column_stack([beta, own]))
+        rounded.multiply(np.column_stack([beta, own]), np.zeros((len(beta), 0)))
     of_beta, of_feasible = rounded.product(beta), rounded.product(own)
     with np.errstate(all="ignore"):
         # a rounded kernel may be indefinite: below zero the square belongs to both objectives

@@ -31,6 +31,10 @@ class Kernel(ABC):
         X, Z : arrays or CSR matrices of shape (n, d) and (m, d)
         """
 
+    def write_square(self, X: Stored, out: Dense) -> None:
+        """Write the Gram matrix ``self(X, X)`` into an array of shape (n, n)."""
+        out[:] = self(X, X)
+
     def against(self, X: Stored) -> Rows:
         """Return an evaluator of rows of the Gram matrix of X, with the work they share done once.
 

@@ -122,8 +122,17 @@ class RBF(_WithGamma):
     name = "rbf"
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
+        return self._values(X, Z)
+
+    def write_square(self, X: Stored, out: Dense) -> None:
+        if type(self).__call__ is not RBF.__call__:  # a subclass with values of its own
+            super().write_square(X, out)
+        else:
+            self._values(X, X, out)
+
+    def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         parts = Exponents.of(X, Z, self._gamma())
-        gram = kernel_values(parts.U, parts.V, _exponentials(parts))
+        gram = kernel_values(parts.U, parts.V, _exponentials(parts), out)
         if X is Z:
             np.fill_diagonal(gram, 1.0)
         return gram
@@ -204,6 +213,12 @@ class Polynomial(_WithGamma):
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
         return kernel_values(*factors(X, Z), self._finish)
+
+    def write_square(self, X: Stored, out: Dense) -> None:
+        if type(self).__call__ is not Polynomial.__call__:
+            super().write_square(X, out)
+        else:
+            kernel_values(*factors(X, X), self._finish, out)
 
     def against(self, X: Stored) -> Rows:
         if type(self).__call__ is not Polynomial.__call__:

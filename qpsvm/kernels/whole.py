@@ -10,13 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.kernels.products import write_inner_products
-from qpsvm.kernels.rows import Finish
+from qpsvm.kernels.rows import Finish, densified
 from qpsvm.kernels.settings import EVALUATION
 from qpsvm.numerics.arrays import Dense, Matrix, row_blocks
 from qpsvm.numerics.threads import BLOCK, for_each
 
 
-def kernel_values(U: Matrix, V: Matrix, finish: Finish | None = None) -> Dense:
+def kernel_values(
+    U: Matrix, V: Matrix, finish: Finish | None = None, out: Dense | None = None
+) -> Dense:
     """Evaluate the matrix of a kernel that is a function of inner products, ``K_ij = f(u_i'v_j)``.
 
     The matrix is exactly symmetric if U is V.
@@ -26,13 +28,18 @@ def kernel_values(U: Matrix, V: Matrix, finish: Finish | None = None) -> Dense:
     U, V : arrays or CSR matrices of shapes (m, d) and (n, d)
     finish : callable, optional
         f, on blocks; the identity without one.
+    out : array of shape (m, n), optional
+        Where the matrix is written.
 
     Returns
     -------
     array of shape (m, n)
+        ``out``, or a fresh one without it.
     """
     is_symmetric = U is V
-    gram = np.empty((U.shape[0], V.shape[0]))
+    U = densified(U)
+    V = U if is_symmetric else densified(V)
+    gram = np.empty((U.shape[0], V.shape[0])) if out is None else out
 
     def evaluate(piece: slice) -> None:
         columns = slice(piece.start if is_symmetric else 0, gram.shape[1])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from qpsvm.qp.hessian_product import HessianProduct, LowRankProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
+
+Multiply: TypeAlias = Callable[[Dense, Dense], tuple[Dense, Dense]]
+"""``(V, W) -> (K V, K W)`` for arrays of n rows; W is non-negative, as are the entries of K."""
 
 
 @short_repr
@@ -62,7 +66,7 @@ class Evaluation(DecisionValues):
 def evaluated(
     model: PrimalDualPair,
     solution: SVMSolution,
-    multiply: Callable[[Dense], Dense] | None = None,
+    multiply: Multiply | None = None,
 ) -> Evaluation:
     """Evaluate a machine and its dual variables on the training samples.
 
@@ -73,7 +77,7 @@ def evaluated(
         Of this problem; nothing it says about itself is believed. Its intercept, width and slack
         are not looked at.
     multiply : callable, optional
-        ``V -> K V`` for V of shape (n, m); ``model.kernel_products`` if None.
+        ``(V, W) -> (K V, K W)``; ``model.kernel_products`` if None.
     """
     given = DualPoint(solution.alpha, solution.constraint_multipliers)
     point = model.feasible_dual(given.alpha, given.constraint_multipliers)
@@ -124,7 +128,7 @@ def _with_kernel(
     solution: SVMSolution,
     given: DualPoint,
     point: DualPoint,
-    multiply: Callable[[Dense], Dense],
+    multiply: Multiply,
 ) -> Evaluation:
     """Evaluate a machine without explicit features, in one pass over its kernel matrix."""
     beta = model.expansion(point.alpha)
@@ -132,10 +136,9 @@ def _with_kernel(
     vectors = [beta] if own is None else [own, beta]
     terms = _expansion_sizes(model, point.alpha)
     absolute = [terms] if own is None else [np.abs(own), terms]
-    asked = [*vectors, *absolute] if model.kernel.is_nonnegative else vectors
-    products = _products(multiply, asked)
-    sums, sizes = products[: len(vectors)], products[len(vectors) :]
-    if not model.kernel.is_nonnegative:
+    is_positive = model.kernel.is_nonnegative
+    sums, sizes = _products(multiply, vectors, absolute if is_positive else [])
+    if not is_positive:
         sizes = [_size_bound(model, v) for v in absolute]
     dual = DualWeights(beta, None, float(beta @ sums[-1]))
     implied = dual
@@ -208,19 +211,21 @@ def _product_of_weights(
     return LowRankProduct(P, x, value, P.factor_sizes(x, sizes.of_terms))
 
 
-def _products(multiply: Callable[[Dense], Dense], vectors: Sequence[Vector]) -> list[Vector]:
+def _products(
+    multiply: Multiply, vectors: Sequence[Vector], absolute: Sequence[Vector]
+) -> tuple[list[Vector], list[Vector]]:
     """``K v`` of every vector, in one pass over K; equal ones are multiplied once."""
-    distinct = list[Vector]()
-    places = list[int]()
-    for vector in vectors:
-        same = [k for k, known in enumerate(distinct) if np.array_equal(vector, known)]
-        places.append(same[0] if same else len(distinct))
-        if not same:
-            distinct.append(vector)
-    if not distinct:
-        return []
-    products = multiply(np.column_stack(distinct))
-    return [products[:, place] for place in places]
+    distinct = list[Vector](), list[Vector]()
+    places = list[int](), list[int]()
+    for given, different, own in zip((vectors, absolute), distinct, places, strict=True):
+        for vector in given:
+            same = [k for k, known in enumerate(different) if np.array_equal(vector, known)]
+            own.append(same[0] if same else len(different))
+            if not same:
+                different.append(vector)
+    n = len(vectors[0])
+    sums, sizes = multiply(*(np.array(rows).reshape(-1, n).T for rows in distinct))
+    return [sums[:, k] for k in places[0]], [sizes[:, k] for k in places[1]]
 
 
 def _expansion_sizes(model: PrimalDualPair, alpha: Vector) -> Vector:

@@ -8,12 +8,11 @@ KKT conditions one by one), ``consistency`` (whether the parts of a solution des
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from qpsvm.machines import accuracy, consistency, feasibility, samples
-from qpsvm.machines.evaluation import Evaluation, evaluated, hessian_product
+from qpsvm.machines.evaluation import Evaluation, Multiply, evaluated, hessian_product
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.negative_curvature import hidden_square, negative_bound
 from qpsvm.machines.offsets import best_offsets
@@ -21,7 +20,7 @@ from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.machines.stated_solution import stated_solution
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.solution import QPSolution
 
@@ -42,9 +41,7 @@ class SupportVectorModel(PrimalDualPair):
     hessian_product = hessian_product
 
     @one_blas_thread()
-    def evaluate(
-        self, solution: SVMSolution, multiply: Callable[[Dense], Dense] | None = None
-    ) -> Evaluation:
+    def evaluate(self, solution: SVMSolution, multiply: Multiply | None = None) -> Evaluation:
         """Evaluate a candidate on the training samples, in one pass over them."""
         return evaluated(self, solution, multiply)
 
@@ -95,7 +92,7 @@ class SupportVectorModel(PrimalDualPair):
         multipliers: Vector = NO_MULTIPLIERS,
         b: float = 0.0,
         t: float = 0.0,
-        multiply: Callable[[Dense], Dense] | None = None,
+        multiply: Multiply | None = None,
     ) -> Evaluation:
         """Build an SVMSolution with the exact intercept, width and slack of its weights.
 

@@ -156,11 +156,18 @@ class TrainingSetup:
         """``K v``."""
         return self.gram.matvec(v)
 
-    def kernel_products(self, V: Dense) -> Dense:
-        """``K V`` for V of shape (n, m), in one pass over a kernel matrix."""
+    def kernel_products(self, V: Dense, W: Dense) -> tuple[Dense, Dense]:
+        """``K V`` and ``K W`` for V and W of shapes (n, m) and (n, p), in one pass over K.
+
+        The sums of ``K W`` are not compensated: K and W are non-negative.
+        """
         if isinstance(self.gram, KernelQuadratic):
-            return self.gram.gram.products(V)
-        return np.column_stack([self.gram.matvec(column) for column in V.T])
+            return self.gram.gram.products_and_sizes(V, W)
+        products = np.zeros(V.shape), np.zeros(W.shape)
+        for factor, product in zip((V, W), products, strict=True):
+            for k, column in enumerate(factor.T):
+                product[:, k] = self.gram.matvec(column)
+        return products
 
     def expansion(self, alpha: Vector) -> Vector:
         """``beta = R'a / kappa``, shape (n,)."""

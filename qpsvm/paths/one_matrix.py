@@ -9,13 +9,14 @@ it does not pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from qpsvm.display import short_repr
+from qpsvm.machines.evaluation import Multiply
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
@@ -157,18 +158,15 @@ class KernelProducts:
         sizes *= 1.0 + 4.0 * len(K) * EPS
         return cls(gram, expansions, gram.products(expansions), sizes)
 
-    def multiply(self, k: int) -> Callable[[Dense], Dense]:
-        """Return ``V -> K V``, with known products for the expansion of machine k."""
+    def multiply(self, k: int) -> Multiply:
+        """Return ``(V, W) -> (K V, K W)``, with known products for the expansion of machine k."""
         own = self.expansions[:, k]
-        known = (own, self.sums[:, k]), (np.abs(own), self.sizes[:, k])
 
-        def product(V: Dense) -> Dense:
-            found = [
-                next((sums for vector, sums in known if np.array_equal(v, vector)), None)
-                for v in V.T
-            ]
-            if any(sums is None for sums in found):
-                return self.gram.products(V)
-            return np.column_stack([sums for sums in found if sums is not None])
+        def product(V: Dense, W: Dense) -> tuple[Dense, Dense]:
+            is_known = all(np.array_equal(v, own) for v in V.T)
+            if not (is_known and all(np.array_equal(w, np.abs(own)) for w in W.T)):
+                return self.gram.products_and_sizes(V, W)
+            sums, sizes = self.sums[:, [k]], self.sizes[:, [k]]
+            return np.repeat(sums, V.shape[1], axis=1), np.repeat(sizes, W.shape[1], axis=1)
 
         return product

@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics import compensated
-from qpsvm.numerics.arrays import Dense, Index, Sparse, Vector, freeze, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Sparse, Vector, freeze, row_blocks
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
 from qpsvm.numerics.threads import for_each, kernel_blocks
 
@@ -190,17 +190,32 @@ class SampleGram:
 
     def products(self, V: Dense) -> Dense:
         """``K V`` for V of shape (n, m), in one pass over K, which is not kept."""
-        used = np.flatnonzero(V.any(axis=1))  # NaN counts
+        return self.products_and_sizes(V, np.zeros((self.size, 0)))[0]
+
+    def products_and_sizes(self, V: Dense, W: Dense) -> tuple[Dense, Dense]:
+        """``K V`` with compensated sums and ``K W`` with ordinary ones, in one pass over K.
+
+        Sums of terms that do not cancel, K and W being non-negative, need no compensation.
+
+        Parameters
+        ----------
+        V, W : arrays of shape (n, m) and (n, p)
+
+        Returns
+        -------
+        tuple of arrays of shape (n, m) and (n, p)
+        """
+        used = np.flatnonzero(V.any(axis=1) | W.any(axis=1))  # NaN counts
         if self.is_kept and FEW * len(used) > self.size:
-            return compensated.product(self.dense, V)
-        result, weights = np.zeros(V.shape), V[used]
+            return compensated.product(self.dense, V), self.dense @ W
+        sums, sizes, weights, positive = np.zeros(V.shape), np.zeros(W.shape), V[used], W[used]
         if not used.size:
-            return result
+            return sums, sizes
         Z = None if self.is_kept else self.X[used]
 
         def multiply(rows: slice) -> None:
             block = self.dense[rows][:, used] if Z is None else self.kernel(self.X[rows], Z)
-            result[rows] = compensated.product(block, weights)
+            sums[rows], sizes[rows] = compensated.product(block, weights), block @ positive
 
         blocks = kernel_blocks(self.size, len(used))
         if Z is None or getattr(self.kernel, "runs_in_threads", False):
@@ -208,7 +223,7 @@ class SampleGram:
         else:
             for rows in blocks:
                 multiply(rows)
-        return result
+        return sums, sizes
 
     def blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
         """``K[rows][:, columns]`` for one block of rows after the other, as fresh arrays."""
@@ -227,6 +242,19 @@ class SampleGram:
     def _rows(self) -> Rows:
         against: Callable[[Stored], Rows] | None = getattr(self.kernel, "against", None)
         return RowsByCall(self.kernel, self.X) if against is None else against(self.X)
+
+    def write_square(self, samples: Index, out: Dense) -> None:
+        """``K[samples][:, samples]`` into an array; its halves are evaluated once."""
+        if self.is_kept:
+            for rows in row_blocks(len(samples), len(samples), IN_CACHE):
+                out[rows] = self.dense[np.ix_(samples[rows], samples)]
+            return
+        write: Callable[[Stored, Dense], None] | None = getattr(self.kernel, "write_square", None)
+        X = rows_of(self.X, samples)
+        if write is None:
+            out[:] = self.kernel(X, X)
+        else:
+            write(X, out)
 
     def block(self, rows: Index, columns: Index) -> Dense:
         """``K[rows][:, columns]`` as a fresh array."""

@@ -105,3 +105,33 @@ def test_products_with_few_entries_are_those_of_the_whole_matrix(n_used) -> None
     V[:n_used] = np.random.default_rng(1).normal(size=(n_used, 2))
     expected = kernels.RBF(gamma=0.5)(X, X) @ V
     np.testing.assert_allclose(samples.products(V), expected, rtol=0.0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(gamma=0.3), kernels.Polynomial(gamma=0.5, coef0=1)])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 400])
+def test_a_square_has_the_values_of_the_kernel_and_is_symmetric(kernel, is_sparse, size):
+    rng = np.random.default_rng(size)
+    X = rng.normal(size=(500, 6)) * (rng.random((500, 6)) < 0.5)
+    samples = rng.permutation(500)[:size]
+    gram = SampleGram(kernel, sp.csr_array(X) if is_sparse else X)
+    out = np.full((size, size), np.nan)
+    gram.write_square(samples, out)
+    np.testing.assert_array_equal(out, out.T)
+    np.testing.assert_allclose(out, kernel(X, X)[np.ix_(samples, samples)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("n_used", [1, 40, 600])
+def test_sizes_beside_products_are_those_of_ordinary_products(is_sparse, n_used):
+    rng = np.random.default_rng(n_used)
+    X = rng.normal(size=(600, 9)) * (rng.random((600, 9)) < 0.3)
+    kernel = kernels.RBF(gamma=0.2)
+    gram = SampleGram(kernel, sp.csr_array(X) if is_sparse else X)
+    V, W = np.zeros((600, 2)), np.zeros((600, 1))
+    V[:n_used], W[:n_used] = rng.normal(size=(n_used, 2)), rng.random((n_used, 1))
+    sums, sizes = gram.products_and_sizes(V, W)
+    K = kernel(X, X)
+    np.testing.assert_allclose(sums, K @ V, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(sizes, K @ W, rtol=1e-12)
+    np.testing.assert_array_equal(sums, gram.products(V))

@@ -73,9 +73,11 @@ def test_known_products_are_those_of_the_matrix() -> None:
     vectors, others = rng.normal(size=(2, len(X), 3))
     known = KernelProducts.of(gram, vectors)
     for k, own in enumerate(vectors.T):
-        multiply, pair = known.multiply(k), np.column_stack([own, np.abs(own)])
-        np.testing.assert_array_equal(multiply(others), gram.products(others))
-        found, exact = multiply(pair), gram.products(pair)
-        np.testing.assert_array_equal(found[:, 0], exact[:, 0])
-        assert (found[:, 1] >= exact[:, 1]).all()
-        np.testing.assert_allclose(found[:, 1], exact[:, 1], rtol=1e-12)
+        multiply, size = known.multiply(k), np.abs(own)[:, None]
+        exact = gram.products_and_sizes(others, size)
+        for one, other in zip(multiply(others, size), exact, strict=True):
+            np.testing.assert_array_equal(one, other)
+        found, terms = multiply(own[:, None], size)
+        np.testing.assert_array_equal(found, gram.products(own[:, None]))
+        assert (terms >= gram.products(size)).all()
+        np.testing.assert_allclose(terms, gram.products(size), rtol=1e-12)

@@ -190,13 +190,11 @@ class KernelColumns(Curvature):
         """Evaluate the kernel block between some samples and all."""
         gram, n = self.P.gram, len(samples)
         slots = self._slot[samples]
-        if gram.is_kept or (slots >= 0).all():
-            columns = gram.dense if gram.is_kept else self._room()
-            at = samples if gram.is_kept else slots
-            for block in row_blocks(n, n, IN_CACHE):
-                out[block] = columns[np.ix_(at[block], samples)]
-        else:
-            gram.of_samples(samples).rows(np.arange(n), out)
+        if gram.is_kept or (slots < 0).any():
+            gram.write_square(samples, out)
+            return
+        for block in row_blocks(n, n, IN_CACHE):
+            out[block] = self._room()[np.ix_(slots[block], samples)]
 
 
 def _add_combination(result: Vector, weights: Vector, columns: Dense) -> None:

@@ -275,6 +275,6 @@ def _matrix(columns: KernelColumns, memory: Memory) -> Dense:
     if gram.is_kept and not P.diag.any():
         return gram.dense
     K = memory.matrix(MATRIX, gram.size, gram.size)
-    gram.rows(np.arange(gram.size), K)
+    gram.write_square(np.arange(gram.size), K)
     K[np.diag_indices(gram.size)] += P.diag[: gram.size]  # in a regression that of either side
     return K
