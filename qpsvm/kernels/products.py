@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.kernels.settings import EVALUATION
-from qpsvm.numerics.arrays import Dense, Matrix, Vector, as_dense, is_sparse, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Matrix, Vector, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
@@ -20,10 +19,9 @@ NEAR = 40.0
 
 def inner_products(X: Stored, Z: Stored) -> Dense:
     """``X Z'`` as a fresh dense array, where X or Z or both are CSR."""
-    few = is_sparse(X) and X.nnz <= EVALUATION.few_entries * X.shape[0]
-    if few and is_sparse(Z) and Z.shape[1] <= X.shape[0]:  # no larger than the result
-        Z = Z.toarray()
-    return as_dense(X @ Z.T)
+    out = np.empty((X.shape[0], Z.shape[0]))
+    write_inner_products(X, Z, out)
+    return out
 
 
 def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
@@ -36,8 +34,13 @@ def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
 
 def write_inner_products(X: Stored, Z: Stored, out: Dense) -> None:
     """``X Z'`` into an array, which may be a part of a larger one."""
-    if sp.issparse(X) or sp.issparse(Z):
-        out[:] = inner_products(X, Z)
+    if is_sparse(Z) and Z.shape[1] <= Z.shape[0]:  # a dense X is no larger than the result
+        right = np.ascontiguousarray((as_dense(X) if is_sparse(X) else np.asarray(X)).T)
+        products = Z @ right
+        for rows in row_blocks(len(products), products.shape[1], IN_CACHE):
+            out[:, rows] = products[rows].T
+    elif sp.issparse(X) or sp.issparse(Z):
+        out[:] = as_dense(X @ Z.T)
     else:
         np.matmul(X, Z.T, out=out)
 

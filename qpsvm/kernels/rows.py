@@ -40,12 +40,19 @@ class RowsOfProducts:
         for_each(evaluate, row_blocks(out.shape[1], len(rows), BLOCK))
 
 
-def densified(X: Stored) -> Stored:
-    """Convert sparse samples to a dense array where that makes products faster and fits memory."""
-    if is_sparse(X):
-        n, d = X.shape
-        worth = (
-            d * n <= EVALUATION.dense_up_to * X.nnz and 8 * d * n <= EVALUATION.largest_copy_bytes
-        )
-        return X.toarray() if worth else X
-    return X
+def densified(X: Stored, beside: Stored | None = None) -> Stored:
+    """Convert sparse samples to a dense array where that makes products faster and fits memory.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    beside : array or CSR matrix, optional
+        The other factor of the products. With a dense one, X is dense as well if it fits memory.
+    """
+    if not is_sparse(X):
+        return X
+    n, d = X.shape
+    is_faster = d * n <= EVALUATION.dense_up_to * X.nnz
+    if beside is not None:
+        is_faster = not is_sparse(beside)
+    return X.toarray() if is_faster and 8 * d * n <= EVALUATION.largest_copy_bytes else X

@@ -23,8 +23,6 @@ class KernelSettings:
     largest_piece_bytes : int
         Bytes of such a piece, at most, where ``smallest_piece`` allows: it is mirrored while it is
         in the cache.
-    few_entries : int
-        Non-zeros per row up to which a sparse matrix times a dense one beats two sparse ones.
     dense_up_to : int
         Columns for every entry of a row, up to which products of dense arrays are faster.
     largest_copy_bytes : int
@@ -35,8 +33,7 @@ class KernelSettings:
     pieces_of_square: int = 8
     smallest_piece: int = 64
     largest_piece_bytes: int = 2**21
-    few_entries: int = 32
-    dense_up_to: int = 30
+    dense_up_to: int = 12
     largest_copy_bytes: int = 2**30
 
 

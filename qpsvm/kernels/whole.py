@@ -37,8 +37,8 @@ def kernel_values(
         ``out``, or a fresh one without it.
     """
     is_symmetric = U is V
-    U = densified(U)
-    V = U if is_symmetric else densified(V)
+    V = densified(V)
+    U = V if is_symmetric else densified(U, beside=V)
     gram = np.empty((U.shape[0], V.shape[0])) if out is None else out
 
     def evaluate(piece: slice) -> None:
