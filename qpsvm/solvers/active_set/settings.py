@@ -109,9 +109,6 @@ class ColumnSettings:
         to evaluate a kernel, or longer.
     smallest_set : int
         Variables of the smallest working set that still gets somewhere; memory for it is required.
-    libsvm_cache : int
-        MiB for LIBSVM's rows in single precision, at most; and no more than half of those of the
-        matrix, which holds all.
     bytes_per_entry : int
         Memory for every entry of LIBSVM's matrix: itself, a row in single precision, and what is
         kept.
@@ -130,7 +127,6 @@ class ColumnSettings:
     at_a_time: int = 256
     often: int = 2
     smallest_set: int = 256
-    libsvm_cache: int = 500
     bytes_per_entry: int = 16
     widest_box: float = 1e4
     same_cost: float = 1e-12
