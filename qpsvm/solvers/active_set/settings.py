@@ -50,8 +50,6 @@ class ActiveSetSettings(WorkingSetSettings):
         Samples of a part that LIBSVM's decomposition solves.
     joint_size : int
         Support vectors of all parts that LIBSVM's decomposition solves together, at most.
-    smallest_part : int
-        Samples of a part, whatever the memory.
     rough_share : float
         A part is solved by working sets to this share of the violation of its starting point.
     decomposition_tolerance : float
@@ -80,7 +78,6 @@ class ActiveSetSettings(WorkingSetSettings):
     undivided_size: int = 1500
     decomposed_size: int = 3000
     joint_size: int = 10_000
-    smallest_part: int = 500
     rough_share: float = 0.02
     decomposition_tolerance: float = 0.1
     whole_tolerance: float = 0.01
@@ -108,7 +105,8 @@ class ColumnSettings:
         Uses after which a column is kept: to write into memory for the first time takes as long as
         to evaluate a kernel, or longer.
     smallest_set : int
-        Variables of the smallest working set that still gets somewhere; memory for it is required.
+        Variables of the smallest working set that still gets somewhere, and samples of the smallest
+        part; memory for it is required.
     bytes_per_entry : int
         Memory for every entry of LIBSVM's matrix: itself, a row in single precision, and what is
         kept.
