@@ -35,8 +35,6 @@ class ActiveSetSettings(WorkingSetSettings):
         evaluate columns of K for twice the samples of the last one, parts for those of one part.
     most_support : float
         Share of support vectors, in the first chunk, above which parts are solved instead.
-    chunk_tolerance : float
-        Violation with which a sample enters the next chunk, in margins or spreads of the targets.
     few_violations : float
         Chunking ends when no more samples violate their conditions than this share of the support
         vectors.
@@ -53,7 +51,8 @@ class ActiveSetSettings(WorkingSetSettings):
     rough_share : float
         A part is solved by working sets to this share of the violation of its starting point.
     decomposition_tolerance : float
-        LIBSVM's tolerance, in margins or spreads of the targets.
+        LIBSVM's tolerance, in margins or spreads of the targets, and the violation with which a
+        sample enters the next chunk.
     whole_tolerance : float
         The same in a program that is not divided into parts.
     decomposition_steps : int
@@ -71,7 +70,6 @@ class ActiveSetSettings(WorkingSetSettings):
     first_chunk: int = 400
     largest_chunk: int = 1500
     most_support: float = 0.3
-    chunk_tolerance: float = 0.1
     few_violations: float = 0.15
     max_chunks: int = 20
     divisions: int = 3
