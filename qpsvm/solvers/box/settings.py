@@ -100,15 +100,14 @@ class BoxProgramSettings:
         Newton steps that a proximal point took at most, and the factor of the proximal weight then.
     accepted_slope : float
         Share to which the slope must fall within a full step for it to need no search.
-    same_objective : float
-        Change of the objective that is only rounding, relative to its terms.
+    sum_rounding : float
+        Change of the objective, and violation of a row, that is only rounding, relative to the
+        terms of the sum.
     refinement_steps : int
         Steps of iterative refinement, at most: each removes all digits that the factors have.
     refined_terms : tuple of float
         Proximal weights for refinement, relative to the curvature: the first one that can be
         factored is taken.
-    row_rounding : float
-        Largest violation of a row that counts as rounding, relative to its terms.
     missed_row : float
         Violation of a row, relative to its terms, with which a point is none of the program.
     row_steps : int
@@ -138,10 +137,9 @@ class BoxProgramSettings:
     work_of_an_entry: float = 300.0
     shrinking: tuple[tuple[int, float], ...] = ((2, 0.01), (6, 0.1), (15, 0.3))
     accepted_slope: float = 0.1
-    same_objective: float = 1e-13
+    sum_rounding: float = 1e-13
     refinement_steps: int = 5
     refined_terms: tuple[float, ...] = (1e-12, 1e-10, 1e-8)
-    row_rounding: float = 1e-13
     missed_row: float = 1e-6
     row_steps: int = 30
     rows_solved: float = 1e-14
