@@ -13,7 +13,7 @@ from qpsvm.numerics.threads import BLOCK, for_each
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.active_set.settings import COLUMNS
-from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
+from qpsvm.solvers.box.curvature import Curvature, DenseCurvature, symmetric_product
 
 WORKING_SET = "working set"
 """Of its matrix: the name in memory."""
@@ -113,10 +113,9 @@ class KernelColumns(Curvature):
 
     def _of_samples(self, v: Vector) -> Vector:
         """``K v``; columns that are used often enter the cache."""
-        result, used = np.zeros(len(v)), np.flatnonzero(v)
         if self.P.gram.is_kept:
-            K = self.P.gram.dense
-            return v[used] @ K[used] if COLUMNS.few * len(used) < len(v) else K @ v
+            return symmetric_product(self.P.gram.dense, v)
+        result, used = np.zeros(len(v)), np.flatnonzero(v)
         wanted = used[(self._slot[used] < 0) & (self._asked[used] >= COLUMNS.often)]
         if len(wanted):
             self._keep(wanted, used)

@@ -92,9 +92,6 @@ class ColumnSettings:
 
     Attributes
     ----------
-    few : int
-        A stored matrix is multiplied by its used columns alone where at most one column in so many
-        is used: they are then worth copying.
     copying_cost : int
         Reading a column, writing the copy and reading that take as long as reading so many.
     at_a_time : int
@@ -118,7 +115,6 @@ class ColumnSettings:
         Of the order in which samples are divided; any does.
     """
 
-    few: int = 8
     copying_cost: int = 3
     at_a_time: int = 256
     often: int = 2
