@@ -84,8 +84,6 @@ class BoxProgramSettings:
     changes_per_update : int
         Variables per changed one, at least, for a factor to be updated: an update takes a third of
         the time of a new factor.
-    smallest_updated : int
-        Variables up to which factors are computed anew, which takes no longer than an update.
     smallest_updated_sigma : float
         Proximal weight, relative to the largest curvature, below which an updated factor loses too
         many digits.
@@ -130,7 +128,6 @@ class BoxProgramSettings:
     max_rows: int = 32
     max_columns: int = 1000
     changes_per_update: int = 10
-    smallest_updated: int = 200
     smallest_updated_sigma: float = 1e-6
     all_rows_share: int = 3
     least_progress: float = 1e-14
