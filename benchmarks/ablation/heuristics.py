@@ -122,10 +122,10 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic(
             "large first sets",
             "one size of sets",
-            {"set_size_if_many": 1.3},
-            "kept: see the larger programs",
+            {},
+            "deleted",
         ),
-        Heuristic("small last sets", "one size of sets", {"set_size_if_few": 2.0}),
+        Heuristic("small last sets", "large sets to the end", {"set_size": 2.0}),
         Heuristic(
             "early limit",
             "one limit of sets",

@@ -188,8 +188,7 @@ class _WorkingSetSearch:
         n_free = int(np.count_nonzero(is_free))
         wanted = int(np.count_nonzero(is_free | is_violated))
         many_violate = wanted - n_free > own.many_violations * n_free
-        around = own.set_size_if_many if many_violate else own.set_size_if_few
-        needed = int(around * wanted)
+        needed = int(own.set_size * wanted)
         if expected_free is not None:  # most of those that violate now will be bounded
             needed = min(needed, max(2 * expected_free, own.smallest_working_set))
         is_first = many_violate and n_free < own.largest_early_set

@@ -31,8 +31,8 @@ class WorkingSetSettings:
         A working set that others have to follow is solved to this share of the violation.
     many_violations : float
         Violating variables at a bound per free one, above which others are expected to follow.
-    set_size_if_many, set_size_if_few : float
-        Size of a working set per free or violating variable, where many violate and where few do.
+    set_size : float
+        Size of a working set per free or violating variable.
     max_sets, max_whole_sets : int
         Working sets, at most; and corrections where every set is the whole program.
     full_steps, searched_steps : int
@@ -55,8 +55,7 @@ class WorkingSetSettings:
     largest_last_set: int = 9000
     inexact_share: float = 1e-2
     many_violations: float = 0.1
-    set_size_if_many: float = 2.0
-    set_size_if_few: float = 1.3
+    set_size: float = 1.3
     max_sets: int = 2000
     max_whole_sets: int = 100
     full_steps: int = 10
