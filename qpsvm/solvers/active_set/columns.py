@@ -153,16 +153,10 @@ class KernelColumns(Curvature):
 
     def _combined(self, slots: Index, weights: Vector) -> Vector:
         """The weighted sum of cached columns."""
-        columns, first, last = self._room(), int(slots.min()), int(slots.max()) + 1
-        if COLUMNS.copying_cost * len(slots) >= last - first:
-            between = np.zeros(last - first)
-            between[slots - first] = weights
-            result = np.zeros(columns.shape[1])
-            _add_combination(result, between, columns[first:last])
-            return result
+        columns = self._room()
         result = np.zeros(columns.shape[1])
         for block in row_blocks(len(slots), 1, 8 * COLUMNS.at_a_time):
-            result += weights[block] @ columns[slots[block]]
+            _add_combination(result, weights[block], columns[slots[block]])
         return result
 
     def block(self, index: Index) -> Dense:

@@ -92,8 +92,6 @@ class ColumnSettings:
 
     Attributes
     ----------
-    copying_cost : int
-        Reading a column, writing the copy and reading that take as long as reading so many.
     at_a_time : int
         Columns evaluated at a time: enough for a product of matrices, and no large array.
     often : int
@@ -115,7 +113,6 @@ class ColumnSettings:
         Of the order in which samples are divided; any does.
     """
 
-    copying_cost: int = 3
     at_a_time: int = 256
     often: int = 2
     smallest_set: int = 256
