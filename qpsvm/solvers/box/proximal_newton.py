@@ -85,8 +85,8 @@ def solve(
             stalls = 0
         elif sigma <= smallest:
             stalls += 1
-        factors = (factor for steps, factor in BOX.shrinking if proximal.steps <= steps)
-        sigma = max(smallest, sigma * next(factors, 1.0))
+        easy, factor = BOX.shrinking
+        sigma = max(smallest, sigma * (factor if proximal.steps <= easy else 1.0))
     return best
 
 

@@ -94,7 +94,8 @@ class BoxProgramSettings:
     work_of_an_entry : float
         Steps of a factorisation that take as long as evaluating one kernel value.
     shrinking : tuple of (int, float)
-        Newton steps that a proximal point took at most, and the factor of the proximal weight then.
+        Newton steps that an easy proximal point takes at most, and the factor of the proximal
+        weight after one.
     accepted_slope : float
         Share to which the slope must fall within a full step for it to need no search.
     sum_rounding : float
@@ -131,7 +132,7 @@ class BoxProgramSettings:
     all_rows_share: int = 3
     least_progress: float = 1e-14
     work_of_an_entry: float = 300.0
-    shrinking: tuple[tuple[int, float], ...] = ((2, 0.01), (6, 0.1), (15, 0.3))
+    shrinking: tuple[int, float] = (15, 0.1)
     accepted_slope: float = 0.1
     sum_rounding: float = 1e-13
     refinement_steps: int = 5
