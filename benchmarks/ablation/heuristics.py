@@ -135,8 +135,8 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic(
             "small programs",
             "small sets from the start",
-            {"largest_whole": 100},
-            "kept: a size, no heuristic",
+            {},
+            "deleted",
         ),
         Heuristic("gap margin", "the extrapolated residual", {}, "deleted"),
         Heuristic("first sigma", "the smallest weight from the start", {}, "deleted"),

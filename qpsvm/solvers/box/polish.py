@@ -101,9 +101,7 @@ class _WorkingSetSearch:
     @property
     def takes_all(self) -> bool:
         """Return whether every working set is the whole program."""
-        size, free = self.box.size, self.expected_free
-        few_are_free = free is not None and self.settings.whole_per_free * free < size
-        is_small = size <= min(self.settings.largest_whole, self.largest) and not few_are_free
+        is_small = self.box.size <= min(self.settings.smallest_working_set, self.largest)
         return is_small or isinstance(self.box.P, FactorCurvature)
 
     def run(self, start: Vector, Px: Vector | None = None) -> Point:

@@ -15,13 +15,8 @@ class WorkingSetSettings:
 
     Attributes
     ----------
-    largest_whole : int
-        Variables up to which every working set is the whole program.
-    whole_per_free : float
-        Such a program is not solved as a whole if it has more variables than this for each one that
-        is expected to be free.
     smallest_working_set : int
-        Variables of a working set, at least.
+        Variables of a working set, at least; it is the whole of a program with no more.
     largest_early_set : int
         Variables of a working set while many violate their conditions.
     largest_last_set : int
@@ -48,8 +43,6 @@ class WorkingSetSettings:
         Limits of the proximal weight, relative to the largest curvature.
     """
 
-    largest_whole: int = 1000
-    whole_per_free: float = 4.0
     smallest_working_set: int = 400
     largest_early_set: int = 5000
     largest_last_set: int = 9000
