@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 NEVER = 10**9
@@ -22,17 +22,25 @@ class Heuristic:
         Fields of the solver's settings that switch it off; empty for one that was deleted.
     verdict : str
         What was decided, and why.
+    shared : mapping
+        The same of the settings that every solve uses, ``BOX`` and ``COLUMNS``.
     """
 
     name: str
     without: str
     options: Mapping[str, Any]
     verdict: str = "kept"
+    shared: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_deleted(self) -> bool:
         """Return whether the solver no longer has it."""
         return self.verdict.startswith("deleted")
+
+    @property
+    def is_measured(self) -> bool:
+        """Return whether settings switch it off: others were measured by an edit."""
+        return bool(self.options or self.shared)
 
 
 HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
@@ -122,10 +130,10 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic(
             "large first sets",
             "one size of sets",
-            {"set_size_if_many": 1.3},
-            "kept: see the larger programs",
+            {},
+            "deleted",
         ),
-        Heuristic("small last sets", "one size of sets", {"set_size_if_few": 2.0}),
+        Heuristic("small last sets", "large sets to the end", {"set_size": 2.0}),
         Heuristic(
             "early limit",
             "one limit of sets",
@@ -135,8 +143,8 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic(
             "small programs",
             "small sets from the start",
-            {"largest_whole": 100},
-            "kept: a size, no heuristic",
+            {},
+            "deleted",
         ),
         Heuristic("gap margin", "the extrapolated residual", {}, "deleted"),
         Heuristic("first sigma", "the smallest weight from the start", {}, "deleted"),
@@ -180,6 +188,141 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
             "kept: on the four hardest, one run each, many violations with the early limit "
             "gain 8 %, inexact sets with rough parts 10 %",
         ),
+    ),
+    "active-set-second": (
+        Heuristic(
+            "chunking",
+            "parts or the whole",
+            {"smallest_chunked": NEVER},
+            "kept: a third and a fifth of the time on two programs",
+        ),
+        Heuristic("most support", "chunks up to the largest", {"most_support": 1.0}),
+        Heuristic("few violations", "chunks until none violates", {"few_violations": 0.0}),
+        Heuristic(
+            "accurate whole",
+            "one tolerance of LIBSVM",
+            {"whole_tolerance": 0.1},
+            "kept: a quarter of the time on two programs",
+        ),
+        Heuristic(
+            "many violations",
+            "never expected to follow",
+            {"many_violations": 1e9},
+            "kept: 3 % on the larger programs",
+        ),
+        Heuristic("large first sets", "one size of sets", {}, "deleted"),
+        Heuristic(
+            "early limit",
+            "one limit of sets",
+            {"largest_early_set": 9000},
+            "kept: 4 % on a larger program",
+        ),
+        Heuristic(
+            "inexact sets",
+            "every working set is solved to the end",
+            {"inexact_share": 0.0},
+            "kept: 10 % on the larger programs",
+        ),
+        Heuristic("expected free", "working sets hold all that violate", {}, "kept"),
+        Heuristic(
+            "no shrinking after hard points",
+            "a tenth after every proximal point",
+            {},
+            "kept",
+            {"shrinking": (NEVER, 0.1)},
+        ),
+        Heuristic("three factors", "one factor of the proximal weight", {}, "deleted"),
+        Heuristic(
+            "accepted slope",
+            "every line search is exact",
+            {},
+            "kept: protects from rounding, and 8 % on a larger program",
+            {"accepted_slope": 0.0},
+        ),
+        Heuristic(
+            "updates of factors",
+            "all factors are new",
+            {},
+            "kept",
+            {"changes_per_update": NEVER},
+        ),
+        Heuristic("smallest updated", "small factors are updated too", {}, "deleted"),
+        Heuristic(
+            "copied rows",
+            "products read all rows",
+            {},
+            "kept",
+            {"all_rows_share": NEVER},
+        ),
+        Heuristic("few columns", "one rule of copied rows and columns", {}, "deleted"),
+        Heuristic("sums without copies", "sums of columns copy them", {}, "deleted"),
+        Heuristic(
+            "columns used often",
+            "every column is kept",
+            {},
+            "kept: see the larger programs",
+            {"often": 0},
+        ),
+        Heuristic(
+            "turns",
+            "the largest violations first",
+            {},
+            "kept: 4 % on the larger programs, and no set whose variables all push the same way",
+        ),
+        Heuristic("whole programs", "up to 400 variables, not 1,000", {}, "deleted"),
+        Heuristic("few are free", "no exception of whole programs", {}, "deleted"),
+        Heuristic("stalls", "one stall", {"max_stalls": 1}, "kept: a limit"),
+        Heuristic(
+            "end of full steps", "as many as with searches", {"full_steps": 60}, "kept: a limit"
+        ),
+        Heuristic(
+            "largest chunk",
+            "as large as a part",
+            {"largest_chunk": 3000},
+            "kept: see the larger programs",
+        ),
+    ),
+    "active-set-second-large": (
+        Heuristic("many violations", "never expected to follow", {"many_violations": 1e9}),
+        Heuristic("inexact sets", "every working set is solved to the end", {"inexact_share": 0.0}),
+        Heuristic("few violations", "chunks until none violates", {"few_violations": 0.0}),
+        Heuristic("turns", "the largest violations first", {}, "kept"),
+        Heuristic(
+            "accepted slope",
+            "every line search is exact",
+            {},
+            "kept: protects from rounding",
+            {"accepted_slope": 0.0},
+        ),
+        Heuristic("early limit", "one limit of sets", {"largest_early_set": 9000}),
+        Heuristic("large first sets", "one size of sets", {}, "deleted"),
+        Heuristic("three factors", "one factor of the proximal weight", {}, "deleted"),
+        Heuristic("sums without copies", "sums of columns copy them", {}, "deleted"),
+        Heuristic("whole programs", "up to 400 variables and no exception", {}, "deleted"),
+        Heuristic(
+            "together",
+            "larger chunks, every column is kept, every line search is exact, and all that was "
+            "deleted in the second round but large first sets",
+            {"largest_chunk": 3000},
+            "kept: largest chunk, columns used often",
+            {"often": 0, "accepted_slope": 0.0},
+        ),
+    ),
+    "active-set-other": (
+        Heuristic("thirds", "all samples from the start", {"undivided_size": NEVER}),
+        Heuristic(
+            "rough parts",
+            "parts are solved to the end",
+            {"rough_share": 0.0},
+            "kept: 8 % on the three regressions",
+        ),
+        Heuristic(
+            "steep regression",
+            "LIBSVM for all regressions",
+            {"steep_regression": 1e300},
+            "kept: 5 % on the three regressions, the only programs that it concerns",
+        ),
+        Heuristic("turns", "the largest violations first", {}, "kept: see the larger programs"),
     ),
 }
 """By backend."""

@@ -5,6 +5,9 @@ Usage::
     python -m benchmarks.ablation.measure ipm [--repeats 3]
     python -m benchmarks.ablation.measure active-set
     python -m benchmarks.ablation.measure active-set-large --repeats 1
+    python -m benchmarks.ablation.measure active-set-second --repeats 1
+    python -m benchmarks.ablation.measure active-set-second-large --repeats 1
+    python -m benchmarks.ablation.measure active-set-other --repeats 1
 
 The programs are those of the suites ``linear`` and ``kernel`` that take a few seconds at most;
 ``-large``: sets of 7,000 to 50,000 samples, up to C = 100, which take up to 80 s each.
@@ -34,6 +37,8 @@ from qpsvm.benchmark import suites
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.data import Samples, load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
+from qpsvm.solvers.active_set.settings import COLUMNS
+from qpsvm.solvers.box.settings import BOX
 
 HERE = Path(__file__).parent
 EPS = 1e-8
@@ -41,7 +46,14 @@ TIME_LIMIT = 60.0
 BASELINE = Heuristic("baseline", "", {})
 BASELINE_EVERY = 5
 
-SUITES = {"ipm": "linear", "active-set": "kernel", "active-set-large": "kernel"}
+SUITES = {
+    "ipm": "linear",
+    "active-set": "kernel",
+    "active-set-large": "kernel",
+    "active-set-second": "kernel",
+    "active-set-second-large": "kernel",
+    "active-set-other": None,
+}
 DATA = {
     "ipm": (
         "splice", "phishing", "covtype20k", "a9a", "w8a", "ijcnn1", "reuters_moneyfx", "farm_ads",
@@ -54,9 +66,24 @@ DATA = {
     "active-set-large": (
         "covtype20k", "synthetic(d=20, n=20000, seed=0)", "a9a", "w8a", "ijcnn1",
     ),
+    "active-set-second": (
+        "splice", "madelon", "synthetic(d=20, n=5000, seed=0)", "usps", "phishing",
+    ),
+    "active-set-second-large": ("covtype20k", "ijcnn1"),
 }  # fmt: skip
 """Sets whose programs are measured."""
-LARGEST_C = {"active-set-large": 100.0}
+OTHERS = (
+    Instance("OneClass(nu=0.1)", "phishing", "rbf(gamma='scale')"),
+    Instance("OneClass(nu=0.1)", "usps", "rbf(gamma='scale')"),
+    Instance("NuClassification(nu=0.2)", "synthetic(d=20, n=5000, seed=0)", "rbf(gamma='scale')"),
+    Instance("NuClassification(nu=0.05)", "phishing", "rbf(gamma='scale')"),
+    Instance("NuClassification(nu=0.02)", "usps", "rbf(gamma='scale')"),
+    Instance("QuantileRegression(C=1.0)", "cpusmall", "rbf(gamma='scale')"),
+    Instance("EpsilonRegression(C=1.0, epsilon=0.1)", "cpusmall", "rbf(gamma='scale')"),
+    Instance("EpsilonRegression(C=10.0, epsilon=0.1)", "cpusmall", "rbf(gamma='scale')"),
+)
+"""Programs of ``active-set-other``."""
+LARGEST_C = {"active-set-large": 100.0, "active-set-second-large": 100.0}
 """Larger C take more than a minute."""
 
 
@@ -69,7 +96,7 @@ def main() -> None:
     path = HERE / f"rows-{chosen.backend}.jsonl"
     done = {_key(row) for row in _rows(path)}
     programs = list(instances(chosen.backend))
-    heuristics = [one for one in HEURISTICS[chosen.backend] if not one.is_deleted]
+    heuristics = [one for one in HEURISTICS[chosen.backend] if one.is_measured]
     with threadpool_limits(1), path.open("a", encoding="utf-8") as rows:
         for instance in track(programs, f"{chosen.backend}, {len(heuristics)} heuristics"):
             samples = load_samples(instance.data)
@@ -86,7 +113,11 @@ def main() -> None:
 
 def instances(name: str) -> Iterator[Instance]:
     """The programs of an engine's suite on the sets that are measured."""
-    for instance in suites.load_suite(SUITES[name]).instances():
+    suite = SUITES[name]
+    if suite is None:
+        yield from OTHERS
+        return
+    for instance in suites.load_suite(suite).instances():
         is_easy = LARGEST_C.get(name, math.inf) >= formulation_of(instance.family).C
         if instance.data in DATA[name] and is_easy:
             yield instance
@@ -96,11 +127,12 @@ def measured(
     name: str, instance: Instance, samples: Samples, heuristic: Heuristic
 ) -> dict[str, Any]:
     """Processor seconds and outcome of one solve."""
-    backend = name.removesuffix("-large")
+    backend = name.removesuffix("-large").removesuffix("-second").removesuffix("-other")
     formulation = formulation_of(instance.family)
     problem = formulation.dual(samples.X, samples.y, kernel=kernel_of(instance.kernel))
     gc.collect()
     gc.disable()
+    undo = _shared(heuristic.shared)
     try:
         began = time.process_time()
         try:
@@ -112,7 +144,18 @@ def measured(
             outcome = type(error).__name__
         return {"seconds": time.process_time() - began, "outcome": outcome}
     finally:
+        _shared(undo)
         gc.enable()
+
+
+def _shared(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Change settings that every solve uses; return what they were."""
+    before = {}
+    for name, value in fields.items():
+        owner = BOX if hasattr(BOX, name) else COLUMNS
+        before[name] = getattr(owner, name)
+        object.__setattr__(owner, name, value)
+    return before
 
 
 def _with_baselines(heuristics: list[Heuristic]) -> Iterator[Heuristic]:

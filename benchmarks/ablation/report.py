@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks.ablation.heuristics import HEURISTICS
 from benchmarks.ablation.measure import SUITES
@@ -22,8 +22,13 @@ TITLES = {
     "ipm": "Interior-point engine (`ipm`)",
     "active-set": "Active-set engine (`active-set`)",
     "active-set-large": "Active-set engine, larger programs",
+    "active-set-second": "Active-set engine, second round",
+    "active-set-second-large": "Active-set engine, second round, larger programs",
+    "active-set-other": "Active-set engine, programs that LIBSVM does not solve, and regressions",
 }
 SOLVED = "optimal"
+Key: TypeAlias = tuple[str, int]
+"""A program, and the run that it was measured in: with the baseline of that run it is compared."""
 
 
 def main() -> None:
@@ -42,40 +47,54 @@ def table(backend: str) -> str:
     seconds = _by_program(rows)
     base = {program: median(of["baseline"]) for program, of in seconds.items()}
     pairs = [of["baseline"] for of in seconds.values() if len(of["baseline"]) > 1]
-    noise = _mean([median(own[::2]) / median(own[1::2]) for own in pairs])
+    programs = {program for program, _ in base}
+    noise = _mean([median(own[::2]) / median(own[1::2]) for own in pairs] or [1.0])
+    total = sum(median(base[key] for key in base if key[0] == program) for program in programs)
     lines = [
         f"## {TITLES[backend]}\n",
-        f"{len(base)} programs of the suite `{SUITES[backend]}`, "
-        f"{sum(base.values()):.0f} s together; "
+        f"{len(programs)} programs{_of_suite(backend)}, "
+        f"{total:.0f} s together; "
         f"the baseline against itself: {_percent(noise)}.\n",
         "| heuristic | without it | gain | best program | worst program | solved only with it | "
         "verdict |",
         "|---|---|---|---|---|---|---|",
     ]
     for heuristic in HEURISTICS[backend]:
-        times = {p: median(of[heuristic.name]) / base[p] for p, of in seconds.items()}
+        times = {
+            p: median(of[heuristic.name]) / base[p]
+            for p, of in seconds.items()
+            if of[heuristic.name]
+        }
         best, worst = max(times, key=lambda p: times[p]), min(times, key=lambda p: times[p])
-        only = _solved(rows, "baseline") - _solved(rows, heuristic.name)
+        only = (_solved(rows, "baseline") & times.keys()) - _solved(rows, heuristic.name)
         lines.append(
             f"| {heuristic.name} | {heuristic.without} | {_percent(_mean(list(times.values())))} | "
-            f"{times[best]:.2f} ({best}) | {times[worst]:.2f} ({worst}) | {len(only)} | "
+            f"{times[best]:.2f} ({best[0]}) | {times[worst]:.2f} ({worst[0]}) | {len(only)} | "
             f"{heuristic.verdict} |"
         )
     return "\n".join(lines) + "\n"
 
 
-def _by_program(rows: list[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
-    seconds: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+def _of_suite(backend: str) -> str:
+    return "" if SUITES[backend] is None else f" of the suite `{SUITES[backend]}`"
+
+
+def _by_program(rows: list[dict[str, Any]]) -> dict[Key, dict[str, list[float]]]:
+    seconds: dict[Key, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        seconds[row["program"]][row["heuristic"]].append(row["seconds"])
+        seconds[_key(row)][row["heuristic"]].append(row["seconds"])
     return seconds
 
 
-def _solved(rows: list[dict[str, Any]], heuristic: str) -> set[str]:
+def _key(row: dict[str, Any]) -> Key:
+    return row["program"], row.get("run", 0)
+
+
+def _solved(rows: list[dict[str, Any]], heuristic: str) -> set[Key]:
     """The programs that are always solved with these settings."""
     own = [row for row in rows if row["heuristic"] == heuristic]
-    missed = {row["program"] for row in own if row["outcome"] != SOLVED}
-    return {row["program"] for row in own} - missed
+    missed = {_key(row) for row in own if row["outcome"] != SOLVED}
+    return {_key(row) for row in own} - missed
 
 
 def _mean(ratios: list[float]) -> float:

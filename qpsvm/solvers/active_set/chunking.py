@@ -71,12 +71,12 @@ class Chunking:
             point = Point(x, Px, row_multipliers(program, x, Px, point.y))
             violations = self._violations(point)
             violations[chunk] = 0.0
-            violated = np.flatnonzero(violations > own.chunk_tolerance * scale)
+            violated = np.flatnonzero(violations > own.decomposition_tolerance * scale)
             if len(violated) <= own.few_violations * n_support or not self.budget.may_go_on(np.inf):
                 break
             worst = np.argsort(-violations[violated], kind="stable")[: len(chunk)]
             r = program.gradient(point.Px, point.y)
-            is_next = self._of_samples((x > 0.0) | (r < own.chunk_tolerance * scale))
+            is_next = self._of_samples((x > 0.0) | (r < own.decomposition_tolerance * scale))
             is_next[np.setdiff1d(np.arange(n), chunk)] = False
             is_next[violated[worst]] = True
             if np.count_nonzero(is_next) > self._largest:

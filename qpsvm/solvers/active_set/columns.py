@@ -13,7 +13,7 @@ from qpsvm.numerics.threads import BLOCK, for_each
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.active_set.settings import COLUMNS
-from qpsvm.solvers.box.curvature import Curvature, DenseCurvature
+from qpsvm.solvers.box.curvature import Curvature, DenseCurvature, symmetric_product
 
 WORKING_SET = "working set"
 """Of its matrix: the name in memory."""
@@ -113,10 +113,9 @@ class KernelColumns(Curvature):
 
     def _of_samples(self, v: Vector) -> Vector:
         """``K v``; columns that are used often enter the cache."""
-        result, used = np.zeros(len(v)), np.flatnonzero(v)
         if self.P.gram.is_kept:
-            K = self.P.gram.dense
-            return v[used] @ K[used] if COLUMNS.few * len(used) < len(v) else K @ v
+            return symmetric_product(self.P.gram.dense, v)
+        result, used = np.zeros(len(v)), np.flatnonzero(v)
         wanted = used[(self._slot[used] < 0) & (self._asked[used] >= COLUMNS.often)]
         if len(wanted):
             self._keep(wanted, used)
@@ -154,16 +153,10 @@ class KernelColumns(Curvature):
 
     def _combined(self, slots: Index, weights: Vector) -> Vector:
         """The weighted sum of cached columns."""
-        columns, first, last = self._room(), int(slots.min()), int(slots.max()) + 1
-        if COLUMNS.copying_cost * len(slots) >= last - first:
-            between = np.zeros(last - first)
-            between[slots - first] = weights
-            result = np.zeros(columns.shape[1])
-            _add_combination(result, between, columns[first:last])
-            return result
+        columns = self._room()
         result = np.zeros(columns.shape[1])
         for block in row_blocks(len(slots), 1, 8 * COLUMNS.at_a_time):
-            result += weights[block] @ columns[slots[block]]
+            _add_combination(result, weights[block], columns[slots[block]])
         return result
 
     def block(self, index: Index) -> Dense:

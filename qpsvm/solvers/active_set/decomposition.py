@@ -140,7 +140,7 @@ def descended(
     options = {
         "C": 1.0,
         "tol": settings.decomposition_tolerance if tolerance is None else tolerance,
-        "cache_size": min(COLUMNS.libsvm_cache, K.nbytes / 2**21),
+        "cache_size": K.nbytes / 2**21,  # MiB of all rows in single precision
         "max_iter": settings.decomposition_steps * len(K),
     }
     return program.clip_scaled(machine.fitted(K, x, options))

@@ -95,7 +95,7 @@ class Parts:
         """Largest number of samples that is solved without division into parts."""
         if not self._is_decomposed:
             return self.settings.undivided_size
-        return min(self.settings.decomposed_size, max(self.settings.smallest_part, self._fitting))
+        return min(self.settings.decomposed_size, max(COLUMNS.smallest_set, self._fitting))
 
     @property
     def _fitting(self) -> int:

@@ -35,8 +35,6 @@ class ActiveSetSettings(WorkingSetSettings):
         evaluate columns of K for twice the samples of the last one, parts for those of one part.
     most_support : float
         Share of support vectors, in the first chunk, above which parts are solved instead.
-    chunk_tolerance : float
-        Violation with which a sample enters the next chunk, in margins or spreads of the targets.
     few_violations : float
         Chunking ends when no more samples violate their conditions than this share of the support
         vectors.
@@ -50,12 +48,11 @@ class ActiveSetSettings(WorkingSetSettings):
         Samples of a part that LIBSVM's decomposition solves.
     joint_size : int
         Support vectors of all parts that LIBSVM's decomposition solves together, at most.
-    smallest_part : int
-        Samples of a part, whatever the memory.
     rough_share : float
         A part is solved by working sets to this share of the violation of its starting point.
     decomposition_tolerance : float
-        LIBSVM's tolerance, in margins or spreads of the targets.
+        LIBSVM's tolerance, in margins or spreads of the targets, and the violation with which a
+        sample enters the next chunk.
     whole_tolerance : float
         The same in a program that is not divided into parts.
     decomposition_steps : int
@@ -73,14 +70,12 @@ class ActiveSetSettings(WorkingSetSettings):
     first_chunk: int = 400
     largest_chunk: int = 1500
     most_support: float = 0.3
-    chunk_tolerance: float = 0.1
     few_violations: float = 0.15
     max_chunks: int = 20
     divisions: int = 3
     undivided_size: int = 1500
     decomposed_size: int = 3000
     joint_size: int = 10_000
-    smallest_part: int = 500
     rough_share: float = 0.02
     decomposition_tolerance: float = 0.1
     whole_tolerance: float = 0.01
@@ -97,21 +92,14 @@ class ColumnSettings:
 
     Attributes
     ----------
-    few : int
-        A stored matrix is multiplied by its used columns alone where at most one column in so many
-        is used: they are then worth copying.
-    copying_cost : int
-        Reading a column, writing the copy and reading that take as long as reading so many.
     at_a_time : int
         Columns evaluated at a time: enough for a product of matrices, and no large array.
     often : int
         Uses after which a column is kept: to write into memory for the first time takes as long as
         to evaluate a kernel, or longer.
     smallest_set : int
-        Variables of the smallest working set that still gets somewhere; memory for it is required.
-    libsvm_cache : int
-        MiB for LIBSVM's rows in single precision, at most; and no more than half of those of the
-        matrix, which holds all.
+        Variables of the smallest working set that still gets somewhere, and samples of the smallest
+        part; memory for it is required.
     bytes_per_entry : int
         Memory for every entry of LIBSVM's matrix: itself, a row in single precision, and what is
         kept.
@@ -125,12 +113,9 @@ class ColumnSettings:
         Of the order in which samples are divided; any does.
     """
 
-    few: int = 8
-    copying_cost: int = 3
     at_a_time: int = 256
     often: int = 2
     smallest_set: int = 256
-    libsvm_cache: int = 500
     bytes_per_entry: int = 16
     widest_box: float = 1e4
     same_cost: float = 1e-12

@@ -103,12 +103,7 @@ class DenseCurvature(Curvature):
         is_sound = sigma >= BOX.smallest_updated_sigma * float(
             np.max(np.diagonal(self.matrix), initial=0.0)
         )
-        if (
-            self._last is not None
-            and self._last[1] == sigma
-            and len(free) > BOX.smallest_updated
-            and is_sound
-        ):
+        if self._last is not None and self._last[1] == sigma and is_sound:
             bordered = self._bordered(free, *self._last)
             if bordered is not None:
                 return bordered

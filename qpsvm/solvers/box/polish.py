@@ -101,9 +101,7 @@ class _WorkingSetSearch:
     @property
     def takes_all(self) -> bool:
         """Return whether every working set is the whole program."""
-        size, free = self.box.size, self.expected_free
-        few_are_free = free is not None and self.settings.whole_per_free * free < size
-        is_small = size <= min(self.settings.largest_whole, self.largest) and not few_are_free
+        is_small = self.box.size <= min(self.settings.smallest_working_set, self.largest)
         return is_small or isinstance(self.box.P, FactorCurvature)
 
     def run(self, start: Vector, Px: Vector | None = None) -> Point:
@@ -188,8 +186,7 @@ class _WorkingSetSearch:
         n_free = int(np.count_nonzero(is_free))
         wanted = int(np.count_nonzero(is_free | is_violated))
         many_violate = wanted - n_free > own.many_violations * n_free
-        around = own.set_size_if_many if many_violate else own.set_size_if_few
-        needed = int(around * wanted)
+        needed = int(own.set_size * wanted)
         if expected_free is not None:  # most of those that violate now will be bounded
             needed = min(needed, max(2 * expected_free, own.smallest_working_set))
         is_first = many_violate and n_free < own.largest_early_set

@@ -170,7 +170,7 @@ class BoxProgram:
     def _missed(self, x: Vector) -> Vector:
         """``|Ax - b|``; zero where that is only rounding."""
         missed = np.abs(self.A @ x - self.b)
-        missed[missed <= BOX.row_rounding * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
+        missed[missed <= BOX.sum_rounding * (np.abs(self.A) @ np.abs(x) + np.abs(self.b))] = 0.0
         return missed
 
     def of_variables(

@@ -85,15 +85,15 @@ def solve(
             stalls = 0
         elif sigma <= smallest:
             stalls += 1
-        factors = (factor for steps, factor in BOX.shrinking if proximal.steps <= steps)
-        sigma = max(smallest, sigma * next(factors, 1.0))
+        easy, factor = BOX.shrinking
+        sigma = max(smallest, sigma * (factor if proximal.steps <= easy else 1.0))
     return best
 
 
 def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
     """Return whether two objectives differ by rounding only."""
     difference = program.objective(one) - program.objective(other)
-    return abs(difference) <= BOX.same_objective * program.objective_terms(one)
+    return abs(difference) <= BOX.sum_rounding * program.objective_terms(one)
 
 
 def _first_sigma(program: BoxProgram, start: Point, settings: WorkingSetSettings) -> float:
@@ -238,7 +238,7 @@ class Equations:
         weights, self.vectors = np.linalg.eigh(self.A @ self.across)
         # Rows that no free variable moves have no weight. With a small one their multipliers go
         # far, and the line search finds where some variable begins to move.
-        least = max(1e-12 * float(np.max(weights, initial=0.0)), 1e-6 / program.unit)
+        least = max(1e-12 * float(np.max(weights, initial=0.0)), BOX.smallest_weight / program.unit)
         self.weights: Vector = np.maximum(weights, least)
 
     def solve(self, right: Vector, missing: Vector) -> tuple[Vector, Vector]:

@@ -15,13 +15,8 @@ class WorkingSetSettings:
 
     Attributes
     ----------
-    largest_whole : int
-        Variables up to which every working set is the whole program.
-    whole_per_free : float
-        Such a program is not solved as a whole if it has more variables than this for each one that
-        is expected to be free.
     smallest_working_set : int
-        Variables of a working set, at least.
+        Variables of a working set, at least; it is the whole of a program with no more.
     largest_early_set : int
         Variables of a working set while many violate their conditions.
     largest_last_set : int
@@ -31,8 +26,8 @@ class WorkingSetSettings:
         A working set that others have to follow is solved to this share of the violation.
     many_violations : float
         Violating variables at a bound per free one, above which others are expected to follow.
-    set_size_if_many, set_size_if_few : float
-        Size of a working set per free or violating variable, where many violate and where few do.
+    set_size : float
+        Size of a working set per free or violating variable.
     max_sets, max_whole_sets : int
         Working sets, at most; and corrections where every set is the whole program.
     full_steps, searched_steps : int
@@ -48,15 +43,12 @@ class WorkingSetSettings:
         Limits of the proximal weight, relative to the largest curvature.
     """
 
-    largest_whole: int = 1000
-    whole_per_free: float = 4.0
     smallest_working_set: int = 400
     largest_early_set: int = 5000
     largest_last_set: int = 9000
     inexact_share: float = 1e-2
     many_violations: float = 0.1
-    set_size_if_many: float = 2.0
-    set_size_if_few: float = 1.3
+    set_size: float = 1.3
     max_sets: int = 2000
     max_whole_sets: int = 100
     full_steps: int = 10
@@ -84,8 +76,6 @@ class BoxProgramSettings:
     changes_per_update : int
         Variables per changed one, at least, for a factor to be updated: an update takes a third of
         the time of a new factor.
-    smallest_updated : int
-        Variables up to which factors are computed anew, which takes no longer than an update.
     smallest_updated_sigma : float
         Proximal weight, relative to the largest curvature, below which an updated factor loses too
         many digits.
@@ -97,18 +87,18 @@ class BoxProgramSettings:
     work_of_an_entry : float
         Steps of a factorisation that take as long as evaluating one kernel value.
     shrinking : tuple of (int, float)
-        Newton steps that a proximal point took at most, and the factor of the proximal weight then.
+        Newton steps that an easy proximal point takes at most, and the factor of the proximal
+        weight after one.
     accepted_slope : float
         Share to which the slope must fall within a full step for it to need no search.
-    same_objective : float
-        Change of the objective that is only rounding, relative to its terms.
+    sum_rounding : float
+        Change of the objective, and violation of a row, that is only rounding, relative to the
+        terms of the sum.
     refinement_steps : int
         Steps of iterative refinement, at most: each removes all digits that the factors have.
     refined_terms : tuple of float
         Proximal weights for refinement, relative to the curvature: the first one that can be
         factored is taken.
-    row_rounding : float
-        Largest violation of a row that counts as rounding, relative to its terms.
     missed_row : float
         Violation of a row, relative to its terms, with which a point is none of the program.
     row_steps : int
@@ -131,17 +121,15 @@ class BoxProgramSettings:
     max_rows: int = 32
     max_columns: int = 1000
     changes_per_update: int = 10
-    smallest_updated: int = 200
     smallest_updated_sigma: float = 1e-6
     all_rows_share: int = 3
     least_progress: float = 1e-14
     work_of_an_entry: float = 300.0
-    shrinking: tuple[tuple[int, float], ...] = ((2, 0.01), (6, 0.1), (15, 0.3))
+    shrinking: tuple[int, float] = (15, 0.1)
     accepted_slope: float = 0.1
-    same_objective: float = 1e-13
+    sum_rounding: float = 1e-13
     refinement_steps: int = 5
     refined_terms: tuple[float, ...] = (1e-12, 1e-10, 1e-8)
-    row_rounding: float = 1e-13
     missed_row: float = 1e-6
     row_steps: int = 30
     rows_solved: float = 1e-14

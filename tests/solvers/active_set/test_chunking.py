@@ -110,7 +110,7 @@ def test_the_number_of_chunks_is_limited(monkeypatch: pytest.MonkeyPatch) -> Non
     problem = qpsvm.SoftMargin(1.0).dual(X, y, kernel=qpsvm.kernels.RBF(0.1))
     for options, expected in (({}, range(3, 20)), ({"max_chunks": 2}, range(2, 3))):
         chunks.clear()
-        few = {"few_violations": 0.0, "chunk_tolerance": 0.001}
+        few = {"few_violations": 0.0, "most_support": 1.0}
         solution = qpsvm.solve(problem, "active-set", options=few | options)
         assert solution.status is Status.OPTIMAL
         assert len(chunks) in expected

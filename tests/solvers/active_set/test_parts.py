@@ -133,7 +133,7 @@ def test_parts_that_are_all_the_same_make_the_optimum(decomposed, monkeypatch) -
 
 def joined_by_threads(monkeypatch, n_threads, for_columns=PLENTY, *, meeting=1):
     """The guess of four parts, and how many of them were solved at a time, at most."""
-    own = ActiveSetSettings(decomposed_size=80, smallest_part=20)
+    own = ActiveSetSettings(decomposed_size=80)
     program, columns = program_of(hessian(320, diag=0.5))
     search = Parts(program, columns, for_columns, 5000, WorkBudget(), own)
     lock, running, most = threading.Lock(), set(), [0]
@@ -256,7 +256,7 @@ def test_decomposition_of_a_regression_comes_near_the_optimum(size, diag, flip, 
 
 def test_parts_of_a_regression_together() -> None:
     """What mattered in no part is at zero; the others are nearer the optimum than their parts."""
-    own = ActiveSetSettings(decomposed_size=100, smallest_part=100)
+    own = ActiveSetSettings(decomposed_size=100)
     program, columns = tube(epsilon=0.5)
     search = parts_of(program, columns, own)
     joined = search._joined(np.arange(200))
