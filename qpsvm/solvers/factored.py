@@ -128,10 +128,7 @@ def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
 
 def _of_all(search: Search) -> SearchResult:
     """Solve by interior points on all variables, by working sets where rounding stops these."""
-    ended = search.interior(search.program)
-    found = _checked(search, ended)
-    if found.status is not ended.status and search.stopped is None:
-        found = _checked(search, search.interior(search.program))
+    found = _checked(search, search.interior(search.program))
     if found.status is Status.INACCURATE and search.may_continue and can_polish(search.program):
         found = by_free_set(search, found.x, found.y)
     return found
