@@ -77,7 +77,7 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic(
             "centrality range",
             "a narrower one",
-            {"centrality_low": 0.3, "centrality_high": 3.0},
+            {"centrality_range": 3.0},
             "kept: Gondzio",
         ),
         Heuristic("accurate directions", "one limit", {}, "deleted"),

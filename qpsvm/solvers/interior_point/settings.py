@@ -26,10 +26,9 @@ class InteriorPointSettings:
         ... so much more, at most 1. Both are those of OOQP (Gertz and Wright, 2003).
     long_step : float
         Length of a step that needs no further corrector.
-    centrality_low : float
-        Share of their target above which further correctors bring complementarity products.
-    centrality_high : float
-        Multiple of their target below which they bring them; both are those of Gondzio (1996).
+    centrality_range : float
+        Factor, up or down, by which complementarity products may differ from their target before
+        further correctors bring them back; that of Gondzio (1996).
     proximal_floor : float
         Least proximal term, as a share of the least curvature that counts: at rounding's size.
     proximal_floor_heavy : float
@@ -196,8 +195,7 @@ class InteriorPointSettings:
     corrector_factor: float = 1.08
     corrector_increment: float = 0.08
     long_step: float = 0.95
-    centrality_low: float = 0.1
-    centrality_high: float = 10.0
+    centrality_range: float = 10.0
     proximal_floor: float = 1e-14
     proximal_floor_heavy: float = 1e-10
     proximal_limit: float = 1e-6
