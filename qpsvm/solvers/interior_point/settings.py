@@ -176,8 +176,6 @@ class InteriorPointSettings:
         Variables that are undecided at least, and that are added at a time.
     largest_open_share : float
         Share of undecided variables above which the engine iterates on all.
-    open_rounds : int
-        Times that undecided variables are solved for and others added, at most.
     known_open_per_weight : int
         Variables for every weight that are left undecided next to known weights, those of a program
         with bounds nearby. Fewer take more rounds, more take longer ones.
@@ -259,7 +257,6 @@ class InteriorPointSettings:
     few_near_share: float = 0.05
     fewest_open: int = 2000
     largest_open_share: float = 0.5
-    open_rounds: int = 8
     known_open_per_weight: int = 3
     known_smoothing: float = 0.01
     negligible_share: float = 1e-3

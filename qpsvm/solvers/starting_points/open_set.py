@@ -176,7 +176,7 @@ class OpenSet:
         x[np.isinf(x)] = 0.0
         eps = self.search.eps
         largest = float(np.max(np.abs(p.q))) or 1.0
-        for _ in range(own.open_rounds):
+        while True:
             while not (is_open.all() or _rows_can_hold(p, is_open, x)):
                 is_open |= distance <= _smallest(distance, 2 * int(is_open.sum()))
             if is_open.mean() > own.largest_open_share:
@@ -204,7 +204,6 @@ class OpenSet:
             if len(new) > most:
                 new = new[np.argpartition(-missed[new], most)[:most]]
             is_open[new] = True
-        return None
 
     def _exact(self, part: FactorProgram, found: SearchResult) -> SearchResult:
         """Finish by working sets where rounding stopped the interior-point method."""
