@@ -87,8 +87,8 @@ def main() -> None:
 def instances(name: str) -> Iterator[Instance]:
     """The programs of an engine's suite on the sets that are measured."""
     for instance in suites.load_suite(SUITES[name]).instances():
-        is_easy = LARGEST_C.get(name, math.inf) >= getattr(formulation_of(instance.family), "C", 0.0)
-        if instance.data in DATA[name] and is_easy:
+        C = getattr(formulation_of(instance.family), "C", 0.0)
+        if instance.data in DATA[name] and LARGEST_C.get(name, math.inf) >= C:
             yield instance
 
 

@@ -65,8 +65,6 @@ class InteriorPointSettings:
     pair_cost : float
         Cost of a product of two features in a sparse matrix of pairs, in products of a dense
         matrix; measured. Pairs are prepared where they are less work.
-    pair_setup_cost : float
-        Cost of finding and sorting such a pair, in the same unit; measured.
     few_rows : int
         Number of rows of G and A, at most, with which a program is taken as it is.
     largest_factored_hessian : int
@@ -210,7 +208,6 @@ class InteriorPointSettings:
     slow_above_gap: float = 1e-4
     copied_share: float = 0.5
     pair_cost: float = 12.0
-    pair_setup_cost: float = 100.0
     few_rows: int = 32
     largest_factored_hessian: int = 1000
     slack_room: float = 1e-3
