@@ -36,9 +36,8 @@ class InteriorPointSettings:
     proximal_limit : float
         Proximal term that grows no further, as a share of the mean of the Hessian's diagonal.
     proximal_growth : float
-        Factor of the proximal term after an inaccurate direction.
-    proximal_decay : float
-        Factor of the proximal term after an accurate one.
+        Factor of the proximal term after an inaccurate direction; it falls by the same factor
+        after an accurate one.
     largest_direction_error : float
         Relative error of ``dw = F'dx`` above which the system is factored again with a stronger
         regularization.
@@ -194,7 +193,6 @@ class InteriorPointSettings:
     proximal_floor_heavy: float = 1e-10
     proximal_limit: float = 1e-6
     proximal_growth: float = 100.0
-    proximal_decay: float = 0.1
     largest_direction_error: float = 1e-4
     heavy_beyond_rank: int = 10
     heavy_share: float = 1e-6
