@@ -178,9 +178,6 @@ class InteriorPointSettings:
         Barrier weight at which the interior-point method begins next to known weights, as a share
         of their cost. A smaller one takes fewer iterations where bounds hardly changed, and with
         less than a thousandth some programs are not solved.
-    negligible_share : float
-        Contribution to the gap, as a share of ``eps``, with which a variable may stay at the wrong
-        bound.
     """
 
     boundary_share: float = 0.995
@@ -251,7 +248,6 @@ class InteriorPointSettings:
     largest_open_share: float = 0.5
     known_open_per_weight: int = 3
     known_smoothing: float = 0.01
-    negligible_share: float = 1e-3
 
 
 DEFAULTS = InteriorPointSettings()

@@ -186,7 +186,7 @@ class OpenSet:
             start = known.start(part, own) if known else None
             found = self._exact(part, self.search.interior(part, start))
             x[kept] = found.x
-            w, g, objective, gap = self.search.measured(x, found.y)
+            w, g, _, gap = self.search.measured(x, found.y)
             known = replace(known, w=w, y=found.y) if known else None
             whole = self.search.record(replace(found, x=x.copy(), w=w, gap=gap))
             missed = self._missed(x, g)
@@ -196,8 +196,7 @@ class OpenSet:
                 return replace(whole, status=Status.OPTIMAL, reason=REACHED)
             if not self.search.may_continue:
                 return _without_claim(whole)
-            is_wrong |= missed > own.negligible_share * eps * abs(objective)
-            new = np.flatnonzero(is_wrong & ~is_open)
+            new = np.flatnonzero((missed > 0.0) & ~is_open)
             if not len(new):
                 return None
             most = max(len(kept), fewest)
