@@ -141,8 +141,6 @@ class InteriorPointSettings:
     easy_gap : float
         A program is easy if the point made of these weights has a gap of at most this share of
         their cost; that of others is tens of times the cost.
-    easy_known_gap : float
-        A program is easy, too, if coordinate descent's dual variables have a gap of at most this.
     easy_smoothing : float
         Barrier weight of that point, as a share of the cost.
     easy_open_per_weight : int
@@ -232,7 +230,6 @@ class InteriorPointSettings:
     working_set_steps: float = 10.0
     interior_steps: float = 20.0
     easy_gap: float = 1.0
-    easy_known_gap: float = 1e-3
     easy_smoothing: float = 0.003
     easy_open_per_weight: int = 4
     rough_accuracy: float = 0.03

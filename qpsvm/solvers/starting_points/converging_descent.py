@@ -162,7 +162,7 @@ class ConvergingDescent:
         found = SearchResult(x, y, w, gap, Status.UNKNOWN, "", search.iterations)
         if gap <= search.eps and violation <= own.accepted_share * np.sqrt(search.eps):
             found = replace(found, status=Status.OPTIMAL, reason=REACHED)
-        at = Descended(w, y, x, g, cost, tolerance if has_converged else None, gap)
+        at = Descended(w, y, x, g, cost, tolerance if has_converged else None)
         of_free = float(np.sum(u[(x > 0.0) & (x < u)]))
         self.last = Run(at, search.record(found), passes, size, of_free, violation)
         return self.last

@@ -65,8 +65,6 @@ class Descended:
     tolerance : float or None
         Largest violation of the optimality conditions, in units of margins; None if it was cut off
         before it reached what it was asked for.
-    gap : float
-        Relative duality gap of x, infinite where that is not known.
     """
 
     w: Vector
@@ -75,7 +73,6 @@ class Descended:
     g: Vector
     cost: float
     tolerance: float | None
-    gap: float = np.inf
 
     def on(self, program: FactorProgram, x: Vector) -> Descended:
         """The same weights for a program of which some variables were merged or fixed."""

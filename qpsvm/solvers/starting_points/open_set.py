@@ -110,7 +110,7 @@ class OpenSet:
     def _of_easy(self, descended: Descended) -> SearchResult | None:
         """Solve from coordinate descent's weights if their gap is small; else return None."""
         p, own, g = self.program, self.settings, descended.g
-        if not (descended.gap <= own.easy_known_gap or self._is_easy(descended)):
+        if not self._is_easy(descended):
             return None
         distance, fewest = np.abs(g), own.easy_open_per_weight * p.F.rank
         distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
