@@ -139,16 +139,16 @@ class InteriorPointSettings:
     interior_steps : float
         Iterations that interior points are expected to take.
     easy_gap : float
-        A program is easy if the point made of these weights has a gap of at most this share of
-        their cost; that of others is tens of times the cost.
-    easy_smoothing : float
-        Barrier weight of that point, as a share of the cost.
+        A program is easy if the point made of coordinate descent's weights, with a barrier of
+        ``guess_accuracy``, has a gap of at most this share of their cost; that of others is tens of
+        times the cost.
     easy_open_per_weight : int
         Variables for every weight that are left undecided in an easy program.
     rough_accuracy : float
         Relative accuracy of smoothed weights that further smoothing starts from.
     guess_accuracy : float
-        Relative accuracy of smoothed weights that undecided variables are chosen by.
+        Relative accuracy of smoothed weights that undecided variables are chosen by: the barriers
+        of all variables together, as a share of the cost.
     smoothing_factor : float
         Factor by which the barrier weight falls.
     smoothing_steps : int
@@ -230,7 +230,6 @@ class InteriorPointSettings:
     working_set_steps: float = 10.0
     interior_steps: float = 20.0
     easy_gap: float = 1.0
-    easy_smoothing: float = 0.003
     easy_open_per_weight: int = 4
     rough_accuracy: float = 0.03
     guess_accuracy: float = 0.005

@@ -119,7 +119,7 @@ class OpenSet:
     def _is_easy(self, at: Descended) -> bool:
         """Return whether the weights of the guess alone give a dual point with a small gap."""
         p, own = self.program, self.settings
-        mu = own.easy_smoothing * at.cost / (2.0 * p.size)
+        mu = own.guess_accuracy * at.cost / (2.0 * p.size)
         smoothed = Smoothed(p, at.w, at.y, mu, at.g)
         return bool(smoothed.evaluate()[1] <= own.easy_gap * at.cost)
 
