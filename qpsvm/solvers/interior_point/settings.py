@@ -144,8 +144,6 @@ class InteriorPointSettings:
         times the cost.
     easy_open_per_weight : int
         Variables for every weight that are left undecided in an easy program.
-    rough_accuracy : float
-        Relative accuracy of smoothed weights that further smoothing starts from.
     guess_accuracy : float
         Relative accuracy of smoothed weights that undecided variables are chosen by: the barriers
         of all variables together, as a share of the cost.
@@ -231,7 +229,6 @@ class InteriorPointSettings:
     interior_steps: float = 20.0
     easy_gap: float = 1.0
     easy_open_per_weight: int = 4
-    rough_accuracy: float = 0.03
     guess_accuracy: float = 0.005
     smoothing_factor: float = 0.2
     smoothing_steps: int = 18
