@@ -83,8 +83,6 @@ class InteriorPointSettings:
         Passes of coordinate descent on wide programs, whose result has to be nearly exact.
     wide_tolerance : float
         Tolerance of these passes, in margins.
-    descent_passes : int
-        Passes of coordinate descent on tall programs, at most.
     descent_tolerance : float
         Tolerance of these passes, in margins.
     fewest_passes : int
@@ -159,10 +157,8 @@ class InteriorPointSettings:
     open_share_of_poor_guess : float
         Share of the variables that stay undecided where smoothing did not reach its accuracy.
     near_margin : float
-        Distance from the margin, in margins, within which a sample is near it.
-    few_near_share : float
-        With no more than this share of the samples near their margins, the weights of coordinate
-        descent choose the undecided variables.
+        Distance from the margin, in margins, within which a variable is undecided where smoothing
+        failed and the weights of coordinate descent choose.
     fewest_open : int
         Variables that are undecided at least, and that are added at a time.
     largest_open_share : float
@@ -205,7 +201,6 @@ class InteriorPointSettings:
     wide_largest_dense_size: int = 10_000
     wide_passes: int = 300
     wide_tolerance: float = 1e-5
-    descent_passes: int = 50
     descent_tolerance: float = 1e-3
     fewest_passes: int = 6
     trial_passes: int = 20
@@ -236,7 +231,6 @@ class InteriorPointSettings:
     open_radius: float = 0.25
     open_share_of_poor_guess: float = 0.25
     near_margin: float = 0.5
-    few_near_share: float = 0.05
     fewest_open: int = 2000
     largest_open_share: float = 0.5
     known_open_per_weight: int = 3

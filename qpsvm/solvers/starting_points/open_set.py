@@ -88,24 +88,20 @@ class OpenSet:
             trial = self.guess or coordinate_descent.descended(p, most, own.descent_tolerance)
             yield self._of_easy(trial)
             if not is_free:
-                if _near(trial.g, own.near_margin) <= own.few_near_share:
-                    more = min(own.descent_passes, passes)
-                    if more > own.trial_passes:
-                        trial = coordinate_descent.descended(p, more, own.descent_tolerance)
-                    yield self._by_distance(trial, own.few_near_share)
                 yield self._by_smoothing(trial)
                 return
         yield self._by_smoothing()
         if descends:
-            trial = coordinate_descent.descended(p, own.descent_passes, own.descent_tolerance)
-            yield self._by_distance(trial, own.open_share_of_poor_guess)
+            trial = coordinate_descent.descended(p, own.trial_passes, own.descent_tolerance)
+            yield self._by_distance(trial)
 
-    def _by_distance(self, descended: Descended, most: float) -> SearchResult | None:
+    def _by_distance(self, descended: Descended) -> SearchResult | None:
         """Solve for the variables near their margins at the given weights, if these are few."""
         own = self.settings
         distance = np.abs(descended.g) / own.near_margin
         distance /= max(1.0, _smallest(distance, own.fewest_open))
-        return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
+        are_few = np.mean(distance <= 1.0) <= own.open_share_of_poor_guess
+        return self._settled(descended.g, distance) if are_few else None
 
     def _of_easy(self, descended: Descended) -> SearchResult | None:
         """Solve from coordinate descent's weights if their gap is small; else return None."""
@@ -281,11 +277,6 @@ def _smallest(values: Vector, k: int) -> float:
     """The k-th smallest value, counted from 0, or the largest."""
     k = min(k, len(values) - 1)
     return float(np.partition(values, k)[k])
-
-
-def _near(g: Vector, margin: float) -> float:
-    """Share of the samples near their margins."""
-    return float(np.mean(np.abs(g) <= margin))
 
 
 def _rows_can_hold(p: FactorProgram, is_open: Mask, x: Vector) -> bool:
