@@ -140,8 +140,9 @@ class InteriorPointSettings:
         A program is easy if the point made of coordinate descent's weights, with a barrier of
         ``guess_accuracy``, has a gap of at most this share of their cost; that of others is tens of
         times the cost.
-    easy_open_per_weight : int
-        Variables for every weight that are left undecided in an easy program.
+    open_per_weight : int
+        Variables for every weight that are undecided at least, and that are added at a time; in an
+        easy program no others are.
     guess_accuracy : float
         Relative accuracy of smoothed weights that undecided variables are chosen by: the barriers
         of all variables together, as a share of the cost.
@@ -159,8 +160,6 @@ class InteriorPointSettings:
     near_margin : float
         Distance from the margin, in margins, within which a variable is undecided where smoothing
         failed and the weights of coordinate descent choose.
-    fewest_open : int
-        Variables that are undecided at least, and that are added at a time.
     largest_open_share : float
         Share of undecided variables above which the engine iterates on all.
     known_open_per_weight : int
@@ -223,7 +222,7 @@ class InteriorPointSettings:
     working_set_steps: float = 10.0
     interior_steps: float = 20.0
     easy_gap: float = 1.0
-    easy_open_per_weight: int = 4
+    open_per_weight: int = 4
     guess_accuracy: float = 0.005
     smoothing_factor: float = 0.2
     smoothing_steps: int = 18
@@ -231,7 +230,6 @@ class InteriorPointSettings:
     open_radius: float = 0.25
     open_share_of_poor_guess: float = 0.25
     near_margin: float = 0.5
-    fewest_open: int = 2000
     largest_open_share: float = 0.5
     known_open_per_weight: int = 3
     known_smoothing: float = 0.01

@@ -215,7 +215,7 @@ class ConvergingDescent:
         products = own.working_set_steps * (share * p.size) ** 3 / 3.0
         seconds = STARTS.seconds_per_product * products
         if not self._is_wide:
-            n_open = own.easy_open_per_weight * p.F.rank
+            n_open = own.open_per_weight * p.F.rank
             seconds = own.interior_steps * coordinate_descent.newton_step(n_open, p.F.rank)
         share = max(share, own.least_pass)
         passes = seconds / (STARTS.seconds_per_entry * p.F.n_entries * share)

@@ -57,6 +57,11 @@ class OpenSet:
         """The settings of the search."""
         return self.search.settings
 
+    @property
+    def _fewest(self) -> int:
+        """Number of variables that are undecided at least."""
+        return self.settings.open_per_weight * self.program.F.rank
+
     def found(self) -> SearchResult | None:
         """Search for the solution; return the last point if none is found, None without any."""
         for found in self._by_every_way():
@@ -99,18 +104,18 @@ class OpenSet:
         """Solve for the variables near their margins at the given weights, if these are few."""
         own = self.settings
         distance = np.abs(descended.g) / own.near_margin
-        distance /= max(1.0, _smallest(distance, own.fewest_open))
+        distance /= max(1.0, _smallest(distance, self._fewest))
         are_few = np.mean(distance <= 1.0) <= own.open_share_of_poor_guess
         return self._settled(descended.g, distance) if are_few else None
 
     def _of_easy(self, descended: Descended) -> SearchResult | None:
         """Solve from coordinate descent's weights if their gap is small; else return None."""
-        p, own, g = self.program, self.settings, descended.g
+        g = descended.g
         if not self._is_easy(descended):
             return None
-        distance, fewest = np.abs(g), own.easy_open_per_weight * p.F.rank
-        distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
-        return self._settled(g, distance, fewest=fewest)
+        distance = np.abs(g)
+        distance /= max(_smallest(distance, self._fewest), NEGLIGIBLE.smallest_divisor)
+        return self._settled(g, distance)
 
     def _is_easy(self, at: Descended) -> bool:
         """Return whether the weights of the guess alone give a dual point with a small gap."""
@@ -162,7 +167,7 @@ class OpenSet:
         Next to known weights the interior-point method begins there.
         """
         p, own = self.program, self.settings
-        fewest = own.fewest_open if fewest is None else fewest
+        fewest = self._fewest if fewest is None else fewest
         if not np.isfinite(distance).all():
             return None
         x = np.where(g > 0.0, p.lower, p.upper)
