@@ -79,21 +79,17 @@ class InteriorPointSettings:
         all of them, without a starting point.
     wide_largest_dense_size : int
         Number of variables above which a matrix of all of them is too large.
-    wide_passes : int
-        Passes of coordinate descent on wide programs, whose result has to be nearly exact.
-    wide_tolerance : float
-        Tolerance of these passes, in margins.
     descent_tolerance : float
-        Tolerance of these passes, in margins.
+        Tolerance of coordinate descent that is a starting point, in margins.
     fewest_passes : int
         Passes that have to be affordable for coordinate descent to be tried; with a free intercept
         as many are made.
     trial_passes : int
         Passes after which a program shows whether it is easy for coordinate descent.
     easy_passes : int
-        Passes of a first run of coordinate descent that is expected to be the last one; of others
-        ``trial_passes``. Nearly all variables of such programs are at a bound, and passes skip
-        these.
+        Passes of a first run of coordinate descent that is expected to be the last one, and of a
+        starting point for working sets, which has to be nearly exact; of others ``trial_passes``.
+        Nearly all variables of such programs are at a bound, and passes skip these.
     low_bounds : float
         Mean upper bound times mean squared row of F, up to which this is expected where a matrix
         of the size of the weights is out of the question (text).
@@ -198,9 +194,7 @@ class InteriorPointSettings:
     guess_above: int = 2000
     wide_dense_size: int = 500
     wide_largest_dense_size: int = 10_000
-    wide_passes: int = 300
-    wide_tolerance: float = 1e-5
-    descent_tolerance: float = 1e-3
+    descent_tolerance: float = 1e-5
     fewest_passes: int = 6
     trial_passes: int = 20
     low_bounds: float = 2.0
