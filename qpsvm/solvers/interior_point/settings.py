@@ -110,10 +110,7 @@ class InteriorPointSettings:
         Coordinate descent is run to the end where its forecast costs at most this multiple of ten
         Newton steps, or, with more weights than variables, of the working sets.
     most_passes : int
-        Passes of a later run, which is to reach the gap, at most.
-    descent_runs : int
-        Runs, at most: the first one, one to the tolerance that follows from it, and corrections;
-        0: coordinate descent is a starting point only.
+        Passes of a second run, which is to reach the gap, at most.
     gap_per_tolerance : float
         The gap of a point of coordinate descent, as a share of its tolerance times the sum of the
         upper bounds of its free variables; measured: 0.003 to 0.05.
@@ -206,7 +203,6 @@ class InteriorPointSettings:
     passes_per_bound: float = 30.0
     descent_share: float = 2.0
     most_passes: int = 3000
-    descent_runs: int = 4
     gap_per_tolerance: float = 0.05
     aimed_share: float = 0.7
     residual_share: float = 0.5

@@ -59,13 +59,13 @@ class Run:
 
 @dataclass
 class ConvergingDescent:
-    """Search for a solution by a few runs of coordinate descent.
+    """Search for a solution by coordinate descent, in one run or two.
 
     Attributes
     ----------
     search : Search
     deadline : Deadline
-        A run cannot be stopped, so the later ones are given the passes that fit.
+        A run cannot be stopped, so the second one is given the passes that fit.
     last : Run or None
     """
 
@@ -93,7 +93,7 @@ class ConvergingDescent:
     def found(self) -> SearchResult | None:
         """Search for the solution; return None where coordinate descent is not the way."""
         p, own = self.program, self.settings
-        if own.descent_runs < 1 or not self._is_large() or len(p.A):
+        if not self._is_large() or len(p.A):
             return None
         if not coordinate_descent.suits(p):
             return None
@@ -105,16 +105,15 @@ class ConvergingDescent:
         began = self.deadline.clock()
         run = self.run(max(1, min(passes, self._in_time())), self._first_tolerance())
         a_pass = (self.deadline.clock() - began) / run.passes if self.deadline.is_set else 0.0
-        for _ in range(own.descent_runs - 1):
-            if self._ends(run):
-                return run.found
-            most = self._affordable_passes(run)
-            if self.deadline.is_set:
-                a_pass = max(a_pass, STARTS.seconds_per_entry)
-                most = min(most, int(self.deadline.remaining() / a_pass))
-            if not own.forecast_factor * self._forecast(run) <= most:
-                return None
-            run = self.run(most, self._next_tolerance(run))
+        if self._ends(run):
+            return run.found
+        most = self._affordable_passes(run)
+        if self.deadline.is_set:
+            a_pass = max(a_pass, STARTS.seconds_per_entry)
+            most = min(most, int(self.deadline.remaining() / a_pass))
+        if not own.forecast_factor * self._forecast(run) <= most:
+            return None
+        run = self.run(most, self._next_tolerance(run))
         return run.found if self._ends(run) else None
 
     def _ends(self, run: Run) -> bool:
