@@ -123,8 +123,6 @@ class InteriorPointSettings:
         Violation that is accepted, as a share of the same.
     forecast_factor : float
         Passes that are needed for each one that is forecast from the first passes, which gain most.
-    least_pass : float
-        Time of a pass that skips the variables at a bound, at least, as a share of a whole pass.
     working_set_steps : float
         Factorisations of all free variables that working sets are expected to take.
     interior_steps : float
@@ -208,7 +206,6 @@ class InteriorPointSettings:
     residual_share: float = 0.5
     accepted_share: float = 0.9
     forecast_factor: float = 3.0
-    least_pass: float = 0.5
     working_set_steps: float = 10.0
     interior_steps: float = 20.0
     easy_gap: float = 1.0
