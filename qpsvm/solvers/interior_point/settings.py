@@ -115,12 +115,8 @@ class InteriorPointSettings:
         The gap of a point of coordinate descent, as a share of its tolerance times the sum of the
         upper bounds of its free variables; measured: 0.003 to 0.05.
     aimed_share : float
-        Gap that a run aims at, as a share of ``eps``.
-    residual_share : float
-        Violation of a single condition that a run aims at, as a share of the square root of
-        ``eps``, which is what the verifier accepts.
-    accepted_share : float
-        Violation that is accepted, as a share of the same.
+        Gap that a run aims at, as a share of ``eps``; and violation of a single condition, as a
+        share of the square root of ``eps``, which is what the verifier accepts.
     forecast_factor : float
         Passes that are needed for each one that is forecast from the first passes, which gain most.
     working_set_steps : float
@@ -202,9 +198,7 @@ class InteriorPointSettings:
     descent_share: float = 2.0
     most_passes: int = 3000
     gap_per_tolerance: float = 0.05
-    aimed_share: float = 0.7
-    residual_share: float = 0.5
-    accepted_share: float = 0.9
+    aimed_share: float = 0.5
     forecast_factor: float = 3.0
     working_set_steps: float = 10.0
     interior_steps: float = 20.0

@@ -159,7 +159,7 @@ class ConvergingDescent:
         violation = float(np.max(np.abs(share - np.clip(share - g, 0.0, 1.0))))
         search.report(objective, gap)
         found = SearchResult(x, y, w, gap, Status.UNKNOWN, "", search.iterations)
-        if gap <= search.eps and violation <= own.accepted_share * np.sqrt(search.eps):
+        if gap <= search.eps and violation <= np.sqrt(search.eps):
             found = replace(found, status=Status.OPTIMAL, reason=REACHED)
         at = Descended(w, y, x, g, cost, tolerance if has_converged else None)
         of_free = float(np.sum(u[(x > 0.0) & (x < u)]))
@@ -188,13 +188,13 @@ class ConvergingDescent:
         if tolerance is None:
             return wanted
         by_gap = tolerance * own.aimed_share * self.search.eps / max(run.found.gap, 1e-300)
-        by_violation = own.residual_share**2 * np.sqrt(self.search.eps)
+        by_violation = own.aimed_share**2 * np.sqrt(self.search.eps)
         return float(min(wanted, 0.5 * tolerance, max(by_gap, 0.01 * wanted), by_violation))
 
     def _tolerance(self, objective: float, of_free: float) -> float:
         own, eps = self.settings, self.search.eps
         by_gap = own.aimed_share * eps * objective / (own.gap_per_tolerance * max(of_free, 1e-300))
-        return float(min(by_gap, own.residual_share * np.sqrt(eps)))
+        return float(min(by_gap, own.aimed_share * np.sqrt(eps)))
 
     def _forecast(self, run: Run) -> float:
         """Passes that the whole takes, at the digits a pass that the first run gained: too few."""
