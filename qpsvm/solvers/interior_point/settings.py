@@ -107,7 +107,7 @@ class InteriorPointSettings:
     passes_per_bound : float
         What comes to these for a mean of 1 as in ``low_bounds``.
     descent_share : float
-        Coordinate descent is run to the end where its forecast costs at most this multiple of ten
+        Coordinate descent is run to the end where its forecast costs at most this multiple of
         Newton steps, or, with more weights than variables, of the working sets.
     most_passes : int
         Passes of a second run, which is to reach the gap, at most.
@@ -119,10 +119,6 @@ class InteriorPointSettings:
         share of the square root of ``eps``, which is what the verifier accepts.
     forecast_factor : float
         Passes that are needed for each one that is forecast from the first passes, which gain most.
-    working_set_steps : float
-        Factorisations of all free variables that working sets are expected to take.
-    interior_steps : float
-        Iterations that interior points are expected to take.
     easy_gap : float
         A program is easy if the point made of coordinate descent's weights, with a barrier of
         ``guess_accuracy``, has a gap of at most this share of their cost; that of others is tens of
@@ -200,8 +196,6 @@ class InteriorPointSettings:
     gap_per_tolerance: float = 0.05
     aimed_share: float = 0.5
     forecast_factor: float = 3.0
-    working_set_steps: float = 10.0
-    interior_steps: float = 20.0
     easy_gap: float = 1.0
     open_per_weight: int = 4
     guess_accuracy: float = 0.005

@@ -211,11 +211,11 @@ class ConvergingDescent:
         """Passes that take about as long as what comes next would."""
         p, own, x = self.program, self.settings, run.found.x
         share = float(np.mean((x > 0.0) & (x < p.upper)))
-        products = own.working_set_steps * (share * p.size) ** 3 / 3.0
+        products = STARTS.newton_steps * (share * p.size) ** 3 / 3.0
         seconds = STARTS.seconds_per_product * products
         if not self._is_wide:
             n_open = own.open_per_weight * p.F.rank
-            seconds = own.interior_steps * coordinate_descent.newton_step(n_open, p.F.rank)
+            seconds = STARTS.newton_steps * coordinate_descent.newton_step(n_open, p.F.rank)
         passes = seconds / (STARTS.seconds_per_entry * p.F.n_entries)
         most = own.descent_share * max(passes, own.easy_passes if self._is_wide else 0.0)
         return int(min(most, own.most_passes))

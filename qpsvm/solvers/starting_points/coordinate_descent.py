@@ -125,7 +125,7 @@ def affordable(program: FactorProgram) -> float:
     step = newton_step(program.size, program.F.rank)
     is_sparse = program.F.is_sparse
     entry = STARTS.seconds_per_entry if is_sparse else STARTS.seconds_per_copied_entry
-    return float(10.0 * step / (entry * program.F.n_entries))
+    return float(STARTS.newton_steps * step / (entry * program.F.n_entries))
 
 
 def newton_step(n: int, rank: int) -> float:
