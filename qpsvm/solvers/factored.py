@@ -117,7 +117,9 @@ def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
     found = None
     if p.size > settings.wide_dense_size and coordinate_descent.suits(p):
         if guess is None or guess.x is None:
-            guess = coordinate_descent.descended(p, settings.easy_passes, settings.descent_tolerance)
+            guess = coordinate_descent.descended(
+                p, settings.easy_passes, settings.descent_tolerance
+            )
         found = by_free_set(search, point_of(p, guess), guess.y)
     elif p.size > settings.wide_largest_dense_size:
         rest = search.initial_point()

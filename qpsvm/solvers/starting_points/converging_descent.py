@@ -148,7 +148,7 @@ class ConvergingDescent:
 
     def run(self, passes: int, tolerance: float) -> Run:
         """Run coordinate descent and measure its point."""
-        search, p, own = self.search, self.program, self.settings
+        search, p = self.search, self.program
         x, has_converged = coordinate_descent.dual_variables(p, passes, tolerance)
         u, y, w = p.upper, np.zeros(0), p.F.transposed(x)
         g = p.gradient(w, y, np.empty(p.size))
