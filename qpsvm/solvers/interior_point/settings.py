@@ -194,7 +194,7 @@ class InteriorPointSettings:
     descent_share: float = 2.0
     most_passes: int = 3000
     gap_per_tolerance: float = 0.05
-    aimed_share: float = 0.5
+    aimed_share: float = 0.7
     forecast_factor: float = 3.0
     easy_gap: float = 1.0
     open_per_weight: int = 4
