@@ -125,7 +125,7 @@ class InteriorPointSettings:
         times the cost.
     open_per_weight : int
         Variables for every weight that are undecided at least, and that are added at a time; in an
-        easy program no others are.
+        easy program, and next to known weights, no others are. With 3 more rounds are needed.
     guess_accuracy : float
         Relative accuracy of smoothed weights that undecided variables are chosen by: the barriers
         of all variables together, as a share of the cost.
@@ -145,9 +145,6 @@ class InteriorPointSettings:
         failed and the weights of coordinate descent choose.
     largest_open_share : float
         Share of undecided variables above which the engine iterates on all.
-    known_open_per_weight : int
-        Variables for every weight that are left undecided next to known weights, those of a program
-        with bounds nearby. Fewer take more rounds, more take longer ones.
     known_smoothing : float
         Barrier weight at which the interior-point method begins next to known weights, as a share
         of their cost. A smaller one takes fewer iterations where bounds hardly changed, and with
@@ -206,7 +203,6 @@ class InteriorPointSettings:
     open_share_of_poor_guess: float = 0.25
     near_margin: float = 0.5
     largest_open_share: float = 0.5
-    known_open_per_weight: int = 3
     known_smoothing: float = 0.01
 
 

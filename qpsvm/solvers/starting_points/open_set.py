@@ -74,14 +74,12 @@ class OpenSet:
 
         None where that leads nowhere, and with curvature or without two bounds for a variable.
         """
-        p, own = self.program, self.settings
+        p = self.program
         if p.d.any() or not (np.isfinite(p.lower) & np.isfinite(p.upper)).all():
             return None
         g = p.gradient(w, y, np.empty(p.size))
-        distance, fewest = np.abs(g), own.known_open_per_weight * p.F.rank
-        distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
         cost = -p.dual(np.zeros(p.size), y, w, g)
-        return self._settled(g, distance, fewest=fewest, known=Known(w, y, cost))
+        return self._settled(g, self._of_nearest(g), known=Known(w, y, cost))
 
     def _by_every_way(self) -> Iterator[SearchResult | None]:
         """Try the starting points one after the other until one leads to a solution."""
@@ -113,9 +111,13 @@ class OpenSet:
         g = descended.g
         if not self._is_easy(descended):
             return None
+        return self._settled(g, self._of_nearest(g))
+
+    def _of_nearest(self, g: Vector) -> Vector:
+        """Distances from the margin that leave as few variables undecided as there may be."""
         distance = np.abs(g)
         distance /= max(_smallest(distance, self._fewest), NEGLIGIBLE.smallest_divisor)
-        return self._settled(g, distance)
+        return distance
 
     def _is_easy(self, at: Descended) -> bool:
         """Return whether the weights of the guess alone give a dual point with a small gap."""
@@ -159,7 +161,6 @@ class OpenSet:
         g: Vector,
         distance: Vector,
         *,
-        fewest: int | None = None,
         known: Known | None = None,
     ) -> SearchResult | None:
         """Solve for the variables within a distance of 1 and check the others afterwards.
@@ -167,13 +168,12 @@ class OpenSet:
         Next to known weights the interior-point method begins there.
         """
         p, own = self.program, self.settings
-        fewest = self._fewest if fewest is None else fewest
         if not np.isfinite(distance).all():
             return None
         x = np.where(g > 0.0, p.lower, p.upper)
         is_open = (distance <= 1.0) | np.isinf(x)
         if not is_open.any():
-            is_open = distance <= _smallest(distance, fewest)
+            is_open = distance <= _smallest(distance, self._fewest)
         x[np.isinf(x)] = 0.0
         eps = self.search.eps
         largest = float(np.max(np.abs(p.q))) or 1.0
@@ -200,7 +200,7 @@ class OpenSet:
             new = np.flatnonzero((missed > 0.0) & ~is_open)
             if not len(new):
                 return None
-            most = max(len(kept), fewest)
+            most = max(len(kept), self._fewest)
             if len(new) > most:
                 new = new[np.argpartition(-missed[new], most)[:most]]
             is_open[new] = True
