@@ -124,8 +124,8 @@ class InteriorPointSettings:
         ``guess_accuracy``, has a gap of at most this share of their cost; that of others is tens of
         times the cost.
     open_per_weight : int
-        Variables for every weight that are undecided at least, and that are added at a time; in an
-        easy program, and next to known weights, no others are. With 3 more rounds are needed.
+        Variables for every weight that are left undecided in an easy program and next to known
+        weights. With 3 more rounds are needed.
     guess_accuracy : float
         Relative accuracy of smoothed weights that undecided variables are chosen by: the barriers
         of all variables together, as a share of the cost.
@@ -143,6 +143,8 @@ class InteriorPointSettings:
     near_margin : float
         Distance from the margin, in margins, within which a variable is undecided where smoothing
         failed and the weights of coordinate descent choose.
+    fewest_open : int
+        Variables that are undecided at least in other programs, and that are added at a time.
     largest_open_share : float
         Share of undecided variables above which the engine iterates on all.
     known_smoothing : float
@@ -202,6 +204,7 @@ class InteriorPointSettings:
     open_radius: float = 0.25
     open_share_of_poor_guess: float = 0.25
     near_margin: float = 0.5
+    fewest_open: int = 2000
     largest_open_share: float = 0.5
     known_smoothing: float = 0.01
 

@@ -57,11 +57,6 @@ class OpenSet:
         """The settings of the search."""
         return self.search.settings
 
-    @property
-    def _fewest(self) -> int:
-        """Number of variables that are undecided at least."""
-        return self.settings.open_per_weight * self.program.F.rank
-
     def found(self) -> SearchResult | None:
         """Search for the solution; return the last point if none is found, None without any."""
         for found in self._by_every_way():
@@ -79,7 +74,7 @@ class OpenSet:
             return None
         g = p.gradient(w, y, np.empty(p.size))
         cost = -p.dual(np.zeros(p.size), y, w, g)
-        return self._settled(g, self._of_nearest(g), known=Known(w, y, cost))
+        return self._of_nearest(g, Known(w, y, cost))
 
     def _by_every_way(self) -> Iterator[SearchResult | None]:
         """Try the starting points one after the other until one leads to a solution."""
@@ -102,7 +97,7 @@ class OpenSet:
         """Solve for the variables near their margins at the given weights, if these are few."""
         own = self.settings
         distance = np.abs(descended.g) / own.near_margin
-        distance /= max(1.0, _smallest(distance, self._fewest))
+        distance /= max(1.0, _smallest(distance, own.fewest_open))
         are_few = np.mean(distance <= 1.0) <= own.open_share_of_poor_guess
         return self._settled(descended.g, distance) if are_few else None
 
@@ -111,13 +106,13 @@ class OpenSet:
         g = descended.g
         if not self._is_easy(descended):
             return None
-        return self._settled(g, self._of_nearest(g))
+        return self._of_nearest(g)
 
-    def _of_nearest(self, g: Vector) -> Vector:
-        """Distances from the margin that leave as few variables undecided as there may be."""
-        distance = np.abs(g)
-        distance /= max(_smallest(distance, self._fewest), NEGLIGIBLE.smallest_divisor)
-        return distance
+    def _of_nearest(self, g: Vector, known: Known | None = None) -> SearchResult | None:
+        """Solve for the variables nearest to the margin, some for every weight."""
+        distance, fewest = np.abs(g), self.settings.open_per_weight * self.program.F.rank
+        distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
+        return self._settled(g, distance, fewest=fewest, known=known)
 
     def _is_easy(self, at: Descended) -> bool:
         """Return whether the weights of the guess alone give a dual point with a small gap."""
@@ -161,6 +156,7 @@ class OpenSet:
         g: Vector,
         distance: Vector,
         *,
+        fewest: int | None = None,
         known: Known | None = None,
     ) -> SearchResult | None:
         """Solve for the variables within a distance of 1 and check the others afterwards.
@@ -168,12 +164,13 @@ class OpenSet:
         Next to known weights the interior-point method begins there.
         """
         p, own = self.program, self.settings
+        fewest = own.fewest_open if fewest is None else fewest
         if not np.isfinite(distance).all():
             return None
         x = np.where(g > 0.0, p.lower, p.upper)
         is_open = (distance <= 1.0) | np.isinf(x)
         if not is_open.any():
-            is_open = distance <= _smallest(distance, self._fewest)
+            is_open = distance <= _smallest(distance, fewest)
         x[np.isinf(x)] = 0.0
         eps = self.search.eps
         largest = float(np.max(np.abs(p.q))) or 1.0
@@ -200,7 +197,7 @@ class OpenSet:
             new = np.flatnonzero((missed > 0.0) & ~is_open)
             if not len(new):
                 return None
-            most = max(len(kept), self._fewest)
+            most = max(len(kept), fewest)
             if len(new) > most:
                 new = new[np.argpartition(-missed[new], most)[:most]]
             is_open[new] = True
