@@ -53,7 +53,7 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
             "few near", "margins do not say how to go on", {}, "deleted: see the second table"
         ),
         Heuristic("wide programs", "as tall ones", {"wide_dense_size": NEVER}),
-        Heuristic("rough first", "one accuracy of smoothing", {}, "deleted: see the second table"),
+        Heuristic("rough first", "one accuracy of smoothing", {"rough_accuracy": 0.005}),
         Heuristic("trial passes", "as many passes as there may be", {"trial_passes": 50}),
         Heuristic(
             "inner accuracy",
@@ -114,7 +114,12 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         ),
         Heuristic("known gap", "one measure of easy programs", {}, "deleted"),
         Heuristic("smoothing of easy programs", "that of the guess", {}, "deleted"),
-        Heuristic("rough first", "one accuracy of smoothing", {}, "deleted"),
+        Heuristic(
+            "rough first",
+            "one accuracy of smoothing",
+            {"rough_accuracy": 0.005},
+            "kept: 6 % on 100,000 samples with 50 features",
+        ),
         Heuristic("few near", "margins do not say how to go on", {}, "deleted"),
         Heuristic("more passes", "twenty for all descents on tall programs", {}, "deleted"),
         Heuristic(

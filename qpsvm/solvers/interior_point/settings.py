@@ -126,6 +126,8 @@ class InteriorPointSettings:
     open_per_weight : int
         Variables for every weight that are left undecided in an easy program and next to known
         weights. With 3 more rounds are needed.
+    rough_accuracy : float
+        Relative accuracy of smoothed weights that further smoothing starts from.
     guess_accuracy : float
         Relative accuracy of smoothed weights that undecided variables are chosen by: the barriers
         of all variables together, as a share of the cost.
@@ -197,6 +199,7 @@ class InteriorPointSettings:
     forecast_factor: float = 3.0
     easy_gap: float = 1.0
     open_per_weight: int = 4
+    rough_accuracy: float = 0.03
     guess_accuracy: float = 0.005
     smoothing_factor: float = 0.2
     smoothing_steps: int = 18

@@ -136,7 +136,7 @@ class OpenSet:
 
     def _smoothed_from(self, descended: Descended) -> SmoothedOptimum | None:
         p, own = self.program, self.settings
-        mu = own.guess_accuracy * descended.cost / (2.0 * p.size)
+        mu = own.rough_accuracy * descended.cost / (2.0 * p.size)
         return self._smooth(p, descended.w, descended.y, mu, own.guess_accuracy, worst=1.0)
 
     def _smoothed(self) -> SmoothedOptimum | None:
@@ -145,7 +145,7 @@ class OpenSet:
         if p.size > 2 * own.sample_size:
             few = np.random.default_rng(STARTS.seed).choice(p.size, own.sample_size, replace=False)
             share = own.sample_size / p.size
-            guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, own.guess_accuracy)
+            guess = self._smooth(p.sampled(np.sort(few)), w, y, mu / share, own.rough_accuracy)
             if guess is None or not guess.reached:
                 return None
             w, y, mu = guess.w, guess.y, guess.mu * share
