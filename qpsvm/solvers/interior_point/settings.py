@@ -49,6 +49,8 @@ class InteriorPointSettings:
         Random projections by which sizes of rows are estimated, to within a factor of two.
     patience : int
         Iterations without a smaller gap after which rounding is taken to have stopped progress.
+    long_patience : int
+        The same while the gap exceeds the objective, where it may have to grow first.
     slow_iterations : int
         Iterations in which the gap has to fall by ``slow_factor``, or the engine gives way to
         another backend, where ``"auto"`` has one that stands by; 0: never. Sound programs gain
@@ -170,6 +172,7 @@ class InteriorPointSettings:
     heavy_share: float = 1e-6
     projections: int = 16
     patience: int = 12
+    long_patience: int = 60
     slow_iterations: int = 10
     slow_factor: float = 0.2
     slow_above_gap: float = 1e-4

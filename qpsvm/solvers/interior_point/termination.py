@@ -71,7 +71,8 @@ class StoppingRule:
             return Termination(Status.INACCURATE, "diverges: there may be no optimum")
         if iteration >= self.limit:
             return Termination(Status.ITERATION_LIMIT, "iteration limit")
-        if iteration - best.iteration > own.patience:
+        patience = own.patience if best.gap < 1.0 else own.long_patience
+        if iteration - best.iteration > patience:
             return Termination(Status.INACCURATE, "no progress: rounding")
         return Termination(Status.ITERATION_LIMIT, SLOW) if is_slow(gaps, own) else None
 
