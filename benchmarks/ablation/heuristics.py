@@ -98,10 +98,20 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
             {"slow_iterations": 0},
             "kept: another backend may solve what this one does not",
         ),
-        Heuristic("long patience", "one patience", {}, "deleted: see the second table"),
+        Heuristic(
+            "long patience",
+            "one patience",
+            {"long_patience": 12},
+            "kept: without it a column a million times larger ends at the iteration limit",
+        ),
     ),
     "ipm-again": (
-        Heuristic("long patience", "one patience", {}, "deleted"),
+        Heuristic(
+            "long patience",
+            "one patience",
+            {"long_patience": 12},
+            "kept: without it a column a million times larger ends at the iteration limit",
+        ),
         Heuristic(
             "late pairs of features",
             "are prepared at once",
