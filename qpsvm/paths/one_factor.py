@@ -90,7 +90,7 @@ class OneFactor:
         if merged is not None:
             smaller = whole.restricted(merged.kept, np.zeros(whole.size), copied_below=WORTH)
             whole = replace(smaller, lower=merged.lower, upper=merged.upper)
-        n_open = ENGINE.known_open_per_weight * P.rank
+        n_open = ENGINE.open_per_weight * P.rank
         if n_open > ENGINE.largest_open_share * whole.size:
             return None
         return cls(training, whole, merged, settings)

@@ -117,7 +117,9 @@ def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
     found = None
     if p.size > settings.wide_dense_size and coordinate_descent.suits(p):
         if guess is None or guess.x is None:
-            guess = coordinate_descent.descended(p, settings.wide_passes, settings.wide_tolerance)
+            guess = coordinate_descent.descended(
+                p, settings.easy_passes, settings.descent_tolerance
+            )
         found = by_free_set(search, point_of(p, guess), guess.y)
     elif p.size > settings.wide_largest_dense_size:
         rest = search.initial_point()
@@ -128,10 +130,7 @@ def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
 
 def _of_all(search: Search) -> SearchResult:
     """Solve by interior points on all variables, by working sets where rounding stops these."""
-    ended = search.interior(search.program)
-    found = _checked(search, ended)
-    if found.status is not ended.status and search.stopped is None:
-        found = _checked(search, search.interior(search.program))
+    found = _checked(search, search.interior(search.program))
     if found.status is Status.INACCURATE and search.may_continue and can_polish(search.program):
         found = by_free_set(search, found.x, found.y)
     return found

@@ -4,9 +4,9 @@
     corrector   s z -> mu' - dx dz                        t v -> mu' + dx dv
 
 with ``(dx, dz, dv)`` of the predictor, whose products are its error of second order (Mehrotra,
-*SIAM J. Optim.* 2 (1992)). Further correctors bring products between ``centrality_low mu'`` and
-``centrality_high mu'`` where a longer step would have them outside (Gondzio, *Comput. Optim. Appl.*
-6 (1996), section 3).
+*SIAM J. Optim.* 2 (1992)). Further correctors bring products to within a factor of
+``centrality_range`` of mu' where a longer step would have them outside (Gondzio, *Comput. Optim.
+Appl.* 6 (1996), section 3).
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Targets:
         mu: float,
     ) -> Targets:
         """Add Gondzio's corrections for complementarity products far from their target."""
-        it, own = variables, work.settings
-        low, high = own.centrality_low * mu, own.centrality_high * mu
+        it, factor = variables, work.settings.centrality_range
+        low, high = mu / factor, factor * mu
         lower, upper = np.empty_like(self.lower), np.empty_like(self.upper)
         for i in work.chunks:
             dx = length * direction.dx[i]

@@ -35,7 +35,6 @@ class Factor(LowRankQuadratic):
     """
 
     settings: InteriorPointSettings = DEFAULTS
-    _calls = 0
 
     @classmethod
     def of(
@@ -93,11 +92,9 @@ class Factor(LowRankQuadratic):
         return FeaturePairs.of(self.samples)
 
     @cached_property
-    def _pairs_after(self) -> float:
-        """Number of normal matrices after which preparing products of feature pairs pays."""
-        if not self.is_sparse or not FeaturePairs.pays(self.samples, self.settings):
-            return np.inf
-        return FeaturePairs.pays_after(self.samples, self.settings)
+    def _uses_pairs(self) -> bool:
+        """Return whether normal matrices are made of prepared products of feature pairs."""
+        return self.is_sparse and FeaturePairs.pays(self.samples, self.settings)
 
     @cached_property
     def gram(self) -> Dense:
@@ -127,7 +124,7 @@ class Factor(LowRankQuadratic):
         else:
             copy = super().of_samples(samples, selection, diag)
             if samples is not None and "_pairs" in self.__dict__:
-                copy._pairs, copy._pairs_after = self._pairs.restricted(samples), 0
+                copy._pairs, copy._uses_pairs = self._pairs.restricted(samples), True
         copy.settings = self.settings
         return copy
 
@@ -195,8 +192,7 @@ class Factor(LowRankQuadratic):
         used = np.flatnonzero(weights)
         if len(used) < self.settings.copied_share * self.selection.n_samples:
             return _weighted_gram(rows_of(self.samples, used), np.sqrt(weights[used]))
-        self._calls += 1
-        if self._calls > self._pairs_after:
+        if self._uses_pairs:
             return self._pairs.normal(weights)
         return _weighted_gram(self.samples, np.sqrt(weights, out=self._scores))
 

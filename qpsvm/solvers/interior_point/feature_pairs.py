@@ -75,16 +75,6 @@ class FeaturePairs:
         numbered = rank**2 <= np.iinfo(np.int32).max
         return bool(numbered and settings.pair_cost * cls.count(X) < n * rank**2 // 2)
 
-    @classmethod
-    def pays_after(cls, X: Stored, settings: InteriorPointSettings) -> float:
-        """Number of dense products that cost as much as preparing the pairwise ones.
-
-        To prepare it when so many were made costs at most twice what is best, whenever the products
-        end.
-        """
-        n, rank = X.shape
-        return float(settings.pair_setup_cost * cls.count(X) / max(n * rank**2 // 2, 1))
-
     def normal(self, D: Vector) -> Dense:
         """``X' diag(D) X``, upper triangle in Fortran order."""
         total = self.products.T @ D[self.order]

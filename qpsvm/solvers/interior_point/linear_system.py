@@ -61,7 +61,7 @@ class Regularization:
         """Lower the proximal term rho, down to its floor."""
         own = work.settings
         floor = own.proximal_floor_heavy if self.keeps_heavy else own.proximal_floor
-        lower = own.proximal_decay * self.proximal
+        lower = self.proximal / own.proximal_growth
         return replace(self, proximal=max(lower, floor * work.least_curvature))
 
 

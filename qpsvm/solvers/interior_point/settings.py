@@ -26,10 +26,9 @@ class InteriorPointSettings:
         ... so much more, at most 1. Both are those of OOQP (Gertz and Wright, 2003).
     long_step : float
         Length of a step that needs no further corrector.
-    centrality_low : float
-        Share of their target above which further correctors bring complementarity products.
-    centrality_high : float
-        Multiple of their target below which they bring them; both are those of Gondzio (1996).
+    centrality_range : float
+        Factor, up or down, by which complementarity products may differ from their target before
+        further correctors bring them back; that of Gondzio (1996).
     proximal_floor : float
         Least proximal term, as a share of the least curvature that counts: at rounding's size.
     proximal_floor_heavy : float
@@ -37,9 +36,8 @@ class InteriorPointSettings:
     proximal_limit : float
         Proximal term that grows no further, as a share of the mean of the Hessian's diagonal.
     proximal_growth : float
-        Factor of the proximal term after an inaccurate direction.
-    proximal_decay : float
-        Factor of the proximal term after an accurate one.
+        Factor of the proximal term after an inaccurate direction; it falls by the same factor
+        after an accurate one.
     largest_direction_error : float
         Relative error of ``dw = F'dx`` above which the system is factored again with a stronger
         regularization.
@@ -66,8 +64,6 @@ class InteriorPointSettings:
     pair_cost : float
         Cost of a product of two features in a sparse matrix of pairs, in products of a dense
         matrix; measured. Pairs are prepared where they are less work.
-    pair_setup_cost : float
-        Cost of finding and sorting such a pair, in the same unit; measured.
     few_rows : int
         Number of rows of G and A, at most, with which a program is taken as it is.
     largest_factored_hessian : int
@@ -85,23 +81,17 @@ class InteriorPointSettings:
         all of them, without a starting point.
     wide_largest_dense_size : int
         Number of variables above which a matrix of all of them is too large.
-    wide_passes : int
-        Passes of coordinate descent on wide programs, whose result has to be nearly exact.
-    wide_tolerance : float
-        Tolerance of these passes, in margins.
-    descent_passes : int
-        Passes of coordinate descent on tall programs, at most.
     descent_tolerance : float
-        Tolerance of these passes, in margins.
+        Tolerance of coordinate descent that is a starting point, in margins.
     fewest_passes : int
         Passes that have to be affordable for coordinate descent to be tried; with a free intercept
         as many are made.
     trial_passes : int
         Passes after which a program shows whether it is easy for coordinate descent.
     easy_passes : int
-        Passes of a first run of coordinate descent that is expected to be the last one; of others
-        ``trial_passes``. Nearly all variables of such programs are at a bound, and passes skip
-        these.
+        Passes of a first run of coordinate descent that is expected to be the last one, and of a
+        starting point for working sets, which has to be nearly exact; of others ``trial_passes``.
+        Nearly all variables of such programs are at a bound, and passes skip these.
     low_bounds : float
         Mean upper bound times mean squared row of F, up to which this is expected where a matrix
         of the size of the weights is out of the question (text).
@@ -119,44 +109,30 @@ class InteriorPointSettings:
     passes_per_bound : float
         What comes to these for a mean of 1 as in ``low_bounds``.
     descent_share : float
-        Coordinate descent is run to the end where its forecast costs at most this multiple of ten
+        Coordinate descent is run to the end where its forecast costs at most this multiple of
         Newton steps, or, with more weights than variables, of the working sets.
     most_passes : int
-        Passes of a later run, which is to reach the gap, at most.
-    descent_runs : int
-        Runs, at most: the first one, one to the tolerance that follows from it, and corrections;
-        0: coordinate descent is a starting point only.
+        Passes of a second run, which is to reach the gap, at most.
     gap_per_tolerance : float
         The gap of a point of coordinate descent, as a share of its tolerance times the sum of the
         upper bounds of its free variables; measured: 0.003 to 0.05.
     aimed_share : float
-        Gap that a run aims at, as a share of ``eps``.
-    residual_share : float
-        Violation of a single condition that a run aims at, as a share of the square root of
-        ``eps``, which is what the verifier accepts.
-    accepted_share : float
-        Violation that is accepted, as a share of the same.
+        Gap that a run aims at, as a share of ``eps``; and violation of a single condition, as a
+        share of the square root of ``eps``, which is what the verifier accepts.
     forecast_factor : float
         Passes that are needed for each one that is forecast from the first passes, which gain most.
-    least_pass : float
-        Time of a pass that skips the variables at a bound, at least, as a share of a whole pass.
-    working_set_steps : float
-        Factorisations of all free variables that working sets are expected to take.
-    interior_steps : float
-        Iterations that interior points are expected to take.
     easy_gap : float
-        A program is easy if the point made of these weights has a gap of at most this share of
-        their cost; that of others is tens of times the cost.
-    easy_known_gap : float
-        A program is easy, too, if coordinate descent's dual variables have a gap of at most this.
-    easy_smoothing : float
-        Barrier weight of that point, as a share of the cost.
-    easy_open_per_weight : int
-        Variables for every weight that are left undecided in an easy program.
+        A program is easy if the point made of coordinate descent's weights, with a barrier of
+        ``guess_accuracy``, has a gap of at most this share of their cost; that of others is tens of
+        times the cost.
+    open_per_weight : int
+        Variables for every weight that are left undecided in an easy program and next to known
+        weights. With 3 more rounds are needed.
     rough_accuracy : float
         Relative accuracy of smoothed weights that further smoothing starts from.
     guess_accuracy : float
-        Relative accuracy of smoothed weights that undecided variables are chosen by.
+        Relative accuracy of smoothed weights that undecided variables are chosen by: the barriers
+        of all variables together, as a share of the cost.
     smoothing_factor : float
         Factor by which the barrier weight falls.
     smoothing_steps : int
@@ -169,26 +145,16 @@ class InteriorPointSettings:
     open_share_of_poor_guess : float
         Share of the variables that stay undecided where smoothing did not reach its accuracy.
     near_margin : float
-        Distance from the margin, in margins, within which a sample is near it.
-    few_near_share : float
-        With no more than this share of the samples near their margins, the weights of coordinate
-        descent choose the undecided variables.
+        Distance from the margin, in margins, within which a variable is undecided where smoothing
+        failed and the weights of coordinate descent choose.
     fewest_open : int
-        Variables that are undecided at least, and that are added at a time.
+        Variables that are undecided at least in other programs, and that are added at a time.
     largest_open_share : float
         Share of undecided variables above which the engine iterates on all.
-    open_rounds : int
-        Times that undecided variables are solved for and others added, at most.
-    known_open_per_weight : int
-        Variables for every weight that are left undecided next to known weights, those of a program
-        with bounds nearby. Fewer take more rounds, more take longer ones.
     known_smoothing : float
         Barrier weight at which the interior-point method begins next to known weights, as a share
         of their cost. A smaller one takes fewer iterations where bounds hardly changed, and with
         less than a thousandth some programs are not solved.
-    negligible_share : float
-        Contribution to the gap, as a share of ``eps``, with which a variable may stay at the wrong
-        bound.
     """
 
     boundary_share: float = 0.995
@@ -196,13 +162,11 @@ class InteriorPointSettings:
     corrector_factor: float = 1.08
     corrector_increment: float = 0.08
     long_step: float = 0.95
-    centrality_low: float = 0.1
-    centrality_high: float = 10.0
+    centrality_range: float = 10.0
     proximal_floor: float = 1e-14
     proximal_floor_heavy: float = 1e-10
     proximal_limit: float = 1e-6
     proximal_growth: float = 100.0
-    proximal_decay: float = 0.1
     largest_direction_error: float = 1e-4
     heavy_beyond_rank: int = 10
     heavy_share: float = 1e-6
@@ -214,7 +178,6 @@ class InteriorPointSettings:
     slow_above_gap: float = 1e-4
     copied_share: float = 0.5
     pair_cost: float = 12.0
-    pair_setup_cost: float = 100.0
     few_rows: int = 32
     largest_factored_hessian: int = 1000
     slack_room: float = 1e-3
@@ -222,10 +185,7 @@ class InteriorPointSettings:
     guess_above: int = 2000
     wide_dense_size: int = 500
     wide_largest_dense_size: int = 10_000
-    wide_passes: int = 300
-    wide_tolerance: float = 1e-5
-    descent_passes: int = 50
-    descent_tolerance: float = 1e-3
+    descent_tolerance: float = 1e-5
     fewest_passes: int = 6
     trial_passes: int = 20
     low_bounds: float = 2.0
@@ -237,19 +197,11 @@ class InteriorPointSettings:
     passes_per_bound: float = 30.0
     descent_share: float = 2.0
     most_passes: int = 3000
-    descent_runs: int = 4
     gap_per_tolerance: float = 0.05
     aimed_share: float = 0.7
-    residual_share: float = 0.5
-    accepted_share: float = 0.9
     forecast_factor: float = 3.0
-    least_pass: float = 0.5
-    working_set_steps: float = 10.0
-    interior_steps: float = 20.0
     easy_gap: float = 1.0
-    easy_known_gap: float = 1e-3
-    easy_smoothing: float = 0.003
-    easy_open_per_weight: int = 4
+    open_per_weight: int = 4
     rough_accuracy: float = 0.03
     guess_accuracy: float = 0.005
     smoothing_factor: float = 0.2
@@ -258,13 +210,9 @@ class InteriorPointSettings:
     open_radius: float = 0.25
     open_share_of_poor_guess: float = 0.25
     near_margin: float = 0.5
-    few_near_share: float = 0.05
     fewest_open: int = 2000
     largest_open_share: float = 0.5
-    open_rounds: int = 8
-    known_open_per_weight: int = 3
     known_smoothing: float = 0.01
-    negligible_share: float = 1e-3
 
 
 DEFAULTS = InteriorPointSettings()

@@ -59,13 +59,13 @@ class Run:
 
 @dataclass
 class ConvergingDescent:
-    """Search for a solution by a few runs of coordinate descent.
+    """Search for a solution by coordinate descent, in one run or two.
 
     Attributes
     ----------
     search : Search
     deadline : Deadline
-        A run cannot be stopped, so the later ones are given the passes that fit.
+        A run cannot be stopped, so the second one is given the passes that fit.
     last : Run or None
     """
 
@@ -93,7 +93,7 @@ class ConvergingDescent:
     def found(self) -> SearchResult | None:
         """Search for the solution; return None where coordinate descent is not the way."""
         p, own = self.program, self.settings
-        if own.descent_runs < 1 or not self._is_large() or len(p.A):
+        if not self._is_large() or len(p.A):
             return None
         if not coordinate_descent.suits(p):
             return None
@@ -105,16 +105,15 @@ class ConvergingDescent:
         began = self.deadline.clock()
         run = self.run(max(1, min(passes, self._in_time())), self._first_tolerance())
         a_pass = (self.deadline.clock() - began) / run.passes if self.deadline.is_set else 0.0
-        for _ in range(own.descent_runs - 1):
-            if self._ends(run):
-                return run.found
-            most = self._affordable_passes(run)
-            if self.deadline.is_set:
-                a_pass = max(a_pass, STARTS.seconds_per_entry)
-                most = min(most, int(self.deadline.remaining() / a_pass))
-            if not own.forecast_factor * self._forecast(run) <= most:
-                return None
-            run = self.run(most, self._next_tolerance(run))
+        if self._ends(run):
+            return run.found
+        most = self._affordable_passes(run)
+        if self.deadline.is_set:
+            a_pass = max(a_pass, STARTS.seconds_per_entry)
+            most = min(most, int(self.deadline.remaining() / a_pass))
+        if not own.forecast_factor * self._forecast(run) <= most:
+            return None
+        run = self.run(most, self._next_tolerance(run))
         return run.found if self._ends(run) else None
 
     def _ends(self, run: Run) -> bool:
@@ -149,7 +148,7 @@ class ConvergingDescent:
 
     def run(self, passes: int, tolerance: float) -> Run:
         """Run coordinate descent and measure its point."""
-        search, p, own = self.search, self.program, self.settings
+        search, p = self.search, self.program
         x, has_converged = coordinate_descent.dual_variables(p, passes, tolerance)
         u, y, w = p.upper, np.zeros(0), p.F.transposed(x)
         g = p.gradient(w, y, np.empty(p.size))
@@ -160,9 +159,9 @@ class ConvergingDescent:
         violation = float(np.max(np.abs(share - np.clip(share - g, 0.0, 1.0))))
         search.report(objective, gap)
         found = SearchResult(x, y, w, gap, Status.UNKNOWN, "", search.iterations)
-        if gap <= search.eps and violation <= own.accepted_share * np.sqrt(search.eps):
+        if gap <= search.eps and violation <= np.sqrt(search.eps):
             found = replace(found, status=Status.OPTIMAL, reason=REACHED)
-        at = Descended(w, y, x, g, cost, tolerance if has_converged else None, gap)
+        at = Descended(w, y, x, g, cost, tolerance if has_converged else None)
         of_free = float(np.sum(u[(x > 0.0) & (x < u)]))
         self.last = Run(at, search.record(found), passes, size, of_free, violation)
         return self.last
@@ -189,13 +188,13 @@ class ConvergingDescent:
         if tolerance is None:
             return wanted
         by_gap = tolerance * own.aimed_share * self.search.eps / max(run.found.gap, 1e-300)
-        by_violation = own.residual_share**2 * np.sqrt(self.search.eps)
+        by_violation = own.aimed_share**2 * np.sqrt(self.search.eps)
         return float(min(wanted, 0.5 * tolerance, max(by_gap, 0.01 * wanted), by_violation))
 
     def _tolerance(self, objective: float, of_free: float) -> float:
         own, eps = self.settings, self.search.eps
         by_gap = own.aimed_share * eps * objective / (own.gap_per_tolerance * max(of_free, 1e-300))
-        return float(min(by_gap, own.residual_share * np.sqrt(eps)))
+        return float(min(by_gap, own.aimed_share * np.sqrt(eps)))
 
     def _forecast(self, run: Run) -> float:
         """Passes that the whole takes, at the digits a pass that the first run gained: too few."""
@@ -209,15 +208,14 @@ class ConvergingDescent:
         return float(run.passes * max(1.0, np.log(at_zero / eps) / gained))
 
     def _affordable_passes(self, run: Run) -> int:
-        """Passes over the free variables that take about as long as what comes next would."""
+        """Passes that take about as long as what comes next would."""
         p, own, x = self.program, self.settings, run.found.x
         share = float(np.mean((x > 0.0) & (x < p.upper)))
-        products = own.working_set_steps * (share * p.size) ** 3 / 3.0
+        products = STARTS.newton_steps * (share * p.size) ** 3 / 3.0
         seconds = STARTS.seconds_per_product * products
         if not self._is_wide:
-            n_open = own.easy_open_per_weight * p.F.rank
-            seconds = own.interior_steps * coordinate_descent.newton_step(n_open, p.F.rank)
-        share = max(share, own.least_pass)
-        passes = seconds / (STARTS.seconds_per_entry * p.F.n_entries * share)
+            n_open = own.open_per_weight * p.F.rank
+            seconds = STARTS.newton_steps * coordinate_descent.newton_step(n_open, p.F.rank)
+        passes = seconds / (STARTS.seconds_per_entry * p.F.n_entries)
         most = own.descent_share * max(passes, own.easy_passes if self._is_wide else 0.0)
         return int(min(most, own.most_passes))

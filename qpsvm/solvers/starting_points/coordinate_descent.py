@@ -65,8 +65,6 @@ class Descended:
     tolerance : float or None
         Largest violation of the optimality conditions, in units of margins; None if it was cut off
         before it reached what it was asked for.
-    gap : float
-        Relative duality gap of x, infinite where that is not known.
     """
 
     w: Vector
@@ -75,7 +73,6 @@ class Descended:
     g: Vector
     cost: float
     tolerance: float | None
-    gap: float = np.inf
 
     def on(self, program: FactorProgram, x: Vector) -> Descended:
         """The same weights for a program of which some variables were merged or fixed."""
@@ -128,7 +125,7 @@ def affordable(program: FactorProgram) -> float:
     step = newton_step(program.size, program.F.rank)
     is_sparse = program.F.is_sparse
     entry = STARTS.seconds_per_entry if is_sparse else STARTS.seconds_per_copied_entry
-    return float(10.0 * step / (entry * program.F.n_entries))
+    return float(STARTS.newton_steps * step / (entry * program.F.n_entries))
 
 
 def newton_step(n: int, rank: int) -> float:

@@ -69,14 +69,12 @@ class OpenSet:
 
         None where that leads nowhere, and with curvature or without two bounds for a variable.
         """
-        p, own = self.program, self.settings
+        p = self.program
         if p.d.any() or not (np.isfinite(p.lower) & np.isfinite(p.upper)).all():
             return None
         g = p.gradient(w, y, np.empty(p.size))
-        distance, fewest = np.abs(g), own.known_open_per_weight * p.F.rank
-        distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
         cost = -p.dual(np.zeros(p.size), y, w, g)
-        return self._settled(g, distance, fewest=fewest, known=Known(w, y, cost))
+        return self._of_nearest(g, Known(w, y, cost))
 
     def _by_every_way(self) -> Iterator[SearchResult | None]:
         """Try the starting points one after the other until one leads to a solution."""
@@ -88,38 +86,38 @@ class OpenSet:
             trial = self.guess or coordinate_descent.descended(p, most, own.descent_tolerance)
             yield self._of_easy(trial)
             if not is_free:
-                if _near(trial.g, own.near_margin) <= own.few_near_share:
-                    more = min(own.descent_passes, passes)
-                    if more > own.trial_passes:
-                        trial = coordinate_descent.descended(p, more, own.descent_tolerance)
-                    yield self._by_distance(trial, own.few_near_share)
                 yield self._by_smoothing(trial)
                 return
         yield self._by_smoothing()
         if descends:
-            trial = coordinate_descent.descended(p, own.descent_passes, own.descent_tolerance)
-            yield self._by_distance(trial, own.open_share_of_poor_guess)
+            trial = coordinate_descent.descended(p, own.trial_passes, own.descent_tolerance)
+            yield self._by_distance(trial)
 
-    def _by_distance(self, descended: Descended, most: float) -> SearchResult | None:
+    def _by_distance(self, descended: Descended) -> SearchResult | None:
         """Solve for the variables near their margins at the given weights, if these are few."""
         own = self.settings
         distance = np.abs(descended.g) / own.near_margin
         distance /= max(1.0, _smallest(distance, own.fewest_open))
-        return self._settled(descended.g, distance) if np.mean(distance <= 1.0) <= most else None
+        are_few = np.mean(distance <= 1.0) <= own.open_share_of_poor_guess
+        return self._settled(descended.g, distance) if are_few else None
 
     def _of_easy(self, descended: Descended) -> SearchResult | None:
         """Solve from coordinate descent's weights if their gap is small; else return None."""
-        p, own, g = self.program, self.settings, descended.g
-        if not (descended.gap <= own.easy_known_gap or self._is_easy(descended)):
+        g = descended.g
+        if not self._is_easy(descended):
             return None
-        distance, fewest = np.abs(g), own.easy_open_per_weight * p.F.rank
+        return self._of_nearest(g)
+
+    def _of_nearest(self, g: Vector, known: Known | None = None) -> SearchResult | None:
+        """Solve for the variables nearest to the margin, some for every weight."""
+        distance, fewest = np.abs(g), self.settings.open_per_weight * self.program.F.rank
         distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
-        return self._settled(g, distance, fewest=fewest)
+        return self._settled(g, distance, fewest=fewest, known=known)
 
     def _is_easy(self, at: Descended) -> bool:
         """Return whether the weights of the guess alone give a dual point with a small gap."""
         p, own = self.program, self.settings
-        mu = own.easy_smoothing * at.cost / (2.0 * p.size)
+        mu = own.guess_accuracy * at.cost / (2.0 * p.size)
         smoothed = Smoothed(p, at.w, at.y, mu, at.g)
         return bool(smoothed.evaluate()[1] <= own.easy_gap * at.cost)
 
@@ -176,7 +174,7 @@ class OpenSet:
         x[np.isinf(x)] = 0.0
         eps = self.search.eps
         largest = float(np.max(np.abs(p.q))) or 1.0
-        for _ in range(own.open_rounds):
+        while True:
             while not (is_open.all() or _rows_can_hold(p, is_open, x)):
                 is_open |= distance <= _smallest(distance, 2 * int(is_open.sum()))
             if is_open.mean() > own.largest_open_share:
@@ -186,7 +184,7 @@ class OpenSet:
             start = known.start(part, own) if known else None
             found = self._exact(part, self.search.interior(part, start))
             x[kept] = found.x
-            w, g, objective, gap = self.search.measured(x, found.y)
+            w, g, _, gap = self.search.measured(x, found.y)
             known = replace(known, w=w, y=found.y) if known else None
             whole = self.search.record(replace(found, x=x.copy(), w=w, gap=gap))
             missed = self._missed(x, g)
@@ -196,15 +194,13 @@ class OpenSet:
                 return replace(whole, status=Status.OPTIMAL, reason=REACHED)
             if not self.search.may_continue:
                 return _without_claim(whole)
-            is_wrong |= missed > own.negligible_share * eps * abs(objective)
-            new = np.flatnonzero(is_wrong & ~is_open)
+            new = np.flatnonzero((missed > 0.0) & ~is_open)
             if not len(new):
                 return None
             most = max(len(kept), fewest)
             if len(new) > most:
                 new = new[np.argpartition(-missed[new], most)[:most]]
             is_open[new] = True
-        return None
 
     def _exact(self, part: FactorProgram, found: SearchResult) -> SearchResult:
         """Finish by working sets where rounding stopped the interior-point method."""
@@ -283,11 +279,6 @@ def _smallest(values: Vector, k: int) -> float:
     """The k-th smallest value, counted from 0, or the largest."""
     k = min(k, len(values) - 1)
     return float(np.partition(values, k)[k])
-
-
-def _near(g: Vector, margin: float) -> float:
-    """Share of the samples near their margins."""
-    return float(np.mean(np.abs(g) <= margin))
 
 
 def _rows_can_hold(p: FactorProgram, is_open: Mask, x: Vector) -> bool:

@@ -25,6 +25,9 @@ class StartingPointSettings:
         Of such a step, for a variable; measured.
     seconds_per_product : float
         Of such a step, for a product of two entries of F; measured.
+    newton_steps : float
+        Newton steps, and factorisations of working sets, that coordinate descent is weighed
+        against.
     bytes_per_entry : int
         Memory that coordinate descent takes for an entry of F: 12 for a sparse copy, 16 for
         LIBLINEAR's own.
@@ -59,6 +62,7 @@ class StartingPointSettings:
     seconds_per_step: float = 5e-4
     seconds_per_variable: float = 50e-9
     seconds_per_product: float = 5e-11
+    newton_steps: float = 10.0
     bytes_per_entry: int = 28
     largest_copy: int = 2**30
     private_feature: float = 2.0**-30
