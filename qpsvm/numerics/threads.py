@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,6 +35,7 @@ class _BlasThreads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._controller: Any = None
+        self._limit: Any = None
         self._holders = 0
         self._allowed = 1
         self._own = threading.local()
@@ -58,17 +59,21 @@ class _BlasThreads:
             yield
             return
         with self._lock:
-            limit = self._limit() if self._holders == 0 else nullcontext()
+            if self._holders == 0:
+                self._limit = self._limited()
             self._holders += 1
         self._own.holds = True
         try:
-            with limit:
-                yield
+            yield
         finally:
             self._own.holds = False
             self._end_pool()
             with self._lock:
                 self._holders -= 1
+                if self._holders == 0 and self._limit is not None:
+                    self._leave_control()
+                    self._limit.restore_original_limits()
+                    self._leave_control()
 
     def pool(self, n_threads: int) -> ThreadPoolExecutor:
         """Return the thread pool of the calling thread; it ends when the thread releases BLAS.
@@ -102,15 +107,32 @@ class _BlasThreads:
             if not (is_done and getattr(self._own, "holds", False)):
                 self._end_pool()
 
-    def _limit(self) -> Any:
-        """Return the context that limits BLAS, and note how many threads it has."""
+    def _limited(self) -> Any:
+        """Limit BLAS to one thread, and note how many it had; None if it has one.
+
+        What is returned has the method that gives the threads back.
+        """
         if self._controller is None:  # looking for the libraries takes a millisecond
             from threadpoolctl import ThreadpoolController
 
             self._controller = ThreadpoolController().select(user_api="blas")
         libraries = self._controller.lib_controllers
         self._allowed = min((library.get_num_threads() for library in libraries), default=1)
-        return self._controller.limit(limits=1) if self._allowed > 1 else nullcontext()
+        if self._allowed <= 1:
+            return None
+        self._leave_control()
+        return self._controller.limit(limits=1)
+
+    def _leave_control(self) -> None:
+        """Let any thread set the number of threads.
+
+        From version 3.8 on threadpoolctl ignores all threads but the first one that did, which may
+        have ended its work before the others.
+        """
+        for library in self._controller.lib_controllers:
+            leave = getattr(library, "clear_controlling_thread", None)
+            if leave is not None:
+                leave(force=True)
 
 
 _BLAS = _BlasThreads()
@@ -136,7 +158,8 @@ def one_blas_thread() -> Iterator[None]:
     """Hold BLAS at one thread; ``for_each`` may use the others meanwhile.
 
     Calls may be nested, and made in several threads at a time: these share the threads that there
-    are. The first one limits BLAS and gives it back at its end, as threadpoolctl wants it.
+    are. The first one limits BLAS, and the last one to end gives it back: given back earlier, BLAS
+    would add up in another order in the threads that still count on one thread.
     """
     with _BLAS.held():
         yield

@@ -81,6 +81,25 @@ def test_threads_that_hold_blas_share_its_threads() -> None:
 
 
 @pytest.mark.usefixtures("two_threads")
+def test_blas_stays_held_where_the_first_thread_to_hold_it_ends_first() -> None:
+    is_held, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with one_blas_thread():
+            is_held.set()
+            may_end.wait(WAIT)
+
+    first = threading.Thread(target=hold)
+    first.start()
+    assert is_held.wait(WAIT)
+    with one_blas_thread():
+        may_end.set()
+        first.join(WAIT)
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
 def test_every_piece_is_done_once_with_the_callers_error_state() -> None:
     done, states = np.zeros(40, dtype=int), set()
 
