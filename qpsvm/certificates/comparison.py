@@ -71,8 +71,9 @@ class PredictionComparison:
     rigorous : bool
         Whether that holds in exact arithmetic. Otherwise rounding is estimated, not enclosed.
     n_computed_differ : int or None
-        Of the undecided labels, those that differ from the labels of an optimum that was computed:
-        a comparison, not a proof. None where there was none to compare with.
+        Of the undecided labels, those that differ from the labels of an optimum that was computed,
+        where its decision value is more than rounding: a comparison, not a proof. None where there
+        was none to compare with.
     computed_gap : float or None
         The certified relative gap of that computed optimum.
     """
@@ -146,8 +147,8 @@ def compare(
     same, different = (_signs if own.lower.ndim == 1 else _winners)(own, optimum)
     apart = None
     if computed is not None:
-        undecided = ~(same | different)
-        apart = int(np.count_nonzero(undecided & (_label(_middle(own)) != _label(computed))))
+        clear = ~(same | different) & _is_clear(computed, own)
+        apart = int(np.count_nonzero(clear & (_label(_middle(own)) != _label(computed))))
     return PredictionComparison(
         n, int(np.count_nonzero(same)), int(np.count_nonzero(different)), change, rigorous, apart
     )
@@ -249,6 +250,15 @@ def _winners(own: Range, optimum: Range) -> tuple[Mask, Mask]:
 
 def _middle(values: Range) -> Dense:
     return 0.5 * (values.lower + values.upper)
+
+
+def _is_clear(values: Vector | Dense, own: Range) -> Mask:
+    """Whether labels of decision values are known in spite of rounding like that of ``own``."""
+    rounding = 0.5 * (own.upper - own.lower)
+    if values.ndim == 1:
+        return np.asarray(np.abs(values) > rounding)
+    second, first = np.sort(values, axis=1)[:, -2:].T
+    return np.asarray(first - second > 2.0 * np.max(rounding, axis=1))
 
 
 def _label(values: Vector | Dense) -> Array:
