@@ -117,7 +117,8 @@ class _BlasThreads:
 
             self._controller = ThreadpoolController().select(user_api="blas")
         libraries = self._controller.lib_controllers
-        self._allowed = min((library.get_num_threads() for library in libraries), default=1)
+        # the most: CVXOPT comes with a BLAS of its own that has one thread
+        self._allowed = max((library.get_num_threads() for library in libraries), default=1)
         if self._allowed <= 1:
             return None
         self._leave_control()

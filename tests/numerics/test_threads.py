@@ -99,6 +99,23 @@ def test_blas_stays_held_where_the_first_thread_to_hold_it_ends_first() -> None:
     assert blas_threads() == {2}
 
 
+@pytest.mark.skipif(processors() < 2, reason="there is one processor")
+def test_blas_is_held_beside_a_library_with_a_blas_of_one_thread() -> None:
+    code = """
+import cvxopt, numpy, scipy.linalg
+from threadpoolctl import threadpool_info, threadpool_limits
+from qpsvm.numerics.threads import one_blas_thread, usable_threads
+counts = lambda: [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+with threadpool_limits(2, user_api="blas"):
+    before = counts()
+    with one_blas_thread():
+        assert set(counts()) == {1} and usable_threads() == max(before), (before, counts())
+    assert counts() == before
+"""
+    child = processes.run([sys.executable, "-c", code], env=dict(os.environ))
+    assert child.returncode == 0, child.stderr
+
+
 @pytest.mark.usefixtures("two_threads")
 def test_every_piece_is_done_once_with_the_callers_error_state() -> None:
     done, states = np.zeros(40, dtype=int), set()
