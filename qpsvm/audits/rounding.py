@@ -65,7 +65,10 @@ class RoundedKernel:
         self.products: Dense = self.vectors
 
     def multiply(self, V: Dense, W: Dense) -> tuple[Dense, Dense]:
-        """``K V`` and ``K W``; ``K'V`` of the rounded matrix is kept for ``product``."""
+        """Multiply two sets of vectors by the kernel matrix; return ``K V`` and ``K W``.
+
+        ``K'V`` with the rounded matrix is kept for ``product``.
+        """
         used = np.flatnonzero(V.any(axis=1) | W.any(axis=1))
         weights, positive = V[used], W[used]
         exact, rounded, sizes = np.zeros(V.shape), np.zeros(V.shape), np.zeros(W.shape)

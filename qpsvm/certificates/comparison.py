@@ -253,7 +253,10 @@ def _middle(values: Range) -> Dense:
 
 
 def _is_clear(values: Vector | Dense, own: Range) -> Mask:
-    """Whether labels of decision values are known in spite of rounding like that of ``own``."""
+    """Return a mask of the samples whose label does not depend on rounding.
+
+    Rounding is taken from the ranges of the machine's own decision values.
+    """
     rounding = 0.5 * (own.upper - own.lower)
     if values.ndim == 1:
         return np.asarray(np.abs(values) > rounding)

@@ -16,6 +16,7 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
@@ -25,7 +26,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.exponents import Exponents
-from qpsvm.kernels.products import factors, inner_products, variance
+from qpsvm.kernels.products import factors, variance, write_inner_products
 from qpsvm.kernels.rows import Finish, RowsOfProducts, densified
 from qpsvm.kernels.whole import kernel_values
 from qpsvm.numerics.arguments import is_finite_number
@@ -44,6 +45,19 @@ class _OfNumbers(Kernel):
     def runs_in_threads(self) -> bool:
         return type(self).__call__.__module__ == __name__  # a subclass may have its own values
 
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
+        return self._values(X, Z)
+
+    def write_square(self, X: Stored, out: Dense) -> None:
+        if self.runs_in_threads:
+            self._values(X, X, out)
+        else:
+            super().write_square(X, out)
+
+    @abstractmethod
+    def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
+        """Evaluate ``k(x_i, z_j)``, into ``out`` if it is given."""
+
 
 @dataclass(frozen=True)
 class Linear(_OfNumbers):
@@ -57,10 +71,12 @@ class Linear(_OfNumbers):
 
     name = "linear"
 
-    def __call__(self, X: Stored, Z: Stored) -> Dense:
+    def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         if sp.issparse(X) or sp.issparse(Z):  # one product of them is faster than pieces
-            return inner_products(X, Z)
-        return kernel_values(*factors(X, Z))
+            out = np.empty((X.shape[0], Z.shape[0])) if out is None else out
+            write_inner_products(X, Z, out)
+            return out
+        return kernel_values(*factors(X, Z), out=out)
 
     @property
     def is_positive_semidefinite(self) -> bool:
@@ -121,15 +137,6 @@ class RBF(_WithGamma):
 
     name = "rbf"
 
-    def __call__(self, X: Stored, Z: Stored) -> Dense:
-        return self._values(X, Z)
-
-    def write_square(self, X: Stored, out: Dense) -> None:
-        if type(self).__call__ is not RBF.__call__:  # a subclass with values of its own
-            super().write_square(X, out)
-        else:
-            self._values(X, X, out)
-
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         parts = Exponents.of(X, Z, self._gamma())
         gram = kernel_values(parts.U, parts.V, _exponentials(parts), out)
@@ -138,7 +145,7 @@ class RBF(_WithGamma):
         return gram
 
     def diagonal(self, X: Stored) -> Vector:
-        if type(self).__call__ is not RBF.__call__:  # a subclass with values of its own
+        if not self.runs_in_threads:  # a subclass with values of its own
             return super().diagonal(X)
         return np.ones(X.shape[0])
 
@@ -150,7 +157,7 @@ class RBF(_WithGamma):
         return exponents
 
     def against(self, X: Stored) -> Rows:
-        if type(self).__call__ is not RBF.__call__:  # a subclass with values of its own
+        if not self.runs_in_threads:  # a subclass with values of its own
             return super().against(X)
         X = densified(X)
         parts = Exponents.of(X, X, self._gamma())
@@ -166,7 +173,7 @@ class RBF(_WithGamma):
 
 
 def _exponentials(parts: Exponents) -> Finish:
-    """Return the function that turns inner products into RBF kernel values."""
+    """Return a function that replaces a block of inner products by values of the RBF kernel."""
 
     def finish(rows: Index | slice, columns: slice, block: Dense) -> None:
         parts.write(rows, columns, block)
@@ -211,17 +218,11 @@ class Polynomial(_WithGamma):
             )
         _require_number(self.coef0, "coef0")
 
-    def __call__(self, X: Stored, Z: Stored) -> Dense:
-        return kernel_values(*factors(X, Z), self._finish)
-
-    def write_square(self, X: Stored, out: Dense) -> None:
-        if type(self).__call__ is not Polynomial.__call__:
-            super().write_square(X, out)
-        else:
-            kernel_values(*factors(X, X), self._finish, out)
+    def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
+        return kernel_values(*factors(X, Z), self._finish, out)
 
     def against(self, X: Stored) -> Rows:
-        if type(self).__call__ is not Polynomial.__call__:
+        if not self.runs_in_threads:
             return super().against(X)
         X = densified(X)
         U = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
@@ -229,7 +230,10 @@ class Polynomial(_WithGamma):
         return RowsOfProducts(U, self._finish)
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
-        """Turn inner products into polynomial kernel values in place, by repeated squaring."""
+        """Replace a block of inner products by values of the polynomial kernel.
+
+        Powers are taken by repeated squaring.
+        """
         del rows, columns
         block *= self._gamma()
         block += self.coef0
@@ -275,11 +279,11 @@ class Sigmoid(_WithGamma):
         super().__post_init__()
         _require_number(self.coef0, "coef0")
 
-    def __call__(self, X: Stored, Z: Stored) -> Dense:
-        return kernel_values(*factors(X, Z), self._finish)
+    def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
+        return kernel_values(*factors(X, Z), self._finish, out)
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
-        """Turn inner products into sigmoid kernel values in place."""
+        """Replace a block of inner products by values of the sigmoid kernel."""
         del rows, columns
         block *= self._gamma()
         block += self.coef0

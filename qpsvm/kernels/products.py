@@ -17,15 +17,11 @@ NEAR = 40.0
 """exp() of less than minus that is rounding beside 1."""
 
 
-def inner_products(X: Stored, Z: Stored) -> Dense:
-    """``X Z'`` as a fresh dense array, where X or Z or both are CSR."""
-    out = np.empty((X.shape[0], Z.shape[0]))
-    write_inner_products(X, Z, out)
-    return out
-
-
 def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
-    """Convert two sets of samples to double precision; one set that is given twice, once."""
+    """Convert two sets of samples to double precision.
+
+    Where both are the same object, so are the results: kernel matrices are then symmetric.
+    """
     left = X if is_sparse(X) else np.asarray(X, dtype=np.float64)
     if X is Z:
         return left, left
@@ -33,7 +29,10 @@ def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
 
 
 def write_inner_products(X: Stored, Z: Stored, out: Dense) -> None:
-    """``X Z'`` into an array, which may be a part of a larger one."""
+    """Write ``X Z'``, the inner products of two sets of samples, into an array.
+
+    The array may be a part of a larger one.
+    """
     if is_sparse(Z) and Z.shape[1] <= Z.shape[0]:  # a dense X is no larger than the result
         right = np.ascontiguousarray((as_dense(X) if is_sparse(X) else np.asarray(X)).T)
         products = Z @ right

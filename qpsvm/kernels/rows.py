@@ -11,8 +11,8 @@ from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import BLOCK, for_each
 
 Finish = Callable[[Index | slice, slice, Dense], None]
-"""Function of some rows, some columns and their inner products, which it turns into kernel values
-in place."""
+"""Function that replaces a block of inner products by kernel values; it is given the rows and
+columns of the block, and the block."""
 
 
 class RowsOfProducts:

@@ -1,4 +1,4 @@
-"""Kernel matrices ``K_ij = f(u_i'v_j)`` of two sets of samples, evaluated in pieces of rows.
+"""Evaluation of kernel matrices ``K_ij = f(u_i'v_j)``, a piece of their rows at a time.
 
 Of a symmetric matrix each piece is evaluated from the diagonal on and mirrored. That halves the
 work, and makes the matrix exactly symmetric, which rounding alone would not.
@@ -19,7 +19,7 @@ from qpsvm.numerics.threads import BLOCK, for_each
 def kernel_values(
     U: Matrix, V: Matrix, finish: Finish | None = None, out: Dense | None = None
 ) -> Dense:
-    """Evaluate the matrix of a kernel that is a function of inner products, ``K_ij = f(u_i'v_j)``.
+    """Evaluate a kernel matrix ``K_ij = f(u_i'v_j)``, with a function f of inner products.
 
     The matrix is exactly symmetric if U is V.
 
@@ -64,7 +64,7 @@ def kernel_values(
 
 
 def _pieces(shape: tuple[int, int], *, is_dense_square: bool) -> list[slice]:
-    """Divide the rows of a matrix into pieces."""
+    """Divide the rows of a kernel matrix into pieces that are evaluated one at a time."""
     if not is_dense_square:  # a sparse factor may be converted for every piece
         return row_blocks(*shape, BLOCK)
     own, row_bytes = EVALUATION, max(1, 8 * shape[1])

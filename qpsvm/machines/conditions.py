@@ -148,7 +148,10 @@ class Conditions:
     # --- products with R ------------------------------------------------------------------------
 
     def row_sums(self, values: Vector) -> Vector:
-        """``R v`` for one value per sample, shape (N,)."""
+        """Compute ``R v``, the sum over the samples of every condition, shape (N,).
+
+        ``v`` has a value for every sample.
+        """
         if self.selection is None:
             return np.asarray(self.rows @ values)
         signs, index = self.selection
@@ -156,14 +159,17 @@ class Conditions:
         return signs * (values if index is None else values[index])
 
     def sample_sums(self, alpha: Vector) -> Vector:
-        """``R'a`` for one value per condition, shape (n_samples,)."""
+        """Compute ``R'a``, the sum over the conditions of every sample, shape (n_samples,).
+
+        ``a`` has a value for every condition.
+        """
         if self.selection is None:
             return np.asarray(self.rows.T @ alpha)
         self._require_length(alpha, 0)
         return self._gathered(self.selection[0] * alpha)
 
     def row_sizes(self, values: Vector) -> Vector:
-        """``|R| v``, the sums of absolute terms of ``R v`` for v >= 0, shape (N,)."""
+        """Compute ``|R| v`` for v >= 0, the sums of absolute terms of ``R v``, shape (N,)."""
         if self.selection is None:
             return np.asarray(abs(self.rows) @ values)
         signs, index = self.selection
@@ -171,19 +177,22 @@ class Conditions:
         return np.abs(signs) * (values if index is None else values[index])
 
     def sample_sizes(self, alpha: Vector) -> Vector:
-        """``|R|'a``, the sums of absolute terms of ``R'a`` for a >= 0, shape (n_samples,)."""
+        """Compute ``|R|'a`` for a >= 0, the sizes of the sums ``R'a``, shape (n_samples,)."""
         if self.selection is None:
             return np.asarray(abs(self.rows).T @ alpha)
         self._require_length(alpha, 0)
         return self._gathered(np.abs(self.selection[0]) * alpha)
 
     def _require_length(self, vector: Vector, axis: int) -> None:
-        """Raise ValueError, as a product of matrices does: NumPy would repeat a single entry."""
+        """Raise ValueError unless a vector has as many entries as R has rows or columns.
+
+        NumPy would repeat a single entry.
+        """
         if vector.shape != self.rows.shape[axis : axis + 1]:
             raise ValueError(f"R of shape {self.rows.shape} and a vector of shape {vector.shape}")
 
     def _gathered(self, terms: Vector) -> Vector:
-        """Sum the terms of every sample, in the order of the conditions that each look at one."""
+        """Add up the terms of conditions on the same sample, in the order of the conditions."""
         index = None if self.selection is None else self.selection[1]
         if index is None:
             return terms
@@ -212,7 +221,7 @@ class Conditions:
         return np.asarray(self.rows.indices[self.rows.indptr[:-1]], dtype=np.intp)
 
     def at_samples(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The value of the sample of every row, shape (N,), for one value per sample."""
+        """Look up, for every condition, the value of its sample, shape (N,)."""
         if self.selection is not None and self.selection[1] is None:
             return values
         return np.asarray(values[self.samples])

@@ -27,7 +27,9 @@ from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
 Multiply: TypeAlias = Callable[[Dense, Dense], tuple[Dense, Dense]]
-"""``(V, W) -> (K V, K W)`` for arrays of n rows; W is non-negative, as are the entries of K."""
+"""Function that returns ``K V`` and ``K W`` with the kernel matrix K, for arrays V and W of n rows.
+
+W and K are non-negative."""
 
 
 @short_repr

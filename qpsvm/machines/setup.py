@@ -157,9 +157,10 @@ class TrainingSetup:
         return self.gram.matvec(v)
 
     def kernel_products(self, V: Dense, W: Dense) -> tuple[Dense, Dense]:
-        """``K V`` and ``K W`` for V and W of shapes (n, m) and (n, p), in one pass over K.
+        """Multiply two sets of vectors by the kernel matrix K of the samples, in one pass over K.
 
-        The sums of ``K W`` are not compensated: K and W are non-negative.
+        Returns ``K V`` and ``K W`` for V and W of shapes (n, m) and (n, p). The sums of ``K W`` are
+        not compensated: K and W are non-negative.
         """
         if isinstance(self.gram, KernelQuadratic):
             return self.gram.gram.products_and_sizes(V, W)

@@ -125,7 +125,9 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
 
 
 def _require_size(n: int, n_given: int, of_samples: Array | None) -> None:
-    """Refuse a number of samples that no array of the file has: it could exhaust the memory.
+    """Raise an error if a model file states a number of samples that none of its arrays has.
+
+    An array of that size could exhaust the memory.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class _BlasThreads:
                     self._leave_control()
 
     def pool(self, n_threads: int) -> ThreadPoolExecutor:
-        """Return the thread pool of the calling thread; it ends when the thread releases BLAS.
+        """Return the pool of worker threads that the calling thread keeps while it holds BLAS.
 
         Starting threads takes longer than many of the loops that use them.
         """
@@ -94,7 +94,7 @@ class _BlasThreads:
             pool.shutdown(cancel_futures=True)
 
     def map(self, work: Callable[[Piece], object], pieces: Sequence[Piece], n_threads: int) -> None:
-        """Call ``work`` with every piece in ``n_threads`` threads.
+        """Call a function with every piece of a computation, in several threads.
 
         After an error the pieces that have begun are waited for, and no other begins.
         """
@@ -108,9 +108,9 @@ class _BlasThreads:
                 self._end_pool()
 
     def _limited(self) -> Any:
-        """Limit BLAS to one thread, and note how many it had; None if it has one.
+        """Limit BLAS to one thread, and note how many threads it had.
 
-        What is returned has the method that gives the threads back.
+        Returns threadpoolctl's limiter, which gives the threads back; None if BLAS has one thread.
         """
         if self._controller is None:  # looking for the libraries takes a millisecond
             from threadpoolctl import ThreadpoolController
@@ -125,7 +125,7 @@ class _BlasThreads:
         return self._controller.limit(limits=1)
 
     def _leave_control(self) -> None:
-        """Let any thread set the number of threads.
+        """Let any thread of this process set the number of BLAS threads through threadpoolctl.
 
         From version 3.8 on threadpoolctl ignores all threads but the first one that did, which may
         have ended its work before the others.
@@ -167,7 +167,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def usable_threads() -> int:
-    """Return among how many threads ``for_each`` divides its pieces when it is called here."""
+    """Return the number of threads that a loop of the calling thread may use."""
     return _BLAS.share
 
 

@@ -159,7 +159,7 @@ class KernelProducts:
         return cls(gram, expansions, gram.products(expansions), sizes)
 
     def multiply(self, k: int) -> Multiply:
-        """Return ``(V, W) -> (K V, K W)``, with known products for the expansion of machine k."""
+        """Return a product with the kernel matrix that knows the expansion of machine k."""
         own = self.expansions[:, k]
 
         def product(V: Dense, W: Dense) -> tuple[Dense, Dense]:

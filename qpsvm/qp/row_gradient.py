@@ -1,4 +1,4 @@
-"""Gradient of a program's rows with respect to x: ``G'z + A'y`` for given multipliers."""
+"""The part ``G'z + A'y`` of the Lagrangian's gradient, which belongs to the rows of a program."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from qpsvm.qp.program import QuadraticProgram
 
 
 def row_gradient(program: QuadraticProgram, z: Vector, y: Vector) -> Vector:
-    """``G'z + A'y``, shape (n,)."""
+    """Compute ``G'z + A'y``, the constraints' part of the Lagrangian's gradient, shape (n,)."""
     return _transposed(program.G, z) + _transposed(program.A, y)
 
 
 def row_gradient_sizes(program: QuadraticProgram, z: Vector, y: Vector) -> Vector:
-    """``|G|'|z| + |A|'|y|``, the sums of its absolute terms, shape (n,)."""
+    """Compute ``|G|'|z| + |A|'|y|``, the sums of absolute terms of ``G'z + A'y``, shape (n,)."""
     return _sizes(program.G, z) + _sizes(program.A, y)
 
 

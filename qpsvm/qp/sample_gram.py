@@ -193,7 +193,7 @@ class SampleGram:
         return self.products_and_sizes(V, np.zeros((self.size, 0)))[0]
 
     def products_and_sizes(self, V: Dense, W: Dense) -> tuple[Dense, Dense]:
-        """``K V`` with compensated sums and ``K W`` with ordinary ones, in one pass over K.
+        """Multiply vectors by the kernel matrix K: ``K V`` with compensated sums, ``K W`` without.
 
         Sums of terms that do not cancel, K and W being non-negative, need no compensation.
 
@@ -244,7 +244,10 @@ class SampleGram:
         return RowsByCall(self.kernel, self.X) if against is None else against(self.X)
 
     def write_square(self, samples: Index, out: Dense) -> None:
-        """``K[samples][:, samples]`` into an array; its halves are evaluated once."""
+        """Write the kernel matrix of some samples into an array of shape (m, m).
+
+        Of two entries that are equal by symmetry one is evaluated.
+        """
         if self.is_kept:
             for rows in row_blocks(len(samples), len(samples), IN_CACHE):
                 out[rows] = self.dense[np.ix_(samples[rows], samples)]

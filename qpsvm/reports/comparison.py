@@ -139,7 +139,7 @@ class Comparison(Table):
         return self.count("PASS") > 0 and self.count("FAIL") == 0 and self.agree
 
     def reasons(self, longest: int = 400) -> list[tuple[Verdict, str, tuple[str, ...], str]]:
-        """List why backends did not pass: the verdict, the backends, the programs, the reason.
+        """List the reasons why backends did not pass, each with its backends and programs.
 
         Programs for which a backend has the same reason are merged, and then backends whose reasons
         differ in their name alone: "each" stands for the name.

@@ -92,7 +92,7 @@ class Chunking:
 
     @property
     def _largest(self) -> int:
-        """The largest number of samples in a chunk."""
+        """Number of samples that a chunk may have, at most."""
         return min(self.settings.largest_chunk, decomposition.fitting(self.for_columns))
 
     def _of_samples(self, is_true: Mask) -> Mask:

@@ -57,7 +57,7 @@ class KernelColumns(Curvature):
 
     @property
     def kept_bytes(self) -> int:
-        """Memory of the cached kernel columns, in bytes."""
+        """Return how many bytes the cached columns of the kernel matrix take."""
         return 8 * self._used * len(self._slot)
 
     def _keep(self, samples: Index, others: Index) -> None:
@@ -153,10 +153,12 @@ class KernelColumns(Curvature):
 
     def _combined(self, slots: Index, weights: Vector) -> Vector:
         """The weighted sum of cached columns."""
-        columns = self._room()
+        columns, passing = self._room(), self._passing(len(slots))
         result = np.zeros(columns.shape[1])
         for block in row_blocks(len(slots), 1, 8 * COLUMNS.at_a_time):
-            _add_combination(result, weights[block], columns[slots[block]])
+            some = passing[: len(slots[block])]  # no fresh memory
+            np.take(columns, slots[block], axis=0, out=some, mode="clip")
+            _add_combination(result, weights[block], some)
         return result
 
     def block(self, index: Index) -> Dense:

@@ -120,14 +120,14 @@ class Parts:
         return InitialGuess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
 
     def _in_turn(self, parts: Sequence[Index]) -> Iterator[tuple[Index, InitialGuess]]:
-        """Yield parts of the samples with their solutions, one after the other."""
+        """Solve the program of every part of the samples; yield parts and dual variables."""
         for own in parts:
             yield own, self._solved(own)
             if not self.budget.may_go_on(np.inf):
                 break
 
     def _side_by_side(self, parts: Sequence[Index]) -> Iterator[tuple[Index, InitialGuess]]:
-        """Yield parts of the samples with their solutions, several solved at a time by threads.
+        """Solve the programs of several parts of the samples at a time, in threads; yield each.
 
         As many parts are solved in one round as there are threads, and memory for their matrices.
         Each has work arrays of its own, which the next round uses again.
@@ -163,7 +163,7 @@ class Parts:
         return InitialGuess(x, int(np.sum(self.program.is_free(x))))
 
     def _solved(self, samples: Index, memory: Memory | None = None) -> InitialGuess:
-        """Solve the program of some samples, with bounds divided by their share of all samples.
+        """Solve the program of one part of the samples, as if it stood for all of them.
 
         LIBSVM's matrix is in ``memory``; by default in that of the columns.
         """
@@ -193,5 +193,5 @@ class Parts:
         return InitialGuess(x, int(np.sum(program.is_free(own))))
 
     def _part(self, samples: Index, *, share: float) -> Restriction:
-        """Build the program of some samples, with bounds divided by their share of all samples."""
+        """Build the program of one part of the samples, its bounds divided by ``share``."""
         return Restriction.of(self.program, self.columns, samples, self.for_columns, share)

@@ -93,7 +93,7 @@ class Factor(LowRankQuadratic):
 
     @cached_property
     def _uses_pairs(self) -> bool:
-        """Return whether normal matrices are made of prepared products of feature pairs."""
+        """Return whether the matrices ``F'D F`` are computed from products of pairs of features."""
         return self.is_sparse and FeaturePairs.pays(self.samples, self.settings)
 
     @cached_property

@@ -59,7 +59,7 @@ class Run:
 
 @dataclass
 class ConvergingDescent:
-    """Search for a solution by coordinate descent, in one run or two.
+    """Search for the optimum of a linear machine's dual by one run of coordinate descent, or two.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class ConvergingDescent:
         return float(run.passes * max(1.0, np.log(at_zero / eps) / gained))
 
     def _affordable_passes(self, run: Run) -> int:
-        """Passes that take about as long as what comes next would."""
+        """Estimate how many passes take as long as the method that follows coordinate descent."""
         p, own, x = self.program, self.settings, run.found.x
         share = float(np.mean((x > 0.0) & (x < p.upper)))
         products = STARTS.newton_steps * (share * p.size) ** 3 / 3.0

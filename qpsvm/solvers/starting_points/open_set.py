@@ -109,7 +109,7 @@ class OpenSet:
         return self._of_nearest(g)
 
     def _of_nearest(self, g: Vector, known: Known | None = None) -> SearchResult | None:
-        """Solve for the variables nearest to the margin, some for every weight."""
+        """Solve for the dual variables of the samples nearest to their margins alone."""
         distance, fewest = np.abs(g), self.settings.open_per_weight * self.program.F.rank
         distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
         return self._settled(g, distance, fewest=fewest, known=known)
