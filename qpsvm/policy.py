@@ -319,8 +319,10 @@ def _is_first_attempt(state: SolveState) -> bool:
 
 
 def _may_repair(state: SolveState) -> bool:
-    """Return whether no earlier repair of this answer failed."""
-    return state.is_open and not state.gave_way and not is_blocked(state.best.report)
+    """Return whether a repair can help: no earlier one failed, and there is something to mend."""
+    if not state.is_open or state.gave_way:
+        return False
+    return not (is_blocked(state.best.report) or state.best.is_within_its_rounding)
 
 
 ATTEMPT = (

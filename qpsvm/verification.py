@@ -199,6 +199,7 @@ def _measure_svm(
         summary = problem.model.summary(evaluation, table)
         checks = [*_machine_checks(problem, certificate, table, eps, natural)]
         notes += _about_constraints(problem, solution, certificate, eps)
+        notes += _about_rounding(certificate, eps)
     except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
         # not even measurable: whatever is wrong with it, it is not a solution
         notes.append(str(error))
@@ -236,6 +237,15 @@ def _about_constraints(
         yield f"constraint {name!r} is missed by {missed[worst]:.2g} of the sum of its terms"
     if certificate.feasible.blocked:
         yield f"no machine near this one satisfies {certificate.feasible.blocked}"
+
+
+def _about_rounding(certificate: Certificate, eps: float) -> Iterator[str]:
+    """Note on an ``eps`` that is smaller than the rounding of the objectives."""
+    if eps < certificate.rounding < 0.5:
+        yield (
+            f"rounding may hide {certificate.rounding:.2g} of the objective, more than eps = "
+            f"{eps:g}: ask for eps = {2.0 * certificate.rounding:.1g} or more, whatever the solver"
+        )
 
 
 def _machine_checks(

@@ -378,3 +378,26 @@ def test_an_intercept_that_rounding_fixes_is_no_reason_to_go_on(seed: int) -> No
     solution = qpsvm.solve(problem, "active-set")
     assert solution.status is Status.OPTIMAL
     assert len(solution.qp.statistics.asked) == 1
+
+
+@pytest.mark.parametrize("backend", ["active-set", "cvxopt"])
+def test_what_only_rounding_keeps_from_passing_is_not_solved_again(backend: str) -> None:
+    """Of a soft margin every optimum has the same sum of dual variables, and rounds as much."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 2)), np.where(rng.random(60) < 0.5, -1, 1)
+    problem = qpsvm.SoftMargin(C=1e4).dual(X, y, kernel=RBF(1.0))
+    first = qpsvm.solve(problem, backend, eps=1e-9)
+    assert first.status is Status.OPTIMAL
+    rounding = qpsvm.certify(problem, first).rounding
+    eps = 0.5 * rounding
+    with pytest.warns(ToleranceNotReachedWarning, match="whatever the solver. Take a larger eps"):
+        solution = qpsvm.solve(problem, backend, eps=eps)
+    report = qpsvm.verify(problem, solution, eps=eps)
+    failed = {check.name for check in report.checks if not check.passed}
+    assert failed and failed <= {"certified_gap", "rounding"}
+    assert solution.status is Status.INACCURATE
+    assert not solution.qp.statistics.escalated
+    assert len(solution.qp.statistics.asked) == 1
+    (note,) = [note for note in report.notes if "rounding" in note]
+    enough = float(note.split("ask for eps = ")[1].split(" ")[0])
+    assert qpsvm.solve(problem, backend, eps=enough).status is Status.OPTIMAL

@@ -24,7 +24,7 @@ class KernelColumns(Curvature):
 
     Kept are columns of K, one for a sample, whoever shares it, once they were used some times:
     those of the variables between their bounds, which every working set moves. The others are
-    evaluated, multiplied, and forgotten.
+    evaluated, multiplied, and forgotten. Columns of many features are kept at their first use.
 
     Parameters
     ----------
@@ -52,6 +52,8 @@ class KernelColumns(Curvature):
         self._slot: Index = np.full(n, -1)
         self._asked: Index = np.zeros(n, dtype=int)
         self._used = 0
+        is_costly = math.prod(P.gram.X.shape[1:]) >= COLUMNS.many_features
+        self._often = 0 if is_costly else COLUMNS.often
 
     # --- what is kept ----------------------------------------------------------------------------
 
@@ -116,7 +118,7 @@ class KernelColumns(Curvature):
         if self.P.gram.is_kept:
             return symmetric_product(self.P.gram.dense, v)
         result, used = np.zeros(len(v)), np.flatnonzero(v)
-        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= COLUMNS.often)]
+        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= self._often)]
         if len(wanted):
             self._keep(wanted, used)
         self._asked[used] += 1

@@ -96,7 +96,9 @@ class ColumnSettings:
         Columns evaluated at a time: enough for a product of matrices, and no large array.
     often : int
         Uses after which a column is kept: to write into memory for the first time takes as long as
-        to evaluate a kernel, or longer.
+        to evaluate a kernel of few features, or longer.
+    many_features : int
+        Features of the samples from which a column is kept at its first use.
     smallest_set : int
         Variables of the smallest working set that still gets somewhere, and samples of the smallest
         part; memory for it is required.
@@ -115,6 +117,7 @@ class ColumnSettings:
 
     at_a_time: int = 256
     often: int = 2
+    many_features: int = 200
     smallest_set: int = 256
     bytes_per_entry: int = 16
     widest_box: float = 1e4
