@@ -40,6 +40,9 @@ TIMED = ("linear", "kernel")
 ENGINE = "ipm(form='dual')"
 """For linear machines; what its peers reach are the marks."""
 
+KERNEL_ENGINE = "active-set(form='dual')"
+"""For kernel machines."""
+
 SLOWER = 1.5
 
 SUMMARY = (
@@ -94,6 +97,9 @@ def main() -> None:
     for name in ("threads-kernel", "threads-linear"):
         page = between(page, name, by_threads(store.read(HERE / f"{name}.jsonl").rows))
     page = between(page, "linear: engine", against_peers(store.read(HERE / "linear.jsonl"), ENGINE))
+    small = store.read(HERE / "kernel-small.jsonl")
+    page = between(page, "kernel-small: means", means(small))
+    page = between(page, "kernel-small: engine", against_peers(small, KERNEL_ENGINE))
     PAGE.write_text(page, encoding="utf-8")
 
 
