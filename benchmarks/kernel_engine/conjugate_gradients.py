@@ -1,9 +1,10 @@
 """Time Cholesky factorisations of ``K + sigma I`` beside preconditioned conjugate gradients.
 
-A Newton step of the kernel engine with thousands of free variables solves ``(K_FF + sigma I) u = r``
-by a Cholesky factorisation. The preconditioner is ``L L' + sigma I`` with the Nystroem approximation
-``L L' = K_S' K_SS^-1 K_S`` of some random columns S, applied by the Woodbury formula; its making is
-in the seconds. Iterations end at a relative residual of 1e-10, or after 500.
+A Newton step of the kernel engine with thousands of free variables solves
+``(K_FF + sigma I) u = r`` by a Cholesky factorisation. The preconditioner is ``L L' + sigma I``
+with the Nystroem approximation ``L L' = K_S' K_SS^-1 K_S`` of some random columns S, applied by the
+Woodbury formula; its making is in the seconds. Iterations end at a relative residual of 1e-10, or
+after 500.
 
 Source: Frangella, Tropp and Udell, "Randomized Nystroem preconditioning", *SIAM J. Matrix Anal.
 Appl.* 44 (2023).
