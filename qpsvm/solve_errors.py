@@ -58,12 +58,10 @@ def shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
     figures = ", ".join(f"{c.name} {c.scaled:.2e} (allowed {c.tolerance:.0e})" for c in failed)
     backend = solution.statistics.backend
     why = "".join(f"Note: {note}. " for note in report.notes)
-    rounds = report.certificate is not None and report.certificate.rounding > eps
-    remedy = "Take a larger eps" if rounds else "Try another backend, a larger eps"
     return (
         f"Backend {backend!r} did not reach eps={eps:g}: {figures or 'no figures'}. Status "
-        f"{solution.status.value!r}, solver's own: {solution.native_status!r}. {why}{remedy}, "
-        "or scale the features."
+        f"{solution.status.value!r}, solver's own: {solution.native_status!r}. {why}Try another "
+        "backend, a larger eps, or scale the features."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -384,13 +385,12 @@ def test_an_intercept_that_rounding_fixes_is_no_reason_to_go_on(seed: int) -> No
 def test_what_only_rounding_keeps_from_passing_is_not_solved_again(backend: str) -> None:
     """Of a soft margin every optimum has the same sum of dual variables, and rounds as much."""
     rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(60, 2)), np.where(rng.random(60) < 0.5, -1, 1)
-    problem = qpsvm.SoftMargin(C=1e4).dual(X, y, kernel=RBF(1.0))
+    X, y = rng.normal(size=(200, 2)), np.where(rng.random(200) < 0.5, -1, 1)
+    problem = qpsvm.SoftMargin(C=1e3).dual(X, y, kernel=RBF(0.02))
     first = qpsvm.solve(problem, backend, eps=1e-9)
     assert first.status is Status.OPTIMAL
-    rounding = qpsvm.certify(problem, first).rounding
-    eps = 0.5 * rounding
-    with pytest.warns(ToleranceNotReachedWarning, match="whatever the solver. Take a larger eps"):
+    eps = 0.5 * qpsvm.certify(problem, first).rounding
+    with pytest.warns(ToleranceNotReachedWarning, match="this answer passes at eps"):
         solution = qpsvm.solve(problem, backend, eps=eps)
     report = qpsvm.verify(problem, solution, eps=eps)
     failed = {check.name for check in report.checks if not check.passed}
@@ -400,5 +400,16 @@ def test_what_only_rounding_keeps_from_passing_is_not_solved_again(backend: str)
     assert not solution.qp.statistics.escalated
     assert len(solution.qp.statistics.asked) == 1
     (note,) = [note for note in report.notes if "rounding" in note]
-    enough = float(note.split("ask for eps = ")[1].split(" ")[0])
-    assert qpsvm.solve(problem, backend, eps=enough).status is Status.OPTIMAL
+    assert qpsvm.verify(problem, solution, eps=float(note.rpartition(" ")[2])).passed
+
+
+def test_rounding_that_is_all_at_kinks_is_no_reason_to_stop() -> None:
+    """Each sample passes on its error times C at the edge of the tube, and nothing beside it."""
+    X = [[0.49, -0.48], [0.67, -1.39], [1.67, -0.19], [0.53, 0.78]]
+    targets = [2.4, 1.8, -13.4, -1.8]
+    formulation = qpsvm.EpsilonRegression(C=1e6, epsilon=0.1, intercept="penalized")
+    problem = formulation.dual(X, targets, kernel=RBF(1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ToleranceNotReachedWarning)
+        solution = qpsvm.solve(problem, "cvxopt", eps=1e-12)
+    assert solution.status is Status.OPTIMAL or solution.qp.statistics.escalated

@@ -38,13 +38,18 @@ def _missed_conditions(model: PrimalDualPair, values: DecisionValues) -> Vector:
     return np.asarray(np.maximum(v[hard], 0.0))
 
 
-def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) -> float:
+def rounding(
+    model: PrimalDualPair, evaluation: Evaluation, objective: float, *, at_kinks: bool = True
+) -> float:
     """Estimated rounding error of the objective, relative to it (hard margin: to the margin).
 
     A decision value is a sum whose terms may be far larger than it is, and each of them is rounded,
     however well they are added up: its error is of the order of ``e_i = u (sum |terms| + |b| +
     |p|)`` with the rounding unit u, and each condition passes on its slope times that. So is
     ``|w|^2``, a sum over pairs of samples. An estimate, not an enclosure.
+
+    A condition within its error of the kink of its loss passes on the steeper slope; if not
+    ``at_kinks`` the gentler one, as in answers that are clear of the kink, at hardly any price.
     """
     c, solution = model.conditions, evaluation.solution
     sizes, scores = evaluation.sizes, evaluation.scores
@@ -63,12 +68,12 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
         norm = max(abs(objective) * scale * scale, TINY)
         return 2.0 * float(np.max(errors)) / scale + EPS * c.norm_weight * square / norm
     v = model.violations(scores, solution.intercept, solution.width)
-    steepest = np.maximum(
+    passed_on = (np.maximum if at_kinks else np.minimum)(
         np.abs(slopes(v + errors, c.lower, c.upper, c.curvature)),
         np.abs(slopes(v - errors, c.lower, c.upper, c.curvature)),
     )
     soft = ~c.is_hard
-    total = float(steepest[soft] @ errors[soft]) + EPS * c.norm_weight * square
+    total = float(passed_on[soft] @ errors[soft]) + EPS * c.norm_weight * square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
     total += EPS * offsets
     return total / max(abs(objective), model.objective_floor, TINY)
