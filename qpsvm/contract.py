@@ -21,15 +21,13 @@ from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
 from qpsvm.numerics.deadline import Deadline
+from qpsvm.policy_settings import POLICY
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import verify, verify_evaluated
-
-CLEARLY = 1.2
-"""Rounding, in units of ``eps``, that no other answer avoids: they differ by some percent."""
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
@@ -138,12 +136,12 @@ class Attempt:
         return other if distance(other.report) < distance(self.report) else self
 
     @cached_property
-    def is_within_its_rounding(self) -> bool:
-        """Return whether gap and residuals are within ``eps``, and rounding clearly is not.
+    def is_as_accurate_as_rounding_allows(self) -> bool:
+        """Return whether only rounding errors that all answers share keep this one from passing.
 
-        What samples at the kink of their loss add to the rounding is not counted: other answers may
-        be clear of it. The rest hardly depends on the answer: of a soft margin even the sum of the
-        dual variables is the same in all optima.
+        Gap and residuals are within ``eps``. What samples at the kink of their loss add to the
+        rounding is not counted: other answers may be clear of it. The rest hardly depends on the
+        answer: of a soft margin even the sum of the dual variables is the same in all optima.
         """
         report, eps, problem = self.report, self.contract.settings.eps, self.contract.problem
         certificate = report.certificate
@@ -158,7 +156,7 @@ class Attempt:
         of_kinks = model.rounding(self.own, primal) - model.rounding(
             self.own, primal, at_kinks=False
         )
-        return certificate.rounding - of_kinks > CLEARLY * eps
+        return certificate.rounding - of_kinks > POLICY.unavoidable * eps
 
     @cached_property
     def is_at_rounding(self) -> bool:
@@ -168,7 +166,7 @@ class Attempt:
         ``eps`` or within what rounding can add to it. What is left comes from evaluating the
         problem as it was given, where another point as good would miss as much.
         """
-        if self.is_within_its_rounding:
+        if self.is_as_accurate_as_rounding_allows:
             return True
         contract, report = self.contract, self.report
         eps = contract.settings.eps

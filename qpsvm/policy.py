@@ -17,9 +17,10 @@ from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, is_blocked
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.problem import Program
 from qpsvm.machines.routes import ByPrimal, route_of
+from qpsvm.policy_settings import POLICY
 from qpsvm.polish_distance import PolishDistance
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solve_state import POLICY, Call, Result, SolveState
+from qpsvm.solve_state import Call, Result, SolveState
 from qpsvm.solvers.polish.dispatch import polish
 from qpsvm.solvers.polish.settings import DEFAULTS
 from qpsvm.solvers.work_budget import WorkBudget
@@ -319,10 +320,10 @@ def _is_first_attempt(state: SolveState) -> bool:
 
 
 def _may_repair(state: SolveState) -> bool:
-    """Return whether a repair can help: no earlier one failed, and there is something to mend."""
+    """Return whether to move the answer onto rows and bounds, which can help it pass."""
     if not state.is_open or state.gave_way:
         return False
-    return not (is_blocked(state.best.report) or state.best.is_within_its_rounding)
+    return not (is_blocked(state.best.report) or state.best.is_as_accurate_as_rounding_allows)
 
 
 ATTEMPT = (

@@ -14,9 +14,9 @@ from qpsvm.exceptions import (
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.deadline import NEVER
+from qpsvm.policy_settings import POLICY
 from qpsvm.qp.evidence_search import find_infeasibility
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solve_state import POLICY
 
 
 def no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -> NoOptimumError:

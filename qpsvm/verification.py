@@ -240,7 +240,7 @@ def _about_constraints(
 
 
 def _about_rounding(certificate: Certificate, eps: float) -> Iterator[str]:
-    """Note on an answer that only the rounding of its objectives keeps from passing."""
+    """Yield a note if only rounding errors of the objectives keep a solution from passing."""
     enough = 1.5 * certificate.relative_gap_upper  # not below the gap with one digit, either
     if certificate.relative_gap <= eps < certificate.rounding and enough < 0.9:
         yield (

@@ -17,8 +17,9 @@ from qpsvm.contract import Contract, distance
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.policy import STEPS, solve_by_policy
+from qpsvm.policy_settings import POLICY
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
-from qpsvm.solve_state import POLICY, Result
+from qpsvm.solve_state import Result
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import is_slow
 from qpsvm.solving import solve_with

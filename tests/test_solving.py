@@ -404,7 +404,7 @@ def test_what_only_rounding_keeps_from_passing_is_not_solved_again(backend: str)
 
 
 def test_rounding_that_is_all_at_kinks_is_no_reason_to_stop() -> None:
-    """Each sample passes on its error times C at the edge of the tube, and nothing beside it."""
+    """Samples at the edge of the tube pass on C times their rounding error; others may not."""
     X = [[0.49, -0.48], [0.67, -1.39], [1.67, -0.19], [0.53, 0.78]]
     targets = [2.4, 1.8, -13.4, -1.8]
     formulation = qpsvm.EpsilonRegression(C=1e6, epsilon=0.1, intercept="penalized")

@@ -41,7 +41,7 @@ ENGINE = "ipm(form='dual')"
 """For linear machines; what its peers reach are the marks."""
 
 KERNEL_ENGINE = "active-set(form='dual')"
-"""For kernel machines."""
+"""The solver of kernel machines that is compared with its peers."""
 
 SLOWER = 1.5
 

@@ -52,7 +52,7 @@ class KernelColumns(Curvature):
         self._slot: Index = np.full(n, -1)
         self._asked: Index = np.zeros(n, dtype=int)
         self._used = 0
-        is_costly = math.prod(P.gram.X.shape[1:]) >= COLUMNS.many_features
+        is_costly = P.gram.X.shape[-1] >= COLUMNS.many_features
         self._often = 0 if is_costly else COLUMNS.often
 
     # --- what is kept ----------------------------------------------------------------------------
