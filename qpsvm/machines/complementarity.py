@@ -115,8 +115,8 @@ def _distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, flo
     solution, dual = evaluation.solution, evaluation.dual
     if solution.coef is not None and dual.coef is not None:
         apart = solution.coef - dual.coef
-        error = evaluation.dual_errors + EPS * (np.abs(solution.coef) + np.abs(dual.coef))
-        return float(np.linalg.norm(apart)), float(np.linalg.norm(error))
+        rounding = evaluation.dual_errors + EPS * (np.abs(solution.coef) + np.abs(dual.coef))
+        return float(np.linalg.norm(apart)), float(np.linalg.norm(rounding))
     own, scores = solution.expansion, evaluation.dual_scores
     if own is None or scores is None or solution.coef is not None:
         return math.inf, math.inf
