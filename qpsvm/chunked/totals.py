@@ -15,6 +15,7 @@ from qpsvm.data.targets import require_one_kind
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import stored_values
 
@@ -215,16 +216,19 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
 
 
 def _squared_spread(parts: Sequence[Matrix], shares: Sequence[Vector]) -> float:
-    """``max |x - mean|^2`` over a sample of the rows, or 1 if that is zero."""
+    """``max |x - mean|^2`` over a sample of the rows, its rounding taken off; 1 if it is zero."""
     total, count = np.zeros(parts[0].shape[1]), 0.0
     for X, share in zip(parts, shares, strict=True):
         total += np.asarray(X.T @ share)
         count += float(np.sum(share))
-    mean, largest = total / count, 0.0
+    mean, largest, all_zero = total / count, 0.0, True
     for X in parts:
         if is_sparse(X):
-            squares = row_squares(X) - 2.0 * np.asarray(X @ mean) + float(mean @ mean)
-            largest = max(largest, float(np.max(squares)))
+            own, other = row_squares(X), float(mean @ mean)
+            squares = own - 2.0 * np.asarray(X @ mean) + other
+            rounding = (X.shape[1] + 8.0) * EPS * (own + other)
+            largest = max(largest, float(np.max(squares - rounding)))
+            all_zero &= not own.any()
             continue
         for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
             largest = max(largest, float(np.max(row_squares(X[rows] - mean))))

@@ -125,16 +125,28 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
     If ``(R 1)'a`` misses its value by r, some exactly feasible point differs by variables that add
     up to r, at a price of ``|b|`` each (of ``|t|`` for the sum of a width).
     """
-    c, solution, point = model.conditions, evaluation.solution, evaluation.point
+    solution, point = evaluation.solution, evaluation.point
+    missed = missed_balance(model, evaluation)
+    hidden = missed * abs(solution.intercept) if model.intercept == "free" else 0.0
+    if model.constant:
+        hidden += EPS * missed * float(np.sum(np.abs(point.alpha)))
+    return hidden + missed_width(model, evaluation)
+
+
+def missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
+    """By how much ``(R 1)'a`` misses the price of the intercept."""
+    c, point = model.conditions, evaluation.point
     balance = [*(c.signs * point.alpha).tolist(), -c.intercept_price]
     if model.constraints is not None:
         rules = model.constraints
         balance += (-rules.intercept_column * point.constraint_multipliers).tolist()
-    missed = abs(exact_sum(balance))
-    hidden = missed * abs(solution.intercept) if model.intercept == "free" else 0.0
-    if model.constant:
-        hidden += EPS * missed * float(np.sum(np.abs(point.alpha)))
-    if c.width_sign:  # e 1'a <= price_t
-        excess = exact_sum([*(c.width_sign * point.alpha).tolist(), -c.width_price])
-        hidden += max(0.0, excess) * abs(solution.width)
-    return hidden
+    return abs(exact_sum(balance))
+
+
+def missed_width(model: PrimalDualPair, evaluation: Evaluation) -> float:
+    """By how much ``e 1'a`` exceeds the price of the width, times the width."""
+    c, point = model.conditions, evaluation.point
+    if not c.width_sign:
+        return 0.0
+    excess = exact_sum([*(c.width_sign * point.alpha).tolist(), -c.width_price])
+    return max(0.0, excess) * abs(evaluation.solution.width)

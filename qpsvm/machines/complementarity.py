@@ -23,7 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.kernels.precise import PreciseSums, precise_expansion, precise_products
-from qpsvm.machines.accuracy import condition_errors, missed_sums
+from qpsvm.machines.accuracy import (
+    condition_errors,
+    missed_balance,
+    missed_sums,
+    missed_width,
+)
 from qpsvm.machines.evaluation import Evaluation, PreciseViolations
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.negative_curvature import negative_curvature_price
@@ -60,7 +65,7 @@ class GapBound:
 
 
 def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
-    """Bound a machine's excess over the optimum; None for hard conditions and constraints.
+    """Bound a machine's excess over the optimum; None under constraints on (w, b).
 
     Parameters
     ----------
@@ -74,7 +79,9 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     """
     c, solution = model.conditions, evaluation.solution
     primal = model.primal_objective(evaluation)
-    if model.constraints is not None or model.norm is not SQUARED or c.is_hard.any():
+    if model.constraints is not None or model.norm is not SQUARED:
+        return None
+    if c.is_hard.any() and not model.is_hard:
         return None
     if not math.isfinite(primal):
         return None
@@ -84,28 +91,88 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     if evaluation.precise is not None:
         some, values, known = evaluation.precise
         v[some], errors[some] = values, known
+    if model.is_hard:
+        return _of_hard_margin(model, evaluation, v, errors)
     middle = _complementarity(model, a, v)
     highest = np.maximum(
         _complementarity(model, a, v + errors), _complementarity(model, a, v - errors)
     )
     distance, error = _distance(model, evaluation)
+    hidden, apart = _missed(model, evaluation)
+    error += apart
     rest = 0.0
     if model.constant:
-        apart = exact_sum([*(-c.signs * a).tolist(), solution.intercept])
-        rest += 0.5 * apart * apart
+        rest += 0.5 * _intercept_apart(model, evaluation, 1.0) ** 2
     if c.width_sign and t:
         room = exact_sum([c.width_price, *(-c.width_sign * a).tolist()])
         rest += t * max(room, 0.0)
     kappa = c.norm_weight
     gap = float(np.sum(middle)) + 0.5 * kappa * distance * distance + rest
-    upper = float(np.sum(highest)) + 0.5 * kappa * (distance + error) ** 2 + rest
-    upper += 2.0 * missed_sums(model, evaluation)
+    upper = float(np.sum(highest)) + 0.5 * kappa * (distance + error) ** 2 + rest + hidden
     upper += negative_curvature_price(model, a, primal)
     # prices are products of parameters, rounded
     upper += MACHINES.price_roundings * EPS * abs(primal)
     shares = np.maximum(highest - middle, 0.0)
     gentler = 2.0 * errors * np.minimum(a - c.lower, c.upper - a)
     return GapBound(gap, upper, shares, float(np.sum(np.maximum(shares - gentler, 0.0))))
+
+
+def _of_hard_margin(
+    model: PrimalDualPair, evaluation: Evaluation, v: Vector, errors: Vector
+) -> GapBound:
+    """Bound the excess of a hard margin, whose machine is scaled up until it is feasible.
+
+    ``P(w/m, b/m) - D(a) = kappa/2 |w/m - w_a|^2 [+ 1/2 (b/m - b_a)^2] + a'(R f / m - p)`` with the
+    smallest margin m, at most 1.
+    """
+    c, a = model.conditions, evaluation.point.alpha
+    rows = c.required - v
+    distance, error = _distance(model, evaluation)
+    hidden, apart = _missed(model, evaluation)
+    square, own = max(evaluation.square, 0.0), evaluation.solution.expansion
+    if evaluation.solution.coef is None and own is not None:
+        square += float(np.abs(own) @ evaluation.errors)
+    size = math.sqrt(square)
+    values = list[float]()
+    for sign in (0.0, 1.0):
+        margin = min(1.0, float(np.min((rows - sign * errors) / c.required)))
+        if not margin > MACHINES.smallest_margin:
+            values.append(math.inf)
+            continue
+        away = distance + sign * (error + apart) + (1.0 / margin - 1.0) * size
+        total = 0.5 * c.norm_weight * away * away
+        if model.constant:
+            total += 0.5 * _intercept_apart(model, evaluation, margin) ** 2
+        beyond = (rows + sign * errors) / margin - c.required
+        values.append(total + float(a @ np.maximum(beyond, 0.0)) + sign * hidden)
+    gap, upper = values
+    upper += negative_curvature_price(model, a, model.primal_objective(evaluation))
+    upper += MACHINES.price_roundings * EPS * abs(model.primal_objective(evaluation))
+    return GapBound(gap, upper, 2.0 * a * errors, 0.0)
+
+
+def _intercept_apart(model: PrimalDualPair, evaluation: Evaluation, margin: float) -> float:
+    """``b / m - b_a`` of a penalised intercept, with the one that the dual variables imply."""
+    terms = -model.conditions.signs * evaluation.point.alpha
+    return exact_sum([*terms.tolist(), evaluation.solution.intercept / margin])
+
+
+def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
+    """Bound on what sums gain that hold only up to rounding, and on the weights that this moves.
+
+    A free intercept is measured where it is smallest: at the origin, or at the sample whose
+    decision value is nearest to zero.
+    """
+    if model.intercept != "free":
+        return 2.0 * missed_sums(model, evaluation), 0.0
+    missed, b = missed_balance(model, evaluation), evaluation.solution.intercept
+    of_width, price, apart = missed_width(model, evaluation), abs(b), 0.0
+    decisions = np.abs(evaluation.scores + b) + evaluation.errors
+    m = int(np.argmin(decisions))
+    if decisions[m] < price:
+        norm = float(np.sqrt(np.abs(model.gram.diagonal()[m]) + model.diagonal_errors[m]))
+        price, apart = float(decisions[m]), missed * norm / model.conditions.norm_weight
+    return 2.0 * (missed * price + of_width), apart
 
 
 def _complementarity(model: PrimalDualPair, a: Vector, v: Vector) -> Vector:
@@ -200,7 +267,7 @@ def refined(
 def _decisive(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> Index:
     """The conditions whose errors add most to the bound: all but some that add the allowance."""
     found = gap_bound(model, evaluation)
-    if found is None:
+    if found is None or model.is_hard:
         near = _may_be_nearest(model, evaluation)
         return np.flatnonzero(near | (evaluation.point.alpha != 0.0))
     order = np.argsort(found.shares, kind="stable")

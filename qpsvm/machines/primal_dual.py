@@ -25,6 +25,7 @@ from qpsvm.machines.repair import sums_hold, with_sum, with_width
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues, TrainingSetup
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.spread import spread_lower
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.precision import EPS, TINY
 
@@ -225,7 +226,8 @@ class PrimalDualPair(TrainingSetup):
             return 0.0  # constraints set a scale of their own
         if c.relative_to_spread:
             # the objective of a w as large as the samples allow, but for the intercept
-            return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * self.unit)
+            spread = spread_lower(self, self.gram)
+            return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * c.unit * spread)
         if self.is_hard or not self._zero_weights_are_optimal():
             return 0.0
         # the objective of a w that moves some decision value by that share of a unit
