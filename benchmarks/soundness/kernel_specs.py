@@ -1,0 +1,253 @@
+"""Small training problems on which kernel values lose their digits.
+
+Common offsets, outliers, samples that are nearly the same, extreme widths and degrees; dense and
+sparse samples, and float32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.soundness.exact_specs import Given
+from benchmarks.soundness.kernel_machines import KernelMachines
+from benchmarks.soundness.rational import ONE, Program, exact, gram
+from qpsvm import kernels
+from qpsvm.exceptions import QPSVMError
+from tests.certificates.textbook import FAMILIES
+
+SHARES = {
+    "soft margin": 0.5,
+    "tube": 0.15,
+    "one class": 0.13,
+    "ball": 0.07,
+    "nu classification": 0.06,
+    "hard margin": 0.05,
+    "nu regression": 0.04,
+}
+"""Families, and how many of the problems are theirs."""
+TWO_SIDED = ("tube", "nu regression")
+"""Families with two dual variables for each sample: half as many samples."""
+OFFSETS = (0.0, 1.0, 1e3, 1e6, 1e9)
+"""Common offsets of the samples, in units of their spread."""
+LARGEST = 1e290
+"""Kernel values beyond that are not looked at."""
+N_NEW = 4
+"""Samples that predictions are compared on."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A training problem with its judge.
+
+    Attributes
+    ----------
+    machines : KernelMachines
+    family : Family
+        The formulation.
+    X, y, kernel, weights
+        What else the library is given, as it is given.
+    eps : float
+        The accuracy that is asked for.
+    traits : dict
+        What the problem is counted under.
+    at_price : function
+        The judge of the same data at another C.
+    """
+
+    machines: KernelMachines
+    family: Any
+    X: Any
+    y: Any
+    kernel: Any
+    weights: Any
+    eps: float
+    traits: dict[str, str]
+    at_price: Callable[[float], KernelMachines]
+
+    @property
+    def C(self) -> float:
+        return float(getattr(self.family, "C", 1.0))
+
+    def __repr__(self) -> str:
+        size = "x".join(map(str, self.X.shape))
+        return f"{self.family!r}, {self.kernel!r}, {size}, eps {self.eps:g}, {self.traits}"
+
+
+@dataclass(frozen=True)
+class Sampled(Given):
+    """Samples whose labels and targets may follow from their first feature."""
+
+    Z: Any = None
+
+    def signs(self) -> list[int]:
+        if self.flag():
+            return super().signs()
+        y = np.where(self.Z + 0.5 * self.rng.normal(size=self.n) > 0, 1, -1)
+        y[:2] = 1, -1
+        return list(map(int, y))
+
+    def targets(self) -> list[float]:
+        if self.flag():
+            return super().targets()
+        scale = 10.0 ** self.rng.uniform(-2, 2)
+        return list(scale * (self.Z + 0.1 * self.rng.normal(size=self.n)))
+
+
+def draw(rng: Any, rejected: Counter[str]) -> Problem:
+    """A training problem that has an optimum; ``rejected`` counts those that have none."""
+    while True:
+        try:
+            problem = _drawn(rng)
+        except QPSVMError as error:
+            rejected[f"kernel values: {type(error).__name__}"] += 1
+            continue
+        if problem is None:
+            rejected["kernel values: beyond the range"] += 1
+        elif problem.machines.best is None:
+            known = problem.traits["family"] in ("hard margin", "one class", "nu classification")
+            rejected["kernel values: no optimum" if known else "kernel values: not judged"] += 1
+        else:
+            return problem
+
+
+def _drawn(rng: Any) -> Problem | None:
+    name = str(rng.choice(list(SHARES), p=list(SHARES.values())))
+    ordinary = bool(rng.random() < 0.5)
+    largest = 5 if name in TWO_SIDED else 9
+    if rng.random() < 0.1:
+        largest = 6 if name in TWO_SIDED else 14
+    n, d = int(rng.integers(4, largest + 1)), int(rng.integers(1, 5))
+    Z = rng.normal(size=(n, d))
+    if rng.random() < 0.5:
+        Z = np.round(64 * Z) / 64
+    container = str(rng.choice(["dense", "csr", "float32"], p=[0.5, 0.35, 0.15]))
+    traits = {"profile": "ordinary" if ordinary else "extreme", "samples": container}
+    X = _ordinary(rng, Z, traits) if ordinary else _extreme(rng, Z, traits)
+    if container == "float32":
+        X = X.astype(np.float32)
+    dense = X.astype(np.float64)
+    if not np.all(np.isfinite(dense)):
+        return None
+    given = sp.csr_array(X) if container == "csr" else X
+    kernel = _kernel(rng, ordinary, float(traits["offset"]), dense).resolve(given)
+    C = float(10.0 ** (rng.uniform(-1, 4) if ordinary else rng.uniform(-3, 6)))
+    eps = 1e-8 if ordinary else float(rng.choice([1e-6, 1e-7, 1e-8, 1e-8, 1e-9, 1e-10]))
+    weights = None if ordinary or rng.random() < 0.7 else rng.uniform(0.2, 5.0, n)
+    return _problem(rng, name, Sampled(
+        rng, dense, kernel, weights, [ONE] * n if weights is None else exact(weights), [], C,
+        Z[:, 0],
+    ), given, eps, traits)  # fmt: skip
+
+
+def _problem(
+    rng: Any, name: str, data: Sampled, X: Any, eps: float, traits: dict[str, str]
+) -> Problem | None:
+    """The training problem of a family on these samples, as the library has it and exactly."""
+    kernel, rows = _parameters(data.kernel), exact(data.X)
+    K = gram(kernel[0], rows, rows, **kernel[1])
+    if max(abs(v) for row in K for v in row) > LARGEST:
+        return None
+    form = "primal" if rng.random() < 0.2 else "dual"
+    intercept = str(rng.choice(["free", "free", "free", "penalized", "none"]))
+    new, seed = _new(rng, data.X, X), int(rng.integers(2**31))
+
+    def drawn(C: float) -> tuple[Any, Any, KernelMachines]:
+        drawn_data = replace(data, K=K, C=C, rng=np.random.default_rng(seed))
+        family, y, conditions, cost, more = FAMILIES[name][0](drawn_data)
+        own = more.pop("intercept", "free")
+        if hasattr(family, "intercept"):
+            own = intercept
+            family = replace(family, intercept=own)
+
+        def whole(m: Any) -> Any:
+            found = cost(m)
+            return found + m.b**2 / 2 if own == "penalized" and found != math.inf else found
+
+        program = Program(data.n, K, conditions, whole, own, **more)
+        problem = getattr(family, form)(X, y, kernel=data.kernel, sample_weight=data.weights)
+        signs = y if y is not None and set(y) <= {-1, 1} else None
+        return family, y, KernelMachines(name, "", problem, program, rows, signs, kernel, new)
+
+    family, y, machines = drawn(data.C)
+    traits |= {
+        "family": name, "kernel": type(data.kernel).__name__, "form": form,
+        "intercept": machines.program.intercept, "eps": f"{eps:g}",
+        "C": f"1e{math.floor(math.log10(getattr(family, 'C', 1.0)))}",
+    }  # fmt: skip
+
+    def at_price(C: float) -> KernelMachines:
+        return drawn(C)[2]
+
+    return Problem(machines, family, X, y, data.kernel, data.weights, eps, traits, at_price)
+
+
+# --- samples -------------------------------------------------------------------------------------
+
+
+def _ordinary(rng: Any, Z: Any, traits: dict[str, str]) -> Any:
+    offset = float(rng.choice(OFFSETS))
+    traits |= {"offset": f"{offset:g}", "trait": "plain"}
+    return Z + offset
+
+
+def _extreme(rng: Any, Z: Any, traits: dict[str, str]) -> Any:
+    n, d = Z.shape
+    offset = float(rng.choice(OFFSETS))
+    X = Z + offset * rng.choice([1.0, 1.0, -1.0, 0.7, 0.0], d)
+    traits |= {"offset": f"{offset:g}", "trait": "plain"}
+    if rng.random() < 0.3:
+        X = X * 10.0 ** rng.uniform(-8, 8)
+        traits["trait"] = "scaled"
+    if rng.random() < 0.25:
+        X[rng.integers(n), rng.integers(d)] = rng.choice([-1, 1]) * 10.0 ** rng.uniform(6, 15)
+        traits["trait"] = "outlier"
+    if rng.random() < 0.25:
+        i, j = rng.choice(n, 2, replace=False)
+        X[i] = X[j]
+        if rng.random() < 0.6:
+            X[i] = np.nextafter(X[i], rng.choice([-np.inf, np.inf], d))
+        traits["trait"] = "repeated"
+    if traits["samples"] == "csr" and rng.random() < 0.3:
+        X = X * (rng.random(X.shape) < 0.7)
+    return X
+
+
+def _new(rng: Any, dense: Any, X: Any) -> Any:
+    """Samples to predict: some of the data, some beside them; in the same container."""
+    i = rng.integers(len(dense), size=N_NEW)
+    new = dense[i] + (rng.random((N_NEW, 1)) < 0.7) * np.std(dense, axis=0) * rng.normal(
+        size=(N_NEW, dense.shape[1])
+    )
+    return sp.csr_array(new) if sp.issparse(X) else new.astype(X.dtype)
+
+
+def _kernel(rng: Any, ordinary: bool, offset: float, X: Any) -> Any:
+    choice = rng.random()
+    if choice < 0.2:
+        return kernels.Linear()
+    named: Any = str(rng.choice(["scale", "scale", "auto"]))
+    if choice < 0.7 or (ordinary and offset > 1e3):
+        width = 10.0 ** (rng.uniform(-1, 1) if ordinary else rng.uniform(-6, 6))
+        return kernels.RBF(named if rng.random() < 0.5 else float(width))
+    degree = int(rng.integers(1, 4 if ordinary else 10))
+    coef0 = float(rng.choice([0.0, 1.0, rng.uniform(0, 2)]))
+    gamma = named
+    if not ordinary and rng.random() < 0.7:
+        largest = max(float(np.max(np.sum(X * X, axis=1))), 1e-290)
+        gamma = float(10.0 ** rng.uniform(-6, 6) if rng.random() < 0.5 else rng.uniform(0.2, 2) / largest)
+    return kernels.Polynomial(gamma, degree, coef0)
+
+
+def _parameters(kernel: Any) -> tuple[str, dict[str, Any]]:
+    if isinstance(kernel, kernels.RBF):
+        return "rbf", {"gamma": kernel.gamma}
+    if isinstance(kernel, kernels.Polynomial):
+        return "polynomial", {"gamma": kernel.gamma, "p": int(kernel.degree), "c": kernel.coef0}
+    return "linear", {}
