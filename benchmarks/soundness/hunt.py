@@ -16,10 +16,11 @@ what ``qpsvm.verify`` at 1e-8, ``qpsvm.certify`` and ``qpsvm.audit`` say of it a
 ``--part "kernel values"`` hunts among problems whose kernel values may be nothing but rounding
 (``kernel_part``; ``--count`` is the number of problems): kernel values with 60 digits.
 
-The outcome of each seed goes to ``results/seed-<seed>.json`` (``results/kernel-values-<seed>.json``)
-when its draws are done; a seed that has one, for the same count and code, is not hunted again. ``report.py`` makes
-``docs/soundness.md`` from those files alone. Draw number and seed determine a mutant: another seed
-is another hunt. The exit code is 1 if anything is suspicious.
+The outcome of each seed goes to ``results/seed-<seed>.json``, of a part to
+``results/<part>-<seed>.json``, when its draws are done; a seed that has one, for the same count and
+code, is not hunted again. ``report.py`` makes ``docs/soundness.md`` from those files alone. Draw
+number and seed determine a mutant: another seed is another hunt. The exit code is 1 if anything is
+suspicious.
 """
 
 from __future__ import annotations

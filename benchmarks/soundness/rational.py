@@ -272,7 +272,9 @@ def optimum(program: Program) -> Optimum | None:
     ]
     rows = [c.row + [ZERO] * (m - len(c.row)) for c in conditions]
     signs, numbers = [c.balance for c in conditions], range(len(conditions))
-    P = [[dot(of_a, b) / program.kappa for b in rows] for of_a in (times(program.K, a) for a in rows)]
+    P = [
+        [dot(of_a, b) / program.kappa for b in rows] for of_a in (times(program.K, a) for a in rows)
+    ]
     for k, c in enumerate(conditions):
         P[k][k] += c.curvature
         if program.intercept == "penalized":
