@@ -41,18 +41,27 @@ class KernelMachines(ExactMachines):
     exceeds it exceeds the optimum.
     """
 
-    @cached_property
+    @property
     def best(self) -> Optimum | None:
         """The optimum, proven to ``CLOSED``; None if there is none or if it is not known."""
+        return self._optimum[1]
+
+    @property
+    def unknown(self) -> str:
+        """Why there is no best machine."""
+        return self._optimum[0]
+
+    @cached_property
+    def _optimum(self) -> tuple[str, Optimum | None]:
         for bits in BITS:
             found = optimum(replace(self.program, K=_rounded(self.program.K, bits)))
             if found is None:
-                return None
+                return "no optimum", None
             w = self.weights_of(found.beta) if self.is_linear else found.beta
             cost = self.cost(w, found.b, found.t)
             if cost != math.inf and cost - self._dual_value(found.alpha) <= CLOSED * abs(cost):
-                return replace(found, value=cost)
-        return None
+                return "", replace(found, value=cost)
+        return "not judged", None
 
     def _dual_value(self, alpha: Row) -> Fraction:
         """The dual objective of an exactly feasible point, which is at most the optimum."""
@@ -106,6 +115,17 @@ class KernelMachines(ExactMachines):
         elif excess > Fraction(eps) * BAND:
             share = float(excess / Fraction(eps))
             yield f"exceeds the optimum by {float(excess):.3g}, {share:.4g} eps"
+
+    def prediction_error(self, s: Any) -> float:
+        """Largest error of a decision value of a new sample, per unit of the sum of its terms."""
+        found = self.read(s)
+        assert found is not None
+        w, b, _ = found
+        given = np.asarray(s.decision_function(self.new_samples), dtype=np.float64)
+        if not np.all(np.isfinite(given)):
+            return math.inf
+        pairs = zip(given, self.values(w, b), self.value_terms(w, b), strict=True)
+        return max(float(abs(Fraction(v) - f) / max(size, SMALLEST)) for v, f, size in pairs)
 
     # --- does the certificate tell the truth? ----------------------------------------------------
 

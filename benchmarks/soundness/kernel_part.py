@@ -8,6 +8,7 @@ in another container, at ``EPS``.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import qpsvm
-from benchmarks.soundness import exact_mutants
+from benchmarks.soundness import exact_mutants, kernel_report
 from benchmarks.soundness.bare import EPS
 from benchmarks.soundness.exact_part import ANSWERS, Result, _outcome
 from benchmarks.soundness.kernel_answers import SECONDS, Answer, answers
@@ -40,9 +41,11 @@ MUTATIONS = {
     exact_mutants.scaled: 1.0,
     exact_mutants.sharp: 2.0,
 }
-CLAIM = "claim"
+OFF = 1e-8
+"""Error of a decision value, per unit of the sum of its terms, that is more than rounding."""
+CLAIM = kernel_report.CLAIM
 """The axis of what certificates state, by kind of statement; only false ones are counted."""
-REFUSALS = "ordinary samples, C up to 1e4, eps 1e-8"
+REFUSALS = kernel_report.REFUSALS
 """The axis of answers where hardly any true one may be refused."""
 
 
@@ -54,7 +57,7 @@ def hunt_block(seed: int, numbers: range, tally: Tally) -> None:
             rng = np.random.default_rng([seed, 7, number])
             problem = draw(rng, tally.rejected)
             tally.problems[KERNELS] += 1
-            for result in examine(problem, rng):
+            for result in examine(problem, rng, tally.traits):
                 _count(result, tally)
                 if result.outcome == "FALSE PASS" or result.false:
                     tally.suspicious.append(
@@ -86,17 +89,21 @@ def show(seed: int, number: int) -> None:
         best = problem.machines.best
         assert best is not None
         print(f"weights = {problem.weights!r}\noptimum: {float(best.value)!r}, b {float(best.b)!r}")
-        for result in examine(problem, rng):
+        for result in examine(problem, rng, Counter()):
             print(result)
 
 
-def examine(problem: Problem, rng: Any) -> Iterator[Result]:
-    """Everything that is asked about a problem."""
+def examine(problem: Problem, rng: Any, traits: Counter[str]) -> Iterator[Result]:
+    """Everything that is asked about a problem; predictions that are all rounding are counted."""
     known = None
     for answer in answers(problem, rng):
         if answer.machines.best is None:
             continue
-        yield _judged(problem, answer, rng, is_answer=True)
+        result = _judged(problem, answer, rng, is_answer=True)
+        if result.outcome == "passed, harmless" and answer.is_complete:
+            off = answer.machines.prediction_error(answer.solution)
+            traits[f"predictions of optimal machines, {'off' if off > OFF else 'right'}"] += 1
+        yield result
         if answer.machines is problem.machines and isinstance(answer.solution, SVMSolution):
             known = answer.solution
     try:
