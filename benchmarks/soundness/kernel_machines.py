@@ -23,7 +23,7 @@ from benchmarks.soundness.exact_machines import SMALLEST, ExactMachines
 from benchmarks.soundness.rational import ZERO, Optimum, Row, dot, optimum, times
 from qpsvm.certificates import Certificate
 
-BITS = (220, 500, 1200)
+BITS = (140, 280, 600, 1200)
 """Bits of the kernel values of the program that is solved; more where the proof needs them."""
 CLOSED = Fraction(1, 10**25)
 """Largest distance of cost and dual value of an optimum that is known, per unit of the cost."""

@@ -33,7 +33,7 @@ machines on samples in chunks are asked for the optimum. Mutants of the optimum 
 follow, and the answer for the same samples in another container.
 
 The judge (`kernel_machines.py`) shares no code with the library. Inner products and squared
-distances are rational numbers, exp has 80 digits. A program with rounded kernel values (220 bits
+distances are rational numbers, exp has 80 digits. A program with rounded kernel values (140 bits
 or more) is solved in rational numbers; the cost of its machine and the value of its dual point for
 the kernel itself agree to 1e-25 of the cost, or the problem counts as not judged. A PASS or an
 OPTIMAL is false if the machine, with the coefficients and the intercept that it predicts with,
