@@ -32,7 +32,7 @@ from benchmarks.soundness.tally import Tally, as_json
 from tests.strategies import numbered
 
 SEED = 30_000
-CLOSE = Fraction(1, 10**40)
+CLOSE = Fraction(1, 10**35)
 
 
 def soft_margin(X: Any, y: list[int], C: float, gamma: float) -> KernelMachines:
