@@ -136,7 +136,10 @@ def _audited(problem: Problem, rng: Any) -> Iterator[Answer]:
         kernel=name, tol=tolerance, max_iter=100_000, **numbers, **parameters
     )
     X = sp.csr_matrix(problem.X) if sp.issparse(problem.X) else problem.X
-    foreign.fit(X, problem.y)
+    try:
+        foreign.fit(X, problem.y)
+    except ValueError:  # LIBSVM ends with numbers that are not finite
+        return
     audit = qpsvm.audit(foreign, X, problem.y, eps=problem.eps, optimum=False)
     (one,) = audit.machines
     machines = replace(problem.machines, problem=one.problem)

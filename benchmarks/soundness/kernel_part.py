@@ -7,6 +7,7 @@ in another container, at ``EPS``.
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -50,23 +51,23 @@ REFUSALS = kernel_report.REFUSALS
 
 
 def hunt_block(seed: int, numbers: range, tally: Tally) -> None:
-    """Problems of these numbers."""
+    """Problems of these numbers; the error of one ends no others."""
     for number in numbers:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             rng = np.random.default_rng([seed, 7, number])
             problem = draw(rng, tally.rejected)
             tally.problems[KERNELS] += 1
-            for result in examine(problem, rng, tally.traits):
-                _count(result, tally)
-                if result.outcome == "FALSE PASS" or result.false:
-                    tally.suspicious.append(
-                        {
-                            "draw": number, "seed": seed, "problem": repr(problem),
-                            "kind": result.axes[KIND], "outcome": result.outcome,
-                            "harm": result.harm, "contradictions": result.false,
-                        }
-                    )  # fmt: skip
+            row = {"draw": number, "seed": seed, "problem": repr(problem)}
+            try:
+                for result in examine(problem, rng, tally.traits):
+                    _count(result, tally)
+                    if result.outcome == "FALSE PASS" or result.false:
+                        more = {"kind": result.axes[KIND], "outcome": result.outcome}
+                        more |= {"harm": result.harm, "contradictions": result.false}
+                        tally.suspicious.append(row | more)
+            except Exception:  # noqa: BLE001 - only errors of the library's own are expected
+                tally.suspicious.append(row | {"error": traceback.format_exc()})
 
 
 def _count(result: Result, tally: Tally) -> None:
