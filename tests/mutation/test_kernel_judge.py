@@ -90,7 +90,7 @@ def test_the_optimum_does_not_depend_on_the_bits_of_the_program_that_is_solved()
     X = np.repeat(rng.normal(size=(3, 2)), 2, axis=0)
     X[1::2] = np.nextafter(X[1::2], np.inf)
     for gamma in (1e-6, 1.0):
-        made = soft_margin(X, [1, -1, -1, 1, 1, -1], 1e6, gamma)
+        made = soft_margin(X, [1, 1, -1, -1, 1, 1], 1e6, gamma)
         assert made.best is not None
         for bits in BITS[1:3]:
             found = optimum(replace(made.program, K=_rounded(made.program.K, bits)))
