@@ -39,12 +39,23 @@ SAMPLES = {"tube": 5, "nu regression": 5, "ranking": 5}
 """Samples at most of families with more dual variables than samples; 9 of the others."""
 CONTAINERS = {"dense": 0.45, "csr": 0.35, "float32": 0.12, "csr, float32": 0.08}
 """How samples are given, and how many of the problems have them so."""
+TRAITS = {
+    "plain": 0.25,
+    "clusters": 0.15,
+    "scaled": 0.15,
+    "columns": 0.1,
+    "ends of the range": 0.05,
+    "outlier": 0.15,
+    "repeated": 0.15,
+}
+"""What makes samples hard beside a common offset, and how many of the extreme ones have it."""
 MANY = 0.1
-"""Share of problems with 10 to 14 samples, or with 30."""
+"""Share of problems with 10 to 14 samples, or with 30; and with up to 40 features."""
 OFFSETS = (0.0, 1.0, 1e3, 1e6, 1e9)
 """Common offsets of the samples, in units of their spread."""
+TINY = 1e-290
 LARGEST = 1e290
-"""Kernel values beyond that are not looked at."""
+"""Kernel values beyond that are not looked at; squares below ``TINY`` set no width."""
 N_NEW = 4
 """Samples that predictions are compared on."""
 
@@ -127,6 +138,8 @@ def _drawn(rng: Any) -> Problem | None:
     name = str(rng.choice(list(SHARES), p=list(SHARES.values())))
     ordinary = bool(rng.random() < 0.5)
     n, d = int(rng.integers(4, SAMPLES.get(name, 9) + 1)), int(rng.integers(1, 5))
+    if rng.random() < MANY:
+        d = int(rng.integers(5, 40))
     if rng.random() < MANY and name not in SAMPLES:
         n = int(rng.integers(10, 15)) if rng.random() < 0.95 else 30
     Z = rng.normal(size=(n, d))
@@ -215,20 +228,24 @@ def _ordinary(rng: Any, Z: Any, traits: dict[str, str]) -> Any:
 def _extreme(rng: Any, Z: Any, traits: dict[str, str]) -> Any:
     n, d = Z.shape
     offset = float(rng.choice(OFFSETS))
+    trait = str(rng.choice(list(TRAITS), p=list(TRAITS.values())))
+    traits |= {"offset": f"{offset:g}", "trait": trait}
     X = Z + offset * rng.choice([1.0, 1.0, -1.0, 0.7, 0.0], d)
-    traits |= {"offset": f"{offset:g}", "trait": "plain"}
-    if rng.random() < 0.3:
+    if trait == "clusters":
+        X = Z + offset * rng.choice([-1.0, 1.0], (n, 1))
+    elif trait == "scaled":
         X = X * 10.0 ** rng.uniform(-8, 8)
-        traits["trait"] = "scaled"
-    if rng.random() < 0.25:
+    elif trait == "columns":
+        X = X * 10.0 ** rng.uniform(-8, 8, d)
+    elif trait == "ends of the range":
+        X = X * 10.0 ** rng.uniform(-165, 150)
+    elif trait == "outlier":
         X[rng.integers(n), rng.integers(d)] = rng.choice([-1, 1]) * 10.0 ** rng.uniform(6, 15)
-        traits["trait"] = "outlier"
-    if rng.random() < 0.25:
+    elif trait == "repeated":
         i, j = rng.choice(n, 2, replace=False)
         X[i] = X[j]
         if rng.random() < 0.6:
             X[i] = np.nextafter(X[i], rng.choice([-np.inf, np.inf], d))
-        traits["trait"] = "repeated"
     if traits["samples"].startswith("csr") and rng.random() < 0.3:
         X = X * (rng.random(X.shape) < 0.7)
     return X
@@ -248,18 +265,26 @@ def _kernel(rng: Any, ordinary: bool, offset: float, X: Any) -> Any:
     choice = rng.random()
     if choice < 0.2:
         return kernels.Linear()
-    named: Any = str(rng.choice(["scale", "scale", "auto"]))
+    gamma: Any = str(rng.choice(["scale", "scale", "auto"]))
+    wide = X.astype(np.longdouble)
     if choice < 0.7 or (ordinary and offset > 1e3):
-        width = 10.0 ** (rng.uniform(-1, 1) if ordinary else rng.uniform(-6, 6))
-        return kernels.RBF(named if rng.random() < 0.5 else float(width))
+        if rng.random() < 0.5:
+            gamma = float(10.0 ** (rng.uniform(-1, 1) if ordinary else rng.uniform(-6, 6)))
+        if not ordinary and rng.random() < 0.5:  # of the distance of two samples
+            i, j = rng.choice(len(X), 2, replace=False)
+            square = np.sum((wide[i] - wide[j]) ** 2)
+            gamma = float(10.0 ** rng.uniform(-4, 2) / max(square, TINY))
+        return kernels.RBF(gamma)
     degree = int(rng.integers(1, 4 if ordinary else 10))
     coef0 = float(rng.choice([0.0, 1.0, rng.uniform(0, 2)]))
-    gamma = named
+    products = wide @ wide.T
     if not ordinary and rng.random() < 0.7:
-        largest = max(float(np.max(np.sum(X * X, axis=1))), 1e-290)
-        gamma = float(
-            10.0 ** rng.uniform(-6, 6) if rng.random() < 0.5 else rng.uniform(0.2, 2) / largest
-        )
+        gamma = float(10.0 ** rng.uniform(-6, 6))
+        if rng.random() < 0.6:
+            gamma = float(rng.uniform(0.2, 2) / max(np.max(np.abs(products)), TINY))
+        lowest = gamma * float(np.min(products))
+        if lowest < 0 and rng.random() < 0.3:
+            coef0 = -lowest  # terms that cancel
     return kernels.Polynomial(gamma, degree, coef0)
 
 
