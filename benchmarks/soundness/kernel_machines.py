@@ -54,7 +54,7 @@ class KernelMachines(ExactMachines):
     @cached_property
     def _optimum(self) -> tuple[str, Optimum | None]:
         for bits in BITS:
-            found = optimum(replace(self.program, K=_rounded(self.program.K, bits)))
+            found = optimum(replace(self.program, K=rounded(self.program.K, bits)))
             if found is None:
                 return "no optimum", None
             w = self.weights_of(found.beta) if self.is_linear else found.beta
@@ -170,7 +170,7 @@ class KernelMachines(ExactMachines):
         """An optimum that is known up to its last digits does not tell."""
 
 
-def _rounded(K: list[Row], bits: int) -> list[Row]:
+def rounded(K: list[Row], bits: int) -> list[Row]:
     """K to about so many bits of ``sqrt(K_ii K_jj)``, and positive definite; K itself if short."""
     longest = max(max(v.numerator.bit_length(), v.denominator.bit_length()) for r in K for v in r)
     if longest <= bits:

@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 import qpsvm
-from benchmarks.soundness import exact_mutants, kernel_report
+from benchmarks.soundness import exact_mutants, kernel_joint, kernel_report
 from benchmarks.soundness.bare import EPS
-from benchmarks.soundness.exact_part import ANSWERS, Result, _outcome
+from benchmarks.soundness.exact_part import ANSWERS, Result, outcome_of
 from benchmarks.soundness.kernel_answers import SECONDS, Answer, answers
 from benchmarks.soundness.kernel_machines import KernelMachines
 from benchmarks.soundness.kernel_specs import Problem, draw
@@ -29,6 +29,8 @@ from qpsvm.exceptions import QPSVMError
 from qpsvm.machines import SVMSolution
 
 KERNELS = "kernel values"
+JOINT = 0.06
+"""Share of problems with one decision function per class, or with a 1-norm."""
 MUTANTS = 2
 """Mutants of every problem."""
 TWINS = 0.1
@@ -55,12 +57,10 @@ def hunt_block(seed: int, numbers: range, tally: Tally) -> None:
     for number in numbers:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rng = np.random.default_rng([seed, 7, number])
-            problem = draw(rng, tally.rejected)
             tally.problems[KERNELS] += 1
-            row = {"draw": number, "seed": seed, "problem": repr(problem)}
+            row: dict[str, Any] = {"draw": number, "seed": seed}
             try:
-                for result in examine(problem, rng, tally.traits):
+                for result in _results(seed, number, tally, row):
                     _count(result, tally)
                     if result.outcome == "FALSE PASS" or result.false:
                         more = {"kind": result.axes[KIND], "outcome": result.outcome}
@@ -68,6 +68,19 @@ def hunt_block(seed: int, numbers: range, tally: Tally) -> None:
                         tally.suspicious.append(row | more)
             except Exception:  # noqa: BLE001 - only errors of the library's own are expected
                 tally.suspicious.append(row | {"error": traceback.format_exc()})
+
+
+def _results(seed: int, number: int, tally: Tally, row: dict[str, Any]) -> Iterator[Result]:
+    """All that is found about the problem of a number; ``row`` gets its description."""
+    rng = np.random.default_rng([seed, 7, number])
+    if rng.random() < JOINT:
+        result = kernel_joint.judged(rng, tally.rejected)
+        row["problem"] = repr(result.axes)
+        yield result
+        return
+    problem = draw(rng, tally.rejected)
+    row["problem"] = repr(problem)
+    yield from examine(problem, rng, tally.traits)
 
 
 def _count(result: Result, tally: Tally) -> None:
@@ -81,17 +94,18 @@ def show(seed: int, number: int) -> None:
     """One problem again, with everything there is to know about it."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        row: dict[str, Any] = {}
+        results = list(_results(seed, number, Tally(), row))
+        print(f"problem {number} of seed {seed}: {row['problem']}", *results, sep="\n")
         rng = np.random.default_rng([seed, 7, number])
-        problem = draw(rng, Tally().rejected)
-        X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
-        print(
-            f"problem {number} of seed {seed}: {problem!r}\nX = {X.tolist()!r}\ny = {problem.y!r}"
-        )
-        best = problem.machines.best
-        assert best is not None
-        print(f"weights = {problem.weights!r}\noptimum: {float(best.value)!r}, b {float(best.b)!r}")
-        for result in examine(problem, rng, Counter()):
-            print(result)
+        if rng.random() >= JOINT:
+            problem = draw(rng, Counter())
+            X = problem.X.toarray() if sp.issparse(problem.X) else problem.X
+            best = problem.machines.best
+            assert best is not None
+            print(f"X = {X.tolist()!r}\ny = {problem.y!r}\nweights = {problem.weights!r}")
+            print(f"optimum: {float(best.value)!r}, b {float(best.b)!r}, t {float(best.t)!r}")
+            print(f"alpha = {[float(a) for a in best.alpha]}")
 
 
 def examine(problem: Problem, rng: Any, traits: Counter[str]) -> Iterator[Result]:
@@ -175,7 +189,7 @@ def _judged(problem: Problem, answer: Answer, rng: Any, *, is_answer: bool = Fal
             if rng.random() < RIGOROUS:
                 certificates.append(qpsvm.certify(machines.problem, solution, rigorous=True))
         except QPSVMError as error:
-            return Result(axes, _outcome(passed, [repr(error)]), [repr(error)], [])
+            return Result(axes, outcome_of(passed, [repr(error)]), [repr(error)], [])
         except Exception as error:  # noqa: BLE001 - whatever it is, a verifier must not raise it
             return Result(axes, "refused", [], [f"error: verify raised {error!r}"])
     harm = list(machines.harm_at(solution, eps))
@@ -186,7 +200,7 @@ def _judged(problem: Problem, answer: Answer, rng: Any, *, is_answer: bool = Fal
         for why in machines.contradictions(solution, certificate)
     ]
     excess = _in_eps(machines, solution, eps) if passed else None
-    return Result(axes, _outcome(passed, harm), harm, false, excess, checked=True)
+    return Result(axes, outcome_of(passed, harm), harm, false, excess, checked=True)
 
 
 def _in_eps(machines: KernelMachines, solution: Any, eps: float) -> float:

@@ -136,12 +136,18 @@ def draw(rng: Any, rejected: Counter[str]) -> Problem:
 
 def _drawn(rng: Any) -> Problem | None:
     name = str(rng.choice(list(SHARES), p=list(SHARES.values())))
-    ordinary = bool(rng.random() < 0.5)
-    n, d = int(rng.integers(4, SAMPLES.get(name, 9) + 1)), int(rng.integers(1, 5))
-    if rng.random() < MANY:
-        d = int(rng.integers(5, 40))
+    n = int(rng.integers(4, SAMPLES.get(name, 9) + 1))
     if rng.random() < MANY and name not in SAMPLES:
         n = int(rng.integers(10, 15)) if rng.random() < 0.95 else 30
+    found = draw_samples(rng, n)
+    return None if found is None else _problem(rng, name, *found)
+
+
+def draw_samples(rng: Any, n: int) -> tuple[Sampled, Any, float, dict[str, str]] | None:
+    """Samples, the same in the container they are given in, eps and traits; None: too large."""
+    ordinary, d = bool(rng.random() < 0.5), int(rng.integers(1, 5))
+    if rng.random() < MANY:
+        d = int(rng.integers(5, 40))
     Z = rng.normal(size=(n, d))
     if rng.random() < 0.5:
         Z = np.round(64 * Z) / 64
@@ -155,29 +161,29 @@ def _drawn(rng: Any) -> Problem | None:
         return None
     given = sp.csr_array(X) if container.startswith("csr") else X
     kernel = _kernel(rng, ordinary, float(traits["offset"]), dense).resolve(given)
+    traits["kernel"] = type(kernel).__name__
+    K = _gram(kernel, exact(dense))
+    if max(abs(v) for row in K for v in row) > LARGEST:
+        return None
     C = float(10.0 ** (rng.uniform(-1, 4) if ordinary else rng.uniform(-3, 6)))
     eps = 1e-8 if ordinary else float(rng.choice([1e-6, 1e-7, 1e-8, 1e-8, 1e-9, 1e-10]))
+    traits["eps"] = f"{eps:g}"
     weights = None if ordinary or rng.random() < 0.7 else rng.uniform(0.2, 5.0, n)
-    return _problem(rng, name, Sampled(
-        rng, dense, kernel, weights, [ONE] * n if weights is None else exact(weights), [], C,
-        Z[:, 0],
-    ), given, eps, traits)  # fmt: skip
+    u = [ONE] * n if weights is None else exact(weights)
+    return Sampled(rng, dense, kernel, weights, u, K, C, Z[:, 0]), given, eps, traits
 
 
 def _problem(
     rng: Any, name: str, data: Sampled, X: Any, eps: float, traits: dict[str, str]
-) -> Problem | None:
+) -> Problem:
     """The training problem of a family on these samples, as the library has it and exactly."""
     rows = exact(data.X)
-    K = _gram(data.kernel, rows)
-    if max(abs(v) for row in K for v in row) > LARGEST:
-        return None
     form = "primal" if rng.random() < 0.2 else "dual"
     intercept = str(rng.choice(["free", "free", "free", "penalized", "none"]))
     new, seed = _new(rng, data.X, X), int(rng.integers(2**31))
 
     def drawn(C: float = data.C, kernel: Any = data.kernel) -> tuple[Any, Any, KernelMachines]:
-        own_K = K if kernel == data.kernel else _gram(kernel, rows)
+        own_K = data.K if kernel == data.kernel else _gram(kernel, rows)
         own_data = replace(data, K=own_K, C=C, rng=np.random.default_rng(seed))
         family, y, conditions, cost, more = FAMILIES[name][0](own_data)
         own = more.pop("intercept", "free")
@@ -200,8 +206,7 @@ def _problem(
 
     family, y, machines = drawn()
     traits |= {
-        "family": name, "kernel": type(data.kernel).__name__, "form": form,
-        "intercept": machines.program.intercept, "eps": f"{eps:g}",
+        "family": name, "form": form, "intercept": machines.program.intercept,
         "C": f"1e{math.floor(math.log10(getattr(family, 'C', 1.0)))}",
     }  # fmt: skip
 

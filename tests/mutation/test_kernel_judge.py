@@ -13,7 +13,7 @@ import pytest
 import qpsvm
 from benchmarks.soundness import kernel_report
 from benchmarks.soundness.hunt import hunt_in
-from benchmarks.soundness.kernel_machines import BITS, CLOSED, KernelMachines, _rounded
+from benchmarks.soundness.kernel_machines import BITS, CLOSED, KernelMachines, rounded
 from benchmarks.soundness.kernel_part import KERNELS, hunt_block
 from benchmarks.soundness.rational import (
     ONE,
@@ -93,23 +93,23 @@ def test_the_optimum_does_not_depend_on_the_bits_of_the_program_that_is_solved()
         made = soft_margin(X, [1, 1, -1, -1, 1, 1], 1e6, gamma)
         assert made.best is not None
         for bits in BITS[1:3]:
-            found = optimum(replace(made.program, K=_rounded(made.program.K, bits)))
+            found = optimum(replace(made.program, K=rounded(made.program.K, bits)))
             assert found is not None
             cost = made.cost(found.beta, found.b, found.t)
             assert abs(cost - made.best.value) <= CLOSED * abs(made.best.value)
 
 
-def test_rounded_matrices_are_near_and_symmetric() -> None:
+def testrounded_matrices_are_near_and_symmetric() -> None:
     K = gram(
         "rbf", exact([[0.0], [1e-3], [1e-3], [5.0]]), exact([[0.0], [1e-3], [1e-3], [5.0]]), 0.3
     )
-    near = _rounded(K, 220)
+    near = rounded(K, 220)
     for i in range(4):
         for j in range(4):
             assert near[i][j] == near[j][i]
             assert abs(near[i][j] - K[i][j]) <= Fraction(5, 2**220)
     short = gram("linear", exact([[1.0], [2.0]]), exact([[1.0], [2.0]]))
-    assert _rounded(short, 220) is short
+    assert rounded(short, 220) is short
 
 
 # --- machines of noise ---------------------------------------------------------------------------
