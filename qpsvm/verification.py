@@ -194,7 +194,8 @@ def _measure_svm(
     try:
         problem.model.require_own(solution)
         evaluation = problem.model.evaluate(solution) if evaluation is None else evaluation
-        certificate = certificate_of(problem.model, evaluation)
+        certificate = certificate_of(problem.model, evaluation, eps=eps)
+        evaluation = certificate.evaluation  # some values may have more digits now
         table = problem.model.sample_table(evaluation)
         summary = problem.model.summary(evaluation, table)
         checks = [*_machine_checks(problem, certificate, table, eps, natural)]

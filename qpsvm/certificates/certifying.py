@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -13,12 +14,17 @@ from qpsvm.certificates.rigorous import enclose
 from qpsvm.chunked import ChunkedCertificate, ChunkedKernelProblem, ChunkedProblem
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.locked import locked
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.verifiable import VerifiableModel
 from qpsvm.numerics.choices import require_flag
 from qpsvm.qp.program import Result, Result_co
+
+DEFAULT_EPS = 1e-8
+"""Relative accuracy for which certificates look for enough digits where no other is asked for."""
 
 CHUNKED = ChunkedProblem, ChunkedKernelProblem
 """Classes of the SVM problems whose samples are read chunk by chunk."""
@@ -124,27 +130,64 @@ class Certification:
 
 
 def certificate_of(
-    model: VerifiableModel[Any, Any, Any], evaluation: Any, *, rigorous: bool = False
+    model: VerifiableModel[Any, Any, Any],
+    evaluation: Any,
+    *,
+    rigorous: bool = False,
+    eps: float = DEFAULT_EPS,
 ) -> Certificate:
-    """The certificate of an evaluated solution of this problem; see ``certify``."""
+    """The certificate of an evaluated solution of this problem; see ``certify``.
+
+    Where errors of kernel values and of sums alone keep the bound from ``eps``, the decision values
+    on which it depends are evaluated with digits to spare.
+    """
     evaluation = evaluation.of(locked(evaluation.solution))  # the caller's numbers may change
     with np.errstate(all="ignore"):
-        primal = model.primal_objective(evaluation)
+        found = _bounded(model, evaluation)
+        allowed = eps * found.scale
+        if found.upper - 2.0 * found.rounding * found.scale <= allowed < found.upper:
+            evaluation = model.refined(evaluation, MACHINES.refined_share * allowed)
+            found = _bounded(model, evaluation)
         return Certificate(
-            primal_objective=primal,
-            dual_objective=model.dual_objective(evaluation),
+            primal_objective=found.primal,
+            dual_objective=found.dual,
             repair=model.repair_size(evaluation),
             infeasibility=model.infeasibility(evaluation),
             intercept_interval=model.best_intercepts(evaluation),
-            rounding=_rounding(model, evaluation, primal),
+            rounding=found.rounding,
+            excess_upper=found.upper,
             model=model,
             evaluation=evaluation,
             enclosure=enclose(model, evaluation.solution) if rigorous else None,
-            feasible=model.feasible_machine(evaluation),
+            feasible=found.feasible,
         )
 
 
-def _rounding(model: VerifiableModel[object, object, Any], evaluation: Any, primal: float) -> float:
-    """Estimated rounding error of both objectives, relative to the primal one."""
-    size = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
-    return float(model.rounding(evaluation, primal) + model.dual_rounding(evaluation) / size)
+@dataclass(frozen=True)
+class _Bounded:
+    """Both objectives of a machine, and a bound on its excess over the optimum."""
+
+    primal: float
+    dual: float
+    upper: float
+    rounding: float
+    scale: float
+    feasible: FeasibleMachine | None
+
+
+def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded:
+    """Bound the excess by the difference of both objectives, or by the sum of its terms."""
+    primal, dual = model.primal_objective(evaluation), model.dual_objective(evaluation)
+    feasible = model.feasible_machine(evaluation)
+    scale = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
+    spread = abs(primal - dual)
+    if feasible is not None:
+        highest = max(primal, feasible.objective)
+        spread = float(np.maximum(spread, highest - min(primal, dual)))
+    rounding = model.rounding(evaluation, primal) * scale + model.dual_rounding(evaluation)
+    upper, terms = spread + rounding, model.gap_bound(evaluation)
+    if terms is not None and not terms.upper >= upper:  # also where upper is NaN
+        upper, rounding = terms.upper, terms.upper - terms.gap
+    upper = upper if upper >= 0.0 else math.inf  # NaN
+    rounding = rounding if rounding >= 0.0 else math.inf
+    return _Bounded(primal, dual, upper, rounding / scale, scale, feasible)

@@ -8,8 +8,9 @@ dual objective is at most the optimum. So whatever a solver claims::
 The multipliers need not be feasible as they come: they are clipped to their box and balanced
 (``PrimalDualPair.feasible_dual``) before the dual objective is evaluated.
 
-The figures are evaluated in float64, sums of kernel values with more digits (``compensated``):
-the gap is that of the kernel values as they are rounded. ``rounding`` estimates what that hides.
+The verdict is about the kernel function on the float64 samples as they are given: ``gap_upper``
+includes bounds on the errors of all kernel values and sums. Where these errors alone would refuse a
+machine, its decisive kernel values are evaluated with more digits (``machines.complementarity``).
 """
 
 from __future__ import annotations
@@ -59,10 +60,12 @@ class Certificate:
     intercept_interval : Interval or None
         Intercepts that are best for these weights; None for a machine with one per class.
     rounding : float
-        Estimate of what rounding can have done to both objectives, relative to the largest of the
-        primal one, ``floor`` and the smallest normal double: sums that cancel in the decision
-        values, times C, and in the weights of the dual point, whose sums hold up to rounding only.
-        A gap below it says nothing.
+        Bound on what errors of kernel values and rounding can add to the gap, relative to the
+        largest of the primal objective, ``floor`` and the smallest normal double. A gap below it
+        says nothing.
+    excess_upper : float
+        Upper bound on the objective minus the optimum, errors of kernel values and rounding
+        included. Infinite where nothing is known.
     model : VerifiableModel
         Of the problem that the certificate is about.
     evaluation : Evaluation or JointEvaluation
@@ -80,6 +83,7 @@ class Certificate:
     infeasibility: float
     intercept_interval: Interval | None
     rounding: float
+    excess_upper: float
     model: Any
     evaluation: Any
     enclosure: Enclosure | None = None
@@ -138,9 +142,12 @@ class Certificate:
         """``distance / max(|primal objective|, floor)``; infinite if not computable.
 
         There is no ``max(1, ...)`` below: the optimum of a classifier is above zero, and with large
-        features or a small C it is far below one. An absolute gap would then prove nothing.
+        features or a small C it is far below one. An absolute gap would then prove nothing. Where
+        digits of the objectives cancel, ``gap_upper`` may be the smaller distance, and counts.
         """
-        return self.distance / self._objective_scale if math.isfinite(self.distance) else math.inf
+        if not math.isfinite(self.distance):
+            return math.inf
+        return min(self.distance, self.gap_upper) / self._objective_scale
 
     @property
     def rigorous(self) -> bool:
@@ -151,15 +158,14 @@ class Certificate:
     def gap_upper(self) -> float:
         """Upper bound on the objective minus the optimum, rounding included.
 
-        With ``rigorous=True`` that is true in exact arithmetic on the given float64 data; otherwise
-        ``distance`` and the estimate of the rounding (and of underflow) together. Infinite where
-        nothing is proved. A machine that misses constraints pays for the way to one that satisfies
-        them; in exact arithmetic missing a constraint by however little leaves the optimum above
-        the objective.
+        Infinite where nothing is proved. With ``rigorous=True`` all of its own arithmetic is
+        rounded outwards as well. A machine that misses constraints pays for the way to one that
+        satisfies them; in exact arithmetic missing a constraint by however little leaves the
+        optimum above the objective.
         """
         if self.enclosure is not None:
             return self.enclosure.gap_upper
-        upper = NORM_ROUNDING * (self.distance + self.rounding * self._objective_scale) + UNDERFLOW
+        upper = NORM_ROUNDING * self.excess_upper + UNDERFLOW
         return upper if math.isfinite(upper) else math.inf
 
     @property

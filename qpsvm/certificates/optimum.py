@@ -30,15 +30,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
-from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms, price_error, required
+from qpsvm.certificates.rigorous.figures import own_norms, price_error, required
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW, root
-from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
@@ -167,7 +168,7 @@ def _own_squares(model: SupportVectorModel) -> Vector:
 
 def score_errors(model: SupportVectorModel, evaluation: Evaluation, rigorous: bool) -> Vector:
     """Bound on the rounding errors of ``w'phi(x_i)`` for the training samples."""
-    solution, scores, sizes = evaluation.solution, evaluation.scores, evaluation.sizes
+    solution, scores = evaluation.solution, evaluation.scores
     if rigorous and model.repair is None:
         # the diagonal of a precomputed matrix is k(x, x), as it was handed in
         diagonal = model.gram.diagonal() if isinstance(model.kernel, Precomputed) else None
@@ -179,14 +180,7 @@ def score_errors(model: SupportVectorModel, evaluation: Evaluation, rigorous: bo
         # the repaired matrix is the problem
         own = gram_product(model.gram.gram, None, solution.expansion[:, None])
         return np.asarray(np.abs(scores - own.mid[:, 0]) + own.rad[:, 0])
-    if sizes is None:
-        return np.full(model.data.n_samples, np.inf)
-    n_terms = model.data.n_features if solution.coef is not None else model.data.n_samples
-    lost = 0.0
-    if solution.coef is None and solution.expansion is not None:
-        # kernel values that underflow are lost, whatever they are multiplied by
-        lost = TINY * float(np.sum(np.abs(solution.expansion)))
-    return (n_terms + 64.0) * EPS * np.asarray(sizes) + (UNDERFLOW + lost)
+    return evaluation.errors + EPS * np.abs(scores) + UNDERFLOW
 
 
 # --- what does not depend on the weights ---------------------------------------------------------

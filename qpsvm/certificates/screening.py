@@ -31,18 +31,18 @@ import scipy.linalg
 from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum
 from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.figures import (
-    exact_kernel,
     larger,
     own_norms,
     price_error,
     smaller,
 )
-from qpsvm.certificates.rigorous.kernels import entry_errors
 from qpsvm.certificates.rigorous.single import dual_lower
 from qpsvm.display import Column, Table
+from qpsvm.kernels.errors import entry_errors
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
+from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.balls import UNDERFLOW, outward, up

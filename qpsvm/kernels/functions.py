@@ -159,7 +159,6 @@ class RBF(_WithGamma):
     def against(self, X: Stored) -> Rows:
         if not self.runs_in_threads:  # a subclass with values of its own
             return super().against(X)
-        X = densified(X)
         parts = Exponents.of(X, X, self._gamma())
         return RowsOfProducts(parts.U, _exponentials(parts))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -11,10 +13,20 @@ from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
 
 FAR = 64.0
-"""Norms up to which ``x'z - |x|^2/2 - |z|^2/2`` has an error below 1e-13, which exp() keeps."""
+"""Sum of two halved squared norms up to which ``u'v - |u|^2/2 - |v|^2/2`` is accurate enough: its
+error is at most ``exponent_errors`` of that sum."""
 
-NEAR = 40.0
-"""exp() of less than minus that is rounding beside 1."""
+NEAR = 60.0
+"""Exponents below minus that need no digits: exp(-60) is 9e-27."""
+
+
+def exponent_roundings(n_terms: int) -> int:
+    """Number of roundings k of an exponent of ``n_terms`` products.
+
+    The computed exponent is within ``gamma_k (|u|^2 + |v|^2)`` of the exact one, see lemma 5 of
+    ``docs/rounding.md``.
+    """
+    return n_terms + n_terms // 2**19 + 16
 
 
 def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
@@ -48,7 +60,8 @@ def common_centre(X: Stored, Z: Stored) -> Vector | None:
     """The mean of the samples Z; None for sparse samples, which centring would fill."""
     if sp.issparse(X) or sp.issparse(Z) or len(Z) == 0:
         return None
-    return np.asarray(np.mean(Z, axis=0))
+    mean = np.mean(Z, axis=0)
+    return np.where(np.isfinite(mean), mean, 0.0)
 
 
 def scaled(X: Stored, factor: float, centre: Vector | None) -> Matrix:
@@ -62,22 +75,26 @@ def scaled(X: Stored, factor: float, centre: Vector | None) -> Matrix:
 def restore_near(
     exponents: Dense, X: Stored, Z: Stored, half_x: Vector, half_z: Vector, gamma: float
 ) -> None:
-    """Recompute ``-gamma |x - z|^2`` in place where subtracting norms lost its digits.
+    """Recompute ``-gamma |x - z|^2`` from differences where subtracting norms lost its digits.
 
-    ``half_x`` and ``half_z`` are the squared norms times gamma. Samples far from the centre and
-    near each other, copies above all, would be told apart by rounding alone.
+    These are the pairs whose norms are large and whose exponent may be above ``-NEAR``, given the
+    error of the computed one. ``half_x`` and ``half_z`` are the squared norms times gamma. In
+    place.
     """
-    columns = np.flatnonzero(half_z + np.max(half_x, initial=0.0) > FAR)
-    rows = np.flatnonzero(half_x + np.max(half_z, initial=0.0) > FAR)
+    columns = np.flatnonzero(~(half_z + np.max(half_x, initial=0.0) <= FAR))
+    rows = np.flatnonzero(~(half_x + np.max(half_z, initial=0.0) <= FAR))
     if not (len(rows) and len(columns)):
         return
-    is_far = np.add.outer(half_x[rows], half_z[columns]) > FAR
-    row, column = np.nonzero(is_far & (exponents[np.ix_(rows, columns)] > -NEAR))
-    i, j = rows[row], columns[column]
+    sums = np.add.outer(half_x[rows], half_z[columns])
+    error = 2.0 * EPS * exponent_roundings(X.shape[1])
+    # norms and exponents that overflowed are infinite or NaN, and count as near
+    is_negligible = exponents[np.ix_(rows, columns)] <= -NEAR - error * sums
+    row, column = np.nonzero(~(sums <= FAR) & ~is_negligible)
+    i, j, root = rows[row], columns[column], math.sqrt(gamma)
     X, Z = (M if hasattr(M, "shape") else np.asarray(M, dtype=np.float64) for M in (X, Z))
     for some in row_blocks(len(i), X.shape[1]) if len(i) else ():
         steps = as_dense(Z[j[some]]).astype(np.float64) - as_dense(X[i[some]])
-        exponents[i[some], j[some]] = -gamma * row_squares(steps)
+        exponents[i[some], j[some]] = -row_squares(root * steps)
 
 
 def variance(X: Stored) -> float:

@@ -27,6 +27,15 @@ class KernelSettings:
         Columns for every entry of a row, up to which products of dense arrays are faster.
     largest_copy_bytes : int
         Bytes of a dense copy of sparse samples, at most.
+    precise_exponent : float
+        Absolute error of exponents that are evaluated with digits to spare, at most.
+    precise_product : float
+        Error of inner products that are evaluated with digits to spare, at most, relative to the
+        square of the largest entry of a sample.
+    precise_columns : int
+        Terms that are added up at a time: of more, fewer leading digits would be exact.
+    precise_bytes : int
+        Bytes of the digits of samples that are in memory at a time, at most.
     """
 
     finished_bytes: int = 2**19
@@ -35,6 +44,10 @@ class KernelSettings:
     largest_piece_bytes: int = 2**21
     dense_up_to: int = 12
     largest_copy_bytes: int = 2**30
+    precise_exponent: float = 2.0**-56
+    precise_product: float = 2.0**-84
+    precise_columns: int = 512
+    precise_bytes: int = 2**27
 
 
 EVALUATION = KernelSettings()

@@ -41,75 +41,103 @@ def _missed_conditions(model: PrimalDualPair, values: DecisionValues) -> Vector:
 def rounding(
     model: PrimalDualPair, evaluation: Evaluation, objective: float, *, at_kinks: bool = True
 ) -> float:
-    """Estimated rounding error of the objective, relative to it (hard margin: to the margin).
+    """Bound on the rounding error of the objective, relative to it (hard margin: to the margin).
 
-    A decision value is a sum whose terms may be far larger than it is, and each of them is rounded,
-    however well they are added up: its error is of the order of ``e_i = u (sum |terms| + |b| +
-    |p|)`` with the rounding unit u, and each condition passes on its slope times that. So is
-    ``|w|^2``, a sum over pairs of samples. An estimate, not an enclosure.
+    Each condition passes on its slope times the error of its value, that of kernel values
+    included. So is ``|w|^2``, a sum over pairs of samples.
 
     A condition within its error of the kink of its loss passes on the steeper slope; if not
     ``at_kinks`` the gentler one, as in answers that are clear of the kink, at hardly any price.
     """
     c, solution = model.conditions, evaluation.solution
-    sizes, scores = evaluation.sizes, evaluation.scores
     weights = solution.coef if solution.coef is not None else solution.expansion
-    if sizes is None or weights is None:
+    if weights is None:
         return math.inf
-    square = float(weights @ weights if solution.coef is not None else np.abs(weights) @ sizes)
-    terms = c.row_sizes(sizes) + np.abs(c.signs * solution.intercept)
-    errors = EPS * (terms + abs(c.width_sign * solution.width) + np.abs(c.required))
+    errors, square = condition_errors(model, evaluation), _square_error(model, evaluation)
+    scores = evaluation.scores
     if model.is_hard:
         # weights that miss a margin are scaled up until they reach it, their errors with them
-        margin = float(np.min(model.row_values(scores, solution.intercept) / c.required))
+        rows = model.row_values(scores, solution.intercept)
+        margin = float(np.min(rows / c.required))
+        nearest = float(np.min((rows - errors) / c.required))  # the smallest that it may be
         scaled_up = model.constraints is None and margin < 1.0
         scale = max(margin, TINY) if scaled_up else 1.0
         # the objective is that of the given weights over the scale squared
         norm = max(abs(objective) * scale * scale, TINY)
-        return 2.0 * float(np.max(errors)) / scale + EPS * c.norm_weight * square / norm
+        return 2.0 * max(min(margin, 1.0) - nearest, 0.0) / scale + square / norm
     v = model.violations(scores, solution.intercept, solution.width)
     passed_on = (np.maximum if at_kinks else np.minimum)(
         np.abs(slopes(v + errors, c.lower, c.upper, c.curvature)),
         np.abs(slopes(v - errors, c.lower, c.upper, c.curvature)),
     )
     soft = ~c.is_hard
-    total = float(passed_on[soft] @ errors[soft]) + EPS * c.norm_weight * square
+    total = float(passed_on[soft] @ errors[soft]) + square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
     total += EPS * offsets
     return total / max(abs(objective), model.objective_floor, TINY)
 
 
+def condition_errors(model: PrimalDualPair, evaluation: Evaluation) -> Vector:
+    """Bounds on the errors of the violations of all conditions, shape (N,)."""
+    c, solution = model.conditions, evaluation.solution
+    terms = c.row_sizes(np.abs(evaluation.scores)) + np.abs(c.signs * solution.intercept)
+    terms += abs(c.width_sign * solution.width) + np.abs(c.required)
+    errors = c.row_sizes(evaluation.errors) + EPS * terms
+    if c.minus_self_similarity:
+        errors += c.at_samples(model.diagonal_errors)
+    return np.asarray(errors)
+
+
+def _square_error(model: PrimalDualPair, evaluation: Evaluation) -> float:
+    """Bound on the error of ``kappa |w|^2`` of the machine as it predicts."""
+    solution, kappa = evaluation.solution, model.conditions.norm_weight
+    if solution.coef is not None:
+        return EPS * kappa * float(solution.coef @ solution.coef)
+    assert solution.expansion is not None
+    size = np.abs(solution.expansion)
+    return kappa * float(size @ (evaluation.errors + EPS * np.abs(evaluation.scores)))
+
+
 def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """Estimated rounding error of the dual objective of the feasible point, absolute.
+    """Bound on the rounding error of the dual objective of the feasible point, absolute.
 
     Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
-    ``|w|^2`` of weights whose own terms may be far larger than they are. And the point is feasible
-    up to rounding only: if ``(R 1)'a`` misses its value by r, some exactly feasible point differs
-    by variables that add up to r, at a price of ``|b|`` each (of ``|t|`` for the sum of a width).
-    A kernel matrix that is positive semidefinite up to a tolerance only has a price as well
-    (``negative_curvature``). An estimate, not an enclosure.
+    ``|w|^2`` of weights whose own terms may be far larger than they are. To these ``missed_sums``
+    and ``negative_curvature_price`` are added.
+    """
+    c, point, dual = model.conditions, evaluation.point, evaluation.dual
+    a, mu = np.abs(point.alpha), np.abs(point.constraint_multipliers)
+    linear = EPS * float(np.abs(c.required) @ a)
+    if c.minus_self_similarity:
+        linear += float(c.at_samples(model.diagonal_errors) @ a)
+    if model.constraints is not None:
+        linear += EPS * float(np.abs(model.constraints.right) @ mu)
+    weights = np.abs(dual.expansion if dual.coef is None else dual.coef)
+    values = dual.coef if evaluation.dual_scores is None else evaluation.dual_scores
+    assert values is not None
+    square = float(weights @ (evaluation.dual_errors + EPS * np.abs(values)))
+    square *= (1.0 if dual.coef is None else 2.0) * c.norm_weight
+    square += EPS * float((c.curvature * a) @ a)
+    price = negative_curvature_price(model, point.alpha, model.primal_objective(evaluation))
+    return linear + 0.5 * square + missed_sums(model, evaluation) + price
+
+
+def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
+    """Bound on what a dual point that is feasible only up to rounding may gain, absolute.
+
+    If ``(R 1)'a`` misses its value by r, some exactly feasible point differs by variables that add
+    up to r, at a price of ``|b|`` each (of ``|t|`` for the sum of a width).
     """
     c, solution, point = model.conditions, evaluation.solution, evaluation.point
-    a, mu = np.abs(point.alpha), np.abs(point.constraint_multipliers)
-    dual, sizes = evaluation.dual, evaluation.dual_sizes
-    linear = float(np.abs(c.required) @ a)
     balance = [*(c.signs * point.alpha).tolist(), -c.intercept_price]
     if model.constraints is not None:
         rules = model.constraints
-        linear += float(np.abs(rules.right) @ mu)
         balance += (-rules.intercept_column * point.constraint_multipliers).tolist()
-    if dual.coef is not None:
-        square = 2.0 * c.norm_weight * float(np.abs(dual.coef) @ sizes)
-    else:
-        square = c.norm_weight * float(np.abs(dual.expansion) @ sizes)
-    square += float((c.curvature * a) @ a)
     missed = abs(exact_sum(balance))
     hidden = missed * abs(solution.intercept) if model.intercept == "free" else 0.0
     if model.constant:
-        square += 2.0 * missed * float(np.sum(a))
+        hidden += EPS * missed * float(np.sum(np.abs(point.alpha)))
     if c.width_sign:  # e 1'a <= price_t
         excess = exact_sum([*(c.width_sign * point.alpha).tolist(), -c.width_price])
         hidden += max(0.0, excess) * abs(solution.width)
-    upper = model.primal_objective(evaluation)
-    hidden += negative_curvature_price(model, point.alpha, upper)
-    return EPS * (linear + 0.5 * square) + hidden
+    return hidden

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.machines.primal_dual import ColumnSizes, DualPoint, DualWeights, PrimalDualPair
+from qpsvm.machines.score_errors import (
+    expansion_errors,
+    product_errors,
+    sums_of_rows_errors,
+)
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.hessian_product import HessianProduct, LowRankProduct
@@ -32,6 +37,20 @@ Multiply: TypeAlias = Callable[[Dense, Dense], tuple[Dense, Dense]]
 W and K are non-negative."""
 
 
+class PreciseViolations(NamedTuple):
+    """Violations ``v = p - R f - e t`` of some conditions, each rounded once.
+
+    Attributes
+    ----------
+    conditions : array of int of shape (m,)
+    values, errors : arrays of shape (m,)
+    """
+
+    conditions: Index
+    values: Vector
+    errors: Vector
+
+
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Evaluation(DecisionValues):
@@ -39,26 +58,30 @@ class Evaluation(DecisionValues):
 
     Attributes
     ----------
-    sizes : array of shape (n,) or None
-        The sum of the absolute terms of each score, or an upper bound on it; None without weights.
+    errors : array of shape (n,)
+        Bounds on the errors of the scores, those of kernel values included; infinite without
+        weights.
     point : DualPoint
         The dual feasible point nearest to the machine's dual variables.
     dual : DualWeights
         The weights that belong to that point.
-    dual_sizes : array of shape (d,) or (n,)
-        The sums of the absolute terms of these weights; for a kernel, of their scores.
+    dual_errors : array of shape (d,) or (n,)
+        Bounds on the errors of these weights; for a kernel, of their scores.
     implied : DualWeights
         The weights that belong to the machine's dual variables as they are.
     dual_scores : array of shape (n,) or None
         ``K beta`` of the feasible point; None for the linear kernel.
+    precise : PreciseViolations or None
+        Violations of some conditions with digits to spare.
     """
 
-    sizes: Vector | None
+    errors: Vector
     point: DualPoint
     dual: DualWeights
-    dual_sizes: Vector
+    dual_errors: Vector
     implied: DualWeights
     dual_scores: Vector | None
+    precise: PreciseViolations | None = None
 
     def of(self, solution: SVMSolution) -> Evaluation:
         """Attach this evaluation to another solution with equal weights and dual variables."""
@@ -105,21 +128,25 @@ def _with_features(
         w = model.constrained(found.sums[k], p.constraint_multipliers)
         sizes = ColumnSizes(found.column_sizes[k], found.term_sizes[k])
         weights.append(DualWeights(beta, w, float(w @ w), sizes))
-    dual_sizes = found.centred_sizes[0]
+    dual_sizes = model.constrained_sizes(found.centred_sizes[0], point.constraint_multipliers)
+    dual_errors = sums_of_rows_errors(model.data.X, dual_sizes)
     if model.offset is not None:
-        dual_sizes = dual_sizes + _offset_sizes(model, point, expansions[0], model.offset)
+        dual_errors += EPS * _offset_sizes(model, point, expansions[0], model.offset)
     values = model.decision_values(solution, found.scores)
-    size = found.score_sizes
-    if size is None and solution.expansion is not None:
+    errors = np.full(model.data.n_samples, np.inf)
+    if found.score_sizes is not None:
+        errors = product_errors(model.data.X, found.score_sizes)
+    elif solution.expansion is not None:
         size = _size_bound(model, np.abs(solution.expansion))
+        errors = product_errors(model.data.X, size) + sums_of_rows_errors(model.data.X, size)
     return Evaluation(
         solution,
         values.scores,
         values.square,
-        sizes=size,
+        errors=errors,
         point=point,
         dual=weights[0],
-        dual_sizes=model.constrained_sizes(dual_sizes, point.constraint_multipliers),
+        dual_errors=dual_errors,
         dual_scores=None,
         implied=weights[-1],
     )
@@ -148,14 +175,18 @@ def _with_kernel(
         # nothing asks for |w|^2 of dual variables that are not feasible
         implied = DualWeights(model.expansion(given.alpha), None, np.nan)
     values = model.decision_values(solution, None if own is None else sums[0])
+    errors = [
+        expansion_errors(model.kernel_errors, size, v)
+        for size, v in zip(sizes, absolute, strict=True)
+    ]
     return Evaluation(
         solution,
         values.scores,
         values.square,
-        sizes=None if own is None else sizes[0],
+        errors=np.full(model.data.n_samples, np.inf) if own is None else errors[0],
         point=point,
         dual=dual,
-        dual_sizes=sizes[-1],
+        dual_errors=errors[-1],
         dual_scores=sums[-1],
         implied=implied,
     )

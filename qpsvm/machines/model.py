@@ -1,8 +1,9 @@
 """Verification and recovery of a support vector machine of any family.
 
 ``primal_dual`` has the two objectives. What else a solution is held against is a function of them,
-one module per question, and a method here: ``accuracy`` (what rounding can do), ``samples`` (the
-KKT conditions one by one), ``consistency`` (whether the parts of a solution describe one machine).
+one module per question, and a method here: ``accuracy`` (what rounding can do),
+``complementarity`` (the gap as a sum that does not cancel), ``samples`` (the KKT conditions one by
+one), ``consistency`` (whether the parts of a solution describe one machine).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 
 import numpy as np
 
-from qpsvm.machines import accuracy, consistency, feasibility, samples
+from qpsvm.machines import accuracy, complementarity, consistency, feasibility, samples
 from qpsvm.machines.evaluation import Evaluation, Multiply, evaluated, hessian_product
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.negative_curvature import hidden_square, negative_bound
@@ -33,6 +34,8 @@ class SupportVectorModel(PrimalDualPair):
     infeasibility = accuracy.infeasibility
     rounding = accuracy.rounding
     dual_rounding = accuracy.dual_rounding
+    gap_bound = complementarity.gap_bound
+    refined = complementarity.refined
     sample_table = samples.sample_table
     summary = samples.margin_summary
     require_own = consistency.require_own

@@ -47,6 +47,12 @@ class MachineSettings:
         Number of targets, at least, among which a first guess of the best intercept is looked for.
     worth_sampling : int
         Targets for each of these, at least, with which that takes less time than to sort all.
+    price_roundings : float
+        Roundings of a price such as ``C x class weight x sample weight / W``, at most, for both
+        objectives together.
+    refined_share : float
+        Share of the tolerance that errors of decision values may add to a gap where they are not
+        evaluated with digits to spare.
     """
 
     support: float = 1e-6
@@ -60,6 +66,8 @@ class MachineSettings:
     bad_spread: float = 1e4
     sampled_targets: int = 1024
     worth_sampling: int = 4
+    price_roundings: float = 16.0
+    refined_share: float = 0.1
 
 
 MACHINES = MachineSettings()

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Mask, Vector, row_blocks
 
 BITS = 53
 """Of a double."""
@@ -37,6 +37,20 @@ def product(A: Dense, V: Dense) -> Dense:
     total = Total((len(A), V.shape[1]))
     total.add(A, V)
     return total.value
+
+
+def rounding_bound(A: Dense, v: Vector) -> Vector:
+    """Bound on the rounding error that ``Total.add`` makes with ``A v``, shape (m,).
+
+    Digits of A below the leading ones are multiplied and added in plain double precision, at most
+    k + 16 roundings of terms that are smaller than the largest by ``2^(1 - bits)``.
+    """
+    k = len(v)
+    bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2
+    largest = np.max(np.abs(A), axis=1, initial=0.0)
+    are_cut = _is_safe(largest) & _is_safe(np.max(np.abs(v), initial=0.0))
+    terms = (k + 16.0) * 2.0**-BITS * largest * float(np.sum(np.abs(v)))
+    return np.asarray(np.where(are_cut, 2.0 ** (2 - bits) * terms, terms))
 
 
 def sums_of_groups(group: Index, x: Vector, size: int) -> Vector:
@@ -68,6 +82,11 @@ class Total:
     def value(self) -> Dense:
         """The sum so far."""
         return self._sum + self._lost
+
+    @property
+    def parts(self) -> tuple[Dense, Dense]:
+        """The sum so far, as two numbers that add up to it: the second has the lost digits."""
+        return self._sum, self._lost
 
     def add(self, A: Dense, V: Dense) -> None:
         """Add ``A V``."""
@@ -124,8 +143,14 @@ def _larger(A: Dense, bits: int, axis: int) -> Dense:
     Taking it off again is exact.
     """
     largest: Vector = np.maximum(np.max(A, axis, initial=0.0), -np.min(A, axis, initial=0.0))
+    is_safe = _is_safe(largest)
+    exponents = np.frexp(np.where(is_safe, largest, 0.0))[1]
+    larger = np.where(is_safe, np.ldexp(1.0, exponents + BITS - bits), 0.0)
+    return np.expand_dims(larger, axis)
+
+
+def _is_safe(largest: Vector) -> Mask:
+    """Return whether rows or columns with these largest entries are cut, see ``WITHIN``."""
     is_finite = np.isfinite(largest)
     exponents = np.frexp(np.where(is_finite, largest, 0.0))[1]
-    is_safe = is_finite & (np.abs(exponents) <= WITHIN)
-    larger = np.where(is_safe, np.ldexp(1.0, np.where(is_safe, exponents, 0) + BITS - bits), 0.0)
-    return np.expand_dims(larger, axis)
+    return np.asarray(is_finite & (np.abs(exponents) <= WITHIN))

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.kernels import entry_errors, expanded, squares
+from qpsvm.certificates.rigorous.kernels import expanded, squares
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Precomputed
+from qpsvm.kernels.errors import entry_errors
 from qpsvm.kernels.kernel_repair import FACTOR, KernelRepair
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.solution import SVMSolution

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.certificates.rigorous.kernels import squares
-from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import Ball, gamma, outward, root, within
 
@@ -38,13 +38,6 @@ def larger(bound: Vector, error: float) -> Vector:
 def smaller(bound: Vector, error: float) -> Vector:
     """Lower bound of the magnitude of the exact bound; infinity is kept."""
     return np.abs(bound) * (1.0 - 2.0 * error)
-
-
-def exact_kernel(model: SupportVectorModel | JointModel) -> Kernel | None:
-    """The kernel function that defines K; None where the stored matrix itself is the data."""
-    kernel = model.kernel
-    known = type(kernel) in (Linear, Polynomial, RBF) and kernel.is_positive_semidefinite
-    return kernel if known and model.repair is None else None
 
 
 def own_squares(model: SupportVectorModel | JointModel) -> Ball:

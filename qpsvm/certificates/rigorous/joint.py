@@ -13,7 +13,6 @@ import numpy as np
 
 from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.figures import (
-    exact_kernel,
     larger,
     own_norms,
     price_error,
@@ -22,6 +21,7 @@ from qpsvm.certificates.rigorous.figures import (
 from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.balls import (
     Ball,

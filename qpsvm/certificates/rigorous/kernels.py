@@ -1,38 +1,27 @@
-"""Kernel values and kernel expansions as balls.
+"""Kernel expansions and norms in feature space as balls.
 
-How far a computed block ``k(x_i, z_j)`` can be from the exact kernel function follows from how
-``qpsvm.kernels.functions`` evaluates it (lemmas 4 to 6 of ``docs/rounding.md``)::
-
-    |k^_ij - k_ij|  <=  ((1 + rows_i) (1 + columns_j) - 1) k^_ij  +  left_i right_j  +  underflow
-
-Matrices that are data (precomputed, a callable's, repaired) have no such error.
-
-The one assumption beyond IEEE 754: ``exp``, ``tanh`` and ``power`` are accurate to 4 ulp. NumPy's
-own tests hold exp to 1 and tanh to 2 ulp in double precision.
+The errors of kernel values are those of ``qpsvm.kernels.errors``. Matrices that are data
+(precomputed, a callable's, repaired) have none.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
-from qpsvm.kernels.products import common_centre, scaled
+from qpsvm.kernels import RBF, Kernel, Linear, Precomputed
+from qpsvm.kernels.errors import EntryErrors, entry_errors
 from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.numerics.balls import (
     UNDERFLOW,
     Ball,
-    U,
     gamma,
     in_chunks,
     n_steps,
-    n_terms,
     outward,
     product,
     root,
@@ -40,79 +29,6 @@ from qpsvm.numerics.balls import (
 )
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.sample_gram import SampleGram
-
-FUNCTION_ROUNDINGS = 8
-"""An ulp is at most 2u: 4 ulp of exp, tanh or power are a relative error of 8u."""
-
-
-@dataclass(frozen=True, eq=False)
-class EntryErrors:
-    """Bounds on the rounding errors of a block of kernel values; the formula is above.
-
-    Attributes
-    ----------
-    rows, left : arrays of shape (m,)
-    columns, right : arrays of shape (n,)
-    """
-
-    rows: Vector
-    columns: Vector
-    left: Vector
-    right: Vector
-
-    @classmethod
-    def of_product(cls, left: Vector, right: Vector) -> EntryErrors:
-        """Errors of the form ``left_i right_j``."""
-        return cls(np.zeros(len(left)), np.zeros(len(right)), left, right)
-
-
-def entry_errors(kernel: Kernel, X: Stored, Z: Stored) -> EntryErrors:
-    """Bound the errors of ``kernel(X, Z)``, or of blocks of its rows with the same Z."""
-    m, n = X.shape[0], Z.shape[0]
-    if type(kernel) is RBF:
-        exponents = _exponent_errors(kernel, X, Z)
-        # e^E - 1 <= E (1 + E)
-        rows, columns = (np.where(E <= 1.0, outward(E * (1.0 + E)), np.inf) for E in exponents)
-        return EntryErrors(rows, columns, np.zeros(m), np.zeros(n))
-    if type(kernel) not in (Linear, Polynomial, Sigmoid):  # what it returns is what K is
-        return EntryErrors.of_product(np.zeros(m), np.zeros(n))
-    terms = max(n_terms(X), n_terms(Z))
-    if type(kernel) is Linear:
-        return EntryErrors.of_product(outward(gamma(terms) * _norms(X)), _norms(Z))
-    if type(kernel) is Polynomial:
-        p = int(kernel.degree)
-        left, right = (_argument(kernel, S) ** (0.5 * p) for S in (X, Z))
-        k = p * (terms + 3) + FUNCTION_ROUNDINGS
-        return EntryErrors.of_product(outward(gamma(k) * outward(left)), outward(right))
-    assert type(kernel) is Sigmoid
-    left, right = (root(1.0 + _argument(kernel, S)) for S in (X, Z))
-    k = terms + 3 + FUNCTION_ROUNDINGS
-    return EntryErrors.of_product(outward(gamma(k) * left), right)
-
-
-def _exponent_errors(kernel: RBF, X: Stored, Z: Stored) -> tuple[Vector, Vector]:
-    """Bounds ``left_i + right_j`` on the errors of a block of exponents (lemma 5)."""
-    scale = math.sqrt(2.0 * float(kernel.gamma))
-    centre = common_centre(X, Z)
-    errors = []
-    for samples in (X, Z):
-        V = scaled(samples, scale, centre)
-        terms = max(n_terms(X), n_terms(Z))
-        k = terms + terms // 2**19 + 16
-        # 10 u for exp: 4 ulp, once more for dividing by 1 - 4 ulp
-        errors.append(outward(gamma(k) * row_squares(V).upper + 10.0 * U))
-    return errors[0], errors[1]
-
-
-def _norms(X: Stored) -> Vector:
-    return np.asarray(root(row_squares(X).upper))
-
-
-def _argument(kernel: Polynomial | Sigmoid, X: Stored) -> Vector:
-    """``gamma |x_i|^2 + |coef0|``, for a Cauchy-Schwarz bound on the kernel's argument."""
-    squares = row_squares(X).upper
-    return np.asarray(outward(float(kernel.gamma) * squares + abs(kernel.coef0)))
-
 
 # --- norms in feature space ----------------------------------------------------------------------
 

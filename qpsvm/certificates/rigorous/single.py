@@ -18,7 +18,6 @@ import scipy.sparse as sp
 from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.feasible import FeasibleBall, feasible_ball
 from qpsvm.certificates.rigorous.figures import (
-    exact_kernel,
     larger,
     own_norms,
     price_error,
@@ -28,6 +27,7 @@ from qpsvm.certificates.rigorous.kernels import gram_product
 from qpsvm.certificates.rigorous.primal import objective_upper
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.negative_curvature import negative_curvature_price
+from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.balls import (
     Ball,

@@ -10,6 +10,11 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.machines.joint.primal_dual import JointDecisions, JointPair
 from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.score_errors import (
+    expansion_errors,
+    product_errors,
+    sums_of_rows_errors,
+)
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -27,23 +32,27 @@ class JointEvaluation(JointDecisions):
     ----------
     square : float
         ``sum_m |w_m|^2 + sum_m b_m^2`` of the machine.
-    sizes : array of shape (n, k) or None
-        The sums of the absolute terms of the scores, or upper bounds on them; None without weights.
+    errors : array of shape (n, k)
+        Bounds on the errors of the scores, those of kernel values included; infinite without
+        weights.
     point : array of shape (n, k)
         The feasible tau nearest to alpha.
     coef : array of shape (k, d) or None
         The weights of that point, for the linear kernel.
     column_sizes : array of shape (d, k) or None
         ``|X|' |tau|``, the sums of the absolute terms of these weights.
+    dual_errors : array of shape (d, k) or (n, k)
+        Bounds on the errors of these weights; for a kernel, of ``K tau``.
     dual_square : float
         ``sum_m |w_m|^2 + sum_m b_m^2`` of that point.
     """
 
     square: float
-    sizes: Dense | None
+    errors: Dense
     point: Dense
     coef: Dense | None
     column_sizes: Dense | None
+    dual_errors: Dense
     dual_square: float
 
     def of(self, solution: JointSolution) -> JointEvaluation:
@@ -55,25 +64,30 @@ def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
     """Evaluate a machine and its dual variables, kernel products in one pass over K."""
     point, own, b = model.feasible_dual(solution.alpha), solution.expansion, solution.intercept
     coef, tau = model.coef(point), None if model.is_linear else point
-    sizes: Dense | None
-    magnitudes = abs(model.data.X) if model.is_linear else None
-    columns = None if magnitudes is None else np.asarray(magnitudes.T @ np.abs(point))
+    X, v = model.data.X, np.abs(point)
+    magnitudes = abs(X) if model.is_linear else None
+    columns = None if magnitudes is None else np.asarray(magnitudes.T @ v)
+    errors = np.full(model.own.shape, np.inf)
+    product = None
     if solution.coef is not None:
-        scores = np.asarray(model.data.X @ solution.coef.T)
+        scores = np.asarray(X @ solution.coef.T)
         square = float(np.sum(solution.coef * solution.coef))
         product = None if tau is None else model.kernel_product(tau)
-        sizes = None
         if magnitudes is not None:  # weights of another kernel are no machine's
-            sizes = np.asarray(magnitudes @ np.abs(solution.coef).T)
+            errors = product_errors(X, np.asarray(magnitudes @ np.abs(solution.coef).T))
     elif own is not None:
-        v, is_positive = np.abs(own), model.kernel.is_nonnegative
-        scores, terms, product = _products(model, own, v if is_positive else None, tau)
+        scores, terms, product = _products(model, own, tau)
         square = float(np.maximum(np.sum(own * scores), 0.0))
-        norms = np.sqrt(np.abs(model.gram.diagonal()))  # |k(x, z)| <= |phi(x)| |phi(z)|
-        sizes = np.outer(norms, norms @ v) if terms is None else terms
+        errors = expansion_errors(model.kernel_errors, terms, np.abs(own))
     else:
-        scores, square, sizes = np.full(model.own.shape, np.nan), math.nan, None
+        scores, square = np.full(model.own.shape, np.nan), math.nan
         product = None if tau is None else model.kernel_product(tau)
+    if columns is not None:
+        dual_errors = sums_of_rows_errors(X, columns)
+    elif own is not None and np.array_equal(own, point):
+        dual_errors = errors
+    else:
+        dual_errors = expansion_errors(model.kernel_errors, _sizes(model, v), v)
     dual_square = 0.0
     if coef is not None:
         dual_square = float(np.sum(coef * coef))
@@ -81,7 +95,8 @@ def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
         dual_square = float(np.maximum(np.sum(point * product), 0.0))
     own_b = model.intercepts(point)
     square, dual_square = square + float(b @ b), dual_square + float(own_b @ own_b)
-    return JointEvaluation(solution, scores, square, sizes, point, coef, columns, dual_square)
+    found = (scores, square, errors, point, coef, columns, dual_errors, dual_square)
+    return JointEvaluation(solution, *found)
 
 
 def hessian_product(
@@ -118,13 +133,23 @@ def _are_equal(one: Dense | None, other: Dense | None) -> bool:
 
 
 def _products(
-    model: JointPair, own: Dense, terms: Dense | None, tau: Dense | None
-) -> tuple[Dense, Dense | None, Dense | None]:
-    """``K V`` of three matrices of shape (n, k), in one pass over K; None for None."""
+    model: JointPair, own: Dense, tau: Dense | None
+) -> tuple[Dense, Dense, Dense | None]:
+    """``K B``, ``|K| |B|`` or an upper bound on it, and ``K tau``; None for None.
+
+    All are of shape (n, k), from one pass over K.
+    """
     repeats = tau is not None and np.array_equal(tau, own)
-    given = [own, terms, None if repeats else tau]
+    given = [own, np.abs(own) if model.kernel.is_nonnegative else None, None if repeats else tau]
     products = model.kernel_product(np.hstack([V for V in given if V is not None]))
     parts = iter(np.split(products, products.shape[1] // own.shape[1], axis=1))
     first, second, third = (None if V is None else next(parts) for V in given)
     assert first is not None
-    return first, second, first if repeats else third
+    sizes = _sizes(model, np.abs(own)) if second is None else second
+    return first, sizes, first if repeats else third
+
+
+def _sizes(model: JointPair, weights: Dense) -> Dense:
+    """Upper bound of ``|K| |B|``, as ``|k(x, z)| <= |phi(x)| |phi(z)|``."""
+    norms = np.sqrt(np.abs(model.gram.diagonal()))
+    return np.asarray(np.outer(norms, norms @ weights))

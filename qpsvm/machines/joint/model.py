@@ -73,34 +73,45 @@ class JointModel(JointPair):
         return 0.0
 
     def rounding(self, evaluation: JointEvaluation, objective: float) -> float:
-        """Estimated rounding error of the objective, relative to it.
+        """Bound on the rounding error of the objective, relative to it.
 
-        The error of a decision value is of the order of the rounding unit times the terms of its
-        sum; a sample passes on those of two decision values, if it pays at all.
+        A sample passes on the errors of two decision values, those of kernel values included, if it
+        pays at all.
         """
-        solution, sizes = evaluation.solution, evaluation.sizes
-        if sizes is None:
-            return math.inf
+        solution, scores = evaluation.solution, np.abs(evaluation.scores)
         if solution.coef is not None:
-            square = float(np.sum(solution.coef * solution.coef))
+            square = EPS * float(np.sum(solution.coef * solution.coef))
         else:
-            square = float(np.sum(np.abs(solution.expansion) * sizes))  # type: ignore[arg-type]
-        errors = 2.0 * EPS * np.max(sizes + np.abs(solution.intercept) + 1.0, axis=1)
+            own = np.abs(solution.expansion)
+            square = float(np.sum(own * (evaluation.errors + EPS * scores)))  # type: ignore[operator]
+        terms = EPS * (scores + np.abs(solution.intercept) + 1.0)
+        errors = 2.0 * np.max(evaluation.errors + terms, axis=1)
         pays = ~(self.shortfall(evaluation.decisions) + errors <= 0.0)
-        return (float(self.box @ (errors * pays)) + EPS * square) / max(abs(objective), TINY)
+        square += EPS * float(solution.intercept @ solution.intercept)
+        return (float(self.box @ (errors * pays)) + square) / max(abs(objective), TINY)
 
     def dual_rounding(self, evaluation: JointEvaluation) -> float:
-        """Estimated rounding error of the dual objective of the feasible point, absolute."""
+        """Bound on the rounding error of the dual objective of the feasible point, absolute."""
         v = np.abs(evaluation.point)
-        if evaluation.coef is not None and evaluation.column_sizes is not None:
-            square = 2.0 * float(np.sum(np.abs(evaluation.coef) * evaluation.column_sizes.T))
+        if evaluation.coef is not None:
+            square = 2.0 * float(np.sum(np.abs(evaluation.coef) * evaluation.dual_errors.T))
         else:
-            norms = np.sqrt(np.abs(self.gram.diagonal()))
-            square = float(np.sum((norms @ v) ** 2))
-        square += self.constant * float(np.sum(np.sum(v, axis=0) ** 2))
+            square = float(np.sum(v * evaluation.dual_errors))
+        size = self.constant * float(np.sum(np.sum(v, axis=0) ** 2)) + evaluation.dual_square
         hidden = self.negative_curvature_price(evaluation.point)
         # rows of tau sum to zero up to the rounding of their k terms, times a decision value
-        return self.n_classes * EPS * (float(np.sum(v[self.own])) + square) + hidden
+        terms = float(np.sum(v[self.own])) + size
+        rows = float(np.sum(v * (np.abs(evaluation.decisions) + 1.0)))
+        return square + self.n_classes * EPS * (terms + rows) + hidden
+
+    def gap_bound(self, evaluation: JointEvaluation) -> None:
+        """Return None: both objectives bound the gap."""
+        del evaluation
+
+    def refined(self, evaluation: JointEvaluation, allowance: float) -> JointEvaluation:
+        """Return the evaluation as it is."""
+        del allowance
+        return evaluation
 
     @property
     def negative_bound(self) -> float:

@@ -28,10 +28,12 @@ import numpy as np
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.kernels import Kernel, Linear
+from qpsvm.kernels.errors import EntryErrors
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.joint.simplex import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.score_errors import training_errors
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.numerics.arrays import Dense, Mask, Vector, freeze, restore_frozen
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -109,6 +111,11 @@ class JointPair:
     def constant(self) -> float:
         """The number that a penalised intercept adds to every entry of K."""
         return 1.0 if self.intercept == "penalized" else 0.0
+
+    @cached_property
+    def kernel_errors(self) -> EntryErrors | None:
+        """Bounds on the errors of the kernel matrix; None where the matrix itself is the data."""
+        return training_errors(self, self.data.X)
 
     @property
     def n_classes(self) -> int:

@@ -1,0 +1,246 @@
+"""Upper bound on a machine's excess over the optimum, as a sum of terms that do not cancel.
+
+With the weights ``w_a`` and the penalised intercept ``b_a`` that a feasible dual point a implies,
+the duality gap is a sum of non-negative terms::
+
+    P(w, b, t) - D(a)  =  kappa/2 |w - w_a|^2  [+ 1/2 (b - b_a)^2]  +  t (price_t - e 1'a)
+                          +  sum_k h_k(v_k),        h(v) = loss(v) + d/2 a^2 - a v
+
+h is convex and zero where a is the slope of the loss at v. So an error of v costs nothing in a
+condition whose variable is at the end of its box and whose violation is clear of zero, and only the
+values of the others, mostly of free support vectors, have to be known well. Where kernel values
+leave too much open these few are evaluated with digits to spare (``refined``).
+
+Source: Fenchel and Young's inequality; Shalev-Shwartz and Zhang, "Stochastic dual coordinate ascent
+methods for regularized loss minimization", *JMLR* 14 (2013), section 6, for the gap as this sum.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qpsvm.kernels.precise import PreciseSums, precise_expansion, precise_products
+from qpsvm.machines.accuracy import condition_errors, missed_sums
+from qpsvm.machines.evaluation import Evaluation, PreciseViolations
+from qpsvm.machines.losses import slopes
+from qpsvm.machines.negative_curvature import negative_curvature_price
+from qpsvm.machines.norms import SQUARED
+from qpsvm.machines.primal_dual import PrimalDualPair
+from qpsvm.machines.score_errors import exact_kernel
+from qpsvm.machines.settings import MACHINES
+from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.exact_sums import exact_sum
+from qpsvm.numerics.precision import EPS
+
+
+@dataclass(frozen=True, eq=False)
+class GapBound:
+    """Duality gap of a machine as a sum of non-negative terms, and an upper bound on it.
+
+    Attributes
+    ----------
+    gap : float
+        For the computed decision values.
+    upper : float
+        At least the objective minus the optimum, errors of kernel values and rounding included.
+    shares : array of shape (N,)
+        What the error of its value adds for each condition.
+    """
+
+    gap: float
+    upper: float
+    shares: Vector
+
+
+def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
+    """Bound a machine's excess over the optimum; None for hard conditions and constraints.
+
+    Parameters
+    ----------
+    model : PrimalDualPair
+    evaluation : Evaluation
+
+    Returns
+    -------
+    GapBound or None
+        None also for a 1-norm, and for a machine without weights or with an infinite objective.
+    """
+    c, solution = model.conditions, evaluation.solution
+    primal = model.primal_objective(evaluation)
+    if model.constraints is not None or model.norm is not SQUARED or c.is_hard.any():
+        return None
+    if not math.isfinite(primal):
+        return None
+    a, t = evaluation.point.alpha, solution.width
+    v = model.violations(evaluation.scores, solution.intercept, t)
+    errors = condition_errors(model, evaluation)
+    if evaluation.precise is not None:
+        some, values, known = evaluation.precise
+        v[some], errors[some] = values, known
+    middle = _complementarity(model, a, v)
+    highest = np.maximum(
+        _complementarity(model, a, v + errors), _complementarity(model, a, v - errors)
+    )
+    distance, error = _distance(model, evaluation)
+    rest = 0.0
+    if model.constant:
+        apart = exact_sum([*(-c.signs * a).tolist(), solution.intercept])
+        rest += 0.5 * apart * apart
+    if c.width_sign and t:
+        room = exact_sum([c.width_price, *(-c.width_sign * a).tolist()])
+        rest += t * max(room, 0.0)
+    kappa = c.norm_weight
+    gap = float(np.sum(middle)) + 0.5 * kappa * distance * distance + rest
+    upper = float(np.sum(highest)) + 0.5 * kappa * (distance + error) ** 2 + rest
+    upper += 2.0 * missed_sums(model, evaluation)
+    upper += negative_curvature_price(model, a, primal)
+    # prices are products of parameters, rounded
+    upper += MACHINES.price_roundings * EPS * abs(primal)
+    return GapBound(gap, upper, np.maximum(highest - middle, 0.0))
+
+
+def _complementarity(model: PrimalDualPair, a: Vector, v: Vector) -> Vector:
+    """``loss(v) + d/2 a^2 - a v`` for every condition: zero where a is the slope of the loss."""
+    c = model.conditions
+    best = slopes(v, c.lower, c.upper, c.curvature)
+    terms = (best - a) * (v - 0.5 * c.curvature * (best + a))
+    return np.where(best == a, 0.0, np.maximum(terms, 0.0) if not np.isnan(terms).any() else terms)
+
+
+def _distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
+    """``|w - w_a|`` of the machine's weights and those that its dual point implies; its error."""
+    solution, dual = evaluation.solution, evaluation.dual
+    if solution.coef is not None and dual.coef is not None:
+        apart = solution.coef - dual.coef
+        error = evaluation.dual_errors + EPS * (np.abs(solution.coef) + np.abs(dual.coef))
+        return float(np.linalg.norm(apart)), float(np.linalg.norm(error))
+    own, scores = solution.expansion, evaluation.dual_scores
+    if own is None or scores is None or solution.coef is not None:
+        return math.inf, math.inf
+    c = model.conditions
+    of_weights = np.zeros(len(own))
+    if c.selection is None or c.selection[1] is not None or c.norm_weight != 1.0:
+        # beta = R'a / kappa is rounded
+        of_weights = 2.0 * EPS * c.sample_sizes(np.abs(evaluation.point.alpha)) / c.norm_weight
+    norms = np.sqrt(np.abs(model.gram.diagonal()) + model.diagonal_errors)
+    error = float(of_weights @ norms)
+    if np.array_equal(own, dual.expansion):
+        return 0.0, error
+    apart = own - dual.expansion
+    values = evaluation.scores - scores
+    square = max(float(apart @ values), 0.0)
+    errors = evaluation.errors + evaluation.dual_errors
+    errors += EPS * (np.abs(evaluation.scores) + np.abs(scores))
+    highest = math.sqrt(square + float(np.abs(apart) @ errors))
+    return math.sqrt(square), highest - math.sqrt(square) + error
+
+
+# --- more digits ---------------------------------------------------------------------------------
+
+
+def refined(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> Evaluation:
+    """Evaluate some decision values with digits to spare: those on which a bound depends.
+
+    Parameters
+    ----------
+    model : PrimalDualPair
+    evaluation : Evaluation
+    allowance : float
+        How much the errors of the remaining values may add to the objective together.
+
+    Returns
+    -------
+    Evaluation
+        The given one where no digits are to be had: K is data, or rows have other entries than
+        -1 and 1.
+    """
+    c, solution = model.conditions, evaluation.solution
+    if not (np.abs(c.rows.data) == 1.0).all():
+        return evaluation
+    chosen = _decisive(model, evaluation, allowance)
+    samples = np.unique(c.rows[chosen].indices).astype(np.intp)
+    if not len(samples):
+        return evaluation
+    sums = _precise_scores(model, evaluation, samples)
+    if sums is None:
+        return evaluation
+    scores, errors = evaluation.scores.copy(), evaluation.errors.copy()
+    scores[samples] = sums.hi + sums.lo
+    errors[samples] = sums.error + EPS * np.abs(sums.hi)
+    if c.minus_self_similarity and model.diagonal_errors.any():
+        precise = None
+    else:
+        precise = _precise_violations(model, evaluation, chosen, samples, sums)
+    changed = replace(evaluation, scores=scores, errors=errors, precise=precise)
+    own = solution.expansion
+    if own is None or solution.coef is not None:
+        return changed
+    changed = replace(changed, square=float(own @ scores))
+    if np.array_equal(own, evaluation.dual.expansion):
+        dual = replace(evaluation.dual, square=float(own @ scores))
+        changed = replace(changed, dual=dual, dual_scores=scores, dual_errors=errors)
+    return changed
+
+
+def _decisive(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> Index:
+    """The conditions whose errors add most to the bound: all but some that add the allowance."""
+    found = gap_bound(model, evaluation)
+    if found is None:
+        near = _may_be_nearest(model, evaluation)
+        return np.flatnonzero(near | (evaluation.point.alpha != 0.0))
+    order = np.argsort(found.shares, kind="stable")
+    total = np.cumsum(found.shares[order])
+    return np.sort(order[~(total <= allowance)])  # NaN counts
+
+
+def _may_be_nearest(model: PrimalDualPair, evaluation: Evaluation) -> Mask:
+    """Return which conditions of a hard margin may have the smallest margin, given their errors."""
+    c = model.conditions
+    rows = model.row_values(evaluation.scores, evaluation.solution.intercept)
+    errors = condition_errors(model, evaluation)
+    smallest = np.min((rows + errors) / c.required)
+    return np.asarray(~((rows - errors) / c.required > smallest))
+
+
+def _precise_scores(
+    model: PrimalDualPair, evaluation: Evaluation, samples: Index
+) -> PreciseSums | None:
+    """``w'phi(x_i)`` of some samples with digits to spare; None where K is data."""
+    solution, X = evaluation.solution, model.data.X
+    if solution.coef is not None:
+        return precise_products(X[samples], solution.coef)
+    kernel, own = exact_kernel(model), solution.expansion
+    if kernel is None or own is None or not np.isfinite(own).all():
+        return None
+    used = np.flatnonzero(own)
+    return precise_expansion(kernel, X[samples], X[used], own[used])
+
+
+def _precise_violations(
+    model: PrimalDualPair,
+    evaluation: Evaluation,
+    chosen: Index,
+    samples: Index,
+    sums: PreciseSums,
+) -> PreciseViolations:
+    """``v = p - R f - e t`` of some conditions, each sum rounded once."""
+    c, solution = model.conditions, evaluation.solution
+    place = np.zeros(model.data.n_samples, dtype=np.intp)
+    place[samples] = np.arange(len(samples))
+    fixed = -c.signs * solution.intercept, np.full(len(c), -c.width_sign * solution.width)
+    values = np.empty(len(chosen))
+    for k, condition in enumerate(chosen.tolist()):
+        entries = slice(c.rows.indptr[condition], c.rows.indptr[condition + 1])
+        own, signs = place[c.rows.indices[entries]], c.rows.data[entries]
+        terms = [c.required[condition], fixed[0][condition], fixed[1][condition]]
+        terms += [*(-signs * sums.hi[own]).tolist(), *(-signs * sums.lo[own]).tolist()]
+        values[k] = math.fsum(terms) if np.isfinite(terms).all() else math.nan
+    all_errors = np.zeros(model.data.n_samples)
+    all_errors[samples] = sums.error
+    errors = c.row_sizes(all_errors)[chosen] + EPS * np.abs(values)
+    if not (np.abs(c.required) <= 1.0).all() or np.any(c.required % 1.0):
+        errors += EPS * np.abs(c.required[chosen])  # p = t - epsilon was rounded
+    return PreciseViolations(chosen, values, errors)
