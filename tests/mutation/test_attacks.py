@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -201,12 +203,23 @@ def test_a_penalised_intercept_does_not_swallow_a_small_kernel(kernel: str) -> N
     np.testing.assert_allclose(np.abs(problem.qp.P.to_dense()), 1.0 + K)
 
 
-@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
 @listed("backend", ["cvxopt", "auto"], quick=1)
-def test_an_objective_below_its_own_rounding_is_not_certified(backend: str) -> None:
-    x = 89607.7  # the optimum is 1/(2 x^2) = 6e-11; C times one rounding of a margin is 1e-10
-    solution = qpsvm.solve(qpsvm.SoftMargin(C=1e6).primal([[-x], [x]], [-1, 1]), backend)
-    assert solution.status is not Status.OPTIMAL
+def test_below_the_rounding_of_plain_evaluation_the_verdict_is_the_exact_one(backend: str) -> None:
+    x, C = 89607.7, 1e6  # the optimum is 1/(2 x^2) = 6e-11; C times one rounding of a margin 1e-10
+    problem = qpsvm.SoftMargin(C=C).primal([[-x], [x]], [-1, 1])
+    solution = qpsvm.solve(problem, backend)
+    optimum, refused = 1 / (2 * Fraction(x) ** 2), 0
+    for steps in range(-4, 5):
+        w = float(solution.coef[0]) + steps * math.ulp(float(solution.coef[0]))
+        moved = solution.replace(coef=np.array([w]))
+        margins = [Fraction(w) * Fraction(x) + s * Fraction(solution.intercept) for s in (-1, 1)]
+        hinge = sum(max(Fraction(0), 1 - margin) for margin in margins)
+        excess = Fraction(w) ** 2 / 2 + Fraction(C) * hinge - optimum
+        report = qpsvm.verify(problem, moved)
+        assert report.certificate.gap_upper >= excess
+        refused += not report.passed
+        assert report.passed == (excess <= Fraction(1e-8) * optimum)
+    assert 0 < refused < 9
 
 
 @pytest.mark.parametrize("backend", ["cvxopt", "osqp"])
