@@ -23,8 +23,8 @@ from qpsvm.exceptions import QPSVMError
 from qpsvm.qp import Status
 
 BACKENDS = ("auto", "auto", "auto", "cvxopt", "active-set", "ipm", "osqp", "slsqp")
-SECONDS = 0.5
-"""A backend's time for a problem of a few samples."""
+SECONDS = 3.0
+"""Time limit of a backend: many times what a few samples take."""
 PATH_SAMPLES = 8
 """Samples of a path's problem at most: each of its machines needs an optimum of its own."""
 
