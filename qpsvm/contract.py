@@ -140,8 +140,8 @@ class Attempt:
         """Return whether only rounding errors that all answers share keep this one from passing.
 
         Gap and residuals are within ``eps``. What samples at the kink of their loss add to the
-        rounding is not counted: other answers may be clear of it. The rest hardly depends on the
-        answer: of a soft margin even the sum of the dual variables is the same in all optima.
+        rounding is not counted as far as answers that are clear of it save it (``GapBound``). The
+        rest hardly depends on the answer.
         """
         report, eps, problem = self.report, self.contract.settings.eps, self.contract.problem
         certificate = report.certificate
@@ -152,10 +152,8 @@ class Attempt:
             return False
         if not all(check.passed for check in others):
             return False
-        primal, model = certificate.primal_objective, problem.model
-        of_kinks = model.rounding(self.own, primal) - model.rounding(
-            self.own, primal, at_kinks=False
-        )
+        bound = problem.model.gap_bound(certificate.evaluation)
+        of_kinks = 0.0 if bound is None else bound.avoidable / certificate.objective_scale
         return certificate.rounding - of_kinks > POLICY.unavoidable * eps
 
     @cached_property

@@ -381,22 +381,26 @@ def test_an_intercept_that_rounding_fixes_is_no_reason_to_go_on(seed: int) -> No
     assert len(solution.qp.statistics.asked) == 1
 
 
+class OwnRBF(RBF):
+    """A kernel of the caller's: its values are what they are, and have no further digits."""
+
+
 @pytest.mark.parametrize("backend", ["active-set", "cvxopt"])
 def test_what_only_rounding_keeps_from_passing_is_not_solved_again(backend: str) -> None:
-    """Of a soft margin every optimum has the same sum of dual variables, and rounds as much."""
+    """Free support vectors are at the kink of their loss in every optimum, and round as much."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(200, 2)), np.where(rng.random(200) < 0.5, -1, 1)
-    problem = qpsvm.SoftMargin(C=1e3).dual(X, y, kernel=RBF(0.02))
-    first = qpsvm.solve(problem, backend, eps=1e-9)
+    problem = qpsvm.SoftMargin(C=1e3).dual(X, y, kernel=OwnRBF(0.02))
+    first = qpsvm.solve(problem, backend, eps=1e-7)
     assert first.status is Status.OPTIMAL
-    eps = 0.5 * qpsvm.certify(problem, first).rounding
+    eps = 0.3 * qpsvm.certify(problem, first).rounding
     with pytest.warns(ToleranceNotReachedWarning, match="this answer passes at eps"):
         solution = qpsvm.solve(problem, backend, eps=eps)
     report = qpsvm.verify(problem, solution, eps=eps)
     failed = {check.name for check in report.checks if not check.passed}
     assert failed
     assert failed <= {"certified_gap", "rounding"}
-    assert solution.status is Status.INACCURATE
+    assert solution.status is not Status.OPTIMAL
     assert not solution.qp.statistics.escalated
     assert len(solution.qp.statistics.asked) == 1
     (note,) = [note for note in report.notes if "rounding" in note]

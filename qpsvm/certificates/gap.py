@@ -147,7 +147,7 @@ class Certificate:
         """
         if not math.isfinite(self.distance):
             return math.inf
-        return min(self.distance, self.gap_upper) / self._objective_scale
+        return min(self.distance, self.gap_upper) / self.objective_scale
 
     @property
     def rigorous(self) -> bool:
@@ -169,7 +169,7 @@ class Certificate:
         return upper if math.isfinite(upper) else math.inf
 
     @property
-    def _objective_scale(self) -> float:
+    def objective_scale(self) -> float:
         """Scale that duality gaps are relative to: the larger of abs(primal) and the floor."""
         return max(abs(self.primal_objective), self.floor, float(np.finfo(float).tiny))
 
@@ -180,7 +180,7 @@ class Certificate:
     @property
     def relative_gap_upper(self) -> float:
         """``gap_upper / max(|primal objective|, floor)``, the gap that decides the verdict."""
-        return self.gap_upper / self._objective_scale if math.isfinite(self.gap_upper) else math.inf
+        return self.gap_upper / self.objective_scale if math.isfinite(self.gap_upper) else math.inf
 
     # --- the ball --------------------------------------------------------------------------------
 

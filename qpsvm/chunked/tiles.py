@@ -36,7 +36,9 @@ from qpsvm.chunked.template import Template, Terms
 from qpsvm.chunked.totals import Totals
 from qpsvm.chunked.violations import Request, coded
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels.errors import diagonal_errors, entry_errors
 from qpsvm.machines.losses import losses
+from qpsvm.machines.score_errors import expansion_errors
 from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse, row_blocks
 from qpsvm.numerics.precision import EPS
 
@@ -112,7 +114,7 @@ def tile(contents: Contents, request: TileRequest, name: str, number: int) -> Ti
     _require_same(contents, machine, here, own, name)
     total, rounding, largest, n_wrong = Sum((1,)), 0.0, 0.0, 0
     products, product_rounding, decided = Sum((2, 2)), 0.0, Decided.empty(0)
-    unit = (4.0 * math.sqrt(len(machine.beta) + 1.0) + contents.n_features + 8) * EPS
+    unit = (4.0 * math.sqrt(len(machine.beta) + 1.0) + 8.0) * EPS  # of sums of kernel values
     reach = 0.0
     if len(machine.beta):
         reach = float(np.abs(machine.beta) @ np.sqrt(machine.kernel.diagonal(machine.vectors)))
@@ -125,20 +127,26 @@ def tile(contents: Contents, request: TileRequest, name: str, number: int) -> Ti
         sizes = parts[:, 1] - parts[:, 0]
         if not machine.kernel.is_nonnegative:
             sizes = np.sqrt(squares) * reach
+        errors = unit * sizes + expansion_errors(
+            entry_errors(machine.kernel, X, machine.vectors), sizes, np.abs(machine.beta)
+        )
         some = None if targets is None else targets[rows]
         terms = form.terms(codes[rows], some, contents.weights[rows], squares)
         v = terms.required - terms.signs * np.tile(f, sides) - form.width_sign * machine.width
         total.add(np.array([np.sum(losses(v, terms.lower, terms.upper, terms.curvature))]))
-        size = np.tile(sizes + abs(machine.intercept), sides) + machine.width
-        rounding += loss_rounding(form, terms, v, unit * (size + np.abs(terms.required)))
+        size = np.tile(np.abs(f) + abs(machine.intercept), sides) + machine.width
+        error = np.tile(errors, sides) + 2.0 * EPS * (size + np.abs(terms.required))
+        if form.ball:
+            error += diagonal_errors(machine.kernel, X, squares)
+        rounding += loss_rounding(form, terms, v, error)
         largest = max(largest, float(np.max(squares)))
         if form.task == "binary":
             n_wrong += int(np.count_nonzero((f > 0.0) != (codes[rows] == 1)))
         inside = np.flatnonzero((own >= rows.start) & (own < rows.stop))
         place = own[inside] - rows.start
-        beta, size = machine.signed[here[inside]], sizes[place]
+        beta = machine.signed[here[inside]]
         products.add(beta.T @ parts[place])
-        error = (unit + rounding_unit(len(place), 2)) * size
+        error = errors[place] + rounding_unit(len(place), 2) * sizes[place]
         product_rounding += float(np.abs(beta).sum(axis=1) @ error)
         conditions = taken(terms, np.concatenate([k * len(f) + place for k in range(sides)]))
         _add_variables(decided, form, conditions, beta.sum(axis=1), squares[place])

@@ -87,6 +87,15 @@ def entry_errors(kernel: Kernel, X: Stored, Z: Stored) -> EntryErrors:
     return EntryErrors.of_product(outward(gamma(k) * left), right)
 
 
+def diagonal_errors(kernel: Kernel, X: Stored, values: Vector) -> Vector:
+    """Bound the errors of ``k(x_i, x_i)``, whose computed values are given, shape (n,)."""
+    if isinstance(kernel, RBF):  # its diagonal is exactly 1
+        return np.zeros(len(values))
+    errors = entry_errors(kernel, X, X)
+    relative = errors.rows + errors.columns + errors.rows * errors.columns
+    return np.asarray(relative * np.abs(values) + errors.left * errors.right)
+
+
 def _rbf_errors(kernel: RBF, X: Stored, Z: Stored) -> EntryErrors:
     """Bound the errors of RBF values (lemmas 5 and 6).
 
@@ -104,7 +113,7 @@ def _rbf_errors(kernel: RBF, X: Stored, Z: Stored) -> EntryErrors:
         relative.append(outward(E * (1.0 + E)) if largest <= 0.5 else np.full(len(half), np.inf))
         all_near &= bool(is_near.all())
     left = np.full(X.shape[0], 0.0 if all_near else outward(2.0 * math.exp(-NEAR)))
-    return EntryErrors(*relative, left, np.ones(Z.shape[0]))
+    return EntryErrors(relative[0], relative[1], left, np.ones(Z.shape[0]))
 
 
 def _norms(X: Stored) -> Vector:

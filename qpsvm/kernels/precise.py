@@ -8,7 +8,7 @@ ordinary one, so certificates ask for the few sums alone on which a verdict depe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -69,14 +69,16 @@ def precise_expansion(kernel: Kernel, X: Stored, Z: Stored, beta: Vector) -> Pre
     -------
     PreciseSums or None
     """
-    is_rbf = type(kernel) is RBF
     d = X.shape[1]
-    too_large = 8 * d * (X.shape[0] + Z.shape[0]) > EVALUATION.largest_copy_bytes
-    if too_large or not (is_rbf or type(kernel) is Polynomial) or not len(beta) or not d:
+    too_large = 16 * d * (X.shape[0] + Z.shape[0]) > EVALUATION.largest_copy_bytes
+    if too_large or type(kernel) not in (RBF, Polynomial) or not len(beta) or not d:
         return None
     left, right = (np.asarray(as_dense(S) if is_sparse(S) else S, np.float64) for S in (X, Z))
     with np.errstate(all="ignore"):
-        return _rbf(kernel, left, right, beta) if is_rbf else _polynomial(kernel, left, right, beta)
+        if isinstance(kernel, RBF):
+            return _rbf(kernel, left, right, beta)
+        assert isinstance(kernel, Polynomial)
+        return _polynomial(kernel, left, right, beta)
 
 
 def _rbf(kernel: RBF, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
@@ -95,7 +97,7 @@ def _rbf(kernel: RBF, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
     # of exp, of its exponent, of the products there, and of values below 1e-250
     relative = 2.0 * (double_double.EXP_ERROR + gamma * scale.error + 2.0**-88)
     lost = 1e-250 * float(np.sum(np.abs(beta)))
-    return _summed(scale, *pairs, beta, values, lambda sizes: relative * sizes + lost)
+    return _summed(scale, pairs, beta, values, lambda sizes: relative * sizes + lost)
 
 
 def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
@@ -107,7 +109,7 @@ def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> Precise
 
     def values(x: Digits, z: Digits) -> DoubleDouble:
         products = double_double.scaled(scale.products(x, z), gamma)
-        return double_double.power(double_double.plus(products, np.float64(kernel.coef0)), p)
+        return double_double.power(double_double.plus(products, float(kernel.coef0)), p)
 
     # p (|argument| + error)^(p - 1) times the error of the argument, and of its powers
     bounds = [argument_bounds(kernel, S) for S in (X, Z)]
@@ -118,45 +120,36 @@ def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> Precise
     of_powers = p * 2.0**-90 * own[0] ** p * float(np.abs(beta) @ own[1] ** p)
     errors = of_products + of_powers
     exact = [DoubleDouble(S, np.zeros_like(S)) for S in (X, Z)]
-    return _summed(scale, *exact, beta, values, lambda sizes: errors + 0.0 * sizes)
+    return _summed(scale, exact, beta, values, lambda sizes: errors + 0.0 * sizes)
 
 
 def _summed(
     scale: FixedPoint,
-    X: DoubleDouble,
-    Z: DoubleDouble,
+    pairs: Sequence[DoubleDouble],
     beta: Vector,
     values: Values,
     value_errors: Callable[[Vector], Vector],
-) -> PreciseSums:
+) -> PreciseSums | None:
     """Add up kernel values times coefficients, a block of rows and columns at a time."""
-    m, d = X.hi.shape
+    X, Z = pairs
+    m, n, own = len(X.hi), len(beta), EVALUATION
+    if 16 * scale.n_digits * Z.hi.size > own.largest_copy_bytes:
+        return None
     hi, lo, error, sizes = (np.zeros(m) for _ in range(4))
-    digits_bytes = 2 * scale.n_digits * d
-    for some in row_blocks(m, digits_bytes, EVALUATION.precise_bytes):
-        left = scale.digits(DoubleDouble(X.hi[some], X.lo[some]))
-        count = len(left.ascending)
-        blocks = row_blocks(count, EVALUATION.precise_columns, EVALUATION.finished_bytes // 4)
-        totals = [Total((block.stop - block.start, 1)) for block in blocks]
-        for columns in row_blocks(len(beta), 1, 8 * EVALUATION.precise_columns):
-            right = scale.digits(DoubleDouble(Z.hi[columns], Z.lo[columns]))
-            weights = beta[columns]
+    pieces = row_blocks(n, 1, 8 * own.precise_columns)
+    right = [scale.digits(DoubleDouble(Z.hi[some], Z.lo[some])) for some in pieces]
 
-            def add(k: int) -> None:
-                block = blocks[k]
-                part = Digits(
-                    left.ascending[block], left.descending[block], left.squares[:, block]
-                )
-                K = values(part, right)
-                totals[k].add(K.hi, weights[:, None])
-                totals[k].add_terms((K.lo @ weights)[:, None])
-                place = slice(some.start + block.start, some.start + block.stop)
-                sizes[place] += np.abs(K.hi) @ np.abs(weights)
-                error[place] += rounding_bound(K.hi, weights)
+    def add(rows: slice) -> None:
+        left = scale.digits(DoubleDouble(X.hi[rows], X.lo[rows]))
+        total = Total((rows.stop - rows.start, 1))
+        for some, digits in zip(pieces, right, strict=True):
+            K, weights = values(left, digits), beta[some]
+            total.add(K.hi, weights[:, None])
+            total.add_terms((K.lo @ weights)[:, None])
+            sizes[rows] += np.abs(K.hi) @ np.abs(weights)
+            error[rows] += rounding_bound(K.hi, weights)
+        sums = two_sum(*total.parts)
+        hi[rows], lo[rows] = sums.hi[:, 0], sums.lo[:, 0]
 
-            for_each(add, range(len(blocks)))
-        for block, total in zip(blocks, totals, strict=True):
-            place = slice(some.start + block.start, some.start + block.stop)
-            sums = two_sum(*total.parts)
-            hi[place], lo[place] = sums.hi[:, 0], sums.lo[:, 0]
+    for_each(add, row_blocks(m, own.precise_columns, own.precise_bytes))
     return PreciseSums(hi, lo, error + value_errors(sizes))

@@ -73,11 +73,17 @@ def scaled(X: Stored, factor: float, centre: Vector | None) -> Matrix:
 
 
 def restore_near(
-    exponents: Dense, X: Stored, Z: Stored, half_x: Vector, half_z: Vector, gamma: float
+    exponents: Dense,
+    X: Stored,
+    Z: Stored,
+    half_x: Vector,
+    half_z: Vector,
+    gamma: float,
+    near: float = NEAR,
 ) -> None:
     """Recompute ``-gamma |x - z|^2`` from differences where subtracting norms lost its digits.
 
-    These are the pairs whose norms are large and whose exponent may be above ``-NEAR``, given the
+    These are the pairs whose norms are large and whose exponent may be above ``-near``, given the
     error of the computed one. ``half_x`` and ``half_z`` are the squared norms times gamma. In
     place.
     """
@@ -88,7 +94,7 @@ def restore_near(
     sums = np.add.outer(half_x[rows], half_z[columns])
     error = 2.0 * EPS * exponent_roundings(X.shape[1])
     # norms and exponents that overflowed are infinite or NaN, and count as near
-    is_negligible = exponents[np.ix_(rows, columns)] <= -NEAR - error * sums
+    is_negligible = exponents[np.ix_(rows, columns)] <= -near - error * sums
     row, column = np.nonzero(~(sums <= FAR) & ~is_negligible)
     i, j, root = rows[row], columns[column], math.sqrt(gamma)
     X, Z = (M if hasattr(M, "shape") else np.asarray(M, dtype=np.float64) for M in (X, Z))

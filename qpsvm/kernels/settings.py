@@ -35,7 +35,7 @@ class KernelSettings:
     precise_columns : int
         Terms that are added up at a time: of more, fewer leading digits would be exact.
     precise_bytes : int
-        Bytes of the digits of samples that are in memory at a time, at most.
+        Bytes of such values that are evaluated at a time: about ten such arrays are in use.
     """
 
     finished_bytes: int = 2**19
@@ -47,7 +47,7 @@ class KernelSettings:
     precise_exponent: float = 2.0**-56
     precise_product: float = 2.0**-84
     precise_columns: int = 512
-    precise_bytes: int = 2**27
+    precise_bytes: int = 2**18
 
 
 EVALUATION = KernelSettings()

@@ -38,16 +38,13 @@ def _missed_conditions(model: PrimalDualPair, values: DecisionValues) -> Vector:
     return np.asarray(np.maximum(v[hard], 0.0))
 
 
-def rounding(
-    model: PrimalDualPair, evaluation: Evaluation, objective: float, *, at_kinks: bool = True
-) -> float:
+def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) -> float:
     """Bound on the rounding error of the objective, relative to it (hard margin: to the margin).
 
     Each condition passes on its slope times the error of its value, that of kernel values
     included. So is ``|w|^2``, a sum over pairs of samples.
 
-    A condition within its error of the kink of its loss passes on the steeper slope; if not
-    ``at_kinks`` the gentler one, as in answers that are clear of the kink, at hardly any price.
+    A condition within its error of the kink of its loss passes on the steeper slope.
     """
     c, solution = model.conditions, evaluation.solution
     weights = solution.coef if solution.coef is not None else solution.expansion
@@ -66,7 +63,7 @@ def rounding(
         norm = max(abs(objective) * scale * scale, TINY)
         return 2.0 * max(min(margin, 1.0) - nearest, 0.0) / scale + square / norm
     v = model.violations(scores, solution.intercept, solution.width)
-    passed_on = (np.maximum if at_kinks else np.minimum)(
+    passed_on = np.maximum(
         np.abs(slopes(v + errors, c.lower, c.upper, c.curvature)),
         np.abs(slopes(v - errors, c.lower, c.upper, c.curvature)),
     )

@@ -48,11 +48,15 @@ class GapBound:
         At least the objective minus the optimum, errors of kernel values and rounding included.
     shares : array of shape (N,)
         What the error of its value adds for each condition.
+    avoidable : float
+        What answers may save of these shares together: where the value of a condition is clear of
+        the kink of its loss, its error costs no more than the gentler of the slopes on both sides.
     """
 
     gap: float
     upper: float
     shares: Vector
+    avoidable: float
 
 
 def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
@@ -99,7 +103,9 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     upper += negative_curvature_price(model, a, primal)
     # prices are products of parameters, rounded
     upper += MACHINES.price_roundings * EPS * abs(primal)
-    return GapBound(gap, upper, np.maximum(highest - middle, 0.0))
+    shares = np.maximum(highest - middle, 0.0)
+    gentler = 2.0 * errors * np.minimum(a - c.lower, c.upper - a)
+    return GapBound(gap, upper, shares, float(np.sum(np.maximum(shares - gentler, 0.0))))
 
 
 def _complementarity(model: PrimalDualPair, a: Vector, v: Vector) -> Vector:
@@ -115,8 +121,8 @@ def _distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, flo
     solution, dual = evaluation.solution, evaluation.dual
     if solution.coef is not None and dual.coef is not None:
         apart = solution.coef - dual.coef
-        error = evaluation.dual_errors + EPS * (np.abs(solution.coef) + np.abs(dual.coef))
-        return float(np.linalg.norm(apart)), float(np.linalg.norm(error))
+        rounding = evaluation.dual_errors + EPS * (np.abs(solution.coef) + np.abs(dual.coef))
+        return float(np.linalg.norm(apart)), float(np.linalg.norm(rounding))
     own, scores = solution.expansion, evaluation.dual_scores
     if own is None or scores is None or solution.coef is not None:
         return math.inf, math.inf

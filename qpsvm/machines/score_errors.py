@@ -18,7 +18,7 @@ import numpy as np
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
 from qpsvm.kernels.errors import EntryErrors, entry_errors
 from qpsvm.kernels.kernel_repair import KernelRepair
-from qpsvm.numerics.arrays import Dense, Vector, is_sparse
+from qpsvm.numerics.arrays import Dense, is_sparse
 from qpsvm.numerics.balls import gamma, n_terms
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.single_precision import Stored

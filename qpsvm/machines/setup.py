@@ -25,13 +25,13 @@ import numpy as np
 from qpsvm.constraints import LinearConstraints
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.display import short_repr
-from qpsvm.kernels import RBF, Kernel, Linear
-from qpsvm.kernels.errors import EntryErrors
+from qpsvm.kernels import Kernel, Linear
+from qpsvm.kernels.errors import EntryErrors, diagonal_errors
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.conditions import Conditions, squared_spread
 from qpsvm.machines.norms import SQUARED, Norm
-from qpsvm.machines.score_errors import training_errors
+from qpsvm.machines.score_errors import exact_kernel, training_errors
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector, restore_frozen
 from qpsvm.numerics.precision import TINY
@@ -160,11 +160,10 @@ class TrainingSetup:
     @cached_property
     def diagonal_errors(self) -> Vector:
         """Bounds on the errors of ``k(x_i, x_i)``, shape (n,)."""
-        errors, values = self.kernel_errors, np.abs(self.gram.diagonal())
-        if errors is None or isinstance(self.kernel, RBF):  # its diagonal is exactly 1
+        kernel, values = exact_kernel(self), self.gram.diagonal()
+        if kernel is None:
             return np.zeros(len(values))
-        relative = errors.rows + errors.columns + errors.rows * errors.columns
-        return relative * values + errors.left * errors.right
+        return diagonal_errors(kernel, self.data.X, values)
 
     # --- from dual variables to violations -------------------------------------------------------
 

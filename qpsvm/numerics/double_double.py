@@ -41,9 +41,9 @@ def two_sum(a: Array, b: Array) -> DoubleDouble:
     return DoubleDouble(s, (a - (s - t)) + (b - t))
 
 
-def plus(x: DoubleDouble, b: Array) -> DoubleDouble:
-    """``x + b`` for an array b of doubles."""
-    s, e = two_sum(x.hi, b)
+def plus(x: DoubleDouble, b: float) -> DoubleDouble:
+    """``x + b`` for one double."""
+    s, e = two_sum(x.hi, np.asarray(b))
     return _normalised(s, e + x.lo)
 
 
@@ -55,7 +55,7 @@ def times(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
 
 def scaled(x: DoubleDouble, factor: float) -> DoubleDouble:
     """``factor x`` for one double."""
-    p, e = product_parts(x.hi, np.float64(factor))
+    p, e = product_parts(x.hi, np.asarray(factor, dtype=np.float64))
     return _normalised(p, e + x.lo * factor)
 
 

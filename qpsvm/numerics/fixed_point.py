@@ -4,8 +4,8 @@ All numbers are cut into the same digits, whole multiples of ``2^(e - s b)`` for
 
     x  =  x_1 + x_2 + ... + x_S  +  rest,        |x| < 2^e
 
-With d terms and b bits a digit, ``2 b + log2(4 S d) <= 53``, the sums ``sum_(s + t = r) x_s'z_t`` of
-one level r are exact in double precision, in whatever order a library adds them; and so is
+With d terms and b bits a digit, ``2 b + log2(4 S d) <= 53``, the sums ``sum_(s + t = r) x_s'z_t``
+of one level r are exact in double precision, in whatever order a library adds them; and so is
 ``|x - z|^2`` level by level. Where two samples are near each other the leading levels are zero:
 nothing cancels but zeros, whatever offset the samples share.
 

@@ -17,10 +17,10 @@ from qpsvm.certificates.rigorous import decision_enclosure, enclose, feature_nor
 from qpsvm.certificates.rigorous.feasible import feasible_ball, shared_out
 from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
 from qpsvm.certificates.rigorous.kernels import squares
-from qpsvm.kernels.errors import entry_errors
 from qpsvm.certificates.rigorous.primal import constraints_hold, one_sided_loss
 from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.kernels.errors import entry_errors
 from qpsvm.machines import Interval
 from qpsvm.numerics.balls import (
     Ball,

@@ -132,9 +132,7 @@ def _are_equal(one: Dense | None, other: Dense | None) -> bool:
     return one is not None and other is not None and np.array_equal(one, other)
 
 
-def _products(
-    model: JointPair, own: Dense, tau: Dense | None
-) -> tuple[Dense, Dense, Dense | None]:
+def _products(model: JointPair, own: Dense, tau: Dense | None) -> tuple[Dense, Dense, Dense | None]:
     """``K B``, ``|K| |B|`` or an upper bound on it, and ``K tau``; None for None.
 
     All are of shape (n, k), from one pass over K.

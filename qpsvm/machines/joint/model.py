@@ -82,8 +82,8 @@ class JointModel(JointPair):
         if solution.coef is not None:
             square = EPS * float(np.sum(solution.coef * solution.coef))
         else:
-            own = np.abs(solution.expansion)
-            square = float(np.sum(own * (evaluation.errors + EPS * scores)))  # type: ignore[operator]
+            own = np.abs(np.asarray(solution.expansion, dtype=np.float64))  # None becomes NaN
+            square = float(np.sum(own * (evaluation.errors + EPS * scores)))
         terms = EPS * (scores + np.abs(solution.intercept) + 1.0)
         errors = 2.0 * np.max(evaluation.errors + terms, axis=1)
         pays = ~(self.shortfall(evaluation.decisions) + errors <= 0.0)
