@@ -270,7 +270,8 @@ class ExactMachines:
 
     def _figures(self, certificate: Any, cost: Fraction, value: Fraction) -> Iterator[str]:
         """Figures without rigor are true to the rounding they state."""
-        numbers = certificate.primal_objective, certificate.dual_objective, certificate.rounding
+        hidden = certificate.objective_rounding
+        numbers = certificate.primal_objective, certificate.dual_objective, hidden
         if not np.all(np.isfinite(numbers)):
             return
         primal, dual, rounding = (Fraction(float(v)) for v in numbers)

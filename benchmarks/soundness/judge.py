@@ -210,7 +210,7 @@ class Judge:
         """What the certificate of a mutant says that cannot be."""
         cost = self.book.cost(mutant)
         size = self.size(cost)
-        noise = ROUNDINGS * (certificate.rounding + ROUNDING) * size
+        noise = ROUNDINGS * (certificate.objective_rounding + ROUNDING) * size
         if np.isfinite(certificate.gap) and np.isfinite(noise):
             # the sums of a bound on the optimum have terms of their own
             point = self.problem.model.feasible_dual(mutant.alpha, mutant.constraint_multipliers)

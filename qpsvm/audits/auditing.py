@@ -254,7 +254,7 @@ def _compared(
     lowest = proof.primal_objective
     size = max(abs(lowest), proof.floor, TINY)
     excess = math.nan if own is None else max(own.primal_objective - lowest, 0.0) / size
-    hidden = math.inf if own is None else own.rounding + proof.rounding
+    hidden = math.inf if own is None else own.objective_rounding + proof.objective_rounding
     middle = 0.5 * (trained_on.own.lower + trained_on.own.upper)
     return (
         Optimum(

@@ -21,6 +21,7 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.verifiable import VerifiableModel
 from qpsvm.numerics.choices import require_flag
+from qpsvm.numerics.precision import TINY
 from qpsvm.qp.program import Result, Result_co
 
 DEFAULT_EPS = 1e-8
@@ -145,8 +146,12 @@ def certificate_of(
     with np.errstate(all="ignore"):
         found = _bounded(model, evaluation)
         allowed = eps * found.scale
-        if found.upper - 2.0 * found.rounding * found.scale <= allowed < found.upper:
-            evaluation = model.refined(evaluation, MACHINES.refined_share * allowed)
+        is_open = found.upper - 2.0 * found.rounding * found.scale <= allowed < found.upper
+        # the scale itself may be rounding
+        is_vague = MACHINES.vague_objective < found.objective_rounding < math.inf
+        if is_open or is_vague:
+            share = MACHINES.refined_share * allowed
+            evaluation = model.refined(evaluation, share, everywhere=is_vague)
             found = _bounded(model, evaluation)
         return Certificate(
             primal_objective=found.primal,
@@ -155,6 +160,7 @@ def certificate_of(
             infeasibility=model.infeasibility(evaluation),
             intercept_interval=model.best_intercepts(evaluation),
             rounding=found.rounding,
+            objective_rounding=found.objective_rounding,
             excess_upper=found.upper,
             model=model,
             evaluation=evaluation,
@@ -171,6 +177,7 @@ class _Bounded:
     dual: float
     upper: float
     rounding: float
+    objective_rounding: float
     scale: float
     feasible: FeasibleMachine | None
 
@@ -179,15 +186,16 @@ def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded
     """Bound the excess by the difference of both objectives, or by the sum of its terms."""
     primal, dual = model.primal_objective(evaluation), model.dual_objective(evaluation)
     feasible = model.feasible_machine(evaluation)
-    scale = max(abs(primal), float(model.objective_floor), float(np.finfo(float).tiny))
+    scale = max(abs(primal), float(model.objective_floor), TINY)
     spread = abs(primal - dual)
     if feasible is not None:
         highest = max(primal, feasible.objective)
         spread = float(np.maximum(spread, highest - min(primal, dual)))
-    rounding = model.rounding(evaluation, primal) * scale + model.dual_rounding(evaluation)
-    upper, terms = spread + rounding, model.gap_bound(evaluation)
+    both = model.rounding(evaluation, primal) * scale + model.dual_rounding(evaluation)
+    both = both if both >= 0.0 else math.inf  # NaN
+    upper, rounding, terms = spread + both, both, model.gap_bound(evaluation)
     if terms is not None and not terms.upper >= upper:  # also where upper is NaN
         upper, rounding = terms.upper, terms.upper - terms.gap
-    upper = upper if upper >= 0.0 else math.inf  # NaN
+    upper = upper if upper >= 0.0 else math.inf
     rounding = rounding if rounding >= 0.0 else math.inf
-    return _Bounded(primal, dual, upper, rounding / scale, scale, feasible)
+    return _Bounded(primal, dual, upper, rounding / scale, both / scale, scale, feasible)

@@ -39,6 +39,7 @@ from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.balls import UNDERFLOW
+from qpsvm.numerics.precision import TINY
 
 
 @short_repr
@@ -63,6 +64,9 @@ class Certificate:
         Bound on what errors of kernel values and rounding can add to the gap, relative to the
         largest of the primal objective, ``floor`` and the smallest normal double. A gap below it
         says nothing.
+    objective_rounding : float
+        Bound on what they change either objective itself, on the same scale. Larger than
+        ``rounding``, because most of it is the same in both.
     excess_upper : float
         Upper bound on the objective minus the optimum, errors of kernel values and rounding
         included. Infinite where nothing is known.
@@ -83,6 +87,7 @@ class Certificate:
     infeasibility: float
     intercept_interval: Interval | None
     rounding: float
+    objective_rounding: float
     excess_upper: float
     model: Any
     evaluation: Any
@@ -171,7 +176,7 @@ class Certificate:
     @property
     def objective_scale(self) -> float:
         """Scale that duality gaps are relative to: the larger of abs(primal) and the floor."""
-        return max(abs(self.primal_objective), self.floor, float(np.finfo(float).tiny))
+        return max(abs(self.primal_objective), self.floor, TINY)
 
     def passed(self, eps: float) -> bool:
         """Return whether ``relative_gap_upper`` and infeasibility are at most ``eps``."""
@@ -179,8 +184,15 @@ class Certificate:
 
     @property
     def relative_gap_upper(self) -> float:
-        """``gap_upper / max(|primal objective|, floor)``, the gap that decides the verdict."""
-        return self.gap_upper / self.objective_scale if math.isfinite(self.gap_upper) else math.inf
+        """``gap_upper / max(|primal objective|, floor)``, the gap that decides the verdict.
+
+        The objective may be smaller than the computed one, by ``objective_rounding``.
+        """
+        if not math.isfinite(self.gap_upper):
+            return math.inf
+        error = self.objective_rounding * self.objective_scale
+        size = max(abs(self.primal_objective) - error, self.floor, TINY)
+        return self.gap_upper / size
 
     # --- the ball --------------------------------------------------------------------------------
 
@@ -199,7 +211,9 @@ class Certificate:
             return math.inf
         scaling = 0.0
         if self.model.is_hard:
-            upper, short = self.primal_objective, self.infeasibility + self.rounding
+            hidden = self.objective_rounding
+            upper = self.primal_objective + hidden * self.objective_scale
+            short = self.infeasibility + hidden
             if self.enclosure is not None:
                 upper, short = self.enclosure.primal_upper, 1.0 - self.enclosure.margin
             scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
@@ -282,7 +296,8 @@ class Certificate:
         with np.errstate(all="ignore"):
             if self.optimum is None:
                 return screen_classes(self.model, self.evaluation, self.weight_error)
-            upper = self.gap_upper + self.dual_objective
+            hidden = self.objective_rounding * self.objective_scale
+            upper = max(self.gap_upper + self.dual_objective, self.primal_objective) + hidden
             if self.enclosure is not None:
                 upper = self.enclosure.primal_upper
             return screen(self.model, self.evaluation, self.optimum, upper, self.relative_gap)
@@ -325,6 +340,7 @@ class Certificate:
             "intercept_bounds": bounds and list(bounds),
             "intercept_is_unique": self.intercept_is_unique,
             "rounding": self.rounding,
+            "objective_rounding": self.objective_rounding,
             "weight_error": self.weight_error,
             "proven": self.screening.counts,
             "strictly_complementary": self.screening.strictly_complementary,

@@ -147,7 +147,9 @@ def _distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, flo
 # --- more digits ---------------------------------------------------------------------------------
 
 
-def refined(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> Evaluation:
+def refined(
+    model: PrimalDualPair, evaluation: Evaluation, allowance: float, *, everywhere: bool = False
+) -> Evaluation:
     """Evaluate some decision values with digits to spare: those on which a bound depends.
 
     Parameters
@@ -155,7 +157,9 @@ def refined(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> 
     model : PrimalDualPair
     evaluation : Evaluation
     allowance : float
-        How much the errors of the remaining values may add to the objective together.
+        How much the errors of the remaining values may add to the gap together.
+    everywhere : bool
+        Include all support vectors: the objectives themselves are then known.
 
     Returns
     -------
@@ -167,6 +171,8 @@ def refined(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> 
     if not (np.abs(c.rows.data) == 1.0).all():
         return evaluation
     chosen = _decisive(model, evaluation, allowance)
+    if everywhere:
+        chosen = np.union1d(chosen, np.flatnonzero(evaluation.point.alpha))
     samples = np.unique(c.rows[chosen].indices).astype(np.intp)
     if not len(samples):
         return evaluation

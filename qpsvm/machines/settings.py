@@ -53,6 +53,9 @@ class MachineSettings:
     refined_share : float
         Share of the tolerance that errors of decision values may add to a gap where they are not
         evaluated with digits to spare.
+    vague_objective : float
+        Error of the objectives, relative to them, from which the values of all support vectors are
+        evaluated with digits to spare: gaps are relative to the objective.
     """
 
     support: float = 1e-6
@@ -68,6 +71,7 @@ class MachineSettings:
     worth_sampling: int = 4
     price_roundings: float = 16.0
     refined_share: float = 0.1
+    vague_objective: float = 1e-2
 
 
 MACHINES = MachineSettings()

@@ -158,7 +158,7 @@ class _Search:
         solution = self.training.solved(C, eps=accuracy, start=start)
         proof = certify(self.training.problem(C), solution)
         size = max(abs(proof.primal_objective), proof.floor)
-        lower = proof.dual_objective - proof.rounding * size
+        lower = proof.dual_objective - proof.objective_rounding * size
         found = Witness(C, solution, proof.evaluation, lower, proof.floor)
         own = relative_gaps(self.training, found, found, [found])[0]
         if not own <= 0.5 * self.eps:

@@ -94,7 +94,7 @@ def _ends(certificate: Certificate) -> tuple[float, float] | None:
     else:
         # of a machine that is allowed: one that is not bounds nothing from above
         primal, dual = certificate.feasible_objective, certificate.dual_objective
-        room = certificate.gap_upper - certificate.spread
+        room = certificate.objective_rounding * certificate.objective_scale
         ends = min(dual, primal) - room, max(dual, primal) + room
     return ends if all(map(math.isfinite, ends)) else None
 
@@ -116,8 +116,8 @@ def _rounding(report: ReportContent, certificate: Certificate) -> str:
     if certificate.rigorous or not hidden > abs(certificate.gap):
         return ""
     return (
-        f"Rounding in double precision is estimated to hide up to {at_most(hidden)} of the "
-        "objective, more than the gap."
+        f"Errors of kernel values and rounding may add up to {at_most(hidden)} to the gap, more "
+        "than the gap itself."
     )
 
 

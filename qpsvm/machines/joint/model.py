@@ -108,9 +108,11 @@ class JointModel(JointPair):
         """Return None: both objectives bound the gap."""
         del evaluation
 
-    def refined(self, evaluation: JointEvaluation, allowance: float) -> JointEvaluation:
+    def refined(
+        self, evaluation: JointEvaluation, allowance: float, *, everywhere: bool = False
+    ) -> JointEvaluation:
         """Return the evaluation as it is."""
-        del allowance
+        del allowance, everywhere
         return evaluation
 
     @property
