@@ -62,7 +62,7 @@ def hunt_block(seed: int, numbers: range, tally: Tally) -> None:
             try:
                 for result in _results(seed, number, tally, row):
                     _count(result, tally)
-                    if result.outcome == "FALSE PASS" or _bounds(result.false):
+                    if result.outcome == "FALSE PASS" or result.false:
                         more = {"kind": result.axes[KIND], "outcome": result.outcome}
                         more |= {"harm": result.harm, "contradictions": result.false}
                         tally.suspicious.append(row | more)
@@ -81,14 +81,6 @@ def _results(seed: int, number: int, tally: Tally, row: dict[str, Any]) -> Itera
     problem = draw(rng, tally.rejected)
     row["problem"] = repr(problem)
     yield from examine(problem, rng, tally.traits)
-
-
-def _bounds(claims: list[str]) -> list[str]:
-    """The false statements without those on the objectives themselves.
-
-    Errors that both objectives share, like those of |w|^2, are counted but bound nothing.
-    """
-    return [claim for claim in claims if not claim.startswith("figure")]
 
 
 def _count(result: Result, tally: Tally) -> None:
