@@ -52,7 +52,8 @@ class Result:
     checked: bool = False
 
 
-def _outcome(passed: bool, harm: list[str]) -> str:
+def outcome_of(passed: bool, harm: list[str]) -> str:
+    """What became of a mutant, by whether it passed and whether it may."""
     if passed:
         return "FALSE PASS" if harm else "passed, harmless"
     return "refused" if harm else "refused, harmless"
@@ -174,7 +175,7 @@ class BarePrograms(_Problem):
         if passed and self.exact.answer.x is not None:
             excess = self.exact.excess(solution.x)
         false = list(self._false_statuses(solution))
-        return Result(axes, _outcome(passed, harm), harm, false, excess)
+        return Result(axes, outcome_of(passed, harm), harm, false, excess)
 
     def _false_statuses(self, solution: Any) -> Iterator[str]:
         """That there is no optimum, said of a program that has one."""
@@ -247,14 +248,14 @@ class Machines(_Problem):
         passed = bool(report.passed) or claims
         if certificate is None:
             return Result(
-                axes, _outcome(passed, ["cannot be measured"]), ["cannot be measured"], []
+                axes, outcome_of(passed, ["cannot be measured"]), ["cannot be measured"], []
             )
         is_disguised = kind == exact_mutants.DISGUISED
         try:
             harm = list(m.harm(mutant, certificate))
         except Exception as error:  # noqa: BLE001 - an object of any kind was asked to predict
             harm = [f"cannot be judged: {error!r}"]
-        result = Result(axes, _outcome(passed, harm), harm, [], None)
+        result = Result(axes, outcome_of(passed, harm), harm, [], None)
         if passed and not is_disguised:
             result.excess = m.excess(mutant, certificate)
         rng = np.random.default_rng([self.seed, 3, number])

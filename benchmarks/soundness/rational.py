@@ -27,7 +27,9 @@ ZERO, ONE = Fraction(0), Fraction(1)
 
 
 def exact(values: Any) -> Any:
-    """A float, or nested lists of them, as fractions."""
+    """A float, nested lists of them, or a sparse array, as fractions."""
+    if hasattr(values, "toarray"):
+        return exact(values.toarray())
     if isinstance(values, list | tuple):
         return [exact(value) for value in values]
     if hasattr(values, "tolist"):
@@ -270,7 +272,9 @@ def optimum(program: Program) -> Optimum | None:
     ]
     rows = [c.row + [ZERO] * (m - len(c.row)) for c in conditions]
     signs, numbers = [c.balance for c in conditions], range(len(conditions))
-    P = [[dot(times(program.K, a), b) / program.kappa for b in rows] for a in rows]
+    P = [
+        [dot(of_a, b) / program.kappa for b in rows] for of_a in (times(program.K, a) for a in rows)
+    ]
     for k, c in enumerate(conditions):
         P[k][k] += c.curvature
         if program.intercept == "penalized":

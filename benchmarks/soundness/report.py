@@ -1,6 +1,6 @@
 """``docs/soundness.md`` from the results of the hunts, and from nothing else.
 
-Usage: ``python benchmarks/soundness/report.py > docs/soundness.md``
+Usage: ``python -m benchmarks.soundness.report > docs/soundness.md``
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from benchmarks.soundness import kernel_report
 
 RESULTS = Path(__file__).with_name("results")
 COLUMNS = ("refused", "refused, harmless", "passed, harmless", "FALSE PASS")
@@ -116,7 +118,16 @@ as proven.
 
 def main() -> None:
     """Print the page."""
-    print(page([json.loads(path.read_text(encoding="utf-8")) for path in sorted(files())]), end="")
+    print(whole_page(), end="")
+
+
+def whole_page() -> str:
+    """The page with its section on kernel values, from all results there are."""
+    mixed, kernels = (
+        [json.loads(path.read_text(encoding="utf-8")) for path in sorted(found)]
+        for found in (files(), kernel_report.files())
+    )
+    return page(mixed) + kernel_report.section(kernels)
 
 
 def files() -> Iterator[Path]:
@@ -313,7 +324,7 @@ def _again(hunts: list[dict[str, Any]]) -> Iterator[str]:
             "--jobs 2"
         )
     yield "python -m benchmarks.soundness.hunt --seeds 0 --only 1234   # one draw, with its report"
-    yield "python benchmarks/soundness/report.py > docs/soundness.md"
+    yield "python -m benchmarks.soundness.report > docs/soundness.md"
     yield "```\n"
     yield "The results are in `benchmarks/soundness/results`; each seed is a search of its own.\n"
 

@@ -59,7 +59,7 @@ def test_a_careless_verifier_is_caught() -> None:
 @pytest.mark.exhaustive
 def test_a_draw_is_its_number_and_its_seed() -> None:
     for index in (0, 1, 2, 19):  # one of every part
-        first, second = (hunt_in((SEED, index, 4)) for _ in range(2))
+        first, second = (hunt_in(("", SEED, index, 4)) for _ in range(2))
         assert first.cells == second.cells
         assert first.worst == second.worst
     draws = [make_mutant(find_field(SEED, 1), SEED, DRAWS + 3)[0] for _ in range(2)]
@@ -68,7 +68,7 @@ def test_a_draw_is_its_number_and_its_seed() -> None:
 
 def test_the_page_is_made_of_the_results() -> None:
     hunts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(report.files())]
-    assert (ROOT / "docs" / "soundness.md").read_text(encoding="utf-8") == report.page(hunts)
+    assert (ROOT / "docs" / "soundness.md").read_text(encoding="utf-8") == report.whole_page()
     assert sum(hunt["count"] for hunt in hunts) >= 100_000
     assert not any(hunt["suspicious"] for hunt in hunts)
     for hunt in hunts:
@@ -77,7 +77,7 @@ def test_the_page_is_made_of_the_results() -> None:
 
 
 def test_what_was_found_is_on_the_page() -> None:
-    tally = hunt_in((SEED, 0, 5))
+    tally = hunt_in(("", SEED, 0, 5))
     tally.count(MACHINES, {"mutation": "moved", "family": "tube"}, "FALSE PASS", 3.0)
     tally.count(BARE, {"mutation": "what", "answer": "osqp | plain"}, "FALSE PASS", None)
     tally.suspicious.append({"draw": 7, "seed": SEED, "harm": ["costs 3 eps too much"]})
