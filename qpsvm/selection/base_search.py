@@ -15,6 +15,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from qpsvm.data.targets import as_targets, exact_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.kernel_choice import kernel_of
@@ -206,7 +207,8 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
         """The score of the best estimator, by ``scoring``."""
         check_is_fitted(self)
         scorer = check_scoring(self.best_estimator_, self.scoring)
-        return float(scorer(self.best_estimator_, inputs.samples(self, X), y))
+        targets = exact_labels(y, "y") if is_classifier(self) else as_targets(y)
+        return float(scorer(self.best_estimator_, inputs.samples(self, X), targets))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
