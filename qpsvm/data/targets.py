@@ -214,10 +214,9 @@ def require_exact_vector(values: Vector, original: object, name: str) -> None:
     InvalidDataError
         With place and value of the first.
     """
-    shape = (-1, 1) if is_sparse(original) else np.shape(original)
-    rounded = first_rounded(original, values.reshape(shape))
+    rounded = first_rounded(original, values)
     if rounded is not None:
-        row = max(rounded.place)  # a column, or a row, of a matrix
+        row = max(rounded.place)  # of a sparse matrix with one column, or one row
         raise InvalidDataError(f"{name}[{row}] is {rounded.value}, {rounded.problem}")
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from qpsvm.chunked import ChunkedSolution
 from qpsvm.data.targets import exact_labels, one_per_row, same_labels
+from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.estimators.lazily import block_by_block
@@ -101,7 +102,8 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         """
         predicted = np.asarray(self.predict(X))
         right = same_labels(predicted, one_per_row(y, predicted))
-        return float(np.average(right, weights=sample_weight))
+        weights = inputs.weights(sample_weight, predicted)
+        return float(weights @ right / np.sum(weights))
 
     def calibrated(self, cv: object = None, method: str = "sigmoid") -> CalibratedClassifierCV:
         """The classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.

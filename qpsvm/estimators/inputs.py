@@ -49,7 +49,7 @@ def training_data(estimator: Any, X: Samples, y: Targets | None) -> tuple[Sample
         ensure_min_samples=estimator._fewest_samples,
     )
     require_exact(checked, X)
-    if not is_classifier:
+    if targets.dtype.kind == "f":
         require_exact_vector(targets, y, "y")
     return checked, targets
 

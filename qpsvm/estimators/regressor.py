@@ -80,7 +80,9 @@ class QPRegressor(RegressorMixin, NumberPredictor):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``; targets that are no finite numbers.
         """
-        return float(super().score(X, as_targets(y), sample_weight))
+        targets = as_targets(y)
+        weights = None if sample_weight is None else inputs.weights(sample_weight, targets)
+        return float(super().score(X, targets, weights))
 
     @block_by_block
     def predict(self, X: Samples) -> Any:

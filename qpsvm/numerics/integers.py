@@ -50,14 +50,14 @@ class Rounded:
         )
 
 
-def first_rounded(original: object, converted: Any) -> Rounded | None:
+def first_rounded(original: Any, converted: Any) -> Rounded | None:
     """Find the integers that change in float64.
 
     Parameters
     ----------
     original : array, sparse matrix, table of columns, list or other sequence
         As the caller has it.
-    converted : array or sparse matrix of the same shape
+    converted : array or sparse matrix of the same size
         The same numbers as float64, or float32.
 
     Returns
@@ -71,6 +71,9 @@ def first_rounded(original: object, converted: Any) -> Rounded | None:
     >>> first_rounded(ids, np.array(ids, dtype=float))
     Rounded(place=(1, 0), value=9007199254740993, count=1)
     """
+    dtype = getattr(original, "dtype", None)
+    if getattr(dtype, "kind", "O") in "fb" and getattr(dtype, "itemsize", 8) <= 8:
+        return None
     # entries of one place may cancel: their sum says nothing about them
     values = original.data if sp.issparse(original) else np.asarray(converted)
     if values.size == 0 or (np.max(values) < EXACT and np.min(values) > -EXACT):
@@ -97,8 +100,6 @@ def is_rounded(entry: object) -> bool:
     >>> [is_rounded(each) for each in (2**53 + 1, "9007199254740993", "0.1", "1e23")]
     [True, True, False, False]
     """
-    if isinstance(entry, float) or (isinstance(entry, str) and "e" in entry.lower()):
-        return False
     try:
         exact: Any = _number(entry)
         rounded = float(exact)
@@ -111,10 +112,11 @@ def is_rounded(entry: object) -> bool:
 
 
 def _number(entry: object) -> object:
-    """The number that a text stands for; a number itself."""
-    if isinstance(entry, bytes):
-        entry = entry.decode(errors="replace")
-    return Decimal(entry) if isinstance(entry, str) else entry
+    """The number that a text stands for, as a float if it has an exponent; a number itself."""
+    text = entry.decode(errors="replace") if isinstance(entry, bytes) else entry
+    if not isinstance(text, str):
+        return entry
+    return float(text) if "e" in text.lower() else Decimal(text)
 
 
 def _rounded(original: Any, converted: Any) -> Iterator[tuple[tuple[int, ...], object]]:
@@ -147,7 +149,7 @@ def _columns_of(table: Any) -> list[Any] | None:
 def _in_array(
     original: Any, converted: npt.NDArray[Any]
 ) -> Iterator[tuple[tuple[int, ...], object]]:
-    exact = exact_array(original)
+    exact = exact_array(original).reshape(converted.shape)
     if exact.dtype.kind in "iu":
         # the upper part is a multiple of 2^32 and a float64; so is what is left of a float64
         low = exact & exact.dtype.type(0xFFFFFFFF)
@@ -156,11 +158,9 @@ def _in_array(
     elif exact.dtype.kind == "f" and exact.dtype.itemsize > 8:
         changed = (np.trunc(exact) == exact) & np.isfinite(converted) & (exact != converted)
     elif exact.dtype.kind in "OUS":
-        changed = np.array([is_rounded(entry) for entry in exact.flat], dtype=bool)
-        changed = changed.reshape(exact.shape)
+        changed = np.reshape([is_rounded(entry) for entry in exact.flat], exact.shape)
     else:
         return
-    for place in np.argwhere(changed.reshape(converted.shape)):
+    for place in np.argwhere(changed):
         where = tuple(int(k) for k in place)
-        yield where, exact.reshape(converted.shape)[where]
-
+        yield where, exact[where]
