@@ -125,6 +125,8 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
         self.refit = refit
         self.cv = cv
 
+    score = vars(BaseSearch)["score"]  # by ``scoring``, unlike that of scikit-learn's mixin
+
     def _targets(self, y: Any) -> Any:
         check_classification_targets(y)
         self.classes_, self._codes = np.unique(y, return_inverse=True)
@@ -217,6 +219,8 @@ class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.refit = refit
         self.cv = cv
+
+    score = vars(BaseSearch)["score"]  # by ``scoring``, unlike that of scikit-learn's mixin
 
     def _targets(self, y: object) -> Vector:
         self._numbers = np.asarray(y, dtype=np.float64)
