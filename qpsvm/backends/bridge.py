@@ -103,7 +103,7 @@ HIGHS = SolverOptions(
         "ipm_optimality_tolerance",
     ),
     floor=1e-10,
-    # HiGHS adds a multiple of the identity to P, 1e-7 by default: another program's optimum; without
+    # HiGHS adds a multiple of the identity to P, 1e-7 by default: another optimum than ours; without
     # a limit its active-set method goes round in circles for ever, on a few variables, too
     fixed={"qp_regularization_value": 1e-12, "qp_iteration_limit": 100_000},
     iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),

@@ -59,14 +59,14 @@ class _Limited(io.RawIOBase):
 
 
 @contextmanager
-def opened(source: str, limit_bytes: int) -> Iterator[IO[bytes]]:
+def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
     """Open a text file to read its bytes, decompressed according to its suffix.
 
     Parameters
     ----------
     source : str
-    limit_bytes : int
-        Largest size of what a compressed file expands to.
+    limit_bytes : int or None
+        Largest size of what a compressed file expands to; None where the caller counts.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def opened(source: str, limit_bytes: int) -> Iterator[IO[bytes]]:
     opener = COMPRESSIONS.get(Path(source).suffix.lower())
     try:
         with open(source, "rb") if opener is None else opener(source, "rb") as stream:
-            if opener is None:
+            if opener is None or limit_bytes is None:
                 yield stream
             else:
                 yield io.BufferedReader(_Limited(stream, source, limit_bytes), buffer_size=2**16)
@@ -90,7 +90,7 @@ def opened(source: str, limit_bytes: int) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def lines(source: str, limit_bytes: int) -> Iterator[IO[str]]:
+def lines(source: str, limit_bytes: int | None) -> Iterator[IO[str]]:
     """Open a UTF-8 text file to read its lines; parameters and errors as for ``opened``."""
     with opened(source, limit_bytes) as stream:
         yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")

@@ -26,7 +26,7 @@ def hidden_curvature_price(program: QuadraticProgram, w: Vector, y: Vector, z: V
     if np.isinf(reach[shift > 0.0]).any():
         reach = np.full(len(w), _reach_in_cone(program, w, y, z)) + np.abs(w)
     with np.errstate(over="ignore"):  # an infinite price proves nothing, as it should
-        return 0.5 * float(np.sum(shift[shift > 0.0] * reach[shift > 0.0] ** 2))
+        return 0.5 * float(np.sum((np.sqrt(shift[shift > 0.0]) * reach[shift > 0.0]) ** 2))
 
 
 def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:

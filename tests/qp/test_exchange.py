@@ -597,6 +597,8 @@ def test_qps_of_others_is_read(tmp_path: Path) -> None:
         (" UP BND y 6", " LO BND y 7\n UP BND y 6", "lb > ub"),
         (" x y -0.5", " x z -0.5", "line 21: column 'z' is not declared"),
         (" x y -0.5", " x y -0.5\n y x -0.5", "P has 1 repeated entries"),
+        (" x y -0.5", " x y 9007199254740993", "line 21: '9007199254740993' is an integer that"),
+        (" UP BND y 6", " UP BND y 9007199254740993.0", "line 17: .* is an integer that float64"),
         ("QUADOBJ", "QMATRIX", "P must be symmetric"),
         ("NAME test", "NAME " + 10_000 * "t", "line 1: too long"),
     ],
