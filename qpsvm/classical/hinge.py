@@ -135,15 +135,12 @@ def _checked(
         raise InvalidParameterError(
             f"intercept is {intercept!r}; pass a finite number, or None for the bias first."
         )
+    v, labels = stored(weights, "weights", InvalidDataError), stored(y, "y", InvalidDataError)
     try:
-        v, labels = (
-            stored(array, name, InvalidDataError)
-            for array, name in ((weights, "weights"), (y, "y"))
-        )
         Z = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-        require_exact(Z, X)
     except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"weights, X and y must be numbers: {error}.") from error
+        raise InvalidDataError(f"X must hold numbers: {error}.") from error
+    require_exact(Z, X)
     extra = 1 if intercept is None else 0
     if Z.ndim != 2 or labels.shape != (Z.shape[0],) or v.shape != (Z.shape[1] + extra,):
         raise InvalidDataError(
