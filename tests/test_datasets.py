@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
@@ -414,6 +414,8 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=st.integers(-(2**66), 2**66) | st.integers(2**53 - 3, 2**53 + 3), zeros=st.booleans())
+@example(value=2**53 + 1, zeros=False)
+@example(value=2**53 + 1, zeros=True)
 def test_whole_features_are_exact_or_refused(name, value, zeros, tmp_path):
     text = f"{value}.00" if zeros else str(value)
     path = write(tmp_path / name, FILES[name].format(value=text, label=1))
@@ -427,6 +429,9 @@ def test_whole_features_are_exact_or_refused(name, value, zeros, tmp_path):
 @pytest.mark.parametrize("name", FILES)
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(label=st.integers(-(2**70), 2**70) | st.integers(2**53 - 3, 2**53 + 3))
+@example(label=2**53 + 1)
+@example(label=2**63)
+@example(label=-(2**70))
 def test_labels_are_integers_of_any_size(name, label, tmp_path):
     path = write(tmp_path / name, FILES[name].format(value=0.5, label=label))
     y = datasets.load(path).y

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import qpsvm
@@ -21,7 +21,6 @@ from qpsvm.data.targets import as_classes, as_groups, as_targets, as_weights, sa
 from qpsvm.exceptions import InvalidDataError, InvalidProgramError, KernelError, QPSVMError
 from qpsvm.numerics.integers import is_rounded
 from qpsvm.qp import QuadraticProgram
-from tests.strategies import examples
 
 LAST = 2**53
 """The last whole number of which all before it are float64."""
@@ -72,6 +71,7 @@ def tables(value: int) -> dict[str, Any]:
         st.builds(lambda k, d: -(2**k) + d, st.integers(52, 62), st.integers(-3, 3)),
     )
 )
+@example(LAST + 1)
 def test_an_integer_stays_what_it_is_or_is_refused(value: int) -> None:
     for form, X in tables(value).items():
         if int(float(value)) == value:
@@ -129,6 +129,9 @@ def test_large_numbers_that_are_no_integers_are_taken() -> None:
         st.floats(allow_nan=False),
     )
 )
+@example(LAST + 1)
+@example(Decimal(LAST + 1))
+@example(Decimal("9007199254740993.5"))
 def test_only_whole_numbers_are_refused(number: Any) -> None:
     whole = math.isfinite(number) and int(number) == number
     assert is_rounded(number) == (whole and int(float(number)) != int(number))
@@ -197,6 +200,8 @@ def test_weights_kernels_and_new_samples_are_exact(bad: Any) -> None:
         lambda labels: len(set(labels)) > 1
     )
 )
+@example([2**63, -1])
+@example([LAST, LAST + 1])
 def test_labels_are_integers_of_any_size(labels: list[int]) -> None:
     codes, classes = as_classes(labels)
     assert [int(classes[code]) for code in codes] == labels
@@ -206,6 +211,7 @@ def test_labels_are_integers_of_any_size(labels: list[int]) -> None:
 
 
 @given(st.lists(st.integers(LAST - 3, LAST + 3) | st.floats(0.0, 1.0), min_size=2, max_size=5))
+@example([LAST + 1, 0.5])
 def test_labels_of_several_kinds_are_not_made_equal(labels: list[Any]) -> None:
     if len(set(labels)) == 1:
         return
@@ -218,14 +224,13 @@ def test_labels_of_several_kinds_are_not_made_equal(labels: list[Any]) -> None:
         assert [classes.tolist()[code] for code in codes] == labels
 
 
-@settings(max_examples=examples(50))
-@given(st.lists(st.sampled_from([LAST, LAST + 1, LAST + 2, 7]), min_size=1, max_size=6))
-def test_labels_are_compared_exactly(labels: list[int]) -> None:
-    floats = np.array(labels, dtype=np.float64)
-    for dtype in (np.int64, np.uint64, object):
-        expected = [int(number) == label for number, label in zip(floats, labels, strict=True)]
-        assert same_labels(np.array(labels, dtype=dtype), floats).tolist() == expected
-        assert same_labels(floats, np.array(labels, dtype=dtype)).tolist() == expected
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, object])
+def test_labels_are_compared_exactly(dtype: Any) -> None:
+    labels = [LAST, LAST + 1, LAST + 2, 7]
+    exact, floats = np.array(labels, dtype=dtype), np.array(labels, dtype=np.float64)
+    assert same_labels(exact, floats).tolist() == [True, False, True, True]
+    assert same_labels(floats, exact).tolist() == [True, False, True, True]
+    assert same_labels(exact, exact).all()
 
 
 def test_training_sets_of_different_labels_have_different_fingerprints() -> None:
