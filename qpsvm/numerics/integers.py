@@ -42,7 +42,7 @@ class Rounded:
 
     @property
     def problem(self) -> str:
-        """What would happen to the integer, and what to do, as the end of an error message."""
+        """End of an error message: the rounded value, the number of entries, the remedy."""
         return (
             f"an integer that float64 rounds to {int(float(self.value))} ({self.count} such "
             "entries): different values would become equal; subtract a common offset, encode "
