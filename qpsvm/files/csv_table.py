@@ -107,4 +107,7 @@ def _bad_cell(source: str, line: int, column: str, value: str) -> InvalidDataErr
 
 def _number(cell: str) -> float:
     """Parse a number; NaN if the cell is not one."""
-    return float(cell) if is_number(cell) else math.nan
+    try:
+        return math.nan if "_" in cell else float(cell)
+    except ValueError:
+        return math.nan
