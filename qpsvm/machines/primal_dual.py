@@ -140,7 +140,8 @@ class PrimalDualPair(TrainingSetup):
 
         Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
         see ``repair``. Where feasible points form a cone, the best multiple is taken, unless it is
-        not asked for: ``t = p'a / a'Pa``; where ``adjoint`` is bounded, what exceeds the bound is scaled down.
+        not asked for: ``t = p'a / a'Pa``; where ``adjoint`` is bounded, what exceeds the bound is
+        scaled down.
         """
         c = self.conditions
         a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
