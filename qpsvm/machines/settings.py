@@ -47,6 +47,10 @@ class MachineSettings:
         Number of targets, at least, among which a first guess of the best intercept is looked for.
     worth_sampling : int
         Targets for each of these, at least, with which that takes less time than to sort all.
+    on_boundary : float
+        Share of the offset of a machine without labels (rho, or the squared radius of a ball) up to
+        which a decision value counts as zero: the samples that define the boundary are on it, and
+        rounding must not put them on either side.
     """
 
     support: float = 1e-6
@@ -60,6 +64,7 @@ class MachineSettings:
     bad_spread: float = 1e4
     sampled_targets: int = 1024
     worth_sampling: int = 4
+    on_boundary: float = 1e-8
 
 
 MACHINES = MachineSettings()
