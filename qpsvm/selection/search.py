@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.estimators import SVC, SVR, inputs
+from qpsvm.estimators import SVC, SVR
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.kernels import KernelArgument
@@ -41,8 +41,10 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
         ``SVC``.
     scoring : str or callable, optional
         "accuracy" (the default) and "balanced_accuracy" have proven intervals. Of another name of
-        scikit-learn's, or a scorer ``(estimator, X, y) -> float``, the score is proven where it
-        asks for labels only and all are.
+        scikit-learn's, or of a scorer from ``sklearn.metrics.make_scorer``, the score is proven
+        where it asks for labels only and all are. Of a function ``(estimator, X, y) -> float``
+        nothing is proven: it gets an estimator that is fitted to the fold, and the samples and
+        labels as they were given.
     n_jobs : int, optional
         Folds that are trained at the same time, as threads; the results have the same bits.
     refit : bool
@@ -138,18 +140,19 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
     def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
         del candidate
         given = as_class_weight(self.class_weight)
-        return Classes(self._codes, self.classes_, weights, given, bool(self.break_ties))
+        shape = self.decision_function_shape
+        return Classes(self._codes, self.classes_, weights, given, bool(self.break_ties), shape)
 
     def _score_of(
         self, y: Any, found: scores.Predictions, weights: Vector | None
     ) -> scores.ScoreInterval:
-        return scores.of_classes(y, found, self.scoring, weights)
+        return scores.of_classes(y, found, self.scoring, weights, self.classes_)
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Samples) -> Any:
         """Return the decision values of the best estimator for some samples; see ``SVC``."""
         check_is_fitted(self)
-        return self.best_estimator_.decision_function(inputs.samples(self, X))
+        return self.best_estimator_.decision_function(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -168,7 +171,8 @@ class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
         As for ``SVCSearch``.
     scoring : str or callable, optional
         "r2" (the default), "neg_mean_squared_error", "neg_root_mean_squared_error" and
-        "neg_mean_absolute_error" have proven intervals; of others nothing is proven.
+        "neg_mean_absolute_error" have proven intervals; of others, as for ``SVCSearch``, nothing
+        is proven.
     cv : int, splitter or iterable, optional
         5 folds by default.
 
