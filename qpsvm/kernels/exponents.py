@@ -54,7 +54,7 @@ class Exponents:
         return cls(gamma, X, Z, U, V, half_u, 0.5 * row_squares(V))
 
     @cached_property
-    def _are_exact(self) -> bool:
+    def are_exact(self) -> bool:
         """Return whether all norms are so small that subtracting them loses nothing of exp()."""
         largest = (np.max(half, initial=0.0) for half in (self.half_u, self.half_v))
         return float(sum(largest)) <= FAR
@@ -72,6 +72,6 @@ class Exponents:
         products -= half_v
         products -= half_u[:, None]
         np.minimum(products, 0.0, out=products)
-        if not self._are_exact:
+        if not self.are_exact:
             near = (self.X[rows], self.Z[columns], half_u, half_v)
             restore_near(products, *near, self.gamma)

@@ -98,7 +98,7 @@ def _exponent_errors(kernel: RBF, X: Stored, Z: Stored) -> tuple[Vector, Vector]
     for samples in (X, Z):
         V = scaled(samples, scale, centre)
         terms = max(n_terms(X), n_terms(Z))
-        k = terms + terms // 2**19 + 20  # 4 of them where widths share their distances
+        k = terms + terms // 2**19 + 19
         # 10 u for exp: 4 ulp, once more for dividing by 1 - 4 ulp
         errors.append(outward(gamma(k) * row_squares(V).upper + 10.0 * U))
     return errors[0], errors[1]
