@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -46,8 +46,11 @@ def is_refitted(search: Any) -> bool:
     return bool(search.refit)
 
 
-class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
-    """Base class of searches: candidates, folds, results and the refit."""
+class BaseSearch(ABC):
+    """Base class of searches: candidates, folds, results and the refit.
+
+    In front of scikit-learn's own base classes: ``score`` is by ``scoring``.
+    """
 
     kernel: KernelArgument
     C: object
@@ -64,7 +67,7 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
     def __new__(cls, *args: object, **parameters: object) -> Self:
         require_known(cls, parameters)
         del args
-        return super().__new__(cls)  # type: ignore[no-any-return]
+        return super().__new__(cls)
 
     # --- for subclasses ---------------------------------------------------------------------------
     @abstractmethod
@@ -214,7 +217,7 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
         return float(scorer(self.best_estimator_, X, y))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags: Any = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = inputs.is_precomputed(self)
         tags.target_tags.required = True

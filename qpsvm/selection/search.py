@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,7 @@ from qpsvm.selection.base_search import C_VALUES, BaseSearch, is_refitted
 from qpsvm.selection.tasks import Classes, Task, Tube
 
 
-class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
+class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Search for the C and gamma of ``SVC`` with the best cross-validation score.
 
     The candidates are those of ``GridSearchCV(SVC(), {"C": C, "gamma": gamma})``, and so are the
@@ -160,7 +160,7 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
         return tags
 
 
-class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
+class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Search for the C, epsilon and gamma of ``SVR`` with the best cross-validation score.
 
     Parameters
