@@ -11,6 +11,7 @@ import pytest
 from sklearn import datasets
 
 import qpsvm
+from qpsvm.certificates.predictions import DecisionBounds, certified
 from qpsvm.chunked import chunked
 from qpsvm.estimators import SVC, SVDD, LinearSVC, NuSVC, OneClassSVM
 from qpsvm.exceptions import InvalidDataError
@@ -92,7 +93,7 @@ def test_votes_of_machines_with_widths_of_their_own_are_certified_in_their_scale
     Z = rng.uniform(IRIS.min(axis=0), IRIS.max(axis=0), (500, 4))
     model = fitted("nu against the rest")
     found = model.predict_certified(Z)
-    assert found.fraction_decided > 0.9
+    assert found.fraction_decided > 0.99
     np.testing.assert_array_equal(found.labels, model.predict(Z))
     # by the widths the labels differ from those of the undivided machines
     assert (model.solution_.predict(Z) != found.labels).any()
@@ -128,6 +129,23 @@ def test_a_value_below_zero_by_less_than_its_share_of_the_offset_is_inside(scale
         found = proof.predict_certified(ends[:, None])
         assert found.labels.tolist() == expected
         assert found.decided.tolist() == [False, False, False, False, True]
+
+
+def test_a_sign_is_decided_beyond_twice_the_tolerance() -> None:
+    for machine, positive in ((fitted("ball").solution_, 1), (fitted("two classes").solution_, 2)):
+        unit = machine.zero_below or 1e-8
+        values = unit * np.array([-3.0, -1.5, -0.5, 0.5, 1.5, 3.0])
+        near, wide = (
+            DecisionBounds(values, values - reach, values + reach)
+            for reach in (0.1 * unit, 4 * unit)
+        )
+        found = certified(machine, near)
+        np.testing.assert_array_equal(found.labels, machine.predictions(values))
+        inner = machine.zero_below > 0.0  # classes have no tolerance
+        assert found.decided.tolist() == [True, *[not inner] * 4, True]
+        assert not certified(machine, wide).decided.any()
+        assert found.labels[-1] == positive
+        assert not certified(machine, near, np.where(found.labels == 1, -1, 1)).decided.any()
 
 
 def test_a_ball_counts_the_same_from_the_file_and_in_chunks() -> None:
