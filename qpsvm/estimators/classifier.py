@@ -87,7 +87,8 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        return self._predictor.predictions(self._values(X))
+        values = self._values(X)
+        return self._predictor.predictions(values)
 
     def calibrated(self, cv: object = None, method: str = "sigmoid") -> CalibratedClassifierCV:
         """The classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.
