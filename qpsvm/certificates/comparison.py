@@ -6,6 +6,8 @@ to be the same or to differ; everywhere else the sample is undecided, and nothin
 
     sign of f(x)  in {-1, +1, undecided},    sign of f*(x)  in {-1, +1, undecided}
 
+Values that count as zero (``Machine.zero_below``) have no sign here.
+
 With several classes the largest decision value wins: the optimum's label is proven to be another
 one as soon as one other class is proven to be ahead.
 """
@@ -113,7 +115,13 @@ class PredictionComparison:
 
 
 def compare(
-    own: Range, optimum: Range, *, has_labels: bool, rigorous: bool, computed: Dense | None = None
+    own: Range,
+    optimum: Range,
+    *,
+    has_labels: bool,
+    rigorous: bool,
+    computed: Dense | None = None,
+    zero_below: float = 0.0,
 ) -> PredictionComparison:
     """Compare two sets of decision values that are known to lie in intervals.
 
@@ -127,6 +135,8 @@ def compare(
         Whether the ranges hold in exact arithmetic.
     computed : array of the same shape, optional
         Decision values of an optimum that was computed.
+    zero_below : float
+        Size up to which a decision value counts as zero, where signs are labels.
 
     Examples
     --------
@@ -144,7 +154,10 @@ def compare(
     change = change if math.isfinite(change) else math.inf
     if not has_labels:
         return PredictionComparison(n, None, None, change, rigorous)
-    same, different = (_signs if own.lower.ndim == 1 else _winners)(own, optimum)
+    if own.lower.ndim == 1:
+        same, different = _signs(own, optimum, zero_below)
+    else:
+        same, different = _winners(own, optimum)
     apart = None
     if computed is not None:
         clear = ~(same | different) & _is_clear(computed, own)
@@ -189,7 +202,13 @@ def from_table(
         errors = score_errors(model, certificate.evaluation, rigorous=False)
         errors = c.row_sizes(errors + EPS * abs(solution.intercept))
         own = Range(table.margin - errors, table.margin + errors)
-    return compare(own, optimum, has_labels=has_labels, rigorous=certificate.rigorous)
+    return compare(
+        own,
+        optimum,
+        has_labels=has_labels,
+        rigorous=certificate.rigorous,
+        zero_below=solution.zero_below,
+    )
 
 
 def from_bounds(
@@ -213,27 +232,29 @@ def from_bounds(
             for columns in zip(*(decision_enclosure(p.solution, X) for p in proofs), strict=True)
         )
         own = Range(*certificate.reduction.combine_bounds(values - errors, values + errors, k))
-        rigorous = all(proof.rigorous for proof in proofs)
+        rigorous, zero_below = all(proof.rigorous for proof in proofs), 0.0
     else:
         values, errors = decision_enclosure(certificate.solution, X)
         own, rigorous = Range(values - errors, values + errors), certificate.rigorous
+        zero_below = certificate.solution.zero_below
     bounds = certificate.decision_bounds(X, squares=squares)
-    return compare(own, Range(bounds.lower, bounds.upper), has_labels=True, rigorous=rigorous)
+    optimum = Range(bounds.lower, bounds.upper)
+    return compare(own, optimum, has_labels=True, rigorous=rigorous, zero_below=zero_below)
 
 
 # --- small pieces --------------------------------------------------------------------------------
 
 
-def _signs(own: Range, optimum: Range) -> tuple[Mask, Mask]:
-    first, second = (_sign(values) for values in (own, optimum))
+def _signs(own: Range, optimum: Range, zero_below: float) -> tuple[Mask, Mask]:
+    first, second = _sign(own, zero_below), _sign(optimum, 2.0 * zero_below)
     return first * second > 0, first * second < 0
 
 
-def _sign(values: Range) -> Array:
+def _sign(values: Range, zero_below: float) -> Array:
     """-1 or +1 where the interval determines the sign, else 0."""
     known = np.isfinite(values.lower) & np.isfinite(values.upper)
-    signs: Array = (values.lower > 0.0).astype(int) - (values.upper < 0.0).astype(int)
-    return known * signs
+    above, below = values.lower > zero_below, values.upper < -zero_below
+    return np.where(known, above.astype(np.intp) - below, 0)
 
 
 def _winners(own: Range, optimum: Range) -> tuple[Mask, Mask]:

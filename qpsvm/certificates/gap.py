@@ -275,7 +275,7 @@ class Certificate:
         >>> proof.predict_certified([[-3.0], [1.0], [2.5]]).to_list()
         [-1, 'undecided', 1]
         """
-        return certified(self.solution.data, self.decision_bounds(X, squares=squares))
+        return certified(self.solution, self.decision_bounds(X, squares=squares))
 
     # --- what is known of the optimum ------------------------------------------------------------
 

@@ -15,15 +15,16 @@ from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.machines.intercept import Interval
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.prediction import Machine
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze, stored
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
 
 if TYPE_CHECKING:
-    from qpsvm.data.training_sets import TrainingSet
     from qpsvm.machines.verifiable import VerifiableModel
 
 
@@ -54,6 +55,24 @@ class DecisionBounds(Table):
             np.column_stack([each.lower for each in bounds]),
             np.column_stack([each.upper for each in bounds]),
         )
+
+    def divided(self, divisor: float, optimum: Interval) -> DecisionBounds:
+        """Bounds on ``f*(x) / t*`` for a positive t* in an interval; ``divisor`` is this machine's.
+
+        Nothing is known where the interval does not exclude zero.
+        """
+        if not optimum.lower > 0.0:
+            unknown = np.full(self.values.shape, np.inf)
+            return DecisionBounds(self.values, -unknown, unknown)
+        with np.errstate(all="ignore"):
+            low, high = (
+                (end / optimum.lower, end / optimum.upper) for end in (self.lower, self.upper)
+            )
+            return DecisionBounds(
+                self.values / divisor,
+                np.nextafter(np.minimum(*low), -np.inf),
+                np.nextafter(np.maximum(*high), np.inf),
+            )
 
     def __len__(self) -> int:
         return len(self.values)
@@ -132,10 +151,12 @@ def decision_bounds(
     given = own if isinstance(model.kernel, Precomputed) else None
     values, errors = decision_enclosure(solution, X, given)
     with np.errstate(all="ignore"):
+        # a ball with a given matrix does not predict: it lacks k(x, x)
+        said = values if given is not None and solution.is_ball else solution.decision_function(X)
+        errors = 2.0 * errors  # sums are rounded in another order in every batch of samples
         if optimum is not None and isinstance(model, SupportVectorModel):
-            reach = NORM_ROUNDING * (
-                radius * distances(model, optimum.centre, samples, own) + errors
-            )
+            distance = distances(model, optimum.centre, samples, own)
+            reach = NORM_ROUNDING * (radius * distance + errors)
             lower = values - reach + optimum.shift.lower
             upper = values + reach + optimum.shift.upper
         else:
@@ -145,33 +166,48 @@ def decision_bounds(
             lower, upper = values - reach, values + reach
         pad = 4.0 * EPS * (np.abs(values) + reach)
     return DecisionBounds(
-        values,
+        said,
         np.where(np.isnan(lower), -np.inf, lower - pad),
         np.where(np.isnan(upper), np.inf, upper + pad),
     )
 
 
-def certified(data: TrainingSet, bounds: DecisionBounds) -> CertifiedPredictions:
-    """Labels, with a mark for those constant over all decision values within the bounds.
+def certified(
+    machine: Machine, bounds: DecisionBounds, labels: Array | None = None
+) -> CertifiedPredictions:
+    """Mark the labels that are the same for all decision values within the bounds.
+
+    Parameters
+    ----------
+    machine : Machine
+        By whose rule decision values become labels.
+    bounds : DecisionBounds
+        Bounds of values of which the largest wins, or whose sign decides. A sign is decided beyond
+        twice ``machine.zero_below``: an optimum's own tolerance may be larger.
+    labels : array of shape (m,), optional
+        What is predicted; by default ``machine.predictions(bounds.values)``.
 
     Raises
     ------
     InvalidParameterError
         The machine predicts numbers, not labels.
     """
-    if isinstance(data, RegressionTrainingSet):
+    if isinstance(machine.data, RegressionTrainingSet):
         raise InvalidParameterError(
             "predict_certified is about labels, and this machine predicts numbers; use "
             "decision_bounds(X)."
         )
     lower, upper = bounds.lower, bounds.upper
-    labels = np.asarray(data.predictions(bounds.values))
+    own = np.asarray(machine.predictions(bounds.values))
+    labels = own if labels is None else np.asarray(labels)
     if bounds.values.ndim == 1:
-        decided = np.isfinite(lower) & np.isfinite(upper)
+        zero = 2.0 * machine.zero_below
+        decided = np.isfinite(lower) & np.isfinite(upper) & ((lower > zero) | (upper < -zero))
         for end in (lower, upper):  # an intercept that is far off leaves its value outside of both
-            decided &= np.asarray(data.predictions(end)) == labels
-        return CertifiedPredictions(freeze(labels), freeze(decided))
-    return CertifiedPredictions(freeze(labels), freeze(wins(bounds.values, lower, upper)))
+            decided &= np.asarray(machine.predictions(end)) == labels
+    else:
+        decided = wins(bounds.values, lower, upper) & (labels == own)
+    return CertifiedPredictions(freeze(labels), freeze(decided))
 
 
 def wins(values: Dense, lower: Dense, upper: Dense) -> Mask:

@@ -6,8 +6,9 @@ What a single certificate and a single report look like is not known here, only 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.display import LINES, first_lines, short_repr
-from qpsvm.machines.reduced import CombinationRule
+from qpsvm.machines.reduced import CombinationRule, ReducedSolution
 from qpsvm.numerics.arguments import Samples
 
 MACHINES = 18
@@ -25,6 +26,8 @@ MACHINES = 18
 class Proof(Protocol):
     """Protocol of the certificate of one machine of a reduction."""
 
+    @property
+    def solution(self) -> Any: ...
     @property
     def relative_gap(self) -> float: ...
     def passed(self, eps: float) -> bool: ...
@@ -81,7 +84,10 @@ class ReducedCertificate(Generic[AnyProof]):
 
     def decision_bounds(self, X: Samples, *, squares: ArrayLike | None = None) -> DecisionBounds:
         """Bound one value per class, shape (m, k); see ``Certificate.decision_bounds``."""
-        bounds = [proof.decision_bounds(X, squares=squares) for proof in self.certificates]
+        return self.combined([p.decision_bounds(X, squares=squares) for p in self.certificates])
+
+    def combined(self, bounds: Sequence[DecisionBounds]) -> DecisionBounds:
+        """Combine the bounds of every machine to bounds on one value per class, shape (m, k)."""
         found, k = DecisionBounds.side_by_side(bounds), len(self.data.classes)
         with np.errstate(all="ignore"):
             ends = self.reduction.combine_bounds(found.lower, found.upper, k)
@@ -91,7 +97,10 @@ class ReducedCertificate(Generic[AnyProof]):
         self, X: Samples, *, squares: ArrayLike | None = None
     ) -> CertifiedPredictions:
         """Predict labels and mark the proven ones; see ``Certificate.predict_certified``."""
-        return certified(self.data, self.decision_bounds(X, squares=squares))
+        parts = tuple(proof.solution for proof in self.certificates)
+        machine = ReducedSolution(parts, self.data, self.reduction)
+        bounds = self.decision_bounds(X, squares=squares)
+        return certified(machine, bounds, machine.predict(X))
 
     def to_dict(self) -> dict[str, object]:
         """The figures of every machine by its name, for JSON (infinities as they are)."""

@@ -14,6 +14,7 @@ from qpsvm.chunked.machine import Machine
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arguments import Labels, Samples
 from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.qp.solution import Status
@@ -134,10 +135,18 @@ class ChunkedSolution:
     def _predictions(self, X: Samples) -> Labels:
         return self.predictions(self._values(X))
 
+    @property
+    def zero_below(self) -> float:
+        """Size up to which a decision value counts as zero, as for machines in memory."""
+        if not self.is_novelty:
+            return 0.0
+        offset = self.intercept + 0.25 * float(self.coef @ self.coef) * self.is_ball
+        return MACHINES.on_boundary * abs(offset)
+
     def predictions(self, values: Vector) -> Labels:
         """Convert decision values to labels, or to +1 (inside) and -1; numbers stay as they are."""
         if self.is_novelty:
-            return np.where(values >= 0.0, 1, -1)
+            return np.where(values + self.zero_below >= 0.0, 1, -1)
         if self.classes is None:
             return values
         return self.classes[(values > 0.0).astype(np.intp)]

@@ -30,16 +30,16 @@ def certified_columns(model: object, X: Samples, training: DataFile) -> dict[str
     ModelFileError
         Other data than those of the fit.
     """
-    certificate, samples = _certificate(model, X, training)
+    proven, samples = _proven(model, X, training)
     if kind_of(model) in (Kind.LABELS, Kind.NOVELTIES):
-        found = certificate.predict_certified(samples)
+        found = proven.predict_certified(samples)
         return {"prediction": found.labels, "certified": found.decided}
-    bounds = certificate.decision_bounds(samples)
+    bounds = getattr(proven, "certificate_", proven).decision_bounds(samples)
     return {"prediction": bounds.values, "lower": bounds.lower, "upper": bounds.upper}
 
 
-def _certificate(model: Any, X: Samples, training: DataFile) -> tuple[Any, Any]:
-    """Compute the certificate of a loaded model, and convert the samples for its machine."""
+def _proven(model: Any, X: Samples, training: DataFile) -> tuple[Any, Any]:
+    """Restore an estimator, or certify another model; convert the samples for its machine."""
     from qpsvm import certify, models
 
     groups = {"groups": training.groups} if kind_of(model) is Kind.RANKS else {}
@@ -47,4 +47,4 @@ def _certificate(model: Any, X: Samples, training: DataFile) -> tuple[Any, Any]:
         problem: Any = model.problem(training.X, training.y, **groups)
         scaled = X if model.scaling is None else model.scaling(X)
         return certify(problem, model.solution(problem)), scaled
-    return model.restore(training.X, training.y, **groups).certificate_, X
+    return model.restore(training.X, training.y, **groups), X

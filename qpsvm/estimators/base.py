@@ -179,7 +179,7 @@ class QPEstimator(PersistentEstimator, ABC):
         Returns
         -------
         CertifiedPredictions
-            ``labels`` and ``decided``, shape (m,) each.
+            ``labels`` (those of ``predict``) and ``decided``, shape (m,) each.
 
         Raises
         ------

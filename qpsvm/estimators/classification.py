@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from qpsvm.certificates import Certificate
+from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.constraints import Constraints
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.classifier import KernelClassifier
@@ -22,6 +24,7 @@ from qpsvm.formulations.prices import ClassWeight
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
+from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Dense, Vector
 
 
@@ -256,6 +259,11 @@ class NuSVC(KernelClassifier):
     def _scale(self, machine: Any, weights: Vector) -> float:
         del weights
         return 1.0 / machine.width if machine.width > 0.0 else 1.0
+
+    def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:
+        bounds, optimum = super()._certified_bounds(proof, X), proof.optimum
+        assert optimum is not None  # every machine has one decision function
+        return bounds.divided(proof.solution.width, optimum.width)
 
     def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()

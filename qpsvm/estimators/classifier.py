@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.chunked import ChunkedSolution
+from qpsvm.certificates import Certificate
+from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
+from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.data.targets import exact_labels, one_per_row, same_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation, QPEstimator
@@ -88,9 +91,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
             Before ``fit``; other features than in ``fit``.
         """
         values = self._values(X)
-        if isinstance(self._predictor, ChunkedSolution):
-            return self._predictor.predictions(values)
-        return self._predictor.data.predictions(values)
+        return self._predictor.predictions(values)
 
     def score(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> float:
         """Share of samples whose label is predicted, by their weights.
@@ -228,7 +229,19 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         values = self._values(X)
         if self._libsvm.is_one_vs_one:
             values = self._predictor.reduction.combine(values, len(self.classes_))
-        return self._predictor.data.predictions(values)
+        return self._predictor.predictions(values)
+
+    def predict_certified(self, X: Samples) -> CertifiedPredictions:
+        check_is_fitted(self)
+        proof, samples = self.certificate_, inputs.samples(self, X)
+        if not isinstance(proof, ReducedCertificate):
+            return super().predict_certified(X)
+        bounds = [self._certified_bounds(each, samples) for each in proof.certificates]
+        return certified(self.solution_, proof.combined(bounds), self.predict(X))
+
+    def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:
+        """Bound the decision values of one machine, in the scale of ``_scale``."""
+        return proof.decision_bounds(X)
 
     @property
     def n_support_(self) -> Array:

@@ -22,10 +22,6 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 
-ON_BOUNDARY = 1e-8
-"""Share of the offset up to which a decision value is zero: the samples that define the boundary
-are on it, and rounding must not put them on either side."""
-
 
 class NoveltyDetector(OutlierMixin, KernelEstimator):
     """Base class of novelty detectors.
@@ -81,13 +77,10 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        values = self._values(X)
-        return np.where(np.abs(values) <= self._zero_below, 0.0, values)
-
-    @property
-    def _zero_below(self) -> float:
-        """Size up to which decision values are zero."""
-        return ON_BOUNDARY * abs(self.offset_)
+        check_is_fitted(self)
+        values = self._predictor.decision_function(inputs.samples(self, X))
+        is_zero = np.abs(values) <= self._predictor.zero_below
+        return np.where(is_zero, 0.0, self._scales[0] * values)
 
     @block_by_block
     def score_samples(self, X: Samples) -> Any:
@@ -109,7 +102,8 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+        check_is_fitted(self)
+        return self._predictor.predict(inputs.samples(self, X))
 
     @property
     def offset_(self) -> float:

@@ -104,7 +104,8 @@ def outputs(estimator: Any) -> Outputs:
         several = len(decision_functions(estimator).intercepts) > 1
         return Outputs("classes" if several else "two", classes)
     if hasattr(estimator, "offset_"):
-        return Outputs("novelty", zero_below=estimator._zero_below)
+        tolerance = estimator._scales[0] * estimator._predictor.zero_below
+        return Outputs("novelty", zero_below=tolerance)
     return Outputs("values")
 
 

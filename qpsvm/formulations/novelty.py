@@ -41,6 +41,7 @@ from qpsvm.formulations.family import Unlabelled
 from qpsvm.formulations.prices import price_factors, prices
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
+from qpsvm.machines.prediction import squared_radius
 from qpsvm.machines.solution import SVMSolution
 
 
@@ -154,19 +155,13 @@ class DataDescription(Unlabelled):
         Raises
         ------
         InvalidParameterError
-            The solution is none of a ball, or has neither coef nor an expansion.
+            The solution is none of a ball.
+        InvalidDataError
+            It has neither coef nor an expansion.
         """
-        if not solution.conditions.minus_self_similarity:
+        if not solution.is_ball:
             raise InvalidParameterError(
                 "The solution is of another family and has no radius; pass one of a "
                 "DataDescription problem."
             )
-        if solution.coef is not None:
-            square = float(solution.coef @ solution.coef)
-        elif solution.expansion is not None:
-            data, beta = solution.data, solution.expansion
-            square = float(beta @ (solution.decision_function(data.X) - solution.intercept))
-            square += float(beta @ solution.kernel.diagonal(data.X))
-        else:
-            raise InvalidParameterError("The solution has neither coef nor an expansion.")
-        return math.sqrt(max(0.0, solution.intercept + 0.25 * square))
+        return math.sqrt(max(0.0, squared_radius(solution)))

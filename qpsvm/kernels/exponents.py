@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qpsvm.kernels.products import FAR, NEAR, common_centre, restore_near, scaled
+from qpsvm.kernels.products import FAR, common_centre, restore_near, scaled
 from qpsvm.kernels.rows import densified
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.numerics.rows import row_squares
@@ -62,14 +62,12 @@ class Exponents:
             return cls(gamma, X, Z, U, V, 0.5 * row_squares(U), half_v)
 
     @cached_property
-    def _are_exact(self) -> bool:
+    def are_exact(self) -> bool:
         """Return whether all norms are so small that subtracting them loses nothing of exp()."""
         largest = (np.max(half, initial=0.0) for half in (self.half_u, self.half_v))
         return float(sum(largest)) <= FAR
 
-    def write(
-        self, rows: Index | slice, columns: slice, products: Dense, near: float = NEAR
-    ) -> None:
+    def write(self, rows: Index | slice, columns: slice, products: Dense) -> None:
         """Turn a block of products ``u'v`` into exponents, in place.
 
         Parameters
@@ -77,14 +75,12 @@ class Exponents:
         rows, columns : array of int or slice
             Of the block.
         products : array
-        near : float
-            Exponents below minus that need no digits.
         """
         half_u, half_v = self.half_u[rows], self.half_v[columns]
         with np.errstate(over="ignore", invalid="ignore"):
             products -= half_v
             products -= half_u[:, None]
             np.minimum(products, 0.0, out=products)
-            if not self._are_exact:
+            if not self.are_exact:
                 samples = self.X[rows], self.Z[columns]
-                restore_near(products, *samples, half_u, half_v, self.gamma, near)
+                restore_near(products, *samples, half_u, half_v, self.gamma)

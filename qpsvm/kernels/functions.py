@@ -16,10 +16,8 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -152,12 +150,9 @@ class RBF(_WithGamma):
         return np.ones(X.shape[0])
 
     def exponents(self, X: Stored) -> Dense:
-        """``-gamma |x_i - x_j|^2``, the logarithm of the Gram matrix of X, shape (n, n).
-
-        All of them have their digits, so that a share of them is that of a smaller gamma.
-        """
+        """``-gamma |x_i - x_j|^2``, the logarithm of the Gram matrix of X, shape (n, n)."""
         parts = Exponents.of(X, X, self._gamma())
-        exponents = kernel_values(parts.U, parts.V, partial(parts.write, near=math.inf))
+        exponents = kernel_values(parts.U, parts.V, parts.write)
         np.fill_diagonal(exponents, 0.0)
         return exponents
 

@@ -26,7 +26,7 @@ def exponent_roundings(n_terms: int) -> int:
     The computed exponent is within ``gamma_k (|u|^2 + |v|^2)`` of the exact one, see lemma 5 of
     ``docs/rounding.md``.
     """
-    return n_terms + n_terms // 2**19 + 16
+    return n_terms + n_terms // 2**19 + 19
 
 
 def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
@@ -73,17 +73,11 @@ def scaled(X: Stored, factor: float, centre: Vector | None) -> Matrix:
 
 
 def restore_near(
-    exponents: Dense,
-    X: Stored,
-    Z: Stored,
-    half_x: Vector,
-    half_z: Vector,
-    gamma: float,
-    near: float = NEAR,
+    exponents: Dense, X: Stored, Z: Stored, half_x: Vector, half_z: Vector, gamma: float
 ) -> None:
     """Recompute ``-gamma |x - z|^2`` from differences where subtracting norms lost its digits.
 
-    These are the pairs whose norms are large and whose exponent may be above ``-near``, given the
+    These are the pairs whose norms are large and whose exponent may be above ``-NEAR``, given the
     error of the computed one. ``half_x`` and ``half_z`` are the squared norms times gamma. In
     place.
     """
@@ -94,7 +88,7 @@ def restore_near(
     sums = np.add.outer(half_x[rows], half_z[columns])
     error = 2.0 * EPS * exponent_roundings(X.shape[1])
     # norms and exponents that overflowed are infinite or NaN, and count as near
-    is_negligible = exponents[np.ix_(rows, columns)] <= -near - error * sums
+    is_negligible = exponents[np.ix_(rows, columns)] <= -NEAR - error * sums
     row, column = np.nonzero(~(sums <= FAR) & ~is_negligible)
     i, j, root = rows[row], columns[column], math.sqrt(gamma)
     X, Z = (M if hasattr(M, "shape") else np.asarray(M, dtype=np.float64) for M in (X, Z))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from qpsvm.kernels.exponents import Exponents
 from qpsvm.kernels.functions import RBF
 from qpsvm.numerics.arrays import Dense, row_blocks
 from qpsvm.numerics.single_precision import Stored
@@ -15,7 +16,8 @@ class SharedDistances:
     """Squared distances of samples, ``K_gamma = exp(-gamma D)`` for every gamma up to a largest.
 
     They are kept as exponents of the largest gamma: those of a smaller one are a fraction of them,
-    and so are their errors.
+    and so are their errors. Where norms are so large that exponents need differences of samples,
+    and which of them depends on gamma, nothing is shared.
 
     Parameters
     ----------
@@ -32,13 +34,18 @@ class SharedDistances:
 
     def __init__(self, X: Stored, largest_gamma: float) -> None:
         self.X, self.largest_gamma = X, largest_gamma
-        samples = X if hasattr(X, "indptr") else np.asarray(X)
-        self.exponents: Dense = RBF(largest_gamma).exponents(samples)
+        self._samples = X if hasattr(X, "indptr") else np.asarray(X)
+        self.exponents: Dense | None = None
+        if Exponents.of(self._samples, self._samples, largest_gamma).are_exact:
+            self.exponents = RBF(largest_gamma).exponents(self._samples)
 
     def gram(self, gamma: float) -> KernelQuadratic:
         """The kernel matrix of one width, evaluated."""
-        K = self.exponents * (gamma / self.largest_gamma)
-        for rows in row_blocks(len(K), len(K)):
-            np.exp(K[rows], out=K[rows])
+        if self.exponents is None:
+            K = RBF(gamma)(self._samples, self._samples)
+        else:
+            K = self.exponents * (gamma / self.largest_gamma)
+            for rows in row_blocks(len(K), len(K)):
+                np.exp(K[rows], out=K[rows])
         samples = SampleGram.of_values(RBF(gamma), self.X, K, positive_semidefinite=True)
         return KernelQuadratic(samples)

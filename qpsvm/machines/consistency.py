@@ -17,7 +17,7 @@ from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.exact_types import (
     added_attributes,
-    require_own_support,
+    require_own_properties,
     require_stored,
     same_data,
     same_kernel,
@@ -83,7 +83,7 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
             f"The solution has a coef, but a {model.kernel} kernel has no explicit weights; it "
             "belongs to another problem."
         )
-    require_own_support(solution)
+    require_own_properties(solution)
 
 
 def described(kernel: object) -> str:

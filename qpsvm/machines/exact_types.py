@@ -73,23 +73,24 @@ def require_stored(solution: Any, kind: Any) -> None:
             _require_field(field.name, value, allowed)
 
 
-def require_own_support(solution: Any) -> None:
-    """Refuse a stored ``support`` that differs from the one alpha gives.
+def require_own_properties(solution: Any) -> None:
+    """Refuse stored properties (``support``, ``zero_below``) that do not follow from the fields.
 
     Raises
     ------
     InvalidDataError
-        They are other ones.
+        One of them differs.
     """
-    kept = vars(solution).get("support")
-    if kept is None:
-        return
-    fresh = type(solution).support.func(solution)
-    if type(kept) is not np.ndarray or not np.array_equal(kept, fresh):
-        raise InvalidDataError(
-            "The solution's support is not that of its alpha; build it anew with "
-            "solution.replace()."
-        )
+    for name in ("support", "zero_below"):
+        kept = vars(solution).get(name)
+        if kept is None:
+            continue
+        fresh = _of_class(type(solution), name).func(solution)
+        if type(kept) is not type(fresh) or not np.array_equal(kept, fresh, equal_nan=True):
+            raise InvalidDataError(
+                f"The solution's {name} is not that of its other fields; build it anew with "
+                "solution.replace()."
+            )
 
 
 def stored_program_solution(qp: Any) -> QPSolution:
@@ -152,7 +153,7 @@ def added_attributes(thing: object) -> Iterator[str]:
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _of_class(kind: type, name: str) -> object:
+def _of_class(kind: type, name: str) -> Any:
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import KernelRepair
+from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Vector, stored
 from qpsvm.numerics.single_precision import Stored
@@ -30,6 +32,14 @@ class Machine(ABC):
     """
 
     data: TrainingSet
+
+    @property
+    def zero_below(self) -> float:
+        """Size up to which a decision value counts as zero: on the boundary, which is inside.
+
+        Zero unless the training data have no labels.
+        """
+        return 0.0
 
     @abstractmethod
     def decision_function(self, X: Samples) -> Dense:
@@ -51,8 +61,16 @@ class Machine(ABC):
         """
 
     def predict(self, X: Samples) -> Array:
-        """Predict a label or number for every row of X, shape (m,), by ``data.predictions``."""
-        return self.data.predictions(self.decision_function(X))
+        """Predict a label or number for every row of X, shape (m,); see ``predictions``."""
+        return self.predictions(self.decision_function(X))
+
+    def predictions(self, decision: Dense) -> Array:
+        """Convert decision values to labels or numbers, shape (m,).
+
+        By ``data.predictions``; a value that counts as zero (``zero_below``) is not negative. Every
+        prediction of a machine follows this rule.
+        """
+        return self.data.predictions(np.asarray(decision) + self.zero_below)
 
     def score(self, X: Samples, y: Targets) -> float:
         """Score the predictions for X against y, by ``data.score``.
@@ -62,7 +80,7 @@ class Machine(ABC):
         InvalidDataError
             As ``decision_function``; or y has not one label per row.
         """
-        return self.data.score(self.decision_function(X), y)
+        return self.data.score(self.decision_function(X) + self.zero_below, y)
 
     def replace(self, **changes: object) -> Self:
         """A copy with some fields changed."""
@@ -90,6 +108,19 @@ class KernelMachine(Machine):
         return self.qp.status if isinstance(self.qp, QPSolution) else Status.UNKNOWN
 
     @property
+    def is_ball(self) -> bool:
+        """Return whether ``k(x, x)`` is subtracted from decision values (``DataDescription``)."""
+        return False
+
+    @cached_property
+    def zero_below(self) -> float:
+        is_repaired = self.coef is None and self.has_own_values
+        if type(self.data) is not TrainingSet or (self.is_ball and is_repaired):
+            return 0.0
+        offset = squared_radius(self) if self.is_ball else self.intercept
+        return MACHINES.on_boundary * abs(float(offset))
+
+    @property
     def has_own_values(self) -> bool:
         """Return whether kernel values of other machines are of no use: weights, or a repair."""
         return self.coef is not None or self.repair is not None
@@ -100,10 +131,12 @@ class KernelMachine(Machine):
     def _values(self, samples: Stored) -> Dense:
         """``f(x)`` for every row x of samples."""
         if self.coef is not None:
-            return np.asarray(samples @ self.coef.T + self.intercept)
-        if self.expansion is None:
+            values = np.asarray(samples @ self.coef.T + self.intercept)
+        elif self.expansion is not None:
+            values = np.asarray(self._expanded(samples, self.expansion) + self.intercept)
+        else:
             raise InvalidDataError("This solution has neither coef nor an expansion.")
-        return np.asarray(self._expanded(samples, self.expansion) + self.intercept)
+        return values - self_similarity(self.kernel, samples) if self.is_ball else values
 
     def _expanded(self, samples: Stored, beta: Dense) -> Dense:
         """``sum_i beta_i k(x_i, x)`` for every row x of samples, of a repaired kernel if it is."""
@@ -177,6 +210,25 @@ def expanded(kernel: Kernel, X: Stored, beta: Dense, samples: Stored) -> Dense:
         for rows in blocks:
             evaluate(rows)
     return values
+
+
+def squared_radius(machine: KernelMachine) -> float:
+    """Squared radius ``R^2 = b + |w|^2 / 4`` of a ball's machine ``w'phi(x) + b - k(x, x)``.
+
+    Raises
+    ------
+    InvalidDataError
+        It has neither coef nor an expansion.
+    """
+    beta = machine.expansion
+    if machine.coef is not None:
+        square = float(machine.coef @ machine.coef)
+    elif beta is not None:
+        used = np.flatnonzero(beta)
+        square = float(beta[used] @ machine._expanded(machine.data.X[used], beta))
+    else:
+        raise InvalidDataError("This solution has neither coef nor an expansion.")
+    return float(machine.intercept) + 0.25 * square
 
 
 def self_similarity(kernel: Kernel, samples: Stored) -> Vector:

@@ -56,6 +56,10 @@ class MachineSettings:
     vague_objective : float
         Share of the objective by which the exact one may be smaller, from which the values of all
         support vectors are evaluated with digits to spare: gaps are relative to the objective.
+    on_boundary : float
+        Share of the offset of a machine without labels (rho, or the squared radius of a ball) up to
+        which a decision value counts as zero: the samples that define the boundary are on it, and
+        rounding must not put them on either side.
     """
 
     support: float = 1e-6
@@ -72,6 +76,7 @@ class MachineSettings:
     price_roundings: float = 16.0
     refined_share: float = 0.1
     vague_objective: float = 1e-2
+    on_boundary: float = 1e-8
 
 
 MACHINES = MachineSettings()

@@ -15,10 +15,9 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
-from qpsvm.machines.prediction import KernelMachine, as_float64, self_similarity
+from qpsvm.machines.prediction import KernelMachine, as_float64
 from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arrays import Array, Index, Vector, freeze, restore_frozen
-from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
 
 
@@ -126,11 +125,9 @@ class SVMSolution(KernelMachine):
             raise AttributeError("Only classifiers have classes.")
         return self.data.classes
 
-    def _values(self, samples: Stored) -> Vector:
-        values = super()._values(samples)
-        if not self.conditions.minus_self_similarity:
-            return values
-        return values - self_similarity(self.kernel, samples)
+    @property
+    def is_ball(self) -> bool:
+        return self.conditions.minus_self_similarity
 
     def __repr__(self) -> str:
         return (

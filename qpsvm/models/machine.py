@@ -13,9 +13,8 @@ from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.machines.prediction import KernelMachine, self_similarity
+from qpsvm.machines.prediction import KernelMachine
 from qpsvm.numerics.arrays import Array, Dense, Index, Matrix, freeze
-from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
 
 Numbers: TypeAlias = Mapping[str, Array]
@@ -57,7 +56,7 @@ class SavedMachine(KernelMachine):
         whose matrix is NaN: it is not in the file.
     qp : QPSolution
         Status and statistics.
-    minus_self_similarity : bool
+    is_ball : bool
         The decision function subtracts ``k(x, x)``.
     is_repaired : bool
         The kernel was indefinite; the expansion is the one of the kernel as it is.
@@ -73,7 +72,7 @@ class SavedMachine(KernelMachine):
     kernel: Kernel
     data: TrainingSet
     qp: QPSolution
-    minus_self_similarity: bool = False
+    is_ball: bool = False
     is_repaired: bool = False
     repair: None = None
 
@@ -85,12 +84,6 @@ class SavedMachine(KernelMachine):
     def classes(self) -> Any:
         """The labels of a classifier, sorted."""
         return self.data.classes  # type: ignore[attr-defined]
-
-    def _values(self, samples: Stored) -> Dense:
-        values = super()._values(samples)
-        if not self.minus_self_similarity:
-            return values
-        return values - self_similarity(self.kernel, samples)
 
 
 # --- solution -> numbers -------------------------------------------------------------------------
@@ -176,7 +169,7 @@ def machine_of(
         kernel=kernel,
         data=data,
         qp=qp,
-        minus_self_similarity=is_ball,
+        is_ball=is_ball,
         is_repaired=REPAIRED in numbers,
     )
 

@@ -104,11 +104,11 @@ class SavedModel:
 
     def predict(self, X: Samples) -> Array:
         """Predict a label or number for every row of X, in the type of the training labels."""
-        return self.machine.data.predictions(self.decision_function(X))
+        return self.machine.predict(self._samples(X))
 
     def score(self, X: Samples, y: Targets) -> float:
         """Score the predictions for X against y, as the solution did."""
-        return self.machine.data.score(self.decision_function(X), y)
+        return self.machine.score(self._samples(X), y)
 
     # --- verifying -----------------------------------------------------------------------------
 

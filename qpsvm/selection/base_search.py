@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -47,8 +48,11 @@ def is_refitted(search: Any) -> bool:
     return bool(search.refit)
 
 
-class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
-    """Base class of searches: candidates, folds, results and the refit."""
+class BaseSearch(ABC):
+    """Base class of searches: candidates, folds, results and the refit.
+
+    In front of scikit-learn's own base classes: ``score`` is by ``scoring``.
+    """
 
     kernel: KernelArgument
     C: object
@@ -65,7 +69,7 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
     def __new__(cls, *args: object, **parameters: object) -> Self:
         require_known(cls, parameters)
         del args
-        return super().__new__(cls)  # type: ignore[no-any-return]
+        return super().__new__(cls)
 
     # --- for subclasses ---------------------------------------------------------------------------
     @abstractmethod
@@ -96,7 +100,8 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
             The kernel matrix (n, n) with ``kernel="precomputed"``.
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
-            Factors of C, and weights of the scores, as in ``GridSearchCV``.
+            Factors of C, and weights of the scores, as in ``GridSearchCV``; with a warning where
+            ``scoring`` does not take weights.
 
         Returns
         -------
@@ -119,14 +124,22 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _search(self, X: Samples, y: Targets, sample_weight: Weights | None) -> None:
         self._check_parameters()
+        if sample_weight is not None and not scores.takes_weights(self.scoring):
+            warnings.warn(
+                f"scoring is {self.scoring!r}, which takes no sample weights: the machines are "
+                "weighted and the scores are not; pass a scorer with a sample_weight argument.",
+                stacklevel=3,
+            )
         samples, targets = inputs.training_data(self, X, y)
         targets = self._targets(targets)
         weights = None if sample_weight is None else inputs.weights(sample_weight, samples)
         candidates = grid.candidates(self._values() | self._gammas(samples, weights))
         folds = self._folds(samples, targets)
-        learner = Learner(self._estimator, self._kernel_of, self._task, self._score_of)
+        scorer: Any = self.scoring if scores.needs_estimator(self.scoring) else None
+        learner = Learner(self._estimator, self._kernel_of, self._task, self._score_of, scorer)
+        given = indexable(samples if inputs.is_precomputed(self) else X, y)
         run = SearchRun(
-            learner, samples, targets, weights, candidates, folds, self.eps, self.n_jobs
+            learner, samples, targets, given, weights, candidates, folds, self.eps, self.n_jobs
         )
         self._store(candidates, run.outcomes())
         if self.refit:
@@ -194,13 +207,13 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
     def predict(self, X: Samples) -> Any:
         """Predict with the best estimator, shape (m,)."""
         check_is_fitted(self)
-        return self.best_estimator_.predict(inputs.samples(self, X))
+        return self.best_estimator_.predict(X)
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
     def predict_certified(self, X: Samples) -> Any:
         """Predict with the best estimator, with what is proven; see ``SVC`` and ``SVR``."""
         check_is_fitted(self)
-        return self.best_estimator_.predict_certified(inputs.samples(self, X))
+        return self.best_estimator_.predict_certified(X)
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
     def score(self, X: Samples, y: Targets) -> float:
@@ -208,10 +221,10 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         scorer = check_scoring(self.best_estimator_, self.scoring)
         targets = exact_labels(y, "y") if is_classifier(self) else as_targets(y)
-        return float(scorer(self.best_estimator_, inputs.samples(self, X), targets))
+        return float(scorer(self.best_estimator_, X, targets))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags: Any = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = inputs.is_precomputed(self)
         tags.target_tags.required = True

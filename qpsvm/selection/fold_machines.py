@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.selection.exact_refit import refitted
-from qpsvm.selection.machine_bounds import HeldOut, Products, feasible, held_out
+from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.machines_along_c import at_price, machines_along_c
 from qpsvm.selection.scores import Predictions
 from qpsvm.selection.settings import SEARCH
+from qpsvm.selection.shared_kernels import KernelMatrix
 from qpsvm.selection.tasks import Fold, Part, Task
 
 
@@ -27,13 +28,12 @@ class FoldResult:
     score_seconds: Vector
 
 
-def run_fold(K: Dense, task: Task, fold: Fold, C: Vector, eps: float) -> FoldResult:
+def run_fold(K: KernelMatrix, task: Task, fold: Fold, C: Vector, eps: float) -> FoldResult:
     """Train the machines of a fold for ascending C, and predict its held-out samples.
 
     Parameters
     ----------
-    K : array of shape (n, n)
-        Of all samples.
+    K : KernelMatrix
     task : Task
     fold : Fold
     C : array of shape (m,)
@@ -42,45 +42,36 @@ def run_fold(K: Dense, task: Task, fold: Fold, C: Vector, eps: float) -> FoldRes
     """
     seconds, trials = np.zeros((2, len(C))), []
     for part in task.parts(fold):
-        block = K[np.ix_(part.train, part.train)]
+        block = K.values[np.ix_(part.train, part.train)]
         machines = machines_along_c(block, part.unit, C, SEARCH.tighter * eps)
         seconds[0] += machines.seconds
         began = time.perf_counter()
-        trial = _Trial(K, block, part, fold.test)
+        trial = _Trial(K, part, fold.test)
         trials.append(trial.all_of(machines.beta, C, eps, task))
         seconds[1] += (time.perf_counter() - began) / len(C)
     predictions = [task.predictions(list(found)) for found in zip(*trials, strict=True)]
     return FoldResult(predictions, seconds[0], seconds[1])
 
 
-def refine_fold(K: Dense, task: Task, fold: Fold, C: float, eps: float) -> Predictions:
+def refine_fold(K: KernelMatrix, task: Task, fold: Fold, C: float, eps: float) -> Predictions:
     """Predict held-out samples by machines that are as accurate as double precision allows."""
-    found = []
-    for part in task.parts(fold):
-        block = K[np.ix_(part.train, part.train)]
-        trial = _Trial(K, block, part, fold.test)
-        found.append(trial.solved(C, eps))
-    return task.predictions(found)
+    parts = task.parts(fold)
+    return task.predictions([_Trial(K, part, fold.test).solved(C, eps) for part in parts])
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """A part with its block of the kernel matrix, and the held-out samples."""
+    """A part and the held-out samples."""
 
-    K: Dense
-    block: Dense
+    K: KernelMatrix
     part: Part
     test: Index
-    norms: Vector = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "norms", np.sqrt(np.maximum(np.diagonal(self.K), 0.0)))
 
     def all_of(self, beta: Dense, C: Vector, eps: float, task: Task) -> list[HeldOut]:
         """Bound held-out decision values of the machines for several C.
 
-        By compensated sums where others leave something open, and by another solve where the gap is
-        still above eps.
+        By compensated sums where others leave something open, and by another solve where the gap
+        for the stored kernel matrix is still above eps.
         """
         unit = self.part.unit
         beta = feasible(beta, np.outer(unit.upper, C), np.outer(unit.lowest, C))
@@ -91,22 +82,24 @@ class _Trial:
             for k, each in zip(again, better, strict=True):
                 found[k] = min(found[k], each, key=_gap)
         for k in again:
-            if found[k].gap > eps:
+            if found[k].own_gap > eps:
                 found[k] = min(found[k], self.solved(float(C[k]), eps), key=_gap)
         return found
 
     def solved(self, C: float, eps: float) -> HeldOut:
         """Bound held-out values of one machine from ``qpsvm.solve``, with compensated sums."""
         stair = at_price(self.part.unit, C)
-        beta = refitted(self.block, stair, max(SEARCH.tighter * eps, SEARCH.tightest))
+        block = self.K.values[np.ix_(self.part.train, self.part.train)]
+        beta = refitted(block, stair, max(SEARCH.tighter * eps, SEARCH.tightest))
         beta = feasible(beta[:, None], stair.upper[:, None], stair.lowest[:, None])
         return self._bounds(beta, np.array([C]), more_digits=True)[0]
 
     def _bounds(self, beta: Dense, C: Vector, *, more_digits: bool = False) -> list[HeldOut]:
-        train, test = self.part.train, self.test
-        own, across = self.norms[train], self.K[np.ix_(test, train)]
-        trained = Products.of(self.block, own, beta, more_digits=more_digits)
-        others = Products.of(across, self.norms[test], beta, more_digits=more_digits)
+        train = self.part.train
+        trained, others = (
+            self.K.products(rows, train, beta, more_digits=more_digits)
+            for rows in (train, self.test)
+        )
         return [
             held_out(at_price(self.part.unit, value), beta[:, k], trained, others, k)
             for k, value in enumerate(C.tolist())

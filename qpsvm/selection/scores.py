@@ -2,6 +2,10 @@
 
 A label that is proven is the exact machine's; any other may be right or wrong. A prediction of a
 regression is known to an interval, and so is its error.
+
+Scorers of scikit-learn (names, and what ``make_scorer`` returns) see predictions alone: where they
+ask for labels, and all labels are proven, so is the score. Any other scorer is a function of a
+fitted estimator and of the samples, of which nothing is proven.
 """
 
 from __future__ import annotations
@@ -9,6 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +29,9 @@ from qpsvm.selection.settings import SEARCH
 
 Scoring: TypeAlias = str | Callable[..., float] | None
 """The name of a score, or a scorer: a function of (estimator, X, y)."""
+
+OF_SCIKIT_LEARN = type(metrics.get_scorer("accuracy"))
+"""Class of scorers that hand their samples to the estimator, and see its predictions alone."""
 
 
 @short_repr
@@ -67,11 +76,19 @@ class ScoreInterval:
 
 
 def of_classes(
-    y: Labels, found: Predictions, scoring: Scoring, weights: Vector | None = None
+    y: Labels,
+    found: Predictions,
+    scoring: Scoring,
+    weights: Vector | None = None,
+    classes: Labels | None = None,
 ) -> ScoreInterval:
-    """The score of labels; see ``require_scoring`` for what scoring may be."""
+    """The score of labels; see ``require_scoring`` for what scoring may be.
+
+    ``classes`` are those of the estimator, by default those of y.
+    """
     if scoring is not None and scoring not in CLASSIFICATION_SCORES:
-        return _by_scorer(y, found, scoring, _Classes(found, np.unique(y)), weights)
+        answers = _Classes(found, np.unique(y) if classes is None else classes)
+        return _by_scorer(y, found, scoring, answers, weights)
     metric = CLASSIFICATION_SCORES["accuracy" if scoring is None else str(scoring)]
     score = float(metric(y, found.labels, sample_weight=weights))
     if found.decided.all():
@@ -80,7 +97,7 @@ def of_classes(
     own = np.ones(len(y)) if weights is None else weights
     groups = [np.ones(len(y), dtype=bool)]
     if scoring == "balanced_accuracy":
-        groups = [y == label for label in np.unique(y)]
+        groups = [y == label for label in np.unique(y[own > 0.0])]
     worst, best = (
         float(np.mean([np.average(side[group], weights=own[group]) for group in groups]))
         for side in (is_right & found.decided, is_right | ~found.decided)
@@ -101,6 +118,8 @@ def of_numbers(
     most = np.maximum(np.abs(found.lower - y), np.abs(found.upper - y))
     own = np.ones(len(y)) if weights is None else weights
     worst, best = (REGRESSION_SCORES[name](y, errors, own) for errors in (most, least))
+    if math.isnan(worst + best):
+        return ScoreInterval(score, -np.inf, np.inf)
     rounding = SEARCH.same_score * (1.0 + abs(score))  # the two formulas round differently
     return ScoreInterval(score, min(score, worst) - rounding, max(score, best) + rounding)
 
@@ -121,6 +140,49 @@ def require_scoring(scoring: Scoring, *, is_classifier: bool) -> None:
             "proven intervals, another name from sklearn.metrics.get_scorer_names(), or a scorer, "
             "a function of (estimator, X, y)."
         )
+
+
+def needs_estimator(scoring: Scoring) -> bool:
+    """Return whether a scorer needs a fitted estimator and the samples, not predictions alone."""
+    return callable(scoring) and type(scoring) is not OF_SCIKIT_LEARN
+
+
+def of_estimator(
+    estimator: object, X: object, y: object, scorer: Any, weights: Vector | None
+) -> ScoreInterval:
+    """Score a fitted estimator by a function of (estimator, X, y); nothing is proven about it.
+
+    Raises
+    ------
+    InvalidParameterError
+        The function does not return one number.
+    """
+    score = scorer(estimator, X, y, **_given(weights, scorer))
+    if hasattr(score, "item") and np.size(score) == 1:
+        score = score.item()
+    if not isinstance(score, Number) or isinstance(score, complex):
+        raise InvalidParameterError(
+            f"scoring returned {score!r}; a scorer, a function of (estimator, X, y), must return "
+            "one number."
+        )
+    return ScoreInterval(float(score), -np.inf, np.inf)  # type: ignore[arg-type]
+
+
+def takes_weights(scoring: Scoring) -> bool:
+    """Return whether scores can be weighted, as ``GridSearchCV`` decides it."""
+    if scoring is None or scoring in (*CLASSIFICATION_SCORES, *REGRESSION_SCORES):
+        return True
+    scorer: Any = metrics.get_scorer(scoring) if isinstance(scoring, str) else scoring
+    if type(scorer) is OF_SCIKIT_LEARN:
+        return bool(scorer._accept_sample_weight())
+    try:
+        return "sample_weight" in signature(scorer).parameters
+    except ValueError:  # a function without a signature
+        return False
+
+
+def _given(weights: Vector | None, scoring: Scoring) -> dict[str, Vector]:
+    return {"sample_weight": weights} if weights is not None and takes_weights(scoring) else {}
 
 
 def _accuracy(y: Labels, labels: Labels, sample_weight: Vector | None) -> float:
@@ -163,10 +225,22 @@ def _known(score: float) -> ScoreInterval:
 def _by_scorer(
     y: Labels, found: Predictions, scoring: Scoring, answers: _Answers, weights: Vector | None
 ) -> ScoreInterval:
-    """Score by a scikit-learn scorer: exact if it uses proven labels only, else unbounded."""
+    """Score by a scikit-learn scorer: exact if it uses proven labels only, else unbounded.
+
+    Raises
+    ------
+    InvalidParameterError
+        The score needs a method that the estimator does not have.
+    """
     scorer: Any = metrics.get_scorer(scoring) if isinstance(scoring, str) else scoring
-    given = {} if weights is None else {"sample_weight": weights}
-    score = float(scorer(answers, np.zeros((len(y), 1)), y, **given))
+    unseen = np.zeros((len(y), 1))  # a scorer of scikit-learn hands samples to the estimator alone
+    try:
+        score = float(scorer(answers, unseen, y, **_given(weights, scoring)))
+    except AttributeError as error:
+        raise InvalidParameterError(
+            f"scoring is {scoring!r}, which needs a method that the estimator does not have "
+            f"({error}); pass a score of labels, numbers or decision values."
+        ) from error
     if found.decided.all() and not answers.asked_for_values:
         return _known(score)
     return ScoreInterval(score, -np.inf, np.inf)

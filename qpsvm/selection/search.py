@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.estimators import SVC, SVR, inputs
+from qpsvm.estimators import SVC, SVR
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.kernels import KernelArgument
@@ -21,7 +21,7 @@ from qpsvm.selection.base_search import C_VALUES, BaseSearch, is_refitted
 from qpsvm.selection.tasks import Classes, Task, Tube
 
 
-class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
+class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Search for the C and gamma of ``SVC`` with the best cross-validation score.
 
     The candidates are those of ``GridSearchCV(SVC(), {"C": C, "gamma": gamma})``, and so are the
@@ -41,8 +41,10 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
         ``SVC``.
     scoring : str or callable, optional
         "accuracy" (the default) and "balanced_accuracy" have proven intervals. Of another name of
-        scikit-learn's, or a scorer ``(estimator, X, y) -> float``, the score is proven where it
-        asks for labels only and all are.
+        scikit-learn's, or of a scorer from ``sklearn.metrics.make_scorer``, the score is proven
+        where it asks for labels only and all are. Of a function ``(estimator, X, y) -> float``
+        nothing is proven: it gets an estimator that is fitted to the fold, and the samples and
+        labels as they were given.
     n_jobs : int, optional
         Folds that are trained at the same time, as threads; the results have the same bits.
     refit : bool
@@ -125,8 +127,6 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
         self.refit = refit
         self.cv = cv
 
-    score = vars(BaseSearch)["score"]  # by ``scoring``, unlike that of scikit-learn's mixin
-
     def _targets(self, y: Any) -> Any:
         if y.dtype == object and all(isinstance(label, int) for label in y.tolist()):
             raise InvalidDataError(
@@ -145,18 +145,19 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
     def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
         del candidate
         given = as_class_weight(self.class_weight)
-        return Classes(self._codes, self.classes_, weights, given, bool(self.break_ties))
+        shape = self.decision_function_shape
+        return Classes(self._codes, self.classes_, weights, given, bool(self.break_ties), shape)
 
     def _score_of(
         self, y: Any, found: scores.Predictions, weights: Vector | None
     ) -> scores.ScoreInterval:
-        return scores.of_classes(y, found, self.scoring, weights)
+        return scores.of_classes(y, found, self.scoring, weights, self.classes_)
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Samples) -> Any:
         """Return the decision values of the best estimator for some samples; see ``SVC``."""
         check_is_fitted(self)
-        return self.best_estimator_.decision_function(inputs.samples(self, X))
+        return self.best_estimator_.decision_function(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -164,7 +165,7 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
         return tags
 
 
-class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
+class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Search for the C, epsilon and gamma of ``SVR`` with the best cross-validation score.
 
     Parameters
@@ -175,7 +176,8 @@ class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
         As for ``SVCSearch``.
     scoring : str or callable, optional
         "r2" (the default), "neg_mean_squared_error", "neg_root_mean_squared_error" and
-        "neg_mean_absolute_error" have proven intervals; of others nothing is proven.
+        "neg_mean_absolute_error" have proven intervals; of others, as for ``SVCSearch``, nothing
+        is proven.
     cv : int, splitter or iterable, optional
         5 folds by default.
 
@@ -224,8 +226,6 @@ class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.refit = refit
         self.cv = cv
-
-    score = vars(BaseSearch)["score"]  # by ``scoring``, unlike that of scikit-learn's mixin
 
     def _targets(self, y: object) -> Vector:
         self._numbers = np.asarray(y, dtype=np.float64)

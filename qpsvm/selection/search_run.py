@@ -15,7 +15,7 @@ from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.numerics.arrays import Dense, Vector, all_finite
+from qpsvm.numerics.arrays import Vector, all_finite
 from qpsvm.selection.choice import Choice
 from qpsvm.selection.cv_results import FoldScore, cv_results
 from qpsvm.selection.fold_machines import FoldResult, refine_fold, run_fold
@@ -23,7 +23,7 @@ from qpsvm.selection.grid import Candidate
 from qpsvm.selection.scores import Predictions, ScoreInterval
 from qpsvm.selection.separate_fits import run_separately
 from qpsvm.selection.settings import SEARCH
-from qpsvm.selection.shared_kernels import SharedKernels
+from qpsvm.selection.shared_kernels import KernelMatrix, SharedKernels
 from qpsvm.selection.tasks import Fold, Task
 
 
@@ -42,12 +42,15 @@ class Learner:
         ``(candidate, weights) -> Task``, the same for every C.
     score : callable
         ``(y, Predictions, weights) -> ScoreInterval`` of held-out samples.
+    scorer : callable or None
+        A function of (estimator, X, y) that scores in its place.
     """
 
     estimator: Callable[[Candidate], QPEstimator]
     kernel: Callable[[Candidate, object, Vector | None], Kernel]
     task: Callable[[Candidate, Vector], Task]
     score: Callable[[Any, Predictions, Vector | None], ScoreInterval]
+    scorer: Callable[..., float] | None
 
 
 @short_repr
@@ -59,6 +62,8 @@ class SearchRun:
     ----------
     learner : Learner
     X, y : checked samples and targets
+    given : (X, y)
+        In the containers of the caller, of which rows can be taken.
     weights : array of shape (n,) or None
     candidates : list of dict
     folds : list of Fold
@@ -69,6 +74,7 @@ class SearchRun:
     learner: Learner
     X: Any
     y: Any
+    given: tuple[Any, Any]
     weights: Vector | None
     candidates: list[Candidate]
     folds: list[Fold]
@@ -92,6 +98,8 @@ class SearchRun:
         first = self.learner.estimator(self.candidates[0])
         if inputs.takes_objects(first, self.X) or inputs.is_precomputed(first):
             return None
+        if self.learner.scorer is not None:
+            return None
         if 8 * self.X.shape[0] ** 2 > SEARCH.largest_matrix:
             return None
         X = sp.csr_array(self.X) if sp.issparse(self.X) else np.asarray(self.X)
@@ -103,9 +111,9 @@ class SearchRun:
     def _kernel(self, candidate: Candidate) -> Kernel:
         return self.learner.kernel(candidate, self.X, self.weights).resolve(self.X)
 
-    def _matrix(self, shared: SharedKernels, candidate: Candidate) -> Dense:
+    def _matrix(self, shared: SharedKernels, candidate: Candidate) -> KernelMatrix:
         K = shared.matrix(getattr(self._kernel(candidate), "gamma", None))
-        if not all_finite(K):
+        if not all_finite(K.values):
             raise InvalidDataError(
                 f"The kernel matrix for {candidate!r} has NaN or infinite entries: the features "
                 "are too large for this kernel in double precision; scale them, for instance with "
@@ -145,12 +153,12 @@ class SearchRun:
 
     def _tasks(
         self, shared: SharedKernels, groups: list[list[int]]
-    ) -> Iterator[tuple[Dense, Task]]:
+    ) -> Iterator[tuple[KernelMatrix, Task]]:
         """Yield the learning task of each group, with one kernel matrix at a time."""
-        gamma, K = object(), np.empty((0, 0))
+        gamma, K = object(), None
         for rows in groups:
             candidate = self.candidates[rows[0]]
-            if candidate.get("gamma") != gamma:
+            if K is None or candidate.get("gamma") != gamma:
                 gamma, K = candidate.get("gamma"), self._matrix(shared, candidate)
             yield K, self._task(candidate)
 
@@ -164,10 +172,16 @@ class SearchRun:
         )
 
     def _scored(
-        self, fold: Fold, found: Predictions, fit_seconds: float, score_seconds: float
+        self,
+        fold: Fold,
+        found: Predictions,
+        fit_seconds: float,
+        score_seconds: float,
+        score: ScoreInterval | None = None,
     ) -> FoldScore:
-        weights = None if self.weights is None else self.weights[fold.test]
-        score = self.learner.score(self.y[fold.test], found, weights)
+        if score is None:
+            weights = None if self.weights is None else self.weights[fold.test]
+            score = self.learner.score(self.y[fold.test], found, weights)
         proven = float(np.mean(found.decided))
         return FoldScore(score, proven, found.gap, float(fit_seconds), float(score_seconds))
 
@@ -175,7 +189,7 @@ class SearchRun:
         """Solve machines more accurately that leave the best candidate undecided."""
         is_changed, left = False, SEARCH.most_refined
         for row in self._open_rows(found):
-            K: Dense | None = None
+            K: KernelMatrix | None = None
             for k, fold in enumerate(self.folds):
                 old = found[row][k]
                 if old.score.is_known or left == 0:
@@ -206,13 +220,25 @@ class SearchRun:
 
     # --- one estimator for each candidate and fold ------------------------------------------------
     def _separate(self) -> list[list[FoldScore]]:
-        X = self.X.tocsr() if sp.issparse(self.X) else self.X
+        scorer = self.learner.scorer
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(run_separately)(
-                self.learner.estimator(candidate), X, self.y, self.weights, fold
+                self._estimator(candidate), *self.given, self.weights, fold, scorer
             )
             for candidate in self.candidates
             for fold in self.folds
         )
-        places = iter(results)
-        return [[self._scored(fold, *next(places)) for fold in self.folds] for _ in self.candidates]
+        places, found = iter(results), list[list[FoldScore]]()
+        for _ in self.candidates:
+            found.append([])
+            for fold in self.folds:
+                predictions, score, fit_seconds, seconds = next(places)
+                found[-1].append(self._scored(fold, predictions, fit_seconds, seconds, score))
+        return found
+
+    def _estimator(self, candidate: Candidate) -> QPEstimator:
+        """Build the estimator of a candidate; ``gamma="scale"`` is that of all samples."""
+        if isinstance(candidate.get("gamma"), str):
+            kernel: Any = self._kernel(candidate)
+            candidate = candidate | {"gamma": kernel.gamma}
+        return self.learner.estimator(candidate)

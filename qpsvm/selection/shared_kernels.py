@@ -3,16 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from qpsvm.certificates.rigorous.kernels import feature_norms
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
+from qpsvm.kernels.errors import EntryErrors, entry_errors
 from qpsvm.kernels.widths import SharedDistances
-from qpsvm.numerics.arrays import Dense, freeze
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.selection.machine_bounds import Products
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class KernelMatrix:
+    """Kernel matrix of all samples, with bounds on its errors.
+
+    Attributes
+    ----------
+    values : array of shape (n, n)
+        Read-only; not finite where features are too large.
+    errors : EntryErrors
+        How far entries may be from the kernel function.
+    norms : array of shape (n,)
+        Upper bounds of ``|phi(x_i)|``.
+    """
+
+    values: Dense
+    errors: EntryErrors
+    norms: Vector
+
+    @classmethod
+    def of(cls, values: Dense, kernel: Kernel, X: Stored) -> KernelMatrix:
+        """Bound the errors of the matrix of a kernel without open parameters."""
+        with np.errstate(all="ignore"):
+            return cls(values, entry_errors(kernel, X, X), feature_norms(kernel, X))
+
+    def products(
+        self, rows: Index, columns: Index, beta: Dense, *, more_digits: bool = False
+    ) -> Products:
+        """``w'phi(x)`` for the samples in rows, and coefficients beta of those in columns."""
+        K, e = self.values[np.ix_(rows, columns)], self.errors
+        errors = EntryErrors(e.rows[rows], e.columns[columns], e.left[rows], e.right[columns])
+        return Products.of(K, errors, self.norms[rows], beta, more_digits=more_digits)
 
 
 @short_repr
@@ -23,10 +60,10 @@ class SharedKernels:
     Attributes
     ----------
     matrix : callable
-        ``gamma -> K`` of shape (n, n), read-only; not finite where features are too large.
+        ``gamma -> KernelMatrix``.
     """
 
-    matrix: Callable[[Any], Dense]
+    matrix: Callable[[Any], KernelMatrix]
 
     @classmethod
     def of(cls, kernel: Kernel, X: Stored, largest_gamma: float) -> SharedKernels | None:
@@ -47,13 +84,17 @@ class SharedKernels:
         """
         if not kernel.is_positive_semidefinite:
             return None
+        values: Callable[[Any], Dense]
         if isinstance(kernel, RBF):
             distances = SharedDistances(X, largest_gamma)
-            return cls(lambda gamma: distances.gram(gamma).gram.dense)
-        if isinstance(kernel, Polynomial):
-            return cls(_Powers(Linear()(X, X), kernel.degree, kernel.coef0))
-        K = freeze(kernel.resolve(X)(X, X))
-        return cls(lambda _: K)
+            values = lambda gamma: distances.gram(gamma).gram.dense  # noqa: E731
+        elif isinstance(kernel, Polynomial):
+            values = _Powers(Linear()(X, X), kernel.degree, kernel.coef0)
+        else:
+            known = KernelMatrix.of(freeze(kernel.resolve(X)(X, X)), kernel.resolve(X), X)
+            return cls(lambda _: known)
+        with_gamma = kernel
+        return cls(lambda g: KernelMatrix.of(values(g), replace(with_gamma, gamma=g), X))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class Classes:
     class_weight : mapping or "balanced" or None
         As for ``SVC``; "balanced" is about the training samples of each fold.
     break_ties : bool
+    shape : {"ovr", "ovo"}
+        Of decision values: one for each class, or one for each pair.
     """
 
     codes: Index
@@ -82,6 +84,7 @@ class Classes:
     weights: Vector
     class_weight: ClassWeight
     break_ties: bool = False
+    shape: Literal["ovr", "ovo"] = "ovr"
 
     def parts(self, fold: Fold) -> list[Part]:
         train = fold.train[self.weights[fold.train] > 0.0]
@@ -115,7 +118,7 @@ class Classes:
         if len(found) == 1:
             only = found[0].bounds
             is_second = only.values > 0.0
-            decided = np.where(is_second, only.lower > 0.0, only.upper <= 0.0)
+            decided = np.where(is_second, only.lower > 0.0, only.upper < 0.0)
             labels = self.labels[is_second.astype(np.intp)]
             return Predictions(labels, decided, only.values, only.lower, only.upper, gap)
         vote, k = OneVsOne(SoftMargin(), break_ties=self.break_ties), len(self.labels)
@@ -123,7 +126,9 @@ class Classes:
         votes = vote.combine(pairs.values, k)
         decided = wins(votes, *vote.combine_bounds(pairs.lower, pairs.upper, k))
         labels = self.labels[np.argmax(votes, axis=1)]
-        shown = replace(vote, break_ties=True).combine(pairs.values, k)
+        shown = -pairs.values
+        if self.shape == "ovr":
+            shown = replace(vote, break_ties=True).combine(pairs.values, k)
         return Predictions(labels, decided, shown, pairs.values[:, 0], pairs.values[:, 0], gap)
 
     def is_open(self, found: HeldOut) -> bool:

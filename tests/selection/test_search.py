@@ -22,9 +22,10 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnknownPar
 from qpsvm.kernels import RBF
 from qpsvm.selection import SVCSearch, SVRSearch, search_run
 from qpsvm.selection.fold_machines import refine_fold, run_fold
-from qpsvm.selection.machine_bounds import Products, feasible, held_out
+from qpsvm.selection.machine_bounds import feasible, held_out
 from qpsvm.selection.machines_along_c import at_price, machines_along_c
 from qpsvm.selection.settings import SearchSettings
+from qpsvm.selection.shared_kernels import KernelMatrix
 from qpsvm.selection.tasks import Classes, Fold, Tube
 
 GRID = {"C": [0.01, 0.3, 10.0, 300.0], "gamma": [0.005, 0.1]}
@@ -40,6 +41,11 @@ def cancer() -> tuple[Any, Any]:
 def diabetes() -> tuple[Any, Any]:
     X, y = datasets.load_diabetes(return_X_y=True)
     return X[:120], (y[:120] - 150.0) / 75.0
+
+
+def whole(X: Any, gamma: float) -> KernelMatrix:
+    """The RBF kernel matrix of all samples, with the errors of its entries."""
+    return KernelMatrix.of(RBF(gamma)(X, X), RBF(gamma), X)
 
 
 @functools.cache
@@ -153,11 +159,11 @@ def test_results_are_the_same_for_any_number_of_jobs_and_any_order_of_the_grid()
 def test_machines_along_c_are_the_optima_of_independent_solves() -> None:
     X, y = cancer()
     train, test = next(StratifiedKFold(3).split(X, y))
-    K = RBF(gamma=0.1)(X, X)
+    K = whole(X, 0.1)
     task = Classes(y, np.array([0, 1]), np.ones(len(y)), None)
     (part,) = task.parts(Fold(train, test))
     C = np.array([0.001, 0.05, 1.0, 50.0, 1e4])
-    block = K[np.ix_(part.train, part.train)]
+    block = K.values[np.ix_(part.train, part.train)]
     beta = machines_along_c(block, part.unit, C, 1e-10).beta
     run = run_fold(K, task, Fold(train, test), C, 1e-8)
     for k, value in enumerate(C):
@@ -182,19 +188,17 @@ def test_bounds_hold_for_any_coefficients(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = cancer()
     train, test = next(StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y))
-    K = RBF(gamma=0.05)(X, X)
+    K = whole(X, 0.05)
     numbers = Tube(scale(X[:, 0]) + 0.1 * y, np.ones(len(y)), 0.2)
     for task in (Classes(y, np.array([0, 1]), np.ones(len(y)), None), numbers):
         (part,) = task.parts(Fold(train, test))
-        stair, block = at_price(part.unit, 2.0), K[np.ix_(part.train, part.train)]
+        stair, block = at_price(part.unit, 2.0), K.values[np.ix_(part.train, part.train)]
         best = machines_along_c(block, part.unit, np.array([2.0]), 1e-12).beta
         exact = refine_fold(K, task, Fold(train, test), 2.0, 1e-12)
         for size in (0.0, 1e-6, 1e-3, 0.3):
             moved = best + size * rng.normal(size=best.shape)
             beta = feasible(moved, stair.upper[:, None], stair.lowest[:, None])
-            norms = np.ones(len(K))
-            trained = Products.of(block, norms[part.train], beta)
-            others = Products.of(K[np.ix_(test, part.train)], norms[test], beta)
+            trained, others = (K.products(rows, part.train, beta) for rows in (part.train, test))
             found = held_out(stair, beta[:, 0], trained, others, 0)
             assert (found.bounds.lower <= exact.upper).all()
             assert (exact.lower <= found.bounds.upper).all()
@@ -222,20 +226,14 @@ def test_a_proven_difference_is_one_of_tight_solves() -> None:
 
 def test_a_loose_search_leaves_the_choice_open_and_intervals_hold_the_exact_scores() -> None:
     X, y = cancer()
-    K, task = RBF(gamma=0.1)(X, X), Classes(y, np.array([0, 1]), np.ones(len(y)), None)
+    K, task = whole(X, 0.1), Classes(y, np.array([0, 1]), np.ones(len(y)), None)
     train, test = next(StratifiedKFold(3).split(X, y))
     (part,) = task.parts(Fold(train, test))
-    stair, block = at_price(part.unit, 10.0), K[np.ix_(part.train, part.train)]
+    stair, block = at_price(part.unit, 10.0), K.values[np.ix_(part.train, part.train)]
     beta = machines_along_c(block, part.unit, np.array([10.0]), 1e-12).beta
     rough = feasible(beta.round(3), stair.upper[:, None], stair.lowest[:, None])
-    norms = np.ones(len(K))
-    found = held_out(
-        stair,
-        rough[:, 0],
-        Products.of(block, norms[part.train], rough),
-        Products.of(K[np.ix_(test, part.train)], norms[test], rough),
-        0,
-    )
+    trained, others = (K.products(rows, part.train, rough) for rows in (part.train, test))
+    found = held_out(stair, rough[:, 0], trained, others, 0)
     predictions = task.predictions([found])
     assert 0.0 < predictions.decided.mean() < 1.0
     interval = qpsvm.selection.scores.of_classes(y[test], predictions, None)

@@ -12,7 +12,12 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.machines.consistency import follows_from_alpha, same_repair
-from qpsvm.machines.exact_types import require_own_support, require_stored, same_data, same_kernel
+from qpsvm.machines.exact_types import (
+    require_own_properties,
+    require_stored,
+    same_data,
+    same_kernel,
+)
 from qpsvm.machines.form import Form
 from qpsvm.machines.joint import samples
 from qpsvm.machines.joint.evaluation import JointEvaluation, evaluated, hessian_product
@@ -157,7 +162,7 @@ class JointModel(JointPair):
                 raise InvalidDataError(
                     f"The solution has another {what} than the problem; it belongs to another one."
                 )
-        require_own_support(solution)
+        require_own_properties(solution)
 
     def implications(
         self, form: Form, evaluation: JointEvaluation, table: ClassTable, best: None
