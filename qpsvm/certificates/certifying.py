@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -13,7 +14,7 @@ from qpsvm.certificates.rigorous import enclose
 from qpsvm.chunked import ChunkedCertificate, ChunkedKernelProblem, ChunkedProblem
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
-from qpsvm.machines.locked import locked
+from qpsvm.machines.changes import require_same_values
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.verifiable import VerifiableModel
@@ -97,6 +98,7 @@ class Certification:
     def machine(self, problem: MachineProblem, solution: object) -> Certificate:
         """Compute the certificate of one trained machine."""
         problem.model.require_own(solution)
+        require_same_values(problem.model)
         with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
             evaluation = problem.model.evaluate(solution)
             return certificate_of(problem.model, evaluation, rigorous=self.rigorous)
@@ -127,7 +129,7 @@ def certificate_of(
     model: VerifiableModel[Any, Any, Any], evaluation: Any, *, rigorous: bool = False
 ) -> Certificate:
     """The certificate of an evaluated solution of this problem; see ``certify``."""
-    evaluation = evaluation.of(locked(evaluation.solution))  # the caller's numbers may change
+    evaluation = evaluation.of(copy(evaluation.solution))  # the caller may give his other fields
     with np.errstate(all="ignore"):
         primal = model.primal_objective(evaluation)
         return Certificate(

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import (
     Dense,
@@ -74,6 +76,13 @@ class KernelRepair:
     def relative_change(self) -> float:
         """Size of the change of the kernel matrix, relative to its own, ``|K' - K|_F / |K|_F``."""
         return self.frobenius_change / self.norm
+
+    def undone(self, repaired: Dense) -> Dense:
+        """Compute K from the repaired kernel matrix K', up to rounding."""
+        V = self.negative_vectors
+        added = (V * (FACTOR[self.policy] * np.abs(self.negative_values))) @ V.T
+        added[np.diag_indices_from(added)] += self.shift
+        return repaired - added
 
     def coefficients(self, expansion: Vector) -> Vector:
         """Compute the coefficients with which a new sample x is predicted, ``sum_j c_j k(x, x_j)``.

@@ -70,7 +70,7 @@ def solve_in_passes(
     state, status = None, None
     try:
         state = run.first_state()
-        if run.gap(state) <= eps:  # of a checkpoint after the last pass
+        if state.certificate(problem).passed(eps):  # of a checkpoint after the last pass
             status = Status.OPTIMAL
         while status is None:
             state = run.pass_from(state)
@@ -109,10 +109,11 @@ class _Run:
         self.latest: State | None = None
 
     def first_state(self) -> State:
-        """Train on the sample of rows, or read a checkpoint."""
+        """Train on the sample of rows; or read a checkpoint, and measure what is in it."""
         if self.settings.resume is not None:
             limit = self.settings.largest_checkpoint
-            self.latest = load(self.settings.resume, self.problem, limit)
+            read = load(self.settings.resume, self.problem, limit)
+            self.latest = read.measured(self.problem, verbose=self.verbose)
             return self.latest
         began = time.perf_counter()
         guess = first_guess(self.problem, self.sample, self.settings, self.solve_program)

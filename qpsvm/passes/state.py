@@ -1,8 +1,11 @@
-"""The state of a solve between two passes, and its checkpoint."""
+"""The state of a solve between two passes, and its checkpoint.
+
+A checkpoint has machines and a dual point, and no objective or bound: what they are worth is
+measured on the samples by the process that reads it.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 
@@ -19,11 +22,13 @@ from qpsvm.exceptions import DataFileError
 from qpsvm.files import npz
 from qpsvm.files.atomic import replacing
 from qpsvm.numerics.arrays import Array
+from qpsvm.numerics.digests import digest
 
 NEWTON, BAND = "Newton", "band"
 """Kinds of steps: by a Hessian over all samples, or by the program over open samples."""
 
-VERSION = 3
+VERSION = 4
+"""Version 3 had objectives, and no digest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +99,13 @@ class State:
             is_careful=False,
             statistics=statistics,
         )
+
+    def measured(self, problem: ChunkedProblem, *, verbose: bool) -> State:
+        """Measure the best machine and the dual point by one pass over the samples."""
+        primal, rounding, bound = problem.measured(self.best, self.dual, verbose=verbose)
+        if not np.isfinite(primal):
+            primal = np.inf
+        return replace(self, primal=primal, primal_rounding=rounding, bound=bound)
 
     def with_best(self, primal: float, rounding: float, kind: str, band: float) -> State:
         """Record the current machine as the best so far, and the kind of step from it."""
@@ -176,10 +188,6 @@ def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) ->
         "figures": np.array(
             [
                 state.error,
-                state.primal,
-                state.primal_rounding,
-                state.bound.objective,
-                state.bound.rounding,
                 state.trusted,
                 float(state.is_careful),
             ]
@@ -190,73 +198,106 @@ def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) ->
         "seconds": np.array([own.seconds.get(name, 0.0) for name in SECONDS]),
     }
     with replacing(path) as stream:
-        npz.write(stream, arrays)
+        npz.write(stream, arrays | {"digest": np.array(_digest(arrays))})
 
 
 SECONDS = ("passes", "open problems")
 """What the seconds of a solve are divided into."""
 
 
+def _digest(arrays: npz.Arrays) -> str:
+    """The digest of all arrays of a checkpoint with their names."""
+    return digest(*(part for name in sorted(arrays) for part in (name, arrays[name])))
+
+
 def load(path: str | os.PathLike[str], problem: ChunkedProblem, limit_bytes: int) -> State:
-    """Read the state from a checkpoint.
+    """Read the state from a checkpoint; its machines are not measured yet.
 
     Raises
     ------
     DataFileError
-        It cannot be read, or is of another problem.
+        It cannot be read, was changed, or is of another problem.
     """
     arrays = npz.read(path, DataFileError, limit_bytes=limit_bytes)
+    where, stated = repr(os.fspath(path)), str(arrays.pop("digest", ""))
     try:
-        if int(arrays["version"]) != VERSION or str(arrays["problem"]) != fingerprint(problem):
-            raise DataFileError(
-                f"{os.fspath(path)!r} is a checkpoint of another problem: other samples, chunks, "
-                "formulation or version; begin without resume=."
-            )
-        figures, counts = arrays["figures"], arrays["counts"]
-        ends = np.cumsum(arrays["lengths"])
-        parts = np.split(arrays["open"], ends[:-1]) if len(ends) else []
-        kinds = arrays["kinds"].tolist()
-        trace = tuple(
-            (kind, float(gap), float(band))
-            for kind, (gap, band) in zip(kinds, arrays["trace"], strict=False)
-        )
-        seconds = dict(zip(SECONDS, arrays["seconds"].tolist(), strict=True))
-        statistics = PassStatistics(
-            int(counts[0]), int(counts[1]), int(counts[2]), seconds, trace, "resumed"
-        )
-        return State(
-            machine=Machine.of(arrays["machine"]),
-            error=float(figures[0]),
-            leverage=Leverage(arrays["leverage"]),
-            best=Machine.of(arrays["best"]),
-            primal=float(figures[1]),
-            primal_rounding=float(figures[2]),
-            dual=DualPoint(
-                Machine.of(arrays["centre"]),
-                tuple(arrays["bands"].tolist()),
-                tuple(parts),
-                bool(arrays["one_sided"]),
-                Leverage(arrays["centre_leverage"]),
-            ),
-            bound=DualBound(float(figures[3]), float(figures[4])),
-            alternatives=tuple(Machine.of(row) for row in arrays["alternatives"]),
-            step=str(arrays["steps"][0]),
-            trusted=float(figures[5]),
-            rejected=str(arrays["steps"][1]),
-            is_careful=bool(figures[6]),
-            statistics=statistics,
-        )
-    except (KeyError, IndexError, ValueError, TypeError) as error:
-        if isinstance(error, DataFileError):
-            raise
+        own = int(arrays["version"]) == VERSION, str(arrays["problem"]) == fingerprint(problem)
+        state = _state(arrays, problem) if all(own) else None
+    except (KeyError, IndexError, ValueError, TypeError, OverflowError) as error:
+        raise DataFileError(f"{where} is not a complete checkpoint ({error!r}).") from error
+    if own[0] and stated != _digest(arrays):
         raise DataFileError(
-            f"{os.fspath(path)!r} is not a complete checkpoint ({error!r})."
-        ) from error
+            f"{where} is not the checkpoint that was written (its digest differs): it was changed "
+            "or damaged; begin without resume=."
+        )
+    if state is None:
+        raise DataFileError(
+            f"{where} is a checkpoint of another problem: other samples, chunks, formulation or "
+            "version; begin without resume=."
+        )
+    return state
+
+
+def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
+    """The state that the arrays of a checkpoint describe.
+
+    Raises
+    ------
+    KeyError, IndexError, ValueError, TypeError, OverflowError
+        They do not describe one.
+    """
+    d, n_chunks = problem.totals.n_features, problem.n_chunks
+    for name in ("machine", "best", "centre", "alternatives", "leverage", "centre_leverage"):
+        square = "leverage" in name
+        allowed = ((0, 0), (d + 1, d + 1)) if square else ((d + 2,),)
+        shape = arrays[name].shape[1:] if name == "alternatives" else arrays[name].shape
+        if shape not in allowed or not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} has shape {arrays[name].shape}, or is not finite")
+    lengths, bands = arrays["lengths"], arrays["bands"].tolist()
+    if not len(lengths) == len(bands) or len(bands) not in (0, n_chunks):
+        raise ValueError(f"it lists {len(bands)} bands for {n_chunks} chunks")
+    if (lengths < 0).any() or np.sum(lengths) != len(arrays["open"]):
+        raise ValueError(f"it lists {len(arrays['open'])} open conditions for {np.sum(lengths)}")
+    ends = np.cumsum(lengths)
+    parts = np.split(arrays["open"], ends[:-1]) if len(ends) else []
+    error, trusted, is_careful = arrays["figures"].tolist()
+    step, rejected = arrays["steps"].tolist()
+    if not (error >= 0.0 and trusted >= 0.0) or not {step, rejected} <= {"", NEWTON, BAND}:
+        raise ValueError(f"it has the errors {error} and {trusted}, the steps {step}, {rejected}")
+    passes, n_bytes, n_open = arrays["counts"].tolist()
+    kinds = arrays["kinds"].tolist()
+    trace = tuple(
+        (kind, float(gap), float(band))
+        for kind, (gap, band) in zip(kinds, arrays["trace"], strict=False)
+    )
+    seconds = dict(zip(SECONDS, arrays["seconds"].tolist(), strict=True))
+    dual = DualPoint(
+        Machine.of(arrays["centre"]),
+        tuple(bands),
+        tuple(parts),
+        bool(arrays["one_sided"]),
+        Leverage(arrays["centre_leverage"]),
+    )
+    begun = State.initial(
+        Machine.of(arrays["machine"]),
+        error,
+        Leverage(arrays["leverage"]),
+        PassStatistics(int(passes), int(n_bytes), int(n_open), seconds, trace, "resumed"),
+    )
+    return replace(
+        begun,
+        best=Machine.of(arrays["best"]),
+        dual=dual,
+        alternatives=tuple(Machine.of(row) for row in arrays["alternatives"]),
+        step=step,
+        trusted=trusted,
+        rejected=rejected,
+        is_careful=bool(is_careful),
+    )
 
 
 def fingerprint(problem: ChunkedProblem) -> str:
-    """A hash of the formulation, of the chunks and of what the first pass found in them."""
-    digest = hashlib.sha256()
+    """A digest of the formulation, of the chunks and of what the first pass found in them."""
     totals, form = problem.totals, problem.template
     text = (
         repr(problem.formulation),
@@ -268,9 +309,7 @@ def fingerprint(problem: ChunkedProblem) -> str:
         totals.largest_target,
         totals.largest_square,
         None if totals.classes is None else totals.classes.tolist(),
-        totals.checksums,
+        totals.digests,
     )
-    digest.update(repr(text).encode())
-    for array in (form.signs, form.offsets, form.lower, form.upper, form.curvature):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+    arrays = (form.signs, form.offsets, form.lower, form.upper, form.curvature)
+    return digest(repr(text), *arrays)
