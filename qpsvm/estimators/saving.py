@@ -101,7 +101,7 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
 
 
 def proven(estimator: Any, X: Samples, y: Any, **groups: Any) -> tuple[Any, object]:
-    """Problem and solution of a loaded estimator, rebuilt from its training data.
+    """Problem and verified solution of a loaded estimator, rebuilt from its training data.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def proven(estimator: Any, X: Samples, y: Any, **groups: Any) -> tuple[Any, obje
     """
     model = model_of(estimator._contents)
     problem = model.problem(X, y, **groups)
-    solution = model.solution(problem)
+    solution, _ = model.verified(problem, estimator.eps)
     check = predictions_check(model.machine, model.targets, problem, solution, estimator.eps)
     if not check.passed:
         raise ModelFileError(

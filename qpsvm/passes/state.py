@@ -18,6 +18,7 @@ from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import PassStatistics
+from qpsvm.chunked.violations import allowed
 from qpsvm.exceptions import DataFileError
 from qpsvm.files import npz
 from qpsvm.files.atomic import replacing
@@ -205,6 +206,15 @@ SECONDS = ("passes", "open problems")
 """What the seconds of a solve are divided into."""
 
 
+KINDS = dict.fromkeys(("problem", "steps", "kinds"), "U") | {
+    "version": "i",
+    "lengths": "i",
+    "counts": "i",
+    "one_sided": "b",
+}
+"""Kinds of the arrays that are not of float64."""
+
+
 def _digest(arrays: npz.Arrays) -> str:
     """The digest of all arrays of a checkpoint with their names."""
     return digest(*(part for name in sorted(arrays) for part in (name, arrays[name])))
@@ -246,13 +256,22 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
     KeyError, IndexError, ValueError, TypeError, OverflowError
         They do not describe one.
     """
+    for name, array in arrays.items():
+        kind = KINDS.get(name)
+        if array.dtype != np.float64 if kind is None else array.dtype.kind != kind:
+            raise TypeError(f"{name} is of {array.dtype}")
     d, n_chunks = problem.totals.n_features, problem.n_chunks
     for name in ("machine", "best", "centre", "alternatives", "leverage", "centre_leverage"):
         square = "leverage" in name
-        allowed = ((0, 0), (d + 1, d + 1)) if square else ((d + 2,),)
+        shapes = ((0, 0), (d + 1, d + 1)) if square else ((d + 2,),)
         shape = arrays[name].shape[1:] if name == "alternatives" else arrays[name].shape
-        if shape not in allowed or not np.isfinite(arrays[name]).all():
+        with np.errstate(over="ignore"):
+            is_finite = np.isfinite(np.sum(arrays[name] ** 2))
+        if shape not in shapes or not is_finite:
             raise ValueError(f"{name} has shape {arrays[name].shape}, or is not finite")
+    for vector in (arrays["machine"], arrays["best"], arrays["centre"], *arrays["alternatives"]):
+        if not np.isfinite(allowed(Machine.of(vector), problem.template).vector).all():
+            raise ValueError(f"{vector[-2:]} are no intercept and width of this formulation")
     lengths, bands = arrays["lengths"], arrays["bands"].tolist()
     if not len(lengths) == len(bands) or len(bands) not in (0, n_chunks):
         raise ValueError(f"it lists {len(bands)} bands for {n_chunks} chunks")
