@@ -62,7 +62,7 @@ class SavedModel:
     versions : mapping
         Versions of qpsvm, NumPy, SciPy and the solver when the model was saved.
     certificate : mapping
-        The report of the verifier when the model was saved; empty if there was none.
+        The report of the verifier when the model was saved, a claim; empty if there was none.
     estimator : mapping or None
         The estimator that was saved, as plain data.
     """
