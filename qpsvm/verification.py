@@ -196,7 +196,7 @@ def _measure_svm(
     *,
     anew: bool,
 ) -> KKTReport:
-    """Report on a machine; with ``anew`` kernels of the caller's own are evaluated again."""
+    """Report on a machine; with ``anew`` kernels of the caller's own are evaluated again, fully."""
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = stored_program_solution(solution.qp)
     certificate: Certificate | None = None
@@ -205,8 +205,7 @@ def _measure_svm(
     notes = list[str]()
     try:
         problem.model.require_own(solution)
-        if anew:
-            require_same_values(problem.model)
+        require_same_values(problem.model, every=anew)
         evaluation = problem.model.evaluate(solution) if evaluation is None else evaluation
         certificate = certificate_of(problem.model, evaluation)
         table = problem.model.sample_table(evaluation)

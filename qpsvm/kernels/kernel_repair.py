@@ -11,6 +11,7 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import (
     Dense,
+    Index,
     Vector,
     freeze,
     largest_magnitude,
@@ -77,12 +78,12 @@ class KernelRepair:
         """Size of the change of the kernel matrix, relative to its own, ``|K' - K|_F / |K|_F``."""
         return self.frobenius_change / self.norm
 
-    def undone(self, repaired: Dense) -> Dense:
-        """Compute K from the repaired kernel matrix K', up to rounding."""
-        V = self.negative_vectors
-        added = (V * (FACTOR[self.policy] * np.abs(self.negative_values))) @ V.T
-        added[np.diag_indices_from(added)] += self.shift
-        return repaired - added
+    def undone(self, repaired: Dense, columns: Index) -> Dense:
+        """Compute columns of K from those of the repaired kernel matrix K', up to rounding."""
+        V, own = self.negative_vectors, repaired.copy()
+        own -= (V * (FACTOR[self.policy] * np.abs(self.negative_values))) @ V[columns].T
+        own[columns, np.arange(len(columns))] -= self.shift
+        return own
 
     def coefficients(self, expansion: Vector) -> Vector:
         """Compute the coefficients with which a new sample x is predicted, ``sum_j c_j k(x, x_j)``.

@@ -16,8 +16,9 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.exceptions import InvalidDataError, QPSVMError
+from qpsvm.exceptions import InvalidDataError, QPSVMError, ToleranceNotReachedWarning
 from qpsvm.kernels import RBF, Kernel
+from qpsvm.qp import Status
 from tests.strategies import grid
 
 RNG = np.random.default_rng(0)
@@ -226,6 +227,8 @@ def test_objects_that_change_are_noticed(kernel: Any, policy: str, family: str) 
     assert not qpsvm.verify(problem, solution).passed
     with pytest.raises(InvalidDataError, match="other values"):
         qpsvm.certify(problem, solution)
+    with pytest.warns(ToleranceNotReachedWarning, match="other values"):
+        assert qpsvm.solve(problem).status is not Status.OPTIMAL
     given[support].place = place
     assert qpsvm.verify(problem, solution).passed
 

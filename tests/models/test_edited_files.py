@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +56,12 @@ ESTIMATORS: dict[str, tuple[Any, Any]] = {
     "OneClassSVM": (OneClassSVM(nu=0.3, gamma=0.4), None),
     "SVDD": (SVDD(nu=0.3, gamma=0.4), None),
 }
-QUICK_CASES, QUICK_ESTIMATORS = ("rbf", "pairs"), ("SVC",)
 
 
-def of_all(names: Any, quick: tuple[str, ...]) -> list[Any]:
-    slow = [pytest.param(n, marks=pytest.mark.exhaustive) for n in names if n not in quick]
-    return [*quick, *slow]
+def of_all(names: Any) -> list[Any]:
+    """Every case with every edit; the quick run does every twentieth edit of the first case."""
+    every = [pytest.param(name, 1, marks=pytest.mark.exhaustive) for name in names]
+    return [(next(iter(names)), 20), *every]
 
 
 @cache
@@ -123,14 +124,14 @@ def edited_metadata(arrays: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"metadata {place} = {value!r}"[:120], change
 
 
-def forged(path: Path, arrays: dict[str, Any]) -> Iterator[str]:
+def forged(path: Path, arrays: dict[str, Any], step: int) -> Iterator[str]:
     """Write one edited file after the other, with checksums that fit; yield what was edited."""
     numbers = {n: a for n, a in arrays.items() if not n.startswith("metadata")}
     rest = {n: a for n, a in arrays.items() if n.startswith("metadata")}
-    for name, changed in edits(numbers):
+    for name, changed in islice(edits(numbers), 0, None, step):
         reseal(path, rest | changed)
         yield name
-    for name, change in edited_metadata(arrays):
+    for name, change in islice(edited_metadata(arrays), 0, None, step):
         reseal(path, deepcopy(arrays), change)
         yield name
 
@@ -141,18 +142,18 @@ def assert_near(found: Any, expected: Any, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("case", of_all(CASES, QUICK_CASES))
-def test_whatever_is_edited_is_found_by_the_checksums(case: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "step"), of_all(CASES))
+def test_whatever_is_edited_is_found_by_the_checksums(case: str, step: int, tmp_path: Path) -> None:
     path = tmp_path / "m.npz"
     models.save(path, *solved(case))
-    for name, changed in edits(members(path) | {}):
+    for name, changed in islice(edits(members(path)), 0, None, step):
         rewrite(path, changed)
         with pytest.raises(ModelFileError):
             pytest.fail(f"{name}: {models.load(path)}")
 
 
-@pytest.mark.parametrize("case", of_all(CASES, QUICK_CASES))
-def test_a_forged_model_that_passes_is_the_optimum(case: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "step"), of_all(CASES))
+def test_a_forged_model_that_passes_is_the_optimum(case: str, step: int, tmp_path: Path) -> None:
     """With checksums that fit: verification fails, or the machine predicts what it did."""
     path = tmp_path / "m.npz"
     _, samples, y, _ = CASES[case]
@@ -160,7 +161,7 @@ def test_a_forged_model_that_passes_is_the_optimum(case: str, tmp_path: Path) ->
     models.save(path, problem, solution)
     new = new_samples(case)
     expected, labels, outcomes = solution.decision_function(new), solution.predict(new), set()
-    for name in forged(path, members(path)):
+    for name in forged(path, members(path), step):
         try:
             model = models.load(path)
             machines = getattr(model.machine, "solutions", (model.machine,))
@@ -182,17 +183,21 @@ def test_a_forged_model_that_passes_is_the_optimum(case: str, tmp_path: Path) ->
     assert outcomes == {"refused", "True", "False"}
 
 
-@pytest.mark.parametrize("case", of_all(ESTIMATORS, QUICK_ESTIMATORS))
-def test_a_forged_estimator_that_is_certified_is_the_optimum(case: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "step"), of_all(ESTIMATORS))
+def test_a_forged_estimator_that_is_certified_is_the_optimum(
+    case: str, step: int, tmp_path: Path
+) -> None:
     path = tmp_path / "m.npz"
     estimator, y = ESTIMATORS[case]
     fitted = estimator.fit(X, y)
     fitted.save(path)
     expected, outcomes = fitted.decision_function(NEW), set()
-    for name in forged(path, members(path)):
+    for name in forged(path, members(path), step):
         try:
             again = qpsvm.load(path)
             assert not hasattr(again, "fit_status_"), name
+            if isinstance(again, models.SavedModel):
+                continue
             again.restore(X, y)
         except QPSVMError:
             outcomes.add("refused")

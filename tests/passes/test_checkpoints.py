@@ -17,6 +17,7 @@ from qpsvm.passes import state
 from qpsvm.qp import Status
 from tests.edits import edits
 from tests.passes.large import MEMORY, samples, small_samples
+from tests.strategies import listed
 
 EPS = 1e-7
 N, ROWS = 3000, 500
@@ -71,7 +72,7 @@ def assert_true(family: str, found: Any) -> None:
     assert qpsvm.verify(own, found, eps=1.01 * EPS).passed or found.status is not Status.OPTIMAL
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@listed("family", FAMILIES, quick=1)
 def test_whatever_is_edited_is_found_by_the_digest(family: str, tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     arrays, count = written(family, path, 40), 0
@@ -83,11 +84,7 @@ def test_whatever_is_edited_is_found_by_the_digest(family: str, tmp_path: Path) 
     assert count > 100
 
 
-@pytest.mark.parametrize("passes", [3, 40])
-@pytest.mark.parametrize(
-    "family",
-    ["hinge", *(pytest.param(f, marks=pytest.mark.exhaustive) for f in list(FAMILIES)[1:])],
-)
+@listed("family, passes", [(f, p) for p in (3, 40) for f in FAMILIES], quick=1)
 def test_an_edit_with_a_digest_that_fits_makes_no_false_claim(
     family: str, passes: int, tmp_path: Path
 ) -> None:
