@@ -144,7 +144,10 @@ class PersistentEstimator(BaseEstimator):
         weights[data.kept] = data.weights
         fresh = copy(self)
         fresh._predictor = solution
-        fresh._fitted(weights)
+        try:
+            fresh._fitted(weights)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"The parameters of {self} are not those of a fit.") from error
         for name in ("_scales", "_radius"):
             stated, found = (np.asarray(vars(e).get(name), dtype=np.float64) for e in (self, fresh))
             if stated.shape != found.shape or not np.allclose(
