@@ -17,7 +17,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Dense, Matrix, Sparse, all_finite, freeze, immutable, is_sparse
-from qpsvm.numerics.layout import plain, plain_sparse, sealed
+from qpsvm.numerics.layout import is_sealed, plain, plain_sparse, sealed
 from qpsvm.numerics.single_precision import SinglePrecision, Stored
 
 
@@ -66,7 +66,11 @@ def as_samples(
         integers that float64 would round (with row, column and value).
     """
     if isinstance(X, SinglePrecision):
-        return X if keep_single else freeze(X[:])
+        if not keep_single:
+            return sealed(X)
+        if is_sealed(X.values):
+            return X
+        return SinglePrecision(sealed(X.values, np.float32), X.is_absolute)
     matrix = _sparse(X, name) if is_sparse(X) else _dense(X, name, keep_single, borrow)
     if 0 in matrix.shape:
         raise InvalidDataError(
