@@ -25,11 +25,12 @@ from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.numerics.deadline import Deadline
+from qpsvm.passes.checkpoints import load, save
 from qpsvm.passes.guess import RowSample, first_guess
 from qpsvm.passes.open_problem import SolveProgram
 from qpsvm.passes.plan import Plan
 from qpsvm.passes.settings import PassSettings
-from qpsvm.passes.state import BAND, NEWTON, State, load, save
+from qpsvm.passes.state import BAND, NEWTON, State
 from qpsvm.passes.steps import Steps
 from qpsvm.qp.solution import Status
 

@@ -13,7 +13,7 @@ import pytest
 import qpsvm
 from qpsvm.chunked import chunked
 from qpsvm.exceptions import DataFileError, InvalidDataError, ToleranceNotReachedWarning
-from qpsvm.passes import state
+from qpsvm.passes import checkpoints
 from qpsvm.qp import Status
 from tests.edits import edits
 from tests.passes.large import MEMORY, samples, small_samples
@@ -49,7 +49,7 @@ def store(path: Path, arrays: dict[str, Any], *, forged: bool) -> None:
     """Write arrays; forged: with the digest that an editor who knows the format would give them."""
     rest = {name: array for name, array in arrays.items() if name != "digest"}
     if forged:
-        arrays = rest | {"digest": np.array(state._digest(rest))}
+        arrays = rest | {"digest": np.array(checkpoints._digest(rest))}
     with path.open("wb") as stream:
         np.savez(stream, **arrays)
 
