@@ -30,6 +30,7 @@ from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair, require_program_solution
+from qpsvm.machines.changes import require_same_values
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.problem import MachineProblem, Program
@@ -152,8 +153,8 @@ class Verification:
         """Report how far a machine, or a solution of its program, is from optimal."""
         if isinstance(solution, QPSolution):
             evaluation = problem.evaluate(solution)
-            return _verify_svm(problem, evaluation.solution, evaluation, self.tolerances)
-        return _verify_svm(problem, solution, None, self.tolerances)
+            return _verify_svm(problem, evaluation.solution, evaluation, self.tolerances, anew=True)
+        return _verify_svm(problem, solution, None, self.tolerances, anew=True)
 
     def reduced(
         self, problem: ReducedProblem, solution: ReducedSolution
@@ -176,15 +177,26 @@ class Verification:
 
 
 def _verify_svm(
-    problem: MachineProblem, solution: Any, evaluation: Any, tolerances: Tolerances
+    problem: MachineProblem,
+    solution: Any,
+    evaluation: Any,
+    tolerances: Tolerances,
+    *,
+    anew: bool = False,
 ) -> KKTReport:
     with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-        return _measure_svm(problem, solution, evaluation, tolerances)
+        return _measure_svm(problem, solution, evaluation, tolerances, anew=anew)
 
 
 def _measure_svm(
-    problem: MachineProblem, solution: Any, evaluation: object, tolerances: Tolerances
+    problem: MachineProblem,
+    solution: Any,
+    evaluation: object,
+    tolerances: Tolerances,
+    *,
+    anew: bool,
 ) -> KKTReport:
+    """Report on a machine; with ``anew`` kernels of the caller's own are evaluated again, fully."""
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = stored_program_solution(solution.qp)
     certificate: Certificate | None = None
@@ -193,6 +205,7 @@ def _measure_svm(
     notes = list[str]()
     try:
         problem.model.require_own(solution)
+        require_same_values(problem.model, every=anew)
         evaluation = problem.model.evaluate(solution) if evaluation is None else evaluation
         certificate = certificate_of(problem.model, evaluation, eps=eps)
         evaluation = certificate.evaluation  # some values may have more digits now

@@ -1,5 +1,6 @@
 """Flags, choices and numbers of kinds nobody expects: an error that names the argument."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -81,21 +82,23 @@ def test_numbers_that_no_float_holds_are_refused_or_mean_no_limit() -> None:
 
 
 @pytest.mark.parametrize("name", ["coef", "alpha"])
-def test_a_certificate_speaks_of_the_machine_it_was_made_of(name: str) -> None:
-    """A read-only array can be made writable by whoever holds it."""
-    found = solution()
-    found = found.replace(**{name: getattr(found, name).copy()})
+@pytest.mark.parametrize("again", [lambda s: s, copy.deepcopy], ids=["as solved", "copied"])
+def test_a_certificate_speaks_of_the_machine_it_was_made_of(name: str, again: Any) -> None:
+    """A read-only array can have a view that was taken before, and is not read-only."""
+    given = getattr(solution(), name).copy()
+    view = given[:]
+    given.flags.writeable = False
+    found = again(solution().replace(**{name: given}))
     proof = qpsvm.certify(problem(), found)
     before, interval = proof.predict_certified(X), proof.intercept_bounds
-    array = getattr(found, name)
-    array.flags.writeable = True
-    array *= -3.0
+    view *= -3.0
     assert proof.predict_certified(X).labels.tolist() == before.labels.tolist() == Y.tolist()
     assert proof.predict_certified(X).decided.tolist() == before.decided.tolist()
     assert proof.intercept_bounds == interval
-    assert getattr(proof.solution, name).tolist() != array.tolist()
-    with pytest.raises(ValueError, match="WRITEABLE"):
-        getattr(proof.solution, name).flags.writeable = True
+    for stated in (found, proof.solution):
+        assert getattr(stated, name).tolist() != view.tolist()
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            getattr(stated, name).flags.writeable = True
 
 
 def test_a_certificate_of_one_function_per_class_keeps_its_weights() -> None:
@@ -104,6 +107,7 @@ def test_a_certificate_of_one_function_per_class_keeps_its_weights() -> None:
     found = qpsvm.solve(own)
     proof = qpsvm.certify(own, found)
     before = proof.decision_bounds(X).values
-    found.coef.flags.writeable = True
-    found.coef[:] = 7.0
+    object.__setattr__(found, "coef", np.full_like(found.coef, 7.0))
     assert proof.decision_bounds(X).values.tolist() == before.tolist()
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        proof.solution.coef.flags.writeable = True

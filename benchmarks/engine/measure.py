@@ -82,7 +82,7 @@ def engine(n: int, dtype: type = np.float64) -> dict[str, float]:
     backend.solve(qpsvm.SoftMargin(C=1.0).dual(few, y).qp, Settings(eps=EPS))
     before = _peak()
     X, y = _samples(n, dtype)
-    X.flags.writeable = False  # nobody can change them: no copy is made
+    X.flags.writeable = False  # then the copy of float32 is float32
     began = time.perf_counter()
     problem = qpsvm.SoftMargin(C=1.0).dual(X, y)
     found = backend.solve(problem.qp, Settings(eps=EPS))

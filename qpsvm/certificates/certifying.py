@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -14,8 +15,8 @@ from qpsvm.certificates.rigorous import enclose
 from qpsvm.chunked import ChunkedCertificate, ChunkedKernelProblem, ChunkedProblem
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.changes import require_same_values
 from qpsvm.machines.feasibility import FeasibleMachine
-from qpsvm.machines.locked import locked
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.settings import MACHINES
@@ -104,6 +105,7 @@ class Certification:
     def machine(self, problem: MachineProblem, solution: object) -> Certificate:
         """Compute the certificate of one trained machine."""
         problem.model.require_own(solution)
+        require_same_values(problem.model)
         with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
             evaluation = problem.model.evaluate(solution)
             return certificate_of(problem.model, evaluation, rigorous=self.rigorous)
@@ -142,7 +144,7 @@ def certificate_of(
     Where errors of kernel values and of sums alone keep the bound from ``eps``, the decision values
     on which it depends are evaluated with digits to spare.
     """
-    evaluation = evaluation.of(locked(evaluation.solution))  # the caller's numbers may change
+    evaluation = evaluation.of(copy(evaluation.solution))  # the caller may give his other fields
     with np.errstate(all="ignore"):
         found = _bounded(model, evaluation)
         allowed = eps * found.scale

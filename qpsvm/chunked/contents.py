@@ -85,7 +85,7 @@ def checked(raw: RawChunk, task: Task, name: str) -> Contents:
     if getattr(raw.X, "shape", ())[:1] == (0,):
         return _nothing(raw, task, name)
     try:
-        X = as_samples(raw.X, keep_single=True)
+        X = as_samples(raw.X, keep_single=True, borrow=True)
         n = X.shape[0]
         y: Labels | None = None
         if task != "unlabelled":

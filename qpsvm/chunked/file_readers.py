@@ -100,8 +100,8 @@ class NpyRows:
     weight: str | None
 
     def read(self) -> RawChunk:
-        X, y, weights = (
-            None if path is None else np.load(path, mmap_mode="r")[self.start : self.stop]
+        X, y, weights = (  # copies: the files may be written again
+            None if path is None else owned(np.load(path, mmap_mode="r")[self.start : self.stop])
             for path in (self.path, self.target, self.weight)
         )
-        return RawChunk(owned(X), y, weights)
+        return RawChunk(X, y, weights)

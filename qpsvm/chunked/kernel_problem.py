@@ -80,7 +80,7 @@ class ChunkedKernelProblem:
     def tiles(self, machine: Expansion) -> list[Tile]:
         """Evaluate a machine in one pass over the chunks."""
         starts = np.concatenate([[0], np.cumsum(self.totals.n_rows_by_chunk)])
-        asked = Request(self.template, self.totals.classes, (), checksums=self.totals.checksums)
+        asked = Request(self.template, self.totals.classes, (), digests=self.totals.digests)
         request = TileRequest(asked, machine, tuple(starts.tolist()))
         return run_pass(_tile, self.task, self.samples.chunks, request, verbose=False)
 

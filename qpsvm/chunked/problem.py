@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from qpsvm.chunked.certificate import ChunkedCertificate
+from qpsvm.chunked.certificate import ChunkedCertificate, primal_objective
 from qpsvm.chunked.chunks import ChunkedSamples, Column
 from qpsvm.chunked.contents import Contents, Task
 from qpsvm.chunked.dask_pass import run_pass
-from qpsvm.chunked.dual_bound import dual_sums
+from qpsvm.chunked.dual_bound import DualBound, dual_bound, dual_sums
 from qpsvm.chunked.dual_point import DualPoint, dual_of_chunk, stored_point
 from qpsvm.chunked.evaluation import ChunkResult, evaluate
 from qpsvm.chunked.machine import Machine, stored_machine
@@ -89,7 +89,7 @@ class ChunkedProblem:
             self.template,
             self.totals.classes,
             machines,
-            checksums=self.totals.checksums,
+            digests=self.totals.digests,
             **more,
         )
 
@@ -97,20 +97,22 @@ class ChunkedProblem:
         """Make one pass over the chunks; results are in the order of the chunks."""
         return run_pass(_evaluate, self.task, self.samples.chunks, request, verbose=verbose)
 
-    def certificate(
+    def measured(
         self, machine: Machine, point: DualPoint, *, verbose: bool = False
-    ) -> ChunkedCertificate:
-        """Bound the distance of a machine from the optimum, by one pass over the samples."""
+    ) -> tuple[float, float, DualBound]:
+        """Measure a machine and a dual point, by one pass over the samples.
+
+        Returns
+        -------
+        float, float, DualBound
+            The primal objective of the machine, its rounding, and the bound of the dual point.
+        """
         request = self.request((machine,)), point
         parts = run_pass(_certify, self.task, self.samples.chunks, request, verbose=verbose)
         with np.errstate(all="ignore"):  # as in ``_certify``
-            return ChunkedCertificate.of(
-                self.template,
-                self.totals,
-                machine,
-                [part for part, _ in parts],
-                dual_sums([own for _, own in parts], self.totals.n_features),
-            )
+            sums = dual_sums([own for _, own in parts], self.totals.n_features)
+            primal = primal_objective(self.template, machine, [part for part, _ in parts])
+            return *primal, dual_bound(self.template, sums)
 
     def certified(self, solution: object) -> ChunkedCertificate:
         """Bound how far any solution is from the optimum, by one pass over the samples.
@@ -156,7 +158,8 @@ class ChunkedProblem:
                 f"The dual point is of {len(point.bands)} chunks and the problem has "
                 f"{self.n_chunks}; it is of another problem."
             )
-        return self.certificate(allowed(machine, form), point)
+        measured = self.measured(allowed(machine, form), point)
+        return ChunkedCertificate.between(form, totals, *measured)
 
     def __repr__(self) -> str:
         size = f"{self.totals.n_rows} samples x {self.totals.n_features} features"

@@ -121,7 +121,7 @@ class ChunkedSolution:
         return _by_blocks(self._predictions, X, np.dtype(np.int64) if self.is_novelty else dtype)
 
     def _values(self, X: Samples) -> Vector:
-        samples = as_samples(X)
+        samples = as_samples(X, borrow=True)
         if samples.shape[1] != len(self.coef):
             raise InvalidDataError(
                 f"X has {samples.shape[1]} features and the machine {len(self.coef)}; pass the "

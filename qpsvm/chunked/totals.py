@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +14,9 @@ from qpsvm.data.targets import exact_labels, require_one_kind
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
+from qpsvm.numerics.digests import digest
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
-from qpsvm.numerics.single_precision import stored_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class ChunkTotals:
         NaN without targets.
     largest_square : float
         Of the norms of the rows, squared.
-    checksum : int
+    digest : str
         Of all numbers and labels.
     sample : Contents
         Rows chosen at random.
@@ -58,7 +57,7 @@ class ChunkTotals:
     smallest_target: float
     largest_target: float
     largest_square: float
-    checksum: int
+    digest: str
     sample: Contents
     shares: Vector
 
@@ -80,7 +79,8 @@ class Totals:
     squared_spread : float
         The largest distance of a row of the sample from the mean of these rows, squared; 1 if that
         is zero.
-    n_rows_by_chunk, checksums : tuples of int
+    n_rows_by_chunk : tuple of int
+    digests : tuple of str
         Of every chunk.
     sample : tuple of Contents
         Rows chosen at random, a part of every chunk.
@@ -100,7 +100,7 @@ class Totals:
     largest_square: float
     squared_spread: float
     n_rows_by_chunk: tuple[int, ...]
-    checksums: tuple[int, ...]
+    digests: tuple[str, ...]
     sample: tuple[Contents, ...]
     shares: tuple[Vector, ...]
 
@@ -132,7 +132,7 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[i
         smallest_target=smallest,
         largest_target=largest,
         largest_square=float(max(map(np.max, contents.block_squares()), default=0.0)),
-        checksum=checksum(contents),
+        digest=digest_of(contents),
         sample=rows_of_contents(contents, rows),
         shares=shares,
     )
@@ -159,20 +159,9 @@ def sum_of_weights(weights: Iterable[float]) -> float:
         ) from error
 
 
-def checksum(contents: Contents) -> int:
-    """Compute a checksum of all numbers and labels of a chunk: samples, y and weights."""
-    X, y = contents.X, contents.y
-    arrays = [stored_values(X), contents.weights]
-    if is_sparse(X):
-        arrays += [X.indices, X.indptr]
-    total = zlib.crc32(str(X.shape).encode())
-    if y is not None and y.dtype.kind in "OT":
-        total = zlib.crc32(repr(y.tolist()).encode(), total)
-    elif y is not None:
-        arrays.append(y)
-    for array in filter(np.size, arrays):
-        total = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, total)
-    return total
+def digest_of(contents: Contents) -> str:
+    """Compute the digest of all numbers and labels of a chunk: samples, y and weights."""
+    return digest(contents.X, contents.y, contents.weights if contents.has_weights else None)
 
 
 def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
@@ -209,7 +198,7 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         largest_square=max(part.largest_square for part in parts),
         squared_spread=_squared_spread([part.sample.X for part in used], shares),
         n_rows_by_chunk=tuple(part.n_rows for part in parts),
-        checksums=tuple(part.checksum for part in parts),
+        digests=tuple(part.digest for part in parts),
         sample=tuple(part.sample for part in used),
         shares=shares,
     )

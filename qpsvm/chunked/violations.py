@@ -11,7 +11,7 @@ from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.template import Template, Terms
-from qpsvm.chunked.totals import checksum
+from qpsvm.chunked.totals import digest_of
 from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
@@ -43,7 +43,7 @@ class Request:
         The Hessian of quadratics above the losses is wanted as well.
     one_sided : bool
         Conditions with ``v`` above the band are open as well.
-    checksums : tuple of int
+    digests : tuple of str
         Of every chunk, as the first pass found them.
     """
 
@@ -56,7 +56,7 @@ class Request:
     smoothing: float | None = None
     majorised: bool = False
     one_sided: bool = False
-    checksums: tuple[int, ...] = ()
+    digests: tuple[str, ...] = ()
 
 
 def require_unchanged(contents: Contents, request: Request, name: str, number: int) -> None:
@@ -78,7 +78,7 @@ def require_unchanged(contents: Contents, request: Request, name: str, number: i
     InvalidDataError
         Other samples, labels, targets or weights.
     """
-    if checksum(contents) != request.checksums[number]:
+    if digest_of(contents) != request.digests[number]:
         raise InvalidDataError(
             f"Chunk {name}: its samples, labels or weights have changed since the problem was "
             "built; build it again. A Dask collection that is computed anew in every pass, to "

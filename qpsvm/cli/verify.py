@@ -28,7 +28,6 @@ def verify(
     saved = models.load(model)
     data = datasets.load(file, format=format, label=label)
     problem = saved.problem(data.X, data.y)
-    solution = saved.solution(problem)
-    verified = saved.verify(data.X, data.y, eps=eps)
+    solution, verified = saved.verified(problem, eps)
     built = reports.build(problem, solution, verified, source=f"{file} (model {model})")
     finish(CommandResult("verify", built), report_path=report, as_json=as_json)

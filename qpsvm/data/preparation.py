@@ -18,6 +18,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Vector, freeze, is_sparse
+from qpsvm.numerics.layout import sealed
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
 
 
@@ -121,11 +122,11 @@ def _samples(
                 f"{samples.shape}."
             )
         if is_sparse(samples):
-            samples = freeze(samples.toarray())
+            samples = sealed(samples.toarray())
     weights = as_weights(sample_weight, n)
     kept = np.flatnonzero(weights)
     if len(kept) < n:
-        samples = samples[np.ix_(kept, kept)] if is_gram else rows_of(samples, kept)
+        samples = sealed(samples[np.ix_(kept, kept)]) if is_gram else rows_of(samples, kept)
         if not isinstance(samples, SinglePrecision):
             freeze(samples)
         weights = freeze(weights[kept])

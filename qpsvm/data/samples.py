@@ -17,7 +17,7 @@ from qpsvm.kernels import Kernel
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Dense, Matrix, Sparse, all_finite, freeze, immutable, is_sparse
 from qpsvm.numerics.integers import first_rounded
-from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
+from qpsvm.numerics.layout import is_sealed, plain, plain_sparse, sealed
 from qpsvm.numerics.single_precision import SinglePrecision, Stored
 
 
@@ -35,18 +35,29 @@ def samples_for(kernel: Kernel, X: Samples) -> Stored:
 
 
 @overload
-def as_samples(X: Samples, name: str = "X") -> Matrix: ...
+def as_samples(X: Samples, name: str = "X", *, borrow: bool = False) -> Matrix: ...
 @overload
-def as_samples(X: Samples, name: str = "X", *, keep_single: bool) -> Matrix | SinglePrecision: ...
 def as_samples(
-    X: Samples, name: str = "X", *, keep_single: bool = False
+    X: Samples, name: str = "X", *, keep_single: bool, borrow: bool = False
+) -> Matrix | SinglePrecision: ...
+def as_samples(
+    X: Samples, name: str = "X", *, keep_single: bool = False, borrow: bool = False
 ) -> Matrix | SinglePrecision:
     """Convert X to a read-only float64 array or CSR array of shape (n, d), n and d at least 1.
 
-    In the layout of ``qpsvm.numerics.layout``; a copy, unless that is what X is already and nobody
-    can write to it (an array with ``flags.writeable = False``, a ``numpy.memmap`` opened for
-    reading). With ``keep_single`` such an array of float32 is not copied either, but wrapped:
-    ``SinglePrecision``.
+    In the layout of ``qpsvm.numerics.layout``, and in memory that no other code can write to: a
+    copy, unless X is in such memory already.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse matrix
+    name : str
+        For messages.
+    keep_single : bool
+        The copy of a read-only array of float32 (``flags.writeable = False``, a ``numpy.memmap``
+        opened for reading) has the same precision: ``SinglePrecision``.
+    borrow : bool
+        The result is used, and forgotten, before X can change: a dense X need not be copied.
 
     Raises
     ------
@@ -55,8 +66,12 @@ def as_samples(
         integers that float64 would round (with row, column and value).
     """
     if isinstance(X, SinglePrecision):
-        return X if keep_single else freeze(X[:])
-    matrix = _sparse(X, name) if is_sparse(X) else _dense(X, name, keep_single)
+        if not keep_single:
+            return sealed(X)
+        if is_sealed(X.values):
+            return X
+        return SinglePrecision(sealed(X.values, np.float32), X.is_absolute)
+    matrix = _sparse(X, name) if is_sparse(X) else _dense(X, name, keep_single, borrow)
     if 0 in matrix.shape:
         raise InvalidDataError(
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
@@ -90,7 +105,9 @@ def _sparse(X: Sparse, name: str) -> Sparse:
         ) from error
 
 
-def _dense(X: Samples, name: str, keep_single: bool) -> Dense | npt.NDArray[np.float32]:
+def _dense(
+    X: Samples, name: str, keep_single: bool, borrow: bool
+) -> Dense | npt.NDArray[np.float32]:
     _require_numeric_columns(X, name)
     require_unmasked(X, name)
     try:
@@ -103,8 +120,12 @@ def _dense(X: Samples, name: str, keep_single: bool) -> Dense | npt.NDArray[np.f
         if text:
             raise TypeError(f"it holds text such as {text[0]!r}")
         is_single = raw.dtype == np.float32 and raw.flags.c_contiguous
-        keeps = keep_single and is_single and is_immutable(raw)
-        matrix = plain(raw, np.float32) if keeps else immutable(raw)
+        keeps = keep_single and is_single and not raw.flags.writeable
+        matrix: Dense | npt.NDArray[np.float32]
+        if borrow:  # a view, to be made read-only
+            matrix = plain(raw, np.float32).view() if keeps else plain(raw).view()
+        else:
+            matrix = sealed(raw, np.float32) if keeps else immutable(raw)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidDataError):
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -13,8 +14,8 @@ from qpsvm.data.targets import as_targets, one_per_row, same_labels
 from qpsvm.display import short_repr
 from qpsvm.numerics import contents
 from qpsvm.numerics.arguments import Labels, Targets
-from qpsvm.numerics.arrays import Index, Vector, restore_frozen
-from qpsvm.numerics.single_precision import Stored
+from qpsvm.numerics.arrays import Array, Index, Vector, restore_frozen
+from qpsvm.numerics.single_precision import Stored, stored_arrays
 
 
 @short_repr
@@ -25,7 +26,7 @@ class TrainingSet:
     Attributes
     ----------
     X : array or CSR array of shape (n, d), float64, read-only
-        Or ``SinglePrecision``: an array of float32 that nobody can write to, as it came
+        Or ``SinglePrecision``: the copy of a read-only array of float32
         (``numpy.asarray(data.X)`` makes it one of float64). Or objects, for a kernel that takes
         them: a read-only array of shape (n,) or (n, d) of any other dtype.
     weights : array of shape (n,)
@@ -44,8 +45,25 @@ class TrainingSet:
     n_given: int
     feature_names: tuple[str, ...] | None
 
+    def __post_init__(self) -> None:
+        _ = self._as_built
+
     def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+        restore_frozen(self, {name: value for name, value in state.items() if name != "_as_built"})
+        _ = self._as_built
+
+    @cached_property
+    def _as_built(self) -> tuple[Array, ...]:
+        return stored_arrays(self.X)
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Return whether X is in the memory that it was built in.
+
+        A sparse matrix gets other arrays where an entry is added to it.
+        """
+        now, before = (tuple(map(_place, a)) for a in (stored_arrays(self.X), self._as_built))
+        return now == before
 
     @property
     def n_samples(self) -> int:
@@ -99,6 +117,11 @@ class TrainingSet:
     def score(self, decision: Vector, y: Targets) -> float:
         """Score of decision values against targets y: the share of correct predictions."""
         return float(np.mean(same_labels(self.predictions(decision), one_per_row(y, decision))))
+
+
+def _place(array: Array) -> tuple[object, ...]:
+    """Where an array is in memory, and its layout there."""
+    return array.__array_interface__["data"], array.shape, array.strides, array.dtype
 
 
 @short_repr

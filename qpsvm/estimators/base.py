@@ -115,9 +115,6 @@ class QPEstimator(PersistentEstimator, ABC):
         self._fitted(weights)
         self._arrange()
 
-    def _fitted(self, weights: Vector) -> None:
-        """Store figures that depend on the sample weights, such as a scale."""
-
     def _options(self) -> dict[str, object]:
         """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
         options = dict[str, object]()
@@ -255,8 +252,7 @@ class QPEstimator(PersistentEstimator, ABC):
     @property
     def fit_status_(self) -> int:
         """0 if the solution is certified to ``eps``, else 1."""
-        check_is_fitted(self)
-        return int(self._predictor.status is not Status.OPTIMAL)
+        return int(self.solution_.status is not Status.OPTIMAL)
 
     def _values(self, X: Samples) -> Any:
         """Decision values of the solution."""

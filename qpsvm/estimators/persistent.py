@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import copy
 import copyreg
 import os
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.certificates import Certificate, certify
 from qpsvm.certificates.reduced import ReducedCertificate
+from qpsvm.data.training_sets import TrainingSet
 from qpsvm.estimators import inputs, saving
 from qpsvm.estimators.replacement import replaced
+from qpsvm.exceptions import ModelFileError
 from qpsvm.models import files
 from qpsvm.numerics.arguments import Samples, Targets
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored
 
 
@@ -48,6 +52,9 @@ class PersistentEstimator(BaseEstimator):
     def _arrange(self) -> None:
         """Arrange support vectors and coefficients of the solution as scikit-learn does."""
 
+    def _fitted(self, weights: Vector) -> None:
+        """Store figures that depend on the sample weights, such as a scale."""
+
     def _needs_names(self, X: Stored) -> bool:
         """Return whether constraints may refer to columns by name."""
         return getattr(self, "constraints", None) is not None and hasattr(X, "columns")
@@ -62,8 +69,8 @@ class PersistentEstimator(BaseEstimator):
         if self._proof is None:
             raise AttributeError(
                 f"This {type(self).__name__} was loaded from a file, which does not have the "
-                "training data: it predicts, but has no problem_, solution_, certificate_ and "
-                "report(). Pass the data: estimator.restore(X, y)."
+                "training data: it predicts, but has no problem_, solution_, certificate_, "
+                "fit_status_ and report(). Pass the data: estimator.restore(X, y)."
             )
         return self._proof
 
@@ -100,7 +107,8 @@ class PersistentEstimator(BaseEstimator):
     def restore(self, X: Samples, y: Targets | None = None, **groups: object) -> Self:
         """Give an estimator that was loaded from a file its training data again.
 
-        After that it has ``problem_``, ``solution_``, ``certificate_`` and ``report()``.
+        After that it has ``problem_``, ``solution_`` with the status of its verification,
+        ``certificate_``, ``fit_status_`` and ``report()``.
 
         Parameters
         ----------
@@ -125,12 +133,34 @@ class PersistentEstimator(BaseEstimator):
         if self._proof is None:
             samples = X if self._needs_names(X) else inputs.samples(self, X)
             problem, solution = saving.proven(self, samples, y, **groups)
-            complete = copy.copy(self)
+            complete = copy(self)
+            complete._require_figures(problem.data, solution)
             complete._predictor, complete._proof = solution, Proof(problem, solution)
             complete._arrange()
             del complete._contents
             replaced(self, complete)
         return self
+
+    def _require_figures(self, data: TrainingSet, solution: Any) -> None:
+        """Refuse figures in a file that do not follow from the solution and the parameters."""
+        weights = np.zeros(data.n_given)
+        weights[data.kept] = data.weights
+        fresh = copy(self)
+        fresh._predictor = solution
+        try:
+            fresh._fitted(weights)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"The parameters of {self} are not those of a fit.") from error
+        for name in ("_scales", "_radius"):
+            stated, found = (np.asarray(vars(e).get(name), dtype=np.float64) for e in (self, fresh))
+            if stated.shape != found.shape or not np.allclose(
+                stated, found, rtol=self.eps, atol=0.0, equal_nan=True
+            ):
+                raise ModelFileError(
+                    f"The file states the figures {stated} ({name}), and solution and parameters "
+                    f"give {found}: it was changed, or the parameters were, after the fit; fit "
+                    "again."
+                )
 
     def __getstate__(self) -> dict[str, object]:
         """The state that skops stores: arrays and plain values, without objects of qpsvm."""

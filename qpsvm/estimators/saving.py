@@ -90,6 +90,7 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
     fitted = _values(given, "fitted")
     if not set(fitted) <= set(FITTED) or ("classes_" in fitted) != (model.classes is not None):
         raise ModelFileError(f"its attributes {sorted(fitted)} are not those of {kind.__name__}.")
+    _require_fitted(fitted, model)
     vars(estimator).update(fitted)
     if model.classes is not None:
         weights = np.ones(model.n_given) if model.sample_weight is None else model.sample_weight
@@ -97,11 +98,31 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
         estimator._codes[weights > 0.0] = model.targets
     estimator._contents = dict(arrays)
     estimator._predictor, estimator._proof = model.machine, None
-    estimator._arrange()
+    try:
+        estimator._arrange()
+    except (AttributeError, ValueError, TypeError, IndexError) as error:
+        raise ModelFileError(
+            f"its attributes are not those of {kind.__name__} ({error})."
+        ) from error
+
+
+def _require_fitted(fitted: dict[str, Any], model: SavedModel) -> None:
+    """Refuse fitted attributes that contradict the model, or are of another kind."""
+    columns, classes = fitted.get("n_features_in_"), fitted.get("classes_")
+    if type(columns) is not int or columns not in (model.n_features, model.n_given):
+        raise ModelFileError(f"n_features_in_ is {columns!r} for {model.n_features} features.")
+    if model.classes is not None and not (
+        isinstance(classes, np.ndarray) and np.array_equal(classes, model.classes)
+    ):
+        raise ModelFileError(f"classes_ are {classes!r}, those of the model {model.classes}.")
+    scales, radius = fitted.get("_scales", ()), fitted.get("_radius")
+    figures = [*scales, 0.0 if radius is None else radius] if isinstance(scales, tuple) else [""]
+    if not all(type(figure) is float for figure in figures):
+        raise ModelFileError(f"its scales {scales!r} and radius {radius!r} are no numbers.")
 
 
 def proven(estimator: Any, X: Samples, y: Any, **groups: Any) -> tuple[Any, object]:
-    """Problem and solution of a loaded estimator, rebuilt from its training data.
+    """Problem and verified solution of a loaded estimator, rebuilt from its training data.
 
     Raises
     ------
@@ -110,7 +131,7 @@ def proven(estimator: Any, X: Samples, y: Any, **groups: Any) -> tuple[Any, obje
     """
     model = model_of(estimator._contents)
     problem = model.problem(X, y, **groups)
-    solution = model.solution(problem)
+    solution, _ = model.verified(problem, estimator.eps)
     check = predictions_check(model.machine, model.targets, problem, solution, estimator.eps)
     if not check.passed:
         raise ModelFileError(

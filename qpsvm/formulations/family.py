@@ -98,10 +98,11 @@ class Family(ExplainsKeywords, ABC):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n, d)
-            The (n, n) kernel matrix with ``kernel="precomputed"``. A copy is kept, unless it is
-            dense and nobody can write to it: ``X.flags.writeable = False``, or a ``numpy.memmap``
-            opened for reading. Then float64 is used as it is, and float32 too: it becomes float64,
-            exactly, a block of rows at a time. Everything is computed in float64.
+            The (n, n) kernel matrix with ``kernel="precomputed"``. A copy is kept, of read-only
+            arrays and of ``numpy.memmap`` too: what is done to X, or to its file, changes no
+            problem. The copy of a read-only array of float32 (``X.flags.writeable = False``, a map
+            opened for reading) is float32 and becomes float64, exactly, a block of rows at a time.
+            Everything is computed in float64.
         y : array of shape (n,)
             For classifiers two different labels of any kind, the larger one the positive class;
             for regression the targets. Not used by ``OneClass`` and ``DataDescription``.

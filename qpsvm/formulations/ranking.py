@@ -17,7 +17,7 @@ Source: Herbrich, Graepel and Obermayer, "Large margin rank boundaries for ordin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
@@ -116,7 +116,8 @@ class Ranking(Family):
             raise InvalidDataError(
                 "No two samples of a group have different relevance y: there is no order to learn."
             )
-        return RankedTrainingSet(**vars(data), pairs=freeze(pairs))
+        own = {field.name: getattr(data, field.name) for field in fields(data)}
+        return RankedTrainingSet(**own, pairs=freeze(pairs))
 
     def conditions(self, data: RankedTrainingSet, gram: Gram) -> Conditions:
         del gram

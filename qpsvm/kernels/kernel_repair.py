@@ -6,9 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import (
     Dense,
+    Index,
     Vector,
     freeze,
     largest_magnitude,
@@ -74,6 +77,13 @@ class KernelRepair:
     def relative_change(self) -> float:
         """Size of the change of the kernel matrix, relative to its own, ``|K' - K|_F / |K|_F``."""
         return self.frobenius_change / self.norm
+
+    def undone(self, repaired: Dense, columns: Index) -> Dense:
+        """Compute columns of K from those of the repaired kernel matrix K', up to rounding."""
+        V, own = self.negative_vectors, repaired.copy()
+        own -= (V * (FACTOR[self.policy] * np.abs(self.negative_values))) @ V[columns].T
+        own[columns, np.arange(len(columns))] -= self.shift
+        return own
 
     def coefficients(self, expansion: Vector) -> Vector:
         """Compute the coefficients with which a new sample x is predicted, ``sum_j c_j k(x, x_j)``.

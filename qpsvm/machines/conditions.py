@@ -34,7 +34,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.numerics.arrays import Index, Mask, Sparse, Vector, freeze, restore_frozen
-from qpsvm.numerics.layout import is_immutable, plain_sparse
+from qpsvm.numerics.layout import is_frozen, plain_sparse
 
 ZERO: Vector = freeze(np.zeros(1))
 UNBOUNDED: Vector = freeze(np.full(1, np.inf))
@@ -111,7 +111,7 @@ class Conditions:
         object.__setattr__(self, "rows", freeze(rows))
         for name in ("required", "lower", "upper", "curvature"):
             vector = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), size)
-            if not is_immutable(vector):
+            if not is_frozen(vector):
                 vector = freeze(vector.copy())
             object.__setattr__(self, name, vector)
         d = self.curvature

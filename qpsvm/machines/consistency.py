@@ -14,6 +14,7 @@ import numpy as np
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.kernel_repair import KernelRepair
+from qpsvm.machines.changes import require_unchanged_samples
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.exact_types import (
     added_attributes,
@@ -36,6 +37,7 @@ from qpsvm.numerics.precision import TINY
 def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
     """Refuse a solution that predicts with another kernel or other data than the problem's."""
     require_stored(solution, SVMSolution)
+    require_unchanged_samples(model.data)
     n, d = model.data.n_samples, model.data.n_features
     conditions = model.conditions
     if solution.alpha is None:

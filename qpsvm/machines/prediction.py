@@ -164,7 +164,7 @@ class KernelMachine(Machine):
                     "as those came."
                 )
         else:
-            samples = as_samples(X, keep_single=True)
+            samples = as_samples(X, keep_single=True, borrow=True)
         if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
             samples = samples[:, data.kept]  # rows of weight zero have left the training data
         if samples.ndim == 2 and samples.shape[1] != data.n_features:

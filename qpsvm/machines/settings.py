@@ -43,6 +43,9 @@ class MachineSettings:
         Ratio of sizes from which the primal program is solved for a dual one. The rounding of
         alpha changes decision values by the square of that ratio, in units of the last place of C:
         below 1e4 by 1e-8.
+    probed_columns : int
+        Columns of a kernel matrix of the caller's own, at most, that are evaluated again at the end
+        of a solve, to see that they are still what was kept. All are where a verdict is asked for.
     sampled_targets : int
         Number of targets, at least, among which a first guess of the best intercept is looked for.
     worth_sampling : int
@@ -71,6 +74,7 @@ class MachineSettings:
     missed_row: float = 1e-6
     most_primal_variables: int = 3000
     bad_spread: float = 1e4
+    probed_columns: int = 8
     sampled_targets: int = 1024
     worth_sampling: int = 4
     price_roundings: float = 16.0

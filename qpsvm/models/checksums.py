@@ -47,7 +47,8 @@ def require_metadata(metadata: Array, stated: Array | None) -> None:
     ModelFileError
         They were changed, or the checksum is missing.
     """
-    if stated is None or stated.dtype != np.uint8 or stated.tobytes().hex() != digest(metadata):
+    own = sealed(metadata)[OF_METADATA]
+    if stated is None or stated.dtype != np.uint8 or not np.array_equal(stated, own):
         raise ModelFileError(
             "its metadata are not those that were written (their SHA-256 differs); it was changed "
             "or damaged: save the model again."

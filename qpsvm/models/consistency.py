@@ -64,6 +64,8 @@ def _require_machine(
         "width": (),
         "intercept_interval": (2,),
     }
+    if n_functions is not None:  # of one function there are as many as conditions
+        shapes |= {"alpha": (m, *each), "slack": (m,)}
     for name, shape in shapes.items():
         if name in numbers and numbers[name].shape != shape:
             raise ModelFileError(

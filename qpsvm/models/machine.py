@@ -15,7 +15,7 @@ from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.prediction import KernelMachine
 from qpsvm.numerics.arrays import Array, Dense, Index, Matrix, freeze
-from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.solution import QPSolution, Status
 
 Numbers: TypeAlias = Mapping[str, Array]
 """The arrays of a solution by the names of its fields; those of its program begin with ``qp_``."""
@@ -55,7 +55,7 @@ class SavedMachine(KernelMachine):
         The m samples that predictions or support vectors need. With a precomputed kernel all n,
         whose matrix is NaN: it is not in the file.
     qp : QPSolution
-        Status and statistics.
+        Statistics; the status is unknown until the machine is verified.
     is_ball : bool
         The decision function subtracts ``k(x, x)``.
     is_repaired : bool
@@ -127,6 +127,11 @@ def needed_rows(numbers: Numbers, *, support: bool) -> Index:
 # --- numbers -> machine --------------------------------------------------------------------------
 
 
+def unverified(qp: QPSolution) -> QPSolution:
+    """The statistics of a program's solution without the status that a file states."""
+    return qp.replace(status=Status.UNKNOWN)
+
+
 def machine_of(
     numbers: Numbers, qp: QPSolution, kernel: Kernel, whole: TrainingSet, *, is_ball: bool
 ) -> SavedMachine:
@@ -168,7 +173,7 @@ def machine_of(
         support=numbers["support"],
         kernel=kernel,
         data=data,
-        qp=qp,
+        qp=unverified(qp),
         is_ball=is_ball,
         is_repaired=REPAIRED in numbers,
     )
@@ -193,7 +198,7 @@ def solution_of(problem: Any, numbers: Numbers, qp: QPSolution) -> SVMSolution |
         "slack": numbers["slack"],
         "kernel": problem.kernel,
         "data": problem.data,
-        "qp": qp.replace(**vectors),
+        "qp": unverified(qp).replace(**vectors),
         "repair": model.repair,
     }
     if not isinstance(problem, SVMProblem):

@@ -22,7 +22,7 @@ from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arguments import Labels, Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Matrix, Vector
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.verification import verify
 
 
@@ -62,7 +62,7 @@ class SavedModel:
     versions : mapping
         Versions of qpsvm, NumPy, SciPy and the solver when the model was saved.
     certificate : mapping
-        The report of the verifier when the model was saved; empty if there was none.
+        The report of the verifier when the model was saved, a claim; empty if there was none.
     estimator : mapping or None
         The estimator that was saved, as plain data.
     """
@@ -177,7 +177,8 @@ class SavedModel:
     def solution(self, problem: Any) -> Any:
         """Build the solution that the file claims, for ``qpsvm.verify``.
 
-        Box, kernel and data are the problem's own; every number is the file's.
+        Box, kernel and data are the problem's own; every number is the file's, but its status is
+        unknown: ``verified`` gives it one.
 
         Returns
         -------
@@ -224,16 +225,31 @@ class SavedModel:
         ModelFileError, InvalidDataError
             As ``problem``.
         """
-        problem = self.problem(X, y, groups=groups)
+        return self.verified(self.problem(X, y, groups=groups), eps)[1]
+
+    def verified(
+        self, problem: Any, eps: float
+    ) -> tuple[Any, KKTReport | ReducedReport[KKTReport]]:
+        """Build the solution that the file claims, with a status by its report; return both.
+
+        Raises
+        ------
+        ModelFileError
+            As ``solution``.
+        """
         solution = self.solution(problem)
         report: KKTReport | ReducedReport[KKTReport] = verify(problem, solution, eps=eps)
         check = predictions_check(self.machine, self.targets, problem, solution, report.eps)
         if isinstance(report, KKTReport):
-            return dataclasses.replace(report, checks=(*report.checks, check))
-        if check.passed:
-            return report
-        note = "the file predicts with other numbers than those it states as its solution"
-        return dataclasses.replace(report, notes=(*report.notes, note))
+            report = dataclasses.replace(report, checks=(*report.checks, check))
+            return _with_status(solution, report), report
+        if not check.passed:
+            note = "the file predicts with other numbers than those it states as its solution"
+            report = dataclasses.replace(report, notes=(*report.notes, note))
+        if report.reports:
+            parts = tuple(map(_with_status, solution.solutions, report.reports))
+            solution = dataclasses.replace(solution, solutions=parts)
+        return solution, report
 
     # --- small pieces --------------------------------------------------------------------------
 
@@ -262,3 +278,9 @@ class SavedModel:
             f"SavedModel({self.formulation!r}, {self.form}, {self.kernel} kernel, "
             f"{self.n_samples} samples x {self.n_features} features)"
         )
+
+
+def _with_status(solution: Any, report: KKTReport) -> Any:
+    """The solution with the status that its report gives it."""
+    status = Status.OPTIMAL if report.passed else Status.INACCURATE
+    return solution.replace(qp=solution.qp.replace(status=status))

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError, MemoryLimitError
 from qpsvm.numerics.integers import first_rounded
-from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
+from qpsvm.numerics.layout import is_sealed, plain_sparse, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,9 +50,9 @@ def freeze(array: _Frozen) -> _Frozen:
 
 
 def immutable(value: npt.ArrayLike) -> Dense:
-    """``value`` as a read-only float64 array: a copy, unless it is immutable already.
+    """``value`` as a float64 array that no other code can write to: a copy, unless it is sealed.
 
-    In the layout of ``qpsvm.numerics.layout``, for which read-only memory may have to be copied.
+    In the layout of ``qpsvm.numerics.layout``.
 
     Raises
     ------
@@ -67,8 +67,7 @@ def immutable(value: npt.ArrayLike) -> Dense:
     dtype = np.dtype(getattr(value, "dtype", np.float64))
     if dtype.kind in "MmSU":  # NumPy would read numbers out of dates and text
         raise TypeError(f"its dtype is {dtype}")
-    own = value if is_immutable(value) else np.array(value, dtype=np.float64, order="C")
-    return np.asarray(freeze(plain(own)))
+    return sealed(value)
 
 
 def _is_in_store(value: object) -> TypeGuard[Dense]:
@@ -78,7 +77,7 @@ def _is_in_store(value: object) -> TypeGuard[Dense]:
         and value.dtype is _FLOAT64
         and value.flags.c_contiguous
         and value.flags.aligned
-        and is_immutable(value)
+        and is_sealed(value)
     )
 
 
@@ -87,7 +86,7 @@ def stored(value: None, name: str, error: type[Exception]) -> None: ...
 @overload
 def stored(value: npt.ArrayLike, name: str, error: type[Exception]) -> Dense: ...
 def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> Dense | None:
-    """``value`` as a read-only float64 copy; None stays None.
+    """``value`` as a float64 copy that no other code can write to; None stays None.
 
     What is no real number becomes NaN, which no verifier passes: all of an array of complex
     numbers, the hidden entries of a masked one.
@@ -135,11 +134,19 @@ def all_finite(values: npt.ArrayLike) -> bool:
 
 
 def restore_frozen(instance: object, state: Mapping[str, object]) -> None:
-    """Implement ``__setstate__`` so that unpickled arrays are read-only again."""
+    """Implement ``__setstate__`` so that unpickled arrays are sealed again."""
     for name, value in state.items():
-        if isinstance(value, np.ndarray) or sp.issparse(value):
-            freeze(value)
-        object.__setattr__(instance, name, value)
+        object.__setattr__(instance, name, _restored(value))
+
+
+def _restored(value: object) -> object:
+    if is_sparse(value):
+        value.data, value.indices, value.indptr = (
+            sealed(part, part.dtype) for part in (value.data, value.indices, value.indptr)
+        )
+    elif isinstance(value, np.ndarray):
+        return freeze(value) if value.dtype.hasobject else sealed(value, value.dtype)
+    return value
 
 
 def as_vector(
@@ -147,7 +154,7 @@ def as_vector(
 ) -> Vector:
     """``value`` as a read-only float64 vector; ``None`` and scalars are broadcast.
 
-    A copy, unless nobody can write to it.
+    A copy, unless it is sealed (``qpsvm.numerics.layout``).
     """
     if value is None:
         if length is None:
@@ -200,7 +207,7 @@ def _frozen_vector(array: Vector) -> Vector:
 def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> Matrix:
     """``value`` as a read-only float64 array or sorted CSC array.
 
-    A copy, unless nobody can write to it.
+    A copy, unless it is sealed (``qpsvm.numerics.layout``).
     """
     if value is None:
         return freeze(sp.csc_array((0, columns), dtype=np.float64))

@@ -7,8 +7,7 @@ of 64 bits), some are slower with it. NumPy and SciPy calculate with any layout 
 
 from __future__ import annotations
 
-import mmap
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +22,46 @@ WIDE = np.dtype(np.int64)
 """Indices of a larger sparse matrix."""
 
 
-def is_immutable(array: object) -> bool:
-    """Return whether an array cannot be written to, neither directly nor through its base."""
-    if not isinstance(array, np.ndarray):
-        return False
+class _Memory(np.ndarray[Any, Any]):
+    """Memory of sealed arrays, which hold it as their base; nothing else refers to it."""
+
+
+def sealed(values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+    """Copy an array into memory that no other code can write to, in the plain layout.
+
+    A read-only array is no such memory: it may be a view of an array that can be written to, an
+    array of which such views were taken before, or a map of a file that is written again.
+    """
+    given = np.asarray(values)
+    memory = _Memory(given.shape, np.dtype(dtype))
+    memory[...] = given
+    memory.flags.writeable = False  # before a view is taken, which never can be made writable then
+    return memory.view(np.ndarray)
+
+
+def is_sealed(array: object) -> bool:
+    """Return whether an array is, or is a view of, one that ``sealed`` returned.
+
+    Examples
+    --------
+    >>> own = sealed([1.0, 2.0])
+    >>> is_sealed(own), is_sealed(own[1:]), is_sealed(own.copy())
+    (True, True, False)
+    """
+    memory = array
+    while isinstance(memory, np.ndarray) and not isinstance(memory, _Memory):
+        memory = memory.base
+    return isinstance(memory, _Memory) and not memory.flags.writeable
+
+
+def is_frozen(array: npt.NDArray[Any]) -> bool:
+    """Return whether neither an array of this package's own nor its base can be written to."""
     memory: object = array
     while isinstance(memory, np.ndarray):
         if memory.flags.writeable:
             return False
-        memory = cast("object", memory.base)
-    # of memory that is not NumPy's own only a file that was opened for reading is known
-    return memory is None or (isinstance(memory, mmap.mmap) and memoryview(memory).readonly)
+        memory = memory.base
+    return memory is None
 
 
 @overload
@@ -59,8 +87,7 @@ def plain_sparse(
 ) -> _Compressed:
     """Return a sparse matrix as a read-only float64 CSR or CSC array, in the plain layout.
 
-    Entries are sorted, repeated ones added. Memory is shared with ``value`` only where nobody can
-    write to it, or with ``take_over``.
+    Entries are sorted, repeated ones added. The arrays inside are sealed, but with ``take_over``.
 
     Parameters
     ----------
@@ -82,11 +109,16 @@ def plain_sparse(
         matrix.sum_duplicates()
     matrix.check_format(full_check=True)  # a narrow copy of an index beyond the shape may be inside
     width = index_width(matrix.nnz, matrix.shape)
-    parts = plain(matrix.data), plain(matrix.indices, width), plain(matrix.indptr, width)
-    # other formats than this one have been converted: nothing is shared with them
-    is_shared = value.format == matrix.format and not take_over
-    lent = (value.data, value.indices, value.indptr) if is_shared else ()
-    result = kind(tuple(_own(part, lent) for part in parts), shape=matrix.shape)
+    parts: tuple[npt.NDArray[Any], ...] = (
+        plain(matrix.data),
+        plain(matrix.indices, width),
+        plain(matrix.indptr, width),
+    )
+    for part in parts if take_over else ():
+        part.flags.writeable = False
+    if not take_over:
+        parts = tuple(part if is_sealed(part) else sealed(part, part.dtype) for part in parts)
+    result = kind(parts, shape=matrix.shape)
     result.has_canonical_format = True
     return result
 
@@ -141,11 +173,3 @@ def compressed_rows(
 def index_width(n_entries: int, shape: tuple[int, ...]) -> np.dtype[np.int32] | np.dtype[np.int64]:
     """Return the dtype of the indices of a sparse matrix with so many entries."""
     return NARROW if max(n_entries, *shape) <= np.iinfo(NARROW).max else WIDE
-
-
-def _own(part: npt.NDArray[_Number], lent: tuple[npt.NDArray[Any], ...]) -> npt.NDArray[_Number]:
-    """The array as a read-only one, copied if other code may write to it."""
-    is_shared = any(np.may_share_memory(part, other) for other in lent)
-    own = part.copy() if is_shared and not is_immutable(part) else part
-    own.flags.writeable = False  # before SciPy takes views of it: they are immutable as well
-    return own

@@ -164,3 +164,9 @@ def stored_values(X: Stored) -> Array:
     if isinstance(X, SinglePrecision):
         return X.values
     return X.data if is_sparse(X) else X
+
+
+def stored_arrays(X: Stored) -> tuple[Array, ...]:
+    """All arrays in which samples of any kind are stored: of CSR samples also the indices."""
+    values = stored_values(X)
+    return (values, X.indices, X.indptr) if is_sparse(X) else (values,)

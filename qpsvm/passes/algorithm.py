@@ -25,11 +25,12 @@ from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.numerics.deadline import Deadline
+from qpsvm.passes.checkpoints import load, save
 from qpsvm.passes.guess import RowSample, first_guess
 from qpsvm.passes.open_problem import SolveProgram
 from qpsvm.passes.plan import Plan
 from qpsvm.passes.settings import PassSettings
-from qpsvm.passes.state import BAND, NEWTON, State, load, save
+from qpsvm.passes.state import BAND, NEWTON, State
 from qpsvm.passes.steps import Steps
 from qpsvm.qp.solution import Status
 
@@ -70,7 +71,7 @@ def solve_in_passes(
     state, status = None, None
     try:
         state = run.first_state()
-        if run.gap(state) <= eps:  # of a checkpoint after the last pass
+        if state.certificate(problem).passed(eps):  # of a checkpoint after the last pass
             status = Status.OPTIMAL
         while status is None:
             state = run.pass_from(state)
@@ -109,10 +110,11 @@ class _Run:
         self.latest: State | None = None
 
     def first_state(self) -> State:
-        """Train on the sample of rows, or read a checkpoint."""
+        """Train on the sample of rows; or read a checkpoint, and measure what is in it."""
         if self.settings.resume is not None:
             limit = self.settings.largest_checkpoint
-            self.latest = load(self.settings.resume, self.problem, limit)
+            read = load(self.settings.resume, self.problem, limit)
+            self.latest = read.measured(self.problem, verbose=self.verbose)
             return self.latest
         began = time.perf_counter()
         guess = first_guess(self.problem, self.sample, self.settings, self.solve_program)

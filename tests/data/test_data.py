@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from functools import partial
 
@@ -20,6 +21,7 @@ from qpsvm.exceptions import (
     MemoryLimitError,
     QPSVMError,
 )
+from qpsvm.numerics.single_precision import stored_arrays
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [4.0, 1.0]])
 y = np.array([-1, -1, 1, 1])
@@ -430,22 +432,55 @@ def test_changing_x_and_y_afterwards_changes_nothing(make):
     )
 
 
-def test_what_nobody_can_change_is_not_copied(tmp_path):
-    frozen = X.copy()
-    frozen.flags.writeable = False
-    np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    entries = sp.csr_array(X)
-    parts = [part.copy() for part in (entries.data, entries.indices, entries.indptr)]
-    for part in parts:
+@pytest.mark.parametrize("make", [np.array, np.float32, sp.csr_array], ids=["", "single", "sparse"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_samples_that_are_read_only_may_change_all_the_same(make, kernel):
+    """A view that was taken before can be written to."""
+    samples = make(X)
+    views = [part[:] for part in stored_arrays(samples)]
+    for part in stored_arrays(samples):
         part.flags.writeable = False
-    sparse = sp.csr_array(tuple(parts), shape=X.shape)
-    for samples in (frozen, mapped):
-        assert np.shares_memory(SoftMargin().dual(samples, y).data.X, samples)
-    assert np.shares_memory(SoftMargin().dual(sparse, y).data.X.data, sparse.data)
-    window = X.copy()[:]
-    window.flags.writeable = False  # its base can be written to
-    assert not np.shares_memory(SoftMargin().dual(window, y).data.X, window)
+    own = SoftMargin().dual(samples, y, kernel=kernel).data.X
+    before = own.toarray() if sp.issparse(own) else np.array(own)
+    for view in views:
+        view[...] = view[::-1].copy()
+    assert (before != (samples.toarray() if sp.issparse(samples) else samples)).any()
+    np.testing.assert_array_equal(own.toarray() if sp.issparse(own) else np.array(own), before)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("mode", ["r", "r+", "c"])
+def test_a_file_that_is_written_again_changes_no_problem(tmp_path, dtype, mode):
+    np.save(tmp_path / "X.npy", X.astype(dtype))
+    own = SoftMargin().dual(np.load(tmp_path / "X.npy", mmap_mode=mode), y).data.X
+    np.load(tmp_path / "X.npy", mmap_mode="r+")[...] = 7.0
+    np.testing.assert_array_equal(np.array(own), X)
+
+
+@pytest.mark.parametrize("make", [np.array, np.float32, sp.csr_array], ids=["", "single", "sparse"])
+@pytest.mark.parametrize("again", [lambda data: data, copy.deepcopy], ids=["", "copied"])
+def test_samples_of_a_problem_cannot_be_made_writable_and_are_not_copied_again(make, again):
+    samples = make(X)
+    for part in stored_arrays(samples):
+        part.flags.writeable = False  # float32 stays as it is
+    own = again(SoftMargin().dual(samples, y).data).X
+    for part in stored_arrays(own):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            part.flags.writeable = True
+    other = SoftMargin().dual(own, y).data.X
+    for part, shared in zip(stored_arrays(own), stored_arrays(other), strict=True):
+        assert np.shares_memory(part, shared)
+
+
+@pytest.mark.parametrize("family", [SoftMargin(), qpsvm.CrammerSinger()])
+def test_other_arrays_in_sparse_samples_of_a_problem_are_noticed(family):
+    problem = family.dual(sp.csr_array(X), y, kernel="rbf")
+    solution = qpsvm.solve(problem)
+    assert qpsvm.verify(problem, solution).passed
+    problem.data.X.data = 2.0 * problem.data.X.data
+    with pytest.raises(InvalidDataError, match="changed after the problem was built"):
+        qpsvm.certify(problem, solution)
+    assert not qpsvm.verify(problem, solution).passed
 
 
 @pytest.mark.parametrize("samples", [X, sp.csr_array(X)], ids=["dense", "sparse"])

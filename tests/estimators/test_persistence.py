@@ -34,7 +34,6 @@ ATTRIBUTES = (
     "feature_names_in_",
     "n_iter_",
     "n_support_",
-    "fit_status_",
     "offset_",
     "radius_",
     "epsilon_",
@@ -74,12 +73,13 @@ def test_round_trips(kernel: str, name: str, tmp_path: Path) -> None:
     again = loaded(fitted, tmp_path / "m.npz")
     require_same(fitted, again, case)
     require_same(fitted, loaded(again, tmp_path / "m.npz"), case)
-    for attribute in ("problem_", "solution_", "certificate_"):
+    for attribute in ("problem_", "solution_", "certificate_", "fit_status_"):
         with pytest.raises(AttributeError, match=r"loaded from a file.*estimator\.restore\(X, y\)"):
             getattr(again, attribute)
     more = {"groups": case.fit["groups"]} if "groups" in case.fit else {}
     again.restore(case.X, case.y, **more)
     require_same(fitted, again, case)
+    assert again.fit_status_ == fitted.fit_status_
     gap = fitted.certificate_.relative_gap
     assert again.certificate_.relative_gap == pytest.approx(gap, abs=1e-9)
     assert np.array_equal(again.solution_.predict(case.X), fitted.solution_.predict(case.X))

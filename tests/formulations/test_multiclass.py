@@ -118,8 +118,10 @@ def test_one_against_the_rest_evaluates_one_kernel_matrix():
     assert {id(part.recovery.model) for part in problem.problems} == {
         id(part.model) for part in problem.problems
     }
-    qpsvm.verify(problem, qpsvm.solve(problem))
+    solution = qpsvm.solve(problem)
     assert calls.count((40, 40)) == 1
+    assert qpsvm.verify(problem, solution).passed  # evaluates a kernel that is not ours anew
+    assert calls.count((40, 40)) == 1 + len(problem.problems)
 
 
 def test_parameters_that_depend_on_the_data_are_those_of_all_samples():

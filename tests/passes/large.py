@@ -8,6 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
@@ -44,15 +45,36 @@ def problem(family: Any = None, *, y: Any = None, rows: int = ROWS, sample: int 
 
 def bits(solution: Any) -> bytes:
     """All numbers of a solution that a scheduler could have changed."""
-    point, c = solution.dual, solution.certificate
+    c, gaps = solution.certificate, [gap for _, gap, _ in solution.statistics.trace]
+    bounds = np.array([c.primal_objective, c.dual_objective, c.rounding, *gaps])
+    return bits_of_machines(solution) + bounds.tobytes()
+
+
+def bits_of_machines(solution: Any) -> bytes:
+    """The numbers of a solution but for its bounds: machine, dual point, the course of passes."""
+    point, trace = solution.dual, solution.statistics.trace
     numbers = [
         solution.coef,
         [solution.intercept, solution.width],
         point.centre.vector,
         point.bands,
         *point.open,
-        [c.primal_objective, c.dual_objective, c.rounding],
-        [len(solution.statistics.trace), solution.statistics.n_bytes],
-        *[figures for _, *figures in solution.statistics.trace],
+        [len(trace), solution.statistics.n_bytes],
+        [band for _, _, band in trace],
     ]
     return b"".join(np.asarray(v, dtype=np.float64).tobytes() for v in numbers)
+
+
+def assert_continued(resumed: Any, whole: Any) -> None:
+    """A resumed solve takes the same steps; what it measured anew differs by rounding."""
+    assert bits_of_machines(resumed) == bits_of_machines(whole)
+    assert resumed.status is whole.status
+    own, other = resumed.certificate, whole.certificate
+    rounding = own.rounding + other.rounding
+    assert abs(own.primal_objective - other.primal_objective) <= rounding
+    assert abs(own.dual_objective - other.dual_objective) <= rounding
+    for (kind, gap, _), (before, expected, _) in zip(
+        resumed.statistics.trace, whole.statistics.trace, strict=True
+    ):
+        assert kind == before
+        assert gap == pytest.approx(expected, abs=2.0 * rounding / own.scale, rel=1e-6)

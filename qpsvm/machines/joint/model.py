@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.machines.changes import require_unchanged_samples
 from qpsvm.machines.consistency import follows_from_alpha, same_repair
 from qpsvm.machines.exact_types import (
     require_own_properties,
@@ -141,6 +142,7 @@ class JointModel(JointPair):
     def require_own(self, solution: JointSolution) -> None:
         """Raise InvalidDataError unless the solution is of this problem."""
         require_stored(solution, JointSolution)
+        require_unchanged_samples(self.data)
         n, d, k = self.data.n_samples, self.data.n_features, self.n_classes
         shapes = {"alpha": (n, k), "expansion": (n, k), "coef": (k, d), "intercept": (k,)}
         for name, expected in shapes.items():
