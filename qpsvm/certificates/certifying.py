@@ -25,8 +25,9 @@ from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.program import Result, Result_co
 
-DEFAULT_EPS = 1e-8
-"""Relative accuracy for which certificates look for enough digits where no other is asked for."""
+CERTIFIED = 1e-10
+"""Relative accuracy for which ``certify`` evaluates as many digits as it takes, if a machine has
+it."""
 
 CHUNKED = ChunkedProblem, ChunkedKernelProblem
 """Classes of the SVM problems whose samples are read chunk by chunk."""
@@ -137,7 +138,7 @@ def certificate_of(
     evaluation: Any,
     *,
     rigorous: bool = False,
-    eps: float = DEFAULT_EPS,
+    eps: float = CERTIFIED,
 ) -> Certificate:
     """The certificate of an evaluated solution of this problem; see ``certify``.
 
