@@ -23,8 +23,9 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.stated_solution import stated_solution
+from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector, is_sparse
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import SolveStatistics
 
@@ -50,12 +51,15 @@ class Library:
     tolerance : float or None
         Where its iterations ended by themselves: ``m(alpha) - M(alpha)``, the largest violation of
         the optimality conditions (Fan, Chen and Lin, *JMLR* 6 (2005), equation 6).
+    iterations : int or None
+        How many there were at most, of any machine.
     """
 
     name: str
     stopped_at: str = ""
     float32_kernel: bool = False
     tolerance: float | None = None
+    iterations: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +80,8 @@ class Claim:
         rho or epsilon of a nu program; None: the best one for these weights.
     factor : float
         The model's own decision values are ``factor`` times those of the program.
+    solver_scale : float
+        The library's solver has decision values that are so many times those of the program.
     stated : SVMSolution or None
         The complete solution, where the model is one of qpsvm's own.
     """
@@ -87,6 +93,7 @@ class Claim:
     coef: Dense | None = None
     width: float | None = None
     factor: float = 1.0
+    solver_scale: float = 1.0
     stated: SVMSolution | None = None
 
     @property
@@ -109,7 +116,7 @@ class Claim:
         model = self.problem.model
         assert isinstance(model, SupportVectorModel)  # readers give the others no alpha
         expansion, b = model.expansion(self.alpha), cast(float, self.intercept)  # of one function
-        coef = model.coef(expansion) if self.coef is None else self.coef
+        coef = _weights(model, expansion) if self.coef is None else self.coef
         return stated_solution(model, self.alpha, b, coef=coef, expansion=expansion)
 
     def completed(
@@ -228,6 +235,15 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     if len(conditions) == 2 * len(beta):
         return np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
     return np.asarray(conditions.signs * beta)
+
+
+def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
+    """``X'beta``, whose terms cancel far from the origin, with few roundings."""
+    X = model.data.X
+    if not model.is_linear or is_sparse(X) or model.constraints is not None:
+        return model.coef(expansion)
+    used = np.flatnonzero(expansion)
+    return compensated.product(np.asarray(X[used]).T, expansion[used, None])[:, 0]
 
 
 def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | None) -> Evaluation:

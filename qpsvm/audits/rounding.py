@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.audits.training_kernel import LostDigits
 from qpsvm.display import short_repr
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.losses import losses
@@ -38,10 +39,17 @@ class KernelRounding:
         ``P - D`` with the kernel in double precision, as certified.
     rounded_gap : float
         ``P' - D'`` with every kernel value rounded to single precision.
+    stopping_gap : float
+        The largest gap that the library's stopping tolerance leaves with such a kernel; infinite
+        where that is not known.
+    digits : LostDigits or None
+        Errors of the library's kernel values. None where the gap is explained without them.
     """
 
     gap: float
     rounded_gap: float
+    stopping_gap: float = math.inf
+    digits: LostDigits | None = None
 
     @property
     def share(self) -> float:
@@ -72,7 +80,7 @@ class RoundedKernel:
         used = np.flatnonzero(V.any(axis=1) | W.any(axis=1))
         weights, positive = V[used], W[used]
         exact, rounded, sizes = np.zeros(V.shape), np.zeros(V.shape), np.zeros(W.shape)
-        for rows, block in self._blocks(used) if used.size else ():
+        for rows, block in self.blocks(used) if used.size else ():
             to_exact, to_rounded = exact[rows], rounded[rows]
             sizes[rows] = block @ positive
             for part in row_blocks(block.shape[0], block.shape[1], IN_CACHE):
@@ -90,7 +98,8 @@ class RoundedKernel:
             self.multiply(v[:, None], np.zeros((len(v), 0)))
         return np.asarray(self.products[:, known[0] if known else 0])
 
-    def _blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
+    def blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
+        """Columns of the kernel matrix in double precision, in blocks of rows."""
         gram, X = self.model.gram, self.model.data.X
         if isinstance(gram, KernelQuadratic):
             yield from gram.gram.blocks(columns)
