@@ -17,31 +17,25 @@ The dual objective is strongly concave in w, so ``|w - w*| <= sqrt(2 (P - D))``,
 and the optimal intercepts lie between those of the training targets moved by as much
 (``machines.intercept.enclosing_shifts``), as in ``certificates.optimum``.
 
-The kernel is the function on the samples, not the matrix that was stored: decision values are known
-up to the errors of all kernel values (``certificates.rigorous.kernels``) and of their sums (lemma 7
-of ``docs/rounding.md``), and every term is taken at the worse end. Where coefficients add up to
-``s``, ``P - D`` grows by ``|s b*|``. For a bound B on ``|b*|`` the radius encloses the optima with
-``|b| <= B``; if their intercepts are all within ``(-B, B)``, these are all optima.
+Kernel sums are rounded; that is estimated as in ``BoxProgram.rounding``, and every term is taken at
+the worse end. The figures hold up to this estimate, as those of a certificate that is not rigorous.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.certificates.optimum import NORM_ROUNDING as ROUNDED_UP
 from qpsvm.certificates.predictions import DecisionBounds
-from qpsvm.certificates.rigorous.kernels import EntryErrors
 from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.numerics.balls import UNDERFLOW, gamma, in_chunks, n_steps
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.selection.settings import LEAVE_ONE_OUT, SEARCH
 from qpsvm.selection.staircase import Staircase
+from qpsvm.solvers.box.settings import BOX
 
 
 @short_repr
@@ -53,14 +47,11 @@ class HeldOut:
     ----------
     gap : float
         Certified gap of the machine, relative to its primal objective.
-    own_gap : float
-        The same for the stored kernel matrix, as if it had no errors.
     bounds : DecisionBounds
         Of m samples.
     """
 
     gap: float
-    own_gap: float
     bounds: DecisionBounds
 
 
@@ -72,42 +63,22 @@ class Products:
     Attributes
     ----------
     values : array of shape (m, c)
-    rounding, entries : arrays of shape (m, c)
-        Bounds on the rounding of these sums, and on what the errors of kernel values change.
     norms : array of shape (m,)
-        Upper bounds of ``|phi(x)|``.
+        ``|phi(x)|``.
+    precision : float
+        Rounding of these sums, relative to that of ordinary ones.
     """
 
     values: Dense
-    rounding: Dense
-    entries: Dense
     norms: Vector
+    precision: float = 1.0
 
     @classmethod
-    def of(
-        cls,
-        K: Dense,
-        errors: EntryErrors,
-        norms: Vector,
-        beta: Dense,
-        *,
-        more_digits: bool = False,
-    ) -> Products:
-        """``K beta`` for K of shape (m, n) with its errors, and norms of its m samples."""
-        size = np.abs(beta)
-        with np.errstate(all="ignore"):
-            columns = np.where(size > 0.0, errors.columns[:, None] * size, 0.0)
-            own, of_columns = np.split(np.abs(K) @ np.hstack([size, columns]), 2, axis=1)
-            rows, left = errors.rows[:, None], errors.left[:, None]
-            entries = rows * own + (1.0 + rows) * of_columns + left * (errors.right @ size)
-            entries += UNDERFLOW * np.sum(size, axis=0)
-            growth = 1.0 + 4.0 * gamma(len(beta))  # these sums were rounded themselves
-            entries, rounding = growth * entries, growth * gamma(n_steps(len(beta))) * own
-        entries = np.where(np.isnan(entries), np.inf, entries)
+    def of(cls, K: Dense, norms: Vector, beta: Dense, *, more_digits: bool = False) -> Products:
+        """``K beta`` for K of shape (m, n), and norms of its m samples."""
         if more_digits:
-            rounding *= LEAVE_ONE_OUT.compensated
-            return cls(compensated.product(K, beta), rounding, entries, norms)
-        return cls(in_chunks(K, beta), rounding, entries, norms)
+            return cls(compensated.product(K, beta), norms, LEAVE_ONE_OUT.compensated)
+        return cls(K @ beta, norms)
 
 
 def feasible(beta: Dense, upper: Dense, lowest: Dense) -> Dense:
@@ -139,40 +110,17 @@ def held_out(
     column : int
         The machine's, in both.
     """
+    size = BOX.gradient_rounding * float(np.linalg.norm(trained.norms * beta))
     w, out = trained.values[:, column], others.values[:, column]
-    of_w, of_out = (each.rounding + each.entries for each in (trained, others))
-    sides = _Sides.of(stair, w, of_w[:, column], trained.norms)
+    sides = _Sides.of(stair, w, size * trained.precision * trained.norms, trained.norms)
     b = sides.best_intercept
-    own, errors = (
-        each[:, column] + EPS * (np.abs(w) + abs(b)) for each in (trained.rounding, of_w)
-    )
-    missed = abs(math.fsum(beta.tolist()))
-    with np.errstate(all="ignore"):  # nothing is known of kernel values that are rounding
-        gap, objective = _gap(stair, beta, w, b, errors)
-        own_gap = _gap(stair, beta, w, b, own)[0] + missed * abs(b)
-        gap, shift = _with_intercepts(sides, gap, missed, abs(b))
-        radius = float(np.sqrt(2.0 * gap)) * ROUNDED_UP
-        away = radius * others.norms + of_out[:, column]
-        away += 4.0 * EPS * (np.abs(out) + np.abs(shift.lower) + np.abs(shift.upper) + away)
-        low, high = out + shift.lower - away, out + shift.upper + away
-        low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
-    size = max(objective, TINY)
-    return HeldOut(gap / size, own_gap / size, DecisionBounds(out + b, low, high))
-
-
-def _with_intercepts(sides: _Sides, gap: float, missed: float, b: float) -> tuple[float, Interval]:
-    """Add to a gap what coefficients cost that miss a sum of zero; bound the optimal intercepts."""
-    bound = 1.0 + 2.0 * b
-    for _ in range(SEARCH.intercepts):
-        whole = gap + missed * (b + bound)
-        shift = sides.optimal_intercepts(float(np.sqrt(2.0 * whole)) * ROUNDED_UP)
-        reached = max(abs(shift.lower), abs(shift.upper))
-        if missed == 0.0 or reached < bound:
-            return whole, shift
-        bound = 2.0 * reached
-        if not np.isfinite(bound):
-            break
-    return np.inf, Interval(-np.inf, np.inf)
+    errors = size * trained.precision * trained.norms + EPS * (np.abs(w) + abs(b))
+    gap, objective = _gap(stair, beta, w, b, errors)
+    radius = float(np.sqrt(2.0 * gap))
+    shift = sides.optimal_intercepts(radius)
+    away = (radius + size * others.precision) * others.norms + 4.0 * EPS * (np.abs(out) + abs(b))
+    bounds = DecisionBounds(out + b, out + shift.lower - away, out + shift.upper + away)
+    return HeldOut(gap / max(objective, TINY), bounds)
 
 
 def _gap(
@@ -187,9 +135,9 @@ def _gap(
     d = _stretch(stair, beta, f, errors)
     if 0.0 < d < SEARCH.largest_stretch:
         stretched = _terms(stair, beta, (1.0 + d) * f, (1.0 + d) * errors)
-        norm = square + float(np.abs(beta) @ errors)
-        gap = min(gap, stretched + 0.5 * d**2 * norm)
-    gap += 8.0 * EPS * objective
+        gap = min(gap, stretched + 0.5 * d**2 * square)
+    missed = abs(float(np.sum(beta))) + len(beta) * EPS * float(np.sum(np.abs(beta)))
+    gap += missed * (1.0 + 2.0 * abs(b)) + 8.0 * EPS * objective  # of b*, which is near b
     return (gap if np.isfinite(gap) else np.inf), objective
 
 

@@ -87,8 +87,6 @@ class SearchSettings:
     largest_stretch : float
         Share by which decision values are enlarged, at most, to take samples onto the margin: those
         that miss it by more are not on it.
-    intercepts : int
-        Bounds on the optimal intercepts that are tried, each above those of the one before.
     same_score : float
         Difference of two scores that is only rounding of their means.
     """
@@ -100,7 +98,6 @@ class SearchSettings:
     most_refined: int = 10
     known_number: float = 1e-6
     largest_stretch: float = 0.5
-    intercepts: int = 4
     same_score: float = 1e-12
 
 
