@@ -92,7 +92,9 @@ def hinge(K: list[Row], signs: list[int], C: Row, intercept: str, *, squared: bo
     """``1/2 |w|^2 [+ 1/2 b^2] + sum_i C_i max(0, 1 - s_i f_i)``, or the squares."""
     n = len(signs)
     conditions = [
-        Condition(unit(n, i, s), ONE, ZERO, None if squared else c, 1 / (2 * c) if squared else ZERO)
+        Condition(
+            unit(n, i, s), ONE, ZERO, None if squared else c, 1 / (2 * c) if squared else ZERO
+        )
         for i, (s, c) in enumerate(zip(signs, C, strict=True))
     ]
 
@@ -216,7 +218,9 @@ def _coefficients(model: Any, u: Row, row: int, n: int) -> Row:
     """One row of ``dual_coef_`` as a coefficient for every sample."""
     positive = [i for i in range(n) if u[i] > 0]
     c = [ZERO] * n
-    for k, v in zip(model.support_.tolist(), np.asarray(model.dual_coef_)[row].tolist(), strict=True):
+    for k, v in zip(
+        model.support_.tolist(), np.asarray(model.dual_coef_)[row].tolist(), strict=True
+    ):
         c[positive[k]] = exact(v)
     return c
 
@@ -267,9 +271,19 @@ def _svr(model: Any, rows: list[Row], y: Any, u: Row) -> list[ExactClaim]:
     def build(inner: Any, kept: Any) -> Any:
         C = [exact(float(model.C)) * u[m] for m in kept]
         t = [exact(float(y[m])) for m in kept]
-        if "NuSVR" in type(model).__name__:
-            return nu_tube(inner, t, exact(float(model.nu)), C), ONE, ZERO
         return tube(inner, t, exact(float(model.epsilon)), C, "free", squared=False), ONE, ZERO
+
+    c = _coefficients(model, u, 0, n)
+    return [_claim(K, u, list(range(n)), c, model.intercept_[0], build)]
+
+
+def _nu_svr(model: Any, rows: list[Row], y: Any, u: Row) -> list[ExactClaim]:
+    K, n = _gram(model, rows), len(rows)
+
+    def build(inner: Any, kept: Any) -> Any:
+        C = [exact(float(model.C)) * u[m] for m in kept]
+        t = [exact(float(y[m])) for m in kept]
+        return nu_tube(inner, t, exact(float(model.nu)), C), ONE, ZERO
 
     c = _coefficients(model, u, 0, n)
     return [_claim(K, u, list(range(n)), c, model.intercept_[0], build)]
@@ -344,7 +358,7 @@ READERS: dict[str, Any] = {
     "SVC": _svc,
     "NuSVC": _nu_svc,
     "SVR": _svr,
-    "NuSVR": _svr,
+    "NuSVR": _nu_svr,
     "OneClassSVM": _one_class,
     "LinearSVC": _linear,
     "LinearSVR": _linear,

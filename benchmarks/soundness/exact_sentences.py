@@ -54,8 +54,11 @@ CLAUSES = {
         "explained": r"(LIBSVM)'s float32 kernel cache explains the gap",
         "accused": r"(\S+) ended at its .*: the model was fitted to other data, weights or "
         r"parameters than these, or changed after the fit",
-        "digits": rf"(?:.* )?its own kernel values may be off by up to {NUMBER} .*",
-        "all digits": r"(?:.* )?its own kernel values lose all digits .*",
+        "digits": rf"its own kernel values lose digits on these samples, up to {NUMBER} of the "
+        rf"largest, which can leave a gap of {NUMBER}: subtract the mean of every feature and "
+        r"scale it before the fit",
+        "all digits": r"its own kernel values may have no correct digit on these samples: "
+        r"subtract the mean of every feature and scale it before the fit",
         "ended": r"(LIBSVM|LIBLINEAR|scikit-learn's SGD) ended at its (stopping tolerance of "
         r"\S+|iteration limit of \S+)",
         "float32": r"its float32 kernel cache explains (nothing|\d+%) of the gap",
@@ -89,6 +92,8 @@ class Facts:
     right : the label of the exact optimum for every sample, None where that is none; None for a
         regression
     untouched : the model is as ``fit`` left it, on the data and parameters of the audit
+    taking_part : samples of positive weight
+    library_error : of kernel values as LIBSVM computes them, over the largest of them
     """
 
     claims: Sequence[ExactClaim]
@@ -97,6 +102,7 @@ class Facts:
     right: list[Any] | None
     untouched: bool
     taking_part: list[int]
+    library_error: float = 0.0
 
     @property
     def same(self) -> int:
@@ -152,8 +158,8 @@ def _lies(name: str, match: Any, facts: Facts, found: Any) -> Iterator[str]:
     elif name in ("own labels", "own values", "accused"):
         if facts.untouched:
             yield "of an untouched model"
-    elif name == "ended":
-        pass
+    elif name == "digits" and _figure(match[1]) < facts.library_error:
+        yield f"where one is off by {facts.library_error:.3g}"
 
 
 def _figures(facts: Facts, found: Any) -> Iterator[str]:

@@ -99,11 +99,18 @@ def _model(kind: Any, rng: Any, k: int) -> Any:
             own["C"] = C
             own["dual"] = True
         return kind(**own)
-    kernel = str(rng.choice(["linear", "linear", "rbf", "rbf", "poly", "sigmoid"], p=[0.2, 0.2, 0.2, 0.25, 0.12, 0.03]))
+    kernel = str(
+        rng.choice(
+            ["linear", "linear", "rbf", "rbf", "poly", "sigmoid"],
+            p=[0.2, 0.2, 0.2, 0.25, 0.12, 0.03],
+        )
+    )
     own["kernel"] = kernel
     gamma = rng.choice(["scale", "auto", "number"])
     if kernel != "linear":
-        own["gamma"] = float(rng.choice([0.125, 0.5, 1.0, 10.0])) if gamma == "number" else str(gamma)
+        own["gamma"] = (
+            float(rng.choice([0.125, 0.5, 1.0, 10.0])) if gamma == "number" else str(gamma)
+        )
     if kernel == "poly":
         own |= {"degree": int(rng.integers(1, 4)), "coef0": float(rng.choice([0.0, 1.0]))}
     if kind in (NuSVC, NuSVR, OneClassSVM):
@@ -193,7 +200,7 @@ def _stored(dense: Any) -> Any:
     """A CSR matrix that stores zeros as well, as LIBSVM expects it."""
     m = dense.shape[1]
     indices = np.tile(np.arange(m, dtype=np.int32), len(dense))
-    pointers = np.arange(0, dense.size + 1, m, dtype=np.int32)
+    pointers = m * np.arange(len(dense) + 1, dtype=np.int32)
     return sp.csr_matrix((dense.ravel().copy(), indices, pointers), shape=dense.shape)
 
 
@@ -223,7 +230,39 @@ def facts_of(model: Any, X: Any, y: Any, weights: Any, what: str) -> Facts:
     right = None
     if y is not None and not isinstance(model, SVR | NuSVR | LinearSVR) or y is None:
         right = [_right(model, claims, y, i) for i in range(n)]
-    return Facts(claims, predicted, decided, right, what == "untouched", part)
+    lost = _library_error(model, X, claims)
+    return Facts(claims, predicted, decided, right, what == "untouched", part, lost)
+
+
+def _library_error(model: Any, X: Any, claims: Any) -> float:
+    """Largest error of kernel values as LIBSVM computes them for training, over the largest value.
+
+    Summed in the order of the features.
+    """
+    if not hasattr(model, "dual_coef_") or model.kernel not in exact_models.KERNELS:
+        return 0.0
+    X = np.asarray(X.toarray() if sp.issparse(X) else X)
+    products = np.zeros((len(X), len(X)))
+    for column in X.T:
+        products += np.outer(column, column)
+    gamma = getattr(model, "_gamma", 1.0)
+    with np.errstate(all="ignore"):
+        if model.kernel == "rbf":
+            squares = np.diagonal(products)
+            values = np.exp(-gamma * (np.add.outer(squares, squares) - 2.0 * products))
+        elif model.kernel == "poly":
+            values = (gamma * products + model.coef0) ** model.degree
+        elif model.kernel == "sigmoid":
+            values = np.tanh(gamma * products + model.coef0)
+        else:
+            values = products
+    error = largest = exact_models.ZERO
+    for claim in claims:
+        for i, row in enumerate(claim.K):
+            for j, value in zip(claim.kept, row, strict=True):
+                largest = max(largest, abs(value))
+                error = max(error, abs(exact_models.exact(float(values[i, j])) - value))
+    return float(error / largest) if largest else 0.0
 
 
 class _Dense:
@@ -297,8 +336,15 @@ def examine(seed: int, number: int, optimum: bool) -> tuple[str, str, str, list[
             )  # fmt: skip
         except QPSVMError as error:
             text = str(error)
-            bad = what == "untouched" and ("changed" in text or "fit it again" in text or "training data" in text)
-            return kind, what, "refused: " + re.sub(r"[\d.e+-]+", "#", text)[:110], [f"refused: {text}"] if bad else []
+            bad = what == "untouched" and (
+                "changed" in text or "fit it again" in text or "training data" in text
+            )
+            return (
+                kind,
+                what,
+                "refused: " + re.sub(r"[\d.e+-]+", "#", text)[:110],
+                [f"refused: {text}"] if bad else [],
+            )
         except Exception:
             return kind, what, "raised", [traceback.format_exc()[-600:]]
         try:

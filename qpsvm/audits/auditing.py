@@ -23,6 +23,7 @@ from qpsvm.audits.training_kernel import lost_digits, stopping_gap
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
+from qpsvm.kernels import Custom
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
@@ -259,8 +260,9 @@ def _rounding(
     """What float32 and errors of the library's own kernel values explain of the gap."""
     model, tolerance, iterations = claim.problem.model, library.tolerance, library.iterations
     gap = model.primal_objective(evaluation) - model.dual_objective(evaluation)
-    found = KernelRounding(gap, rounded_gap(model, evaluation, rounded))
-    if tolerance is None or iterations is None or not np.isfinite(model.conditions.upper).all():
+    found = KernelRounding(gap, rounded_gap(model, evaluation, rounded, claim.width))
+    known = np.isfinite(model.conditions.upper).all() and not isinstance(model.kernel, Custom)
+    if tolerance is None or iterations is None or not known:
         return found
     left = stopping_gap(model, evaluation, tolerance / claim.solver_scale, iterations)
     digits = None

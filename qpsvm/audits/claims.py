@@ -250,7 +250,7 @@ def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | N
     """Complete a draft by the slack, width and optimal intercepts that follow from its weights."""
     draft, scores = evaluation.solution, evaluation.scores
     if width is None:
-        width = _best_width(model, scores, draft.intercept)
+        width = best_width(model, scores, draft.intercept)
     interval, _ = best_offsets(model, scores, draft.intercept, width)
     if not interval.upper > interval.lower:
         interval = Interval(draft.intercept, draft.intercept)
@@ -258,7 +258,7 @@ def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | N
     return evaluation.of(draft.replace(width=width, intercept_interval=interval, slack=slack))
 
 
-def _best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
+def best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
     """Minimise ``price_t t + sum_i loss_i(v_i - e t)`` over t >= 0 for a given b."""
     c = model.conditions
     if not c.width_sign:

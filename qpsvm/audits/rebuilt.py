@@ -28,15 +28,14 @@ from qpsvm.certificates.comparison import Range
 from qpsvm.certificates.predictions import wins
 from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.certificates.rigorous.kernels import entry_errors
-from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, is_sparse
 from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.single_precision import Stored
 
 FUNCTION_ERROR = 1e-9
-"""Relative to ``sqrt(k(x, x) k(z, z))``: other libraries call a kernel function of the user's with
-other blocks of samples, and nobody knows how it rounds."""
+"""Relative to its values: nobody knows how a kernel function of the user's rounds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +121,8 @@ def decisions(
             or solution.conditions.minus_self_similarity
         ):  # of qpsvm's own, which has no other arithmetic
             return Decisions(*decision_enclosure(solution, samples, squares(problem, samples)))
+        if isinstance(problem.kernel, Custom) and library == "LIBSVM":
+            return _of_function(problem.kernel, solution, samples, unit)
         rounding = _of_expansion(problem, solution, samples, library, unit)
         takes_all = problem.data.n_samples == int(samples.shape[0])
         if takes_all and proof is not None:  # as they were verified
@@ -173,6 +174,19 @@ def _of_expansion(
     found += ours.rows * size + (1.0 + ours.rows) * of_columns
     found += ours.left * float(beta @ ours.right)
     return np.asarray(found + fixed)
+
+
+def _of_function(kernel: Custom, solution: SVMSolution, samples: Stored, u: float) -> Decisions:
+    """Decision values by a function of the user's, called for all samples as scikit-learn does.
+
+    In other blocks its values may be rounded otherwise, and far from the origin by much more.
+    """
+    expansion = np.asarray(solution.expansion)
+    used = np.flatnonzero(expansion)
+    K = kernel(samples, samples)[:, solution.data.kept[used]]
+    values, size = K @ expansion[used], np.abs(K) @ np.abs(expansion[used])
+    rounding = (4.0 * (len(used) + 16) * u + FUNCTION_ERROR) * size
+    return Decisions(values + solution.intercept, rounding + _fixed(solution, u))
 
 
 def _of_kernel(

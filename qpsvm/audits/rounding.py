@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.audits.claims import best_width
 from qpsvm.audits.training_kernel import LostDigits
 from qpsvm.display import short_repr
 from qpsvm.machines.evaluation import Evaluation
@@ -108,14 +109,23 @@ class RoundedKernel:
             yield rows, self.model.kernel(X[rows], X[columns])
 
 
-def rounded_gap(model: SupportVectorModel, evaluation: Evaluation, rounded: RoundedKernel) -> float:
-    """``P' - D'`` of an evaluated machine; without constraints on (w, b)."""
+def rounded_gap(
+    model: SupportVectorModel,
+    evaluation: Evaluation,
+    rounded: RoundedKernel,
+    width: float | None = None,
+) -> float:
+    """``P' - D'`` of an evaluated machine; without constraints on (w, b).
+
+    With ``width`` None, t is the best one for these weights and the rounded kernel.
+    """
     c, solution = model.conditions, evaluation.solution
-    a, b, t = evaluation.point.alpha, solution.intercept, solution.width
+    a, b = evaluation.point.alpha, solution.intercept
     beta, own = np.asarray(solution.expansion), evaluation.dual.expansion
     if model.is_linear:  # nothing was multiplied with its kernel matrix
         rounded.multiply(np.column_stack([beta, own]), np.zeros((len(beta), 0)))
     of_beta, of_feasible = rounded.product(beta), rounded.product(own)
+    t = best_width(model, of_beta, b) if width is None else width
     with np.errstate(all="ignore"):
         # a rounded kernel may be indefinite: below zero the square belongs to both objectives
         size = 0.5 * (c.norm_weight * float(beta @ of_beta) + model.constant * b * b)

@@ -110,8 +110,6 @@ def _errors(kernel: Kernel, X: Stored) -> tuple[Vector, Vector | None]:
     n = X.shape[0]
     if isinstance(kernel, Precomputed):  # data
         return np.zeros(n), None
-    if type(kernel) not in (RBF, Linear, Polynomial, Sigmoid):
-        return np.full(n, np.inf), None  # a function, and nobody knows how it rounds
     squares = np.asarray((X.power(2) if is_sparse(X) else np.square(X)).sum(axis=1)).ravel()
     relative = 2.0 * (X.shape[1] + 16) * EPS  # twice: of both
     if type(kernel) is Linear:

@@ -143,8 +143,8 @@ def require_weights(codes: Index, classes: Labels, weights: Vector) -> None:
     if missing.size:
         raise AuditRefusedError(
             f"Every sample of class {np.asarray(classes).tolist()[missing[0]]!r} has weight 0, "
-            "which leaves no program that tells this class apart (LIBSVM and LIBLINEAR drop it, and "
-            "may then predict wrong labels); fit and audit the model without these samples."
+            "which leaves no program that tells this class apart (LIBSVM and LIBLINEAR drop it "
+            "and may predict wrong labels); fit and audit the model without these samples."
         )
 
 

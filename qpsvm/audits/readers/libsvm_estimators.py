@@ -147,9 +147,10 @@ def _require_counts(
     if hasattr(model, "_n_support"):
         counts = attributes.whole_numbers(model, "_n_support")
         fine = len(counts) == k and (counts >= 0).all() and int(np.sum(counts)) == m
-        if not is_classifier:  # LIBSVM's has the number twice, of sparse samples and a zero
-            fine = len(counts) == 1 + (not _is_of_intel(model)) and counts[0] == m
-            fine = fine and set(counts[1:]) <= {0, m}
+        if not is_classifier:  # LIBSVM's has the number twice; of sparse samples anything
+            anything = bool(getattr(model, "_sparse", False))
+            fine = len(counts) == 1 + (not _is_of_intel(model))
+            fine = fine and (anything or bool((counts == m).all()))
         if not fine:
             attributes.refuse(model, f"has n_support_ = {counts.tolist()} for {why}")
     for name in ("_effective_probability", "probability"):
