@@ -54,9 +54,9 @@ CLAUSES = {
         "explained": r"(LIBSVM)'s float32 kernel cache explains the gap",
         "accused": r"(\S+) ended at its .*: the model was fitted to other data, weights or "
         r"parameters than these, or changed after the fit",
-        "digits": rf"its own kernel values lose digits on these samples, up to {NUMBER} of the "
-        rf"largest, which can leave a gap of {NUMBER}: subtract the mean of every feature and "
-        r"scale it before the fit",
+        "digits": rf"rounding of its own kernel values \(up to {NUMBER} of the largest\) and of "
+        rf"their sums can leave a gap of {NUMBER} on these samples: subtract the mean of every "
+        r"feature and scale it before the fit",
         "all digits": r"its own kernel values may have no correct digit on these samples: "
         r"subtract the mean of every feature and scale it before the fit",
         "ended": r"(LIBSVM|LIBLINEAR|scikit-learn's SGD) ended at its (stopping tolerance of "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import json
 import re
 import time
@@ -228,7 +229,7 @@ def facts_of(model: Any, X: Any, y: Any, weights: Any, what: str) -> Facts:
     decided = np.asarray(decide(X))
     part = sorted({i for claim in claims for i in claim.kept})
     right = None
-    if y is not None and not isinstance(model, SVR | NuSVR | LinearSVR) or y is None:
+    if not isinstance(model, SVR | NuSVR | LinearSVR):
         right = [_right(model, claims, y, i) for i in range(n)]
     lost = _library_error(model, X, claims)
     return Facts(claims, predicted, decided, right, what == "untouched", part, lost)
@@ -288,29 +289,31 @@ def type_name(model: Any) -> str:
 
 
 def _right(model: Any, claims: Any, y: Any, i: int) -> Any:
+    """The label of the exact optimum for sample i; None where a tie leaves it open."""
     if any(claim.best is None for claim in claims):
         return None
     f = [claim.truth[i] for claim in claims]
-    if y is None:
-        return None if f[0] == 0 else (1 if f[0] > 0 else -1)
-    classes = model.classes_.tolist()
+    classes = [-1, 1] if y is None else model.classes_.tolist()
     if len(classes) == 2:
         return None if f[0] == 0 else classes[f[0] > 0]
-    if hasattr(model, "dual_coef_"):
-        if any(v == 0 for v in f):
-            return None
-        import itertools
+    if not hasattr(model, "dual_coef_"):
+        top = max(f)
+        return None if f.count(top) > 1 else classes[f.index(top)]
+    ways = itertools.product(*[(True, False) if v == 0 else (v > 0,) for v in f])
+    labels = {_voted(f, way, len(classes), getattr(model, "break_ties", False)) for way in ways}
+    return classes[labels.pop()] if len(labels) == 1 else None
 
-        votes, sums = [0] * len(classes), [exact_models.ZERO] * len(classes)
-        for v, (a, b) in zip(f, itertools.combinations(range(len(classes)), 2), strict=True):
-            votes[a if v > 0 else b] += 1
-            sums[a] += v
-            sums[b] -= v
-        if getattr(model, "break_ties", False):
-            return classes[max(range(len(classes)), key=lambda m: (votes[m], sums[m]))]
-        return classes[votes.index(max(votes))]
-    top = max(f)
-    return None if f.count(top) > 1 else classes[f.index(top)]
+
+def _voted(f: Any, firsts: Any, k: int, break_ties: bool) -> int:
+    votes, sums = [0] * k, [exact_models.ZERO] * k
+    pairs = itertools.combinations(range(k), 2)
+    for v, first, (a, b) in zip(f, firsts, pairs, strict=True):
+        votes[a if first else b] += 1
+        sums[a] += v
+        sums[b] -= v
+    if break_ties:
+        return max(range(k), key=lambda m: (votes[m], sums[m]))
+    return votes.index(max(votes))
 
 
 # --- the sweep -----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from qpsvm.audits.readers.registry import read
 from qpsvm.audits.rebuilt import Decisions, decisions
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
-from qpsvm.audits.training_kernel import lost_digits, stopping_gap
+from qpsvm.audits.training_kernel import lost_digits
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
@@ -264,10 +264,10 @@ def _rounding(
     known = np.isfinite(model.conditions.upper).all() and not isinstance(model.kernel, Custom)
     if tolerance is None or iterations is None or not known:
         return found
-    left = stopping_gap(model, evaluation, tolerance / claim.solver_scale, iterations)
+    left = tolerance / claim.solver_scale * float(np.sum(model.conditions.upper))
     digits = None
     if found.share < NEARLY and not found.rounded_gap <= left:
-        digits = lost_digits(model, evaluation, rounded.blocks)
+        digits = lost_digits(model, evaluation, iterations, rounded.blocks)
     return replace(found, stopping_gap=left, digits=digits)
 
 

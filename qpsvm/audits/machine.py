@@ -237,6 +237,6 @@ def _lost(digits: LostDigits) -> str:
     if not math.isfinite(digits.error):
         return f"its own kernel values may have no correct digit on these samples: {remedy}"
     return (
-        f"its own kernel values lose digits on these samples, up to {at_most(digits.error)} of the "
-        f"largest, which can leave a gap of {at_most(digits.gap)}: {remedy}"
+        f"rounding of its own kernel values (up to {at_most(digits.error)} of the largest) and of "
+        f"their sums can leave a gap of {at_most(digits.gap)} on these samples: {remedy}"
     )
