@@ -74,6 +74,18 @@ class ExactClaim:
         assert self.best is not None
         return [self.factor * (v + self.best.b) for v in times(self.K, self.best.beta)]
 
+    @property
+    def scaling(self) -> Fraction:
+        """Rounding of an objective whose multipliers are the model's over a factor in floats."""
+        if abs(self.factor) == 1:
+            return ZERO
+        sizes = [
+            sum((abs(k * v) for k, v in zip(row, self.beta, strict=True)), start=abs(self.b))
+            for row in self.K
+        ]
+        prices = sum((c.upper or ZERO for c in self.program.conditions), start=ZERO)
+        return Fraction(1, 2**50) * max(sizes) * prices
+
     @cached_property
     def objective(self) -> Fraction:
         """The textbook's cost of the stored numbers; of a tube's width the best."""
@@ -218,9 +230,8 @@ def _coefficients(model: Any, u: Row, row: int, n: int) -> Row:
     """One row of ``dual_coef_`` as a coefficient for every sample."""
     positive = [i for i in range(n) if u[i] > 0]
     c = [ZERO] * n
-    for k, v in zip(
-        model.support_.tolist(), np.asarray(model.dual_coef_)[row].tolist(), strict=True
-    ):
+    own = np.asarray(model.dual_coef_)[row].tolist()
+    for k, v in zip(model.support_.tolist(), own, strict=True):
         c[positive[k]] = exact(v)
     return c
 
@@ -240,7 +251,7 @@ def _pairs(model: Any, rows: list[Row], y: Any, u: Row, make: Any) -> list[Exact
             _claim(
                 K, u, members, c, model.intercept_[p],
                 lambda inner, kept, positive=positive, c=c: make(
-                    inner, [1 if codes[m] == positive else -1 for m in kept], kept, codes, c
+                    inner, [1 if codes[m] == positive else -1 for m in kept], kept, c
                 ),
             )
         )  # fmt: skip
@@ -248,16 +259,18 @@ def _pairs(model: Any, rows: list[Row], y: Any, u: Row, make: Any) -> list[Exact
 
 
 def _svc(model: Any, rows: list[Row], y: Any, u: Row) -> list[ExactClaim]:
-    def make(inner: Any, signs: Any, kept: Any, codes: Any, c: Any) -> Any:
-        factors = exact(np.asarray(model.class_weight_, dtype=np.float64))
-        C = [exact(float(model.C)) * u[m] * factors[codes[m]] for m in kept]
-        return hinge(inner, signs, C, "free", squared=False), ONE, ZERO
+    factors = dict(zip(model.classes_.tolist(), exact(model.class_weight_), strict=True))
+    prices = [exact(float(model.C)) * w * factors[label] for w, label in zip(u, y, strict=True)]
+
+    def make(inner: Any, signs: Any, kept: Any, _: Row) -> Any:
+        program = hinge(inner, signs, [prices[m] for m in kept], "free", squared=False)
+        return program, ONE, ZERO
 
     return _pairs(model, rows, y, u, make)
 
 
 def _nu_svc(model: Any, rows: list[Row], y: Any, u: Row) -> list[ExactClaim]:
-    def make(inner: Any, signs: Any, kept: Any, codes: Any, c: Any) -> Any:
+    def make(inner: Any, signs: Any, kept: Any, c: Row) -> Any:
         nu = exact(float(model.nu))
         factor = sum(map(abs, c), start=ZERO) / nu
         return nu_classifier(inner, signs, nu, [u[m] for m in kept]), factor, 1 / factor
@@ -289,7 +302,7 @@ def _nu_svr(model: Any, rows: list[Row], y: Any, u: Row) -> list[ExactClaim]:
     return [_claim(K, u, list(range(n)), c, model.intercept_[0], build)]
 
 
-def _one_class(model: Any, rows: list[Row], y: Any, u: Row) -> list[ExactClaim]:
+def _one_class(model: Any, rows: list[Row], _: Any, u: Row) -> list[ExactClaim]:
     K, n, nu = _gram(model, rows), len(rows), exact(float(model.nu))
 
     def build(inner: Any, kept: Any) -> Any:

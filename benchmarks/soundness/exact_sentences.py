@@ -134,32 +134,39 @@ def lies(facts: Facts, found: Any) -> Iterator[str]:
 
 
 def _lies(name: str, match: Any, facts: Facts, found: Any) -> Iterator[str]:
-    n = len(facts.taking_part)
-    if name == "all":
-        if _count(match[1]) != n or facts.same != n:
-            yield f"where {facts.same} of {n} are"
-    elif name == "differ":
-        if _count(match[1]) > facts.different or _count(match[2]) != n:
-            yield f"where {facts.different} of {n} do"
-    elif name == "counts":
-        same, of, different, undecided = (_count(match[k]) for k in (1, 2, 3, 4))
-        if of != n or same + different + undecided != n:
-            yield f"counts that do not add up to {n}"
-        if same > facts.same or different > facts.different:
-            yield f"where {facts.same} are and {facts.different} differ"
-        if match[5] and _count(match[5]) > undecided:
-            yield "more than are undecided"
+    if name in ("all", "differ", "counts"):
+        yield from _counts(name, match, facts)
     elif name == "change":
-        yield from _too_far(facts, _figure(match[1]))
+        yield from _too_far(facts, Fraction(match[1]))
     elif name == "excess":
         yield from _excess(match, facts, found)
     elif name in ("gap", "optimal"):
         yield from _gap(name, match, facts, found)
-    elif name in ("own labels", "own values", "accused"):
-        if facts.untouched:
-            yield "of an untouched model"
-    elif name == "digits" and _figure(match[1]) < facts.library_error:
+    elif name in ("own labels", "own values", "accused") and facts.untouched:
+        yield "of an untouched model"
+    elif name == "digits" and Fraction(match[1]) < facts.library_error:
         yield f"where one is off by {facts.library_error:.3g}"
+
+
+def _counts(name: str, match: Any, facts: Facts) -> Iterator[str]:
+    n, numbers = len(facts.taking_part), [_count(text) for text in match.groups()[:5] if text]
+    if name == "all":
+        if numbers != [n] or facts.same != n:
+            yield f"where {facts.same} of {n} are"
+        return
+    if numbers[1] != n:
+        yield f"of {n} samples"
+    if name == "differ":
+        if numbers[0] > facts.different:
+            yield f"where {facts.different} do"
+        return
+    same, _, different, undecided, *apart = numbers
+    if same + different + undecided != n:
+        yield f"counts that do not add up to {n}"
+    if same > facts.same or different > facts.different:
+        yield f"where {facts.same} are and {facts.different} differ"
+    if apart and apart[0] > undecided:
+        yield "more than are undecided"
 
 
 def _figures(facts: Facts, found: Any) -> Iterator[str]:
@@ -215,7 +222,7 @@ def _gap(name: str, match: Any, facts: Facts, found: Any) -> Iterator[str]:
     floor = Fraction(float(found.worst.certificate.floor))
     size = max(abs(claim.objective), floor, Fraction(2.0**-1022))
     share = abs(claim.objective - claim.best.value) / size
-    if share > _figure(stated) * (1 + HALF_DIGIT):
+    if share > Fraction(stated) * (1 + HALF_DIGIT) + claim.scaling / size:
         yield f"where the objective is {float(share):.4g} above"
     if name == "optimal" and share > EPS * (1 + Fraction(1, 10**6)):
         yield f"where the objective is {float(share):.4g} above"
@@ -241,11 +248,7 @@ def _count(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def _figure(text: str) -> Fraction:
-    return Fraction(text)
-
-
 def _share(text: str) -> Fraction:
     if text.endswith("%"):
         return Fraction(text[:-1]) / 100
-    return Fraction(text.split(" ")[0])
+    return Fraction(text.split(" ", maxsplit=1)[0])

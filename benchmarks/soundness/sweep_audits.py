@@ -15,7 +15,6 @@ import re
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -85,21 +84,7 @@ def _model(kind: Any, rng: Any, k: int) -> Any:
     if rng.random() < 0.3:
         own["tol"] = 1e-3
     if kind in (LinearSVC, LinearSVR, SGDClassifier):
-        own["max_iter"] = int(rng.choice([5, 1000]))
-        own["random_state"] = 0
-        own["fit_intercept"] = bool(rng.random() < 0.8)
-        squared = rng.random() < 0.5
-        if kind is LinearSVR:
-            own["loss"] = "squared_epsilon_insensitive" if squared else "epsilon_insensitive"
-            own["epsilon"] = float(rng.choice([0.0, 0.125]))
-        else:
-            own["loss"] = "squared_hinge" if squared else "hinge"
-        if kind is SGDClassifier:
-            own["alpha"] = float(10.0 ** rng.integers(-3, 1))
-        else:
-            own["C"] = C
-            own["dual"] = True
-        return kind(**own)
+        return _linear_model(kind, rng, own, C)
     kernel = str(
         rng.choice(
             ["linear", "linear", "rbf", "rbf", "poly", "sigmoid"],
@@ -124,6 +109,24 @@ def _model(kind: Any, rng: Any, k: int) -> Any:
         own["break_ties"] = bool(rng.random() < 0.3)
     if kind is SVC and rng.random() < 0.15:
         own["class_weight"] = "balanced"
+    return kind(**own)
+
+
+def _linear_model(kind: Any, rng: Any, own: dict[str, Any], C: float) -> Any:
+    own["max_iter"] = int(rng.choice([5, 1000]))
+    own["random_state"] = 0
+    own["fit_intercept"] = bool(rng.random() < 0.8)
+    squared = rng.random() < 0.5
+    if kind is LinearSVR:
+        own["loss"] = "squared_epsilon_insensitive" if squared else "epsilon_insensitive"
+        own["epsilon"] = float(rng.choice([0.0, 0.125]))
+    else:
+        own["loss"] = "squared_hinge" if squared else "hinge"
+    if kind is SGDClassifier:
+        own["alpha"] = float(10.0 ** rng.integers(-3, 1))
+    else:
+        own["C"] = C
+        own["dual"] = True
     return kind(**own)
 
 
@@ -160,6 +163,14 @@ def _edited(model: Any, X: Any, y: Any, weights: Any, rng: Any) -> Any:
     if how < 0.76 and hasattr(model, "classes_"):
         model.classes_ = model.classes_[::-1].copy()
         return "labels swapped", model, X, y, weights
+    return _with_other_claim(how, step, model, X, y, weights, rng)
+
+
+def _with_other_claim(
+    how: float, step: float, model: Any, X: Any, y: Any, weights: Any, rng: Any
+) -> Any:
+    """A model that was fitted with other parameters or data than it is audited with."""
+    kernel_machine = hasattr(model, "dual_coef_")
     if how < 0.80 and kernel_machine and model.kernel in ("rbf", "poly"):
         if rng.random() < 0.5:
             model._gamma = model._gamma * (1.0 + 1e-6 * step)
@@ -348,7 +359,7 @@ def examine(seed: int, number: int, optimum: bool) -> tuple[str, str, str, list[
                 "refused: " + re.sub(r"[\d.e+-]+", "#", text)[:110],
                 [f"refused: {text}"] if bad else [],
             )
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is, an audit must not raise it
             return kind, what, "raised", [traceback.format_exc()[-600:]]
         try:
             model.kind = kind

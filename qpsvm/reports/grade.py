@@ -3,7 +3,7 @@
 ========================  ======================================================================
 ``OPTIMAL``               every check passed and the distance from the optimum is bounded: the
                           objective is proven to be the best possible one, to ``eps``
-``SAME_PREDICTIONS``      not optimal, but every training prediction is proven to be the optimum's
+``SAME_PREDICTIONS``      not proven optimal, but every training prediction is the optimum's
 ``BOUNDED``               neither of these, but the objective is proven to be within a gap of the
                           optimum; the labels that this leaves undecided are counted
 ``UNPROVEN``              there is no bound on the distance from the optimum
