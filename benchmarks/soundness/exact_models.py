@@ -75,6 +75,11 @@ class ExactClaim:
         return [self.factor * (v + self.best.b) for v in times(self.K, self.best.beta)]
 
     @property
+    def is_allowed(self) -> bool:
+        """Whether the machine is one of the program: without an intercept where it has none."""
+        return self.program.intercept != "none" or self.b == 0
+
+    @property
     def scaling(self) -> Fraction:
         """Rounding of an objective whose multipliers are the model's over a factor in floats."""
         if abs(self.factor) == 1:

@@ -182,7 +182,7 @@ def _figures(facts: Facts, found: Any) -> Iterator[str]:
         yield from _too_far(facts, Fraction(change))
     for claim, machine in zip(facts.claims, content["machines"], strict=True):
         best = machine["optimum"]
-        if claim.best is None or not best:
+        if claim.best is None or not best or not claim.is_allowed:
             continue
         excess = claim.objective - claim.best.value
         if not Fraction(best["least_excess"]) * abs(claim.best.value) <= excess + ZERO:
@@ -198,7 +198,7 @@ def _worst(name: str | None, facts: Facts, found: Any) -> ExactClaim | None:
 
 def _excess(match: Any, facts: Facts, found: Any) -> Iterator[str]:
     claim = _worst(match[1], facts, found)
-    if claim is None or claim.best is None:
+    if claim is None or claim.best is None or not claim.is_allowed:
         return
     above = claim.objective - claim.best.value
     if claim.best.value == 0:
@@ -217,7 +217,7 @@ def _excess(match: Any, facts: Facts, found: Any) -> Iterator[str]:
 def _gap(name: str, match: Any, facts: Facts, found: Any) -> Iterator[str]:
     which, stated = (None, match[1]) if name == "optimal" else (match[2], match[3])
     claim = _worst(which, facts, found)
-    if claim is None or claim.best is None or stated == "infinite":
+    if claim is None or claim.best is None or stated == "infinite" or not claim.is_allowed:
         return
     floor = Fraction(float(found.worst.certificate.floor))
     size = max(abs(claim.objective), floor, Fraction(2.0**-1022))

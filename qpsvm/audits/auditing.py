@@ -253,7 +253,7 @@ def _exact(
 def _rounding(
     claim: Claim, library: Library, evaluation: Any, rounded: RoundedKernel
 ) -> KernelRounding:
-    """What float32 and errors of the library's own kernel values explain of the gap."""
+    """Compute how much of the gap float32 and the library's own kernel values explain."""
     model, tolerance, iterations = claim.problem.model, library.tolerance, library.iterations
     gap = model.primal_objective(evaluation) - model.dual_objective(evaluation)
     found = KernelRounding(gap, rounded_gap(model, evaluation, rounded, claim.width))

@@ -1,4 +1,4 @@
-"""How far a model's objective is above the optimum, as a measured ratio and with bounds.
+"""Excess of a model's objective over the optimum, as a measured ratio and with bounds.
 
 The exact optimum lies in ``[D^, P^]``, the objectives of a computed one with their rounding, and
 the model's objective P is known up to rounding. So the ratio ``(P - P*) / |P*|`` lies between its

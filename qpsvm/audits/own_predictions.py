@@ -100,7 +100,7 @@ class OwnPredictions:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model says of its training data.
+    """A model's own predictions of its training data.
 
     Attributes
     ----------
