@@ -385,6 +385,10 @@ def main() -> None:
     for number in range(options.first, options.first + options.count):
         kind, what, outcome, false = examine(options.seed, number, optimum=number % 4 != 3)
         outcomes[what, outcome] += 1
+        if not (number + 1) % 100:
+            print(
+                f"{sum(outcomes.values())} models, {wrong} of them with something wrong", flush=True
+            )
         if false:
             wrong += 1
             print(json.dumps([number, kind, what, false]), flush=True)

@@ -239,11 +239,26 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
 
 def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
     """``X'beta``, whose terms cancel far from the origin, with few roundings."""
-    X = model.data.X
-    if not model.is_linear or is_sparse(X) or model.constraints is not None:
+    if not model.is_linear or model.constraints is not None:
         return model.coef(expansion)
     used = np.flatnonzero(expansion)
-    return compensated.product(np.asarray(X[used]).T, expansion[used, None])[:, 0]
+    X, beta = model.data.X[used], expansion[used]
+    if not is_sparse(X):
+        return compensated.product(np.asarray(X).T, beta[:, None])[:, 0]
+    entries, of_entries = X.data.astype(np.float64), np.repeat(beta, np.diff(X.indptr))
+    terms = entries * of_entries
+    (a, b), (c, d) = _halves(entries), _halves(of_entries)
+    lost = ((a * c - terms) + a * d + b * c) + b * d  # by rounding of the products
+    lost = np.where(np.isfinite(lost), lost, 0.0)
+    size = X.shape[1]
+    return compensated.sums_of_groups(X.indices, terms, size) + np.bincount(X.indices, lost, size)
+
+
+def _halves(x: Vector) -> tuple[Vector, Vector]:
+    """Numbers of 26 bits whose sum is x (Dekker 1971)."""
+    scaled = 134217729.0 * x
+    leading = scaled - (scaled - x)
+    return leading, x - leading
 
 
 def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | None) -> Evaluation:
