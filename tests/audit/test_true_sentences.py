@@ -25,6 +25,10 @@ ACCUSED = "fitted to other data, weights or parameters"
 DIGITS = r"rounding of its own kernel values \(up to (\S+) of the largest\)"
 
 
+def slowly(value):
+    return pytest.param(value, marks=pytest.mark.exhaustive)
+
+
 def data(offset, n=40, d=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
@@ -33,7 +37,7 @@ def data(offset, n=40, d=2, seed=0):
 
 @pytest.mark.parametrize(
     ("first", "count"),
-    [(0, 40), pytest.param(40, 1500, marks=pytest.mark.exhaustive)],
+    [(0, 12), pytest.param(12, 1500, marks=pytest.mark.exhaustive)],
 )
 def test_no_sentence_and_no_count_is_false(first, count):
     examined = 0
@@ -44,9 +48,9 @@ def test_no_sentence_and_no_count_is_false(first, count):
     assert examined > 0.5 * count
 
 
-@pytest.mark.parametrize("as_sparse", [False, True])
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
-@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", slowly("poly")])
+@pytest.mark.parametrize("offset", [slowly(0.0), slowly(1e3), 1e6, slowly(1e9)])
+@pytest.mark.parametrize("as_sparse", [False, slowly(True)])
 def test_no_untouched_model_is_accused_whatever_its_samples_lose(offset, kernel, as_sparse):
     X, y = data(offset)
     models = [SVC(C=C, kernel=kernel, degree=2) for C in (1.0, 1e3)]
@@ -56,7 +60,7 @@ def test_no_untouched_model_is_accused_whatever_its_samples_lose(offset, kernel,
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it may not end
-                model.set_params(max_iter=10**5).fit(Z, y)
+                model.set_params(max_iter=20_000).fit(Z, y)
         except ValueError:  # LIBSVM's numbers are not finite
             continue
         try:
@@ -140,14 +144,14 @@ def test_a_class_of_weight_zero_is_the_reason_given(model):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("optimum", [False, True])
 def test_a_label_that_is_rounding_is_not_counted(kernel, optimum):
-    X, y = data(1e4, n=12)
+    X, y = data(1e3, n=12)
     model = SVC(kernel=kernel, C=1.0, tol=1e-10).fit(X, y)
     labels = model.predict(X)
-    for step in model.decision_function(X):
+    for step in model.decision_function(X)[:3]:
         moved = copy.deepcopy(model)
         moved.intercept_ = model.intercept_ - step
         moved._intercept_ = model._intercept_ + step
-        compared = qpsvm.audit(moved, X, y, optimum=optimum).predictions
+        compared = qpsvm.audit(moved, X, y, eps=1e-5, optimum=optimum).predictions
         assert compared.n_undecided >= 1
         assert compared.n_same <= np.count_nonzero(moved.predict(X) == labels)
         assert compared.n_different <= np.count_nonzero(moved.predict(X) != labels)
