@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.audits import own_predictions, predictions
+from qpsvm.audits import comparisons, own_predictions
 from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
 from qpsvm.audits.in_chunks import audit_in_chunks
-from qpsvm.audits.machine import AuditedMachine, Optimum
+from qpsvm.audits.machine import NEARLY, AuditedMachine
 from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
+from qpsvm.audits.rebuilt import Decisions, decisions
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
-from qpsvm.certificates import PredictionComparison, certify
+from qpsvm.audits.training_kernel import lost_digits
+from qpsvm.certificates import certify
 from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
-from qpsvm.kkt_report import KKTReport
+from qpsvm.kernels import Custom
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.choices import require_flag
-from qpsvm.numerics.precision import TINY
-from qpsvm.numerics.single_precision import Stored
+from qpsvm.numerics.precision import EPS
 from qpsvm.polishing import polish
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.solving import solve
@@ -138,24 +137,28 @@ def audit(
         return found  # type: ignore[no-any-return] # a ChunkedAudit
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
     reading = read(model, inputs)
-    samples = reading.samples if reading.combine is not None else None
+    answers = own_predictions.asked(model, X)
+    unit = EPS if answers is None else answers.unit
     machines = list[AuditedMachine]()
     found = list[DecisionRanges | None]()
     for claim in reading.claims:
         machine, values = _machine(
-            claim, reading.library, samples, eps=eps, optimum=optimum, callback=callback
+            claim, reading, unit, eps=eps, optimum=optimum, callback=callback
         )
         machines.append(machine)
         found.append(values)
-    own = own_predictions.compare(model, X, reading, tuple(machines))
-    if own is not None:
+    own, sure = None, None
+    if answers is not None:
+        rebuilt = [m.decisions.scaled(m.factor) for m in machines if m.decisions is not None]
+        together = Decisions.side_by_side(rebuilt)
+        own, sure = own_predictions.compare(model, answers, reading, tuple(machines), together)
         machines = [machine.with_check(own.check) for machine in machines]
     return Audit(
         model=reading.model,
         library=reading.library,
         eps=eps,
         machines=tuple(machines),
-        combined=_combined(reading, machines, found),
+        combined=comparisons.combined(reading, machines, found, sure),
         remarks=reading.remarks,
         own_predictions=own,
     )
@@ -166,15 +169,19 @@ def audit(
 
 def _machine(
     claim: Claim,
-    library: Library,
-    samples: Stored,
+    reading: Reading,
+    unit: float,
     *,
     eps: float,
     optimum: bool,
     callback: Callback | None,
 ) -> tuple[AuditedMachine, DecisionRanges | None]:
-    """Audit one program; return also the ranges of decision values of ``samples``."""
+    """Audit one program; return also the ranges of decision values of all samples.
+
+    ``unit`` is the rounding unit of the model's own arithmetic.
+    """
     problem, best, remarks = claim.problem, None, list[str]()
+    library = reading.library
     if not claim.has_multipliers:
         if not optimum:
             raise AuditRefusedError(
@@ -200,9 +207,19 @@ def _machine(
             best = _exact(problem, solution, eps, callback)
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
-    compared, values = (
-        (None, None) if best is None else _compared(claim, solution, best, report, samples)
+    own = decisions(
+        problem,
+        solution,
+        report.certificate,
+        reading.samples,
+        of_weights=not claim.has_multipliers,
+        library=library.name,
+        unit=unit,
     )
+    compared, values = (None, None)
+    if best is not None:
+        samples = None if reading.combine is None else reading.samples
+        compared, values = comparisons.with_optimum(claim, own, best, report, samples)
     if best is not None and compared is None:
         remarks.append(f"the exact optimum was not found: {best.status.value}")
     machine = AuditedMachine(
@@ -212,7 +229,8 @@ def _machine(
         factor=claim.factor,
         report=report,
         optimum=compared,
-        rounding=None if rounded is None else _rounding(problem, evaluation, rounded, report),
+        rounding=None if rounded is None else _rounding(claim, library, evaluation, rounded),
+        decisions=own,
         has_multipliers=claim.has_multipliers,
         remarks=tuple(remarks),
     )
@@ -233,62 +251,17 @@ def _exact(
 
 
 def _rounding(
-    problem: Any, evaluation: Any, rounded: RoundedKernel, report: KKTReport
+    claim: Claim, library: Library, evaluation: Any, rounded: RoundedKernel
 ) -> KernelRounding:
-    proof = report.certificate
-    gap = math.nan if proof is None else proof.gap
-    return KernelRounding(gap, rounded_gap(problem.model, evaluation, rounded))
-
-
-def _compared(
-    claim: Claim, solution: Solution, best: Solution, report: KKTReport, samples: Stored
-) -> tuple[Optimum | None, DecisionRanges | None]:
-    """Compare the model with the optimum; (None, None) if no optimum was found."""
-    problem, own = claim.problem, report.certificate
-    proof = predictions.proof_of(problem, best)
-    if not proof.relative_gap <= report.eps:
-        return None, None
-    data = problem.data
-    values = predictions.ranges(problem, solution, proof, data.X if samples is None else samples)
-    trained_on = values if samples is None else values[data.kept]
-    lowest = proof.primal_objective
-    size = max(abs(lowest), proof.floor, TINY)
-    excess = math.nan if own is None else max(own.primal_objective - lowest, 0.0) / size
-    hidden = math.inf if own is None else own.objective_rounding + proof.objective_rounding
-    middle = 0.5 * (trained_on.own.lower + trained_on.own.upper)
-    return (
-        Optimum(
-            solution=best,
-            proof=proof,
-            excess=excess,
-            # each rounding is relative to its own objective: both in units of the larger one
-            least_excess=max(0.0, excess - hidden * (1.0 + excess)) if excess >= 0.0 else 0.0,
-            predictions=replace(
-                predictions.of_machine(problem, trained_on, claim.factor),
-                computed_gap=proof.relative_gap,
-            ),
-            decision_change=abs(claim.factor) * float(np.max(np.abs(middle - trained_on.computed))),
-        ),
-        values,
-    )
-
-
-def _combined(
-    reading: Reading, machines: Sequence[AuditedMachine], found: Sequence[DecisionRanges | None]
-) -> PredictionComparison | None:
-    """Compare the predictions of all machines together; None if an optimum is missing."""
-    known = [values for values in found if values is not None]
-    if reading.combine is None or len(known) < len(machines):
-        return None
-    taking_part = np.unique(np.concatenate([m.problem.data.kept for m in machines]))
-    known = [values[taking_part] for values in known]
-    together = predictions.of_votes(
-        known, [machine.factor for machine in machines], reading.combine, reading.n_classes
-    )
-    # votes are counted, and what moves are the decision values of the machines
-    changes = [
-        predictions.of_machine(m.problem, values, m.factor).largest_change
-        for m, values in zip(machines, known, strict=True)
-    ]
-    gaps = [m.optimum.proof.relative_gap for m in machines if m.optimum is not None]
-    return replace(together, largest_change=max(changes), computed_gap=max(gaps))
+    """Compute how much of the gap float32 and the library's own kernel values explain."""
+    model, tolerance, iterations = claim.problem.model, library.tolerance, library.iterations
+    gap = model.primal_objective(evaluation) - model.dual_objective(evaluation)
+    found = KernelRounding(gap, rounded_gap(model, evaluation, rounded, claim.width))
+    known = np.isfinite(model.conditions.upper).all() and not isinstance(model.kernel, Custom)
+    if tolerance is None or iterations is None or not known:
+        return found
+    left = tolerance / claim.solver_scale * float(np.sum(model.conditions.upper))
+    digits = None
+    if found.share < NEARLY and not found.rounded_gap <= left:
+        digits = lost_digits(model, evaluation, iterations, rounded.blocks)
+    return replace(found, stopping_gap=left, digits=digits)

@@ -23,8 +23,9 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.stated_solution import stated_solution
+from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector, is_sparse
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import SolveStatistics
 
@@ -50,12 +51,15 @@ class Library:
     tolerance : float or None
         Where its iterations ended by themselves: ``m(alpha) - M(alpha)``, the largest violation of
         the optimality conditions (Fan, Chen and Lin, *JMLR* 6 (2005), equation 6).
+    iterations : int or None
+        How many there were at most, of any machine.
     """
 
     name: str
     stopped_at: str = ""
     float32_kernel: bool = False
     tolerance: float | None = None
+    iterations: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +80,8 @@ class Claim:
         rho or epsilon of a nu program; None: the best one for these weights.
     factor : float
         The model's own decision values are ``factor`` times those of the program.
+    solver_scale : float
+        The library's solver has decision values that are so many times those of the program.
     stated : SVMSolution or None
         The complete solution, where the model is one of qpsvm's own.
     """
@@ -87,6 +93,7 @@ class Claim:
     coef: Dense | None = None
     width: float | None = None
     factor: float = 1.0
+    solver_scale: float = 1.0
     stated: SVMSolution | None = None
 
     @property
@@ -109,7 +116,7 @@ class Claim:
         model = self.problem.model
         assert isinstance(model, SupportVectorModel)  # readers give the others no alpha
         expansion, b = model.expansion(self.alpha), cast(float, self.intercept)  # of one function
-        coef = model.coef(expansion) if self.coef is None else self.coef
+        coef = _weights(model, expansion) if self.coef is None else self.coef
         return stated_solution(model, self.alpha, b, coef=coef, expansion=expansion)
 
     def completed(
@@ -230,11 +237,35 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     return np.asarray(conditions.signs * beta)
 
 
+def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
+    """``X'beta``, whose terms cancel far from the origin, with few roundings."""
+    if not model.is_linear or model.constraints is not None:
+        return model.coef(expansion)
+    used = np.flatnonzero(expansion)
+    X, beta = model.data.X[used], expansion[used]
+    if not is_sparse(X):
+        return compensated.product(np.asarray(X).T, beta[:, None])[:, 0]
+    entries, of_entries = X.data.astype(np.float64), np.repeat(beta, np.diff(X.indptr))
+    terms = entries * of_entries
+    (a, b), (c, d) = _halves(entries), _halves(of_entries)
+    lost = ((a * c - terms) + a * d + b * c) + b * d  # by rounding of the products
+    lost = np.where(np.isfinite(lost), lost, 0.0)
+    size = X.shape[1]
+    return compensated.sums_of_groups(X.indices, terms, size) + np.bincount(X.indices, lost, size)
+
+
+def _halves(x: Vector) -> tuple[Vector, Vector]:
+    """Numbers of 26 bits whose sum is x (Dekker 1971)."""
+    scaled = 134217729.0 * x
+    leading = scaled - (scaled - x)
+    return leading, x - leading
+
+
 def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | None) -> Evaluation:
     """Complete a draft by the slack, width and optimal intercepts that follow from its weights."""
     draft, scores = evaluation.solution, evaluation.scores
     if width is None:
-        width = _best_width(model, scores, draft.intercept)
+        width = best_width(model, scores, draft.intercept)
     interval, _ = best_offsets(model, scores, draft.intercept, width)
     if not interval.upper > interval.lower:
         interval = Interval(draft.intercept, draft.intercept)
@@ -242,7 +273,7 @@ def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | N
     return evaluation.of(draft.replace(width=width, intercept_interval=interval, slack=slack))
 
 
-def _best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
+def best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
     """Minimise ``price_t t + sum_i loss_i(v_i - e t)`` over t >= 0 for a given b."""
     c = model.conditions
     if not c.width_sign:

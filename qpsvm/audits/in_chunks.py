@@ -19,6 +19,8 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError, InvalidDataError, InvalidParameterError
 from qpsvm.formulations import EpsilonRegression, SoftMargin
 from qpsvm.formulations.family import Family
+from qpsvm.reports.numbers import at_most
+from qpsvm.reports.predictions import ESTIMATED
 
 
 @short_repr
@@ -38,7 +40,7 @@ class ChunkedAudit:
     n_support : int
     n_rows : int
     n_wrong : int or None
-        Training samples on the wrong side; None for a regression.
+        Training samples on the wrong side, by the stored numbers; None for a regression.
     """
 
     eps: float
@@ -59,11 +61,12 @@ class ChunkedAudit:
         """The finding in one sentence."""
         gap = self.certificate.relative_gap_upper
         if self.passed:
-            return f"Proven optimal to a relative gap of {gap:.1e}."
+            return f"Proven optimal to a relative gap of {at_most(gap)}{ESTIMATED}."
         if math.isfinite(gap):
             return (
-                f"Not optimal to {self.eps:g}: proven to a relative gap of {gap:.1e}, and weights "
-                f"within {self.certificate.weight_error:.1e} of the optimum's."
+                f"Not proven optimal to {self.eps:g}: proven to a relative gap of {at_most(gap)}, "
+                f"and weights within {at_most(self.certificate.weight_error)} of the optimum's"
+                f"{ESTIMATED}."
             )
         return "Nothing is proven: the dual variables are not feasible."
 

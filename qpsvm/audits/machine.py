@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
+from qpsvm.audits import predictions
 from qpsvm.audits.claims import Library, Problem, Solution
+from qpsvm.audits.rebuilt import Decisions
 from qpsvm.audits.rounding import KernelRounding
+from qpsvm.audits.training_kernel import LostDigits
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.display import short_repr
 from qpsvm.kkt_report import KKTReport
@@ -16,12 +18,10 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.assessment import evidence_of_machine, predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
+from qpsvm.reports.numbers import at_least, at_most, residual, share
 
 OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""
-
-ACCUMULATED_ROUNDING = 1e-8
-"""Rounding of a gradient that was added up in millions of steps, relative to its entries."""
 
 NEARLY = 0.995
 """What explains this share of the gap explains the gap."""
@@ -40,11 +40,13 @@ class Optimum:
         Of that solution: it bounds every figure of the exact optimum. Rigorous where that is
         affordable.
     excess : float
-        ``(P - P^) / max(|P^|, floor)``: by how much the model's primal objective is above that of
-        the solution.
-    least_excess : float
-        The model's objective is at least that far above the exact optimum, with what rounding may
-        hide taken off. Zero where nothing is proven.
+        ``(P - P^) / |P^|``: by how much the model's primal objective is above that of the solution,
+        relative to that; infinite where that is zero.
+    least_excess, most_excess : float
+        Bounds on the same ratio for the exact optimum, with what rounding may hide. Zero and
+        infinite where nothing is proven.
+    scaled_excess, least_scaled : float
+        The excess and its lower bound relative to ``max(|P^|, floor)``, as gaps are.
     predictions : PredictionComparison
         Of the model's training predictions with those of the *exact* optimum, sample by sample.
     decision_change : float
@@ -56,6 +58,9 @@ class Optimum:
     proof: Certificate
     excess: float
     least_excess: float
+    most_excess: float
+    scaled_excess: float
+    least_scaled: float
     predictions: PredictionComparison
     decision_change: float
 
@@ -63,6 +68,14 @@ class Optimum:
     def predictions_differ(self) -> int | None:
         """Number of training labels proven to differ from the exact optimum's."""
         return self.predictions.n_different
+
+    @property
+    def above(self) -> str:
+        """The excess in words, relative to the exact optimum; empty where that may be zero."""
+        if not math.isfinite(self.most_excess):
+            return ""
+        least, most = share(self.least_excess), share(self.most_excess)
+        return least if least == most else f"at least {share(float(at_least(self.least_excess)))}"
 
 
 @short_repr
@@ -84,6 +97,9 @@ class AuditedMachine:
         None if it was not asked for.
     rounding : KernelRounding or None
         For libraries that keep the kernel in single precision.
+    decisions : Decisions or None
+        Decision values of all training samples in the scale of the program, with the rounding of
+        the model's own arithmetic.
     has_multipliers : bool
         Whether the model has dual variables of its own. If not, ``solution.alpha`` and
         ``solution.qp`` are those of the optimum: the model's weights are held against them.
@@ -98,6 +114,7 @@ class AuditedMachine:
     report: KKTReport
     optimum: Optimum | None = None
     rounding: KernelRounding | None = None
+    decisions: Decisions | None = None
     has_multipliers: bool = True
     remarks: tuple[str, ...] = ()
 
@@ -131,18 +148,25 @@ class AuditedMachine:
             return None  # what is compared are predictions of the stored numbers
         if self.optimum is not None:
             return self.optimum.predictions
-        return predictions_of_machine(self.problem, self.report, self.certificate)
+        proof, own = self.certificate, self.decisions
+        if proof is None or own is None:
+            return None
+        own = own[self.problem.data.kept]
+        if not isinstance(self.problem.model, SupportVectorModel):
+            return predictions.of_proof(self.problem, own, proof, self.factor)
+        found = predictions_of_machine(self.problem, self.report, proof, own.rounding)
+        if found is None:
+            return None
+        return replace(found, largest_change=abs(self.factor) * found.largest_change)
 
     @cached_property
     def evidence(self) -> Evidence:
         """Evidence for the machine's grade: gap, tolerance and compared predictions."""
         best, report = self.optimum, self.report
-        excess = None
-        if best is not None and best.least_excess > report.eps:
-            excess = best.excess
-        return evidence_of_machine(
-            self.problem, report, self.certificate, self.predictions, excess=excess
-        )
+        found = evidence_of_machine(self.problem, report, self.certificate, self.predictions)
+        if best is None or not best.least_scaled > report.eps:
+            return found
+        return replace(found, excess=best.scaled_excess, above=best.above)
 
     @property
     def grade(self) -> Grade:
@@ -155,39 +179,26 @@ class AuditedMachine:
         Empty if nothing does.
         """
         ended = f"{library.name} ended at its {library.stopped_at}" if library.stopped_at else ""
-        if self.rounding is None:
+        found = self.rounding
+        if found is None:
             return (ended,) if ended else ()
-        part = self.rounding.share
+        part = found.share
         if part >= NEARLY:
             return (f"{library.name}'s float32 kernel cache explains the gap",)
-        most = self.largest_gap_at(library.tolerance)
-        if most is not None and self.rounding.rounded_gap > most:
+        lost = found.digits
+        if lost is not None and found.rounded_gap > found.stopping_gap + lost.gap:
+            most = at_most(found.stopping_gap + lost.gap)
             return (
-                f"{ended}, which leaves a gap of at most {most:.1e}: the model was fitted to other "
-                "data, weights or parameters than these, or changed after the fit",
+                f"{ended}, which leaves a gap of at most {most} with a float32 kernel, and this "
+                f"one is {residual(found.rounded_gap)} there: the model was fitted to other data, "
+                "weights or parameters than these, or changed after the fit",
             )
-        share = "nothing" if part <= 1.0 - NEARLY else f"{part:.0%}"
-        of_gap = f"its float32 kernel cache explains {share} of the gap"
-        return (f"{ended}; {of_gap}",) if ended else (of_gap,)
-
-    def largest_gap_at(self, tolerance: float | None) -> float | None:
-        """The largest gap that a stopping tolerance of LIBSVM leaves; None if it is not known.
-
-        With an intercept between M and m no sample's condition is missed by more than ``m - M``,
-        and a sample's share of the gap is at most that times the price of the sample. LIBSVM adds
-        up its gradient step by step, for which ACCUMULATED_ROUNDING of the largest decision value
-        is added to the tolerance. Where LIBSVM scales the program, nothing is said.
-        """
-        model = self.problem.model
-        if tolerance is None or not isinstance(model, SupportVectorModel):
-            return None
-        c = model.conditions
-        is_scaled = c.width_sign != 0.0 or c.intercept_price != 0.0 or self.factor != 1.0
-        proof = self.certificate
-        if is_scaled or proof is None or not np.isfinite(c.upper).all():
-            return None
-        largest = float(np.max(np.abs(proof.evaluation.scores), initial=1.0))
-        return (tolerance + ACCUMULATED_ROUNDING * largest) * float(np.sum(c.upper))
+        explained = "nothing" if part <= 1.0 - NEARLY else f"{part:.0%}"
+        words = [ended] if ended else []
+        words.append(f"its float32 kernel cache explains {explained} of the gap")
+        if lost is not None:
+            words.append(_lost(lost))
+        return ("; ".join(words),)
 
     def to_dict(self) -> dict[str, object]:
         """All fields except arrays, in plain Python types, for JSON."""
@@ -205,6 +216,7 @@ class AuditedMachine:
                 "excess": best.excess,
                 "relative_gap": best.proof.relative_gap,
                 "least_excess": best.least_excess,
+                "most_excess": best.most_excess,
                 "predictions_differ": best.predictions_differ,
                 "decision_change": best.decision_change,
             },
@@ -213,6 +225,18 @@ class AuditedMachine:
                 "gap": rounding.gap,
                 "rounded_gap": rounding.rounded_gap,
                 "share": rounding.share,
+                "kernel_error": rounding.digits and rounding.digits.error,
             },
             "remarks": list(self.remarks),
         }
+
+
+def _lost(digits: LostDigits) -> str:
+    """Phrase that names the errors of kernel values, and the remedy."""
+    remedy = "subtract the mean of every feature and scale it before the fit"
+    if not math.isfinite(digits.error):
+        return f"its own kernel values may have no correct digit on these samples: {remedy}"
+    return (
+        f"rounding of its own kernel values (up to {at_most(digits.error)} of the largest) and of "
+        f"their sums can leave a gap of {at_most(digits.gap)} on these samples: {remedy}"
+    )

@@ -21,7 +21,7 @@ import numpy as np
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.audits.rebuilt import Decisions, decisions
+from qpsvm.audits.rebuilt import Decisions
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
@@ -98,10 +98,27 @@ class OwnPredictions:
         return {**vars(self), "passed": self.passed}
 
 
-def compare(
-    model: Estimator, X: Samples, reading: Reading, machines: tuple[AuditedMachine, ...]
-) -> OwnPredictions | None:
-    """Compare a model's own training predictions with those of its stored numbers.
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A model's own predictions of its training data.
+
+    Attributes
+    ----------
+    labels : array of shape (n,)
+        Of ``predict``.
+    shown : array or None
+        Of ``decision_function``; None without one.
+    unit : float
+        Rounding unit of the precision in which it answers.
+    """
+
+    labels: Array
+    shown: Array | None
+    unit: float
+
+
+def asked(model: Estimator, X: Samples) -> Answers | None:
+    """Call ``predict(X)`` and, if the model has it, ``decision_function(X)``.
 
     None where the model has no ``predict``: files of LIBSVM and LIBLINEAR, plain numbers.
 
@@ -112,32 +129,6 @@ def compare(
     """
     if not callable(getattr(model, "predict", None)):
         return None
-    labels, shown = _own(model, X)
-    estimator = _last(model)
-    # a product of float32 arrays is one, whatever is added to it
-    of_weights = [vars(estimator).get(name) for name in ("coef_", "dual_coef_")]
-    precise = all(getattr(a, "dtype", None) != np.float32 for a in (labels, shown, *of_weights))
-    u = float(np.finfo(np.float64 if precise else np.float32).eps)
-    rebuilt = decisions(reading, machines, u)
-    n = len(rebuilt.values)
-    if isinstance(machines[0].problem.data, RegressionTrainingSet):
-        apart, ratio = _apart(labels, rebuilt.values[:, 0], rebuilt.rounding[:, 0])
-        differ = int(np.count_nonzero(~(ratio <= 1.0)))
-        return OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio))
-    right, sure = _labels(estimator, reading, machines, rebuilt)
-    own = labels.tolist() if labels.shape == (n,) else [None] * n
-    agree = np.array([any(_equal(a, b) for b in many) for a, many in zip(own, right, strict=True)])
-    n_sure = int(np.count_nonzero(sure))
-    differ = int(np.count_nonzero(sure & ~agree))
-    apart, ratio = _differences(estimator, reading, shown, rebuilt)
-    return OwnPredictions(n_sure, n - n_sure, differ, _largest(apart), _largest(ratio))
-
-
-# --- what the model says ---------------------------------------------------------------------
-
-
-def _own(model: Estimator, X: Samples) -> tuple[Array, Array | None]:
-    """Call ``predict(X)`` and, if the model has it, ``decision_function(X)``."""
     ways = (X, X.toarray()) if is_sparse(X) else (X,)  # it may have been fitted on dense samples
     decide = getattr(model, "decision_function", None)
     for way in ways:
@@ -145,7 +136,7 @@ def _own(model: Estimator, X: Samples) -> tuple[Array, Array | None]:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")  # of column names, and of what overflows
                 labels = _plain(model.predict(way))
-                return labels, _plain(decide(way)) if callable(decide) else None
+                shown = _plain(decide(way)) if callable(decide) else None
         except Exception as error:
             if way is ways[-1]:
                 raise AuditRefusedError(
@@ -153,7 +144,45 @@ def _own(model: Estimator, X: Samples) -> tuple[Array, Array | None]:
                     f"({type(error).__name__}: {error}); pass X as it was handed to fit, or fit "
                     "the model again if it was changed since."
                 ) from error
+            continue
+        estimator = _last(model)
+        # a product of float32 arrays is one, whatever is added to it
+        of_weights = [vars(estimator).get(name) for name in ("coef_", "dual_coef_")]
+        precise = all(getattr(a, "dtype", None) != np.float32 for a in (labels, shown, *of_weights))
+        unit = float(np.finfo(np.float64 if precise else np.float32).eps)
+        return Answers(labels, shown, unit)
     raise AssertionError("The last way returns or raises.")
+
+
+def compare(
+    model: Estimator,
+    answers: Answers,
+    reading: Reading,
+    machines: tuple[AuditedMachine, ...],
+    rebuilt: Decisions,
+) -> tuple[OwnPredictions, Mask]:
+    """Compare a model's own training predictions with those of its stored numbers.
+
+    ``rebuilt`` has the decision values of all machines, in the model's own scale. Returned with the
+    comparison: which samples were compared.
+    """
+    labels, shown, estimator = answers.labels, answers.shown, _last(model)
+    n = len(rebuilt.values)
+    if isinstance(machines[0].problem.data, RegressionTrainingSet):
+        apart, ratio = _apart(labels, rebuilt.values[:, 0], rebuilt.rounding[:, 0])
+        differ = int(np.count_nonzero(~(ratio <= 1.0)))
+        own = OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio))
+        return own, np.full(n, True)
+    right, sure = _labels(estimator, reading, machines, rebuilt)
+    said = labels.tolist() if labels.shape == (n,) else [None] * n
+    agree = np.array([any(_equal(a, b) for b in many) for a, many in zip(said, right, strict=True)])
+    n_sure = int(np.count_nonzero(sure))
+    differ = int(np.count_nonzero(sure & ~agree))
+    apart, ratio = _differences(estimator, reading, shown, rebuilt)
+    return OwnPredictions(n_sure, n - n_sure, differ, _largest(apart), _largest(ratio)), sure
+
+
+# --- what the model says ---------------------------------------------------------------------
 
 
 def _plain(answer: MatrixLike) -> Array:

@@ -9,18 +9,17 @@ end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from qpsvm.audits.claims import Combine, Problem, Solution
+from qpsvm.audits.rebuilt import Decisions, squares
 from qpsvm.certificates import Certificate, PredictionComparison, certify
 from qpsvm.certificates.comparison import Range, compare
-from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.exceptions import ArithmeticModeError, InvalidDataError, InvalidParameterError
-from qpsvm.kernels import Precomputed
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
 
@@ -38,18 +37,25 @@ class DecisionRanges:
 
     Attributes
     ----------
-    own, optimum : Range
-        In the scale of the program.
+    own : Decisions
+        The model's, in the scale of the program, with what its own arithmetic may round.
+    optimum : Range
+        Of the exact optimum, in the same scale.
     computed : array of the same shape
         Those of the optimum that was computed.
     rigorous : bool
-        Whether both hold in exact arithmetic.
+        Whether the optimum's hold in exact arithmetic.
     """
 
-    own: Range
+    own: Decisions
     optimum: Range
     computed: Dense
     rigorous: bool
+
+    @property
+    def computed_range(self) -> Range:
+        """The computed optimum's decision values, with the rounding of the model's."""
+        return Decisions(self.computed, self.own.rounding).range
 
     def __getitem__(self, rows: Index | Mask) -> DecisionRanges:
         return DecisionRanges(
@@ -69,23 +75,21 @@ def proof_of(problem: Problem, best: Solution) -> Certificate:
     return certify(problem, best)
 
 
-def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Stored) -> DecisionRanges:
+def ranges(problem: Problem, own: Decisions, proof: Certificate, X: Stored) -> DecisionRanges:
     """Compute intervals of decision values for every row of X.
 
     Parameters
     ----------
     problem : SVMProblem or JointProblem
-    solution : SVMSolution or JointSolution
-        The model's.
+    own : Decisions
+        The model's decision values for X as it may compute them.
     proof : Certificate
         Of the computed optimum.
     X : array or CSR array of shape (m, d)
         With a precomputed kernel, the square matrix of the training samples.
     """
-    values, errors = decision_enclosure(solution, X, _squares(problem, X))
-    own = Range(values - errors, values + errors)
     try:
-        bounds = proof.decision_bounds(X, squares=_squares(problem, X))
+        bounds = proof.decision_bounds(X, squares=squares(problem, X))
     except (InvalidParameterError, InvalidDataError):  # k(x, x) is not known
         computed = proof.solution.decision_function(X)
         anywhere = np.full(np.shape(computed), np.inf)
@@ -93,20 +97,32 @@ def ranges(problem: Problem, solution: Solution, proof: Certificate, X: Stored) 
     return DecisionRanges(own, Range(bounds.lower, bounds.upper), bounds.values, proof.rigorous)
 
 
+def of_proof(
+    problem: Problem, own: Decisions, proof: Certificate, factor: float
+) -> PredictionComparison:
+    """Compare one machine's training predictions with what a certificate knows of the optimum's."""
+    found = ranges(problem, own, proof, problem.data.X)
+    return replace(of_machine(problem, found, factor), n_computed_differ=None)
+
+
 def of_machine(problem: Problem, found: DecisionRanges, factor: float) -> PredictionComparison:
     """Compare one machine's predictions; ``largest_change`` is scaled by ``factor``."""
     has_labels = not isinstance(problem.data, RegressionTrainingSet)
     return compare(
-        found.own.scaled(abs(factor)),
+        found.own.range.scaled(abs(factor)),
         found.optimum.scaled(abs(factor)),
         has_labels=has_labels,
         rigorous=found.rigorous,
-        computed=found.computed,
+        computed=found.computed_range.scaled(abs(factor)),
     )
 
 
 def of_votes(
-    machines: Sequence[DecisionRanges], factors: Sequence[float], combine: Combine, n_classes: int
+    machines: Sequence[DecisionRanges],
+    factors: Sequence[float],
+    combine: Combine,
+    n_classes: int,
+    sure: Mask | None = None,
 ) -> PredictionComparison:
     """Compare the combined predictions of several machines, in the model's own scale.
 
@@ -120,15 +136,22 @@ def of_votes(
         From shape (m, machines) to one value per class, shape (m, k); the largest wins. Monotone
         in every machine's value.
     n_classes : int
+    sure : array of bool of shape (m,), optional
+        The samples whose label was compared with the model's own prediction; others are undecided.
     """
-    pairs = list(zip(machines, factors, strict=True))
-    computed = combine(np.column_stack([f * found.computed for found, f in pairs]), n_classes)
-    own, optimum = (
+    own, optimum, computed = (
         _combined(
             [one.scaled(f) for one, f in zip(column, factors, strict=True)], combine, n_classes
         )
-        for column in ([m.own for m in machines], [m.optimum for m in machines])
+        for column in (
+            [m.own.range for m in machines],
+            [m.optimum for m in machines],
+            [m.computed_range for m in machines],
+        )
     )
+    if sure is not None:
+        unknown = np.where(sure, 0.0, np.inf)[:, None]
+        own = Range(own.lower - unknown, own.upper + unknown)
     return compare(
         own,
         optimum,
@@ -139,15 +162,6 @@ def of_votes(
 
 
 # --- small pieces --------------------------------------------------------------------------------
-
-
-def _squares(problem: Problem, X: Stored) -> Vector | None:
-    """``k(x, x)`` of the samples where the kernel is precomputed (its diagonal); else None."""
-    if not isinstance(problem.kernel, Precomputed):
-        return None
-    if X.shape[0] == problem.data.n_samples:
-        return np.asarray(problem.model.gram.diagonal())
-    return np.diagonal(np.asarray(X)) if X.shape[0] == X.shape[1] else None
 
 
 def _combined(values: list[Range], combine: Combine, n_classes: int) -> Range:

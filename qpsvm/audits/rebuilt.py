@@ -2,14 +2,15 @@
 
 With n support vectors (none for stored weights) and d features, two computations of ::
 
-    f(x) = sum_i beta_i k(x_i, x) + b,      |k(x_i, x)| <= sqrt(k(x_i, x_i) k(x, x))
+    f(x) = sum_i beta_i k(x_i, x) + b,      |k(x_i, x)| <= a_i a(x)
 
 in whatever order differ by at most ::
 
-    rounding(x) = (4 (n + d + 16) u + e) sum_i |beta_i| sqrt(k(x_i, x_i) k(x, x)) + 16 u |b|
+    rounding(x) = 4 (n + d + 16) u sum_i |beta_i| a_i a(x) + 16 u |b| + errors of both kernel values
 
-with the rounding unit u of the precision in which the model answers and e the rounding inside the
-kernel function; for stored weights the sum is ``sum_j |w_j x_j|``.
+with the rounding unit u of the precision in which the model answers; for stored weights the sum is
+``sum_j |w_j x_j|``. Both differ from the exact value by less than that as well. The errors of our
+own kernel values are those of ``certificates.rigorous``.
 
 Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section 3.1.
 """
@@ -21,125 +22,195 @@ from typing import cast
 
 import numpy as np
 
-from qpsvm.audits.claims import Reading
-from qpsvm.audits.machine import AuditedMachine
-from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
-from qpsvm.machines.model import SupportVectorModel
+from qpsvm.audits.claims import Problem, Solution
+from qpsvm.certificates import Certificate
+from qpsvm.certificates.comparison import Range
+from qpsvm.certificates.predictions import wins
+from qpsvm.certificates.rigorous import decision_enclosure
+from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from qpsvm.kernels.errors import entry_errors
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense, Mask, Vector, is_sparse
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, is_sparse
 from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.single_precision import Stored
 
-RBF_ERROR = 1e-12
-"""Relative error of ``exp(-gamma |x - z|^2)``: ours is below 1e-13 (``kernels.products.FAR``)."""
-
 FUNCTION_ERROR = 1e-9
-"""Relative to ``sqrt(k(x, x) k(z, z))``: other libraries call a kernel function of the user's with
-other blocks of samples, and nobody knows how it rounds."""
+"""Relative to its values: nobody knows how a kernel function of the user's rounds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Decision values of the training data in a model's own scale, with rounding bounds.
+    """Decision values of the training data, with rounding bounds.
 
     Attributes
     ----------
-    values : array of shape (n, m)
-        One column per machine, or per class of a machine with several decision functions.
-    rounding : array of shape (n, m)
-        What two computations of them can differ by.
+    values : array of shape (n,), or (n, m)
+        Of one machine; or one column per machine, or per class of a machine with several decision
+        functions.
+    rounding : array of the same shape
+        What two computations of them can differ by, and each from the exact value.
     """
 
     values: Dense
     rounding: Dense
 
+    def __getitem__(self, rows: Index | Mask) -> Decisions:
+        return Decisions(self.values[rows], self.rounding[rows])
+
+    def scaled(self, factor: float) -> Decisions:
+        """The decision values multiplied by ``factor``."""
+        return Decisions(factor * self.values, abs(factor) * self.rounding)
+
+    @property
+    def range(self) -> Range:
+        """The intervals of the decision values."""
+        return Range(self.values - self.rounding, self.values + self.rounding)
+
     @property
     def leads(self) -> Mask:
         """Mask of rows whose largest value is certain despite rounding, shape (n,)."""
-        ranked = np.sort(self.values, axis=1)
-        return np.asarray(ranked[:, -1] - ranked[:, -2] > 2.0 * np.max(self.rounding, axis=1))
+        return wins(self.values, self.range.lower, self.range.upper)
 
     @property
     def signs_are_sure(self) -> Mask:
         """Mask of rows whose values all have a certain sign despite rounding, shape (n,)."""
         return np.asarray((np.abs(self.values) > self.rounding).all(axis=1))
 
+    @classmethod
+    def side_by_side(cls, machines: list[Decisions]) -> Decisions:
+        """The decision values of several machines, one column each."""
+        values = np.column_stack([one.values for one in machines])
+        return cls(values, np.column_stack([one.rounding for one in machines]))
 
-def decisions(reading: Reading, machines: tuple[AuditedMachine, ...], u: float) -> Decisions:
-    """Compute the decision values that follow from a model's stored numbers.
+
+def decisions(
+    problem: Problem,
+    solution: Solution,
+    proof: Certificate | None,
+    samples: Stored,
+    *,
+    of_weights: bool,
+    library: str,
+    unit: float,
+) -> Decisions:
+    """Compute the decision values that follow from one machine's stored numbers.
 
     Parameters
     ----------
-    reading : Reading
-    machines : tuple of AuditedMachine
-    u : float
+    problem, solution
+        The model's, in the scale of the program.
+    proof : Certificate or None
+        Of that solution: has its decision values, if the program contains all samples.
+    samples : array or CSR array of shape (n, d)
+    of_weights : bool
+        The model predicts with weights, and not with coefficients of support vectors.
+    library : str
+        The library that predicts.
+    unit : float
         Rounding unit of the precision in which the model answers.
     """
-    columns, errors = [], []
     with np.errstate(all="ignore"):  # what overflows is near to nothing
-        for machine in machines:
-            columns.append(machine.factor * _values(machine, reading.samples))
-            errors.append(abs(machine.factor) * _rounding(machine, reading, u))
-    return Decisions(np.column_stack(columns), np.column_stack(errors))
+        if of_weights:
+            return Decisions(
+                np.asarray(solution.decision_function(samples)),
+                _of_weights(solution, samples, unit),
+            )
+        if (
+            not isinstance(solution, SVMSolution)
+            or solution.repair is not None
+            or solution.conditions.minus_self_similarity
+        ):  # of qpsvm's own, which has no other arithmetic
+            return Decisions(*decision_enclosure(solution, samples, squares(problem, samples)))
+        if isinstance(problem.kernel, Custom) and library == "LIBSVM":
+            return _of_function(problem.kernel, solution, samples, unit)
+        rounding = _of_expansion(problem, solution, samples, library, unit)
+        takes_all = problem.data.n_samples == int(samples.shape[0])
+        if takes_all and proof is not None:  # as they were verified
+            values = proof.evaluation.scores + solution.intercept
+        else:
+            values = solution.decision_function(samples)
+        return Decisions(np.asarray(values), rounding)
 
 
-def _values(machine: AuditedMachine, samples: Stored) -> Dense:
-    """Decision values of one machine's program, for all samples."""
-    solution, proof = machine.solution, machine.report.certificate
-    if isinstance(solution, SVMSolution) and _takes_all(machine, samples) and proof is not None:
-        # as they were verified
-        return np.asarray(proof.evaluation.scores + solution.intercept)
-    return np.asarray(solution.decision_function(samples))
+def squares(problem: Problem, X: Stored) -> Vector | None:
+    """``k(x, x)`` of the samples where the kernel is precomputed (its diagonal); else None."""
+    if not isinstance(problem.kernel, Precomputed):
+        return None
+    if X.shape[0] == problem.data.n_samples:
+        return np.asarray(problem.model.gram.diagonal())
+    return np.diagonal(np.asarray(X)) if X.shape[0] == X.shape[1] else None
 
 
-def _takes_all(machine: AuditedMachine, samples: Stored) -> bool:
-    """Return whether the machine's program contains all samples, so that K can be reused."""
-    return machine.problem.data.n_samples == int(samples.shape[0])
+# --- small pieces -----------------------------------------------------------------------------
 
 
-def _rounding(machine: AuditedMachine, reading: Reading, u: float) -> Dense:
-    kernel, samples = machine.problem.kernel, reading.samples
-    solution = machine.solution
-    n, error = 0, 0.0
-    if solution.expansion is None or not machine.has_multipliers:
-        size = np.asarray(abs(samples) @ np.abs(np.asarray(solution.coef)).T)
-    else:
-        beta = np.abs(solution.expansion)
-        own = np.sqrt(_squares(machine, samples))
-        n = int(np.count_nonzero(beta))
-        size = float(beta @ own[solution.data.kept]) * own
-        error = _kernel_error(kernel, samples, u, reading.library.name)
-    d = samples.shape[1] if samples.ndim == 2 else 1
-    sums = (4.0 * (n + d + 16) * u + error) * size
+def _fixed(solution: Solution, u: float) -> Dense:
     # terms below the normal numbers are rounded by more than their share
-    return np.asarray(sums + 16.0 * u * np.abs(solution.intercept) + TINY)
+    return np.asarray(16.0 * u * np.abs(solution.intercept) + TINY)
 
 
-def _squares(machine: AuditedMachine, samples: Stored) -> Vector:
-    """``k(x, x)`` of every training sample; for tanh its upper bound 1."""
-    kernel, model = machine.problem.kernel, machine.problem.model
-    if isinstance(kernel, Sigmoid):
-        return np.ones(samples.shape[0])
-    if isinstance(model, SupportVectorModel) and _takes_all(machine, samples):
-        return np.asarray(np.abs(model.gram.diagonal()))
+def _of_weights(solution: Solution, samples: Stored, u: float) -> Dense:
+    size = np.asarray(abs(samples) @ np.abs(np.asarray(solution.coef)).T)
+    return np.asarray(4.0 * (samples.shape[1] + 16) * u * size + _fixed(solution, u))
+
+
+def _of_expansion(
+    problem: Problem, solution: SVMSolution, samples: Stored, library: str, u: float
+) -> Vector:
+    kernel, d = problem.kernel, samples.shape[1] if samples.ndim == 2 else 1
+    fixed, expansion = _fixed(solution, u), np.asarray(solution.expansion)
+    if solution.coef is not None:
+        fixed = _of_weights(solution, samples, u)  # these are the values
+    used = np.flatnonzero(expansion)
+    beta, rows = np.abs(expansion[used]), solution.data.kept[used]
+    sums = 4.0 * (len(used) + d + 16) * u
     if isinstance(kernel, Precomputed):
-        return np.asarray(np.abs(np.diagonal(np.asarray(samples))))
-    return np.asarray(np.abs(kernel.diagonal(samples)))
+        return np.asarray(sums * (np.abs(np.asarray(samples)[:, rows]) @ beta) + fixed)
+    sizes, scales, error = _of_kernel(kernel, samples, u, library)
+    size = sizes * float(beta @ sizes[rows])
+    found = sums * size + error * scales * float(beta @ scales[rows])
+    ours = entry_errors(kernel, samples, samples[rows])
+    of_columns = sizes * float((beta * ours.columns) @ sizes[rows])
+    found += ours.rows * size + (1.0 + ours.rows) * of_columns
+    found += ours.left * float(beta @ ours.right)
+    return np.asarray(found + fixed)
 
 
-def _kernel_error(kernel: Kernel, samples: Stored, u: float, library: str) -> float:
-    """Bound on rounding inside a kernel function, relative to ``sqrt(k(x, x) k(z, z))``."""
-    if type(kernel) in (Linear, Precomputed):
-        return 0.0
-    if type(kernel) not in (RBF, Polynomial, Sigmoid):
-        return FUNCTION_ERROR
-    kernel = cast("RBF | Polynomial | Sigmoid", kernel)
-    inner: float = 4.0 * (samples.shape[1] + 16) * u
-    if isinstance(kernel, Polynomial):
-        return inner * float(kernel.degree)
+def _of_function(kernel: Custom, solution: SVMSolution, samples: Stored, u: float) -> Decisions:
+    """Decision values by a function of the user's, called for all samples as scikit-learn does.
+
+    In other blocks its values may be rounded otherwise, and far from the origin by much more.
+    """
+    expansion = np.asarray(solution.expansion)
+    used = np.flatnonzero(expansion)
+    K = kernel(samples, samples)[:, solution.data.kept[used]]
+    values, size = K @ expansion[used], np.abs(K) @ np.abs(expansion[used])
+    rounding = (4.0 * (len(used) + 16) * u + FUNCTION_ERROR) * size
+    return Decisions(values + solution.intercept, rounding + _fixed(solution, u))
+
+
+def _of_kernel(
+    kernel: Kernel, samples: Stored, u: float, library: str
+) -> tuple[Vector, Vector, float]:
+    """Bounds ``a_i a_j`` on kernel values, and ``e c_i c_j`` on the library's rounding of them."""
+    n = samples.shape[0]
+    if type(kernel) not in (RBF, Linear, Polynomial, Sigmoid):
+        own = np.sqrt(np.abs(kernel.diagonal(samples)))
+        return own, own, FUNCTION_ERROR
     squares = samples.power(2) if is_sparse(samples) else np.square(samples)
-    largest = float(kernel.gamma) * float(np.max(squares.sum(axis=1)))
+    squares = np.asarray(squares.sum(axis=1)).ravel()
+    if type(kernel) is Linear:
+        own = np.sqrt(squares)
+        return own, own, 0.0  # its terms are those of the sum
+    inner: float = 4.0 * (samples.shape[1] + 16) * u
+    kernel = cast("RBF | Polynomial | Sigmoid", kernel)
+    gamma, ones = float(kernel.gamma), np.ones(n)
+    if isinstance(kernel, RBF):
+        # LIBSVM predicts with the norm of a difference; others subtract products of samples
+        largest = 0.0 if library == "LIBSVM" else gamma * float(np.max(squares))
+        return ones, ones, inner * (1.0 + largest)
+    arguments = np.sqrt(gamma * squares + abs(float(kernel.coef0)))
     if isinstance(kernel, Sigmoid):
-        return inner * (largest + abs(float(kernel.coef0)))
-    # LIBSVM takes the norm of a difference; others subtract products of samples far from zero
-    return RBF_ERROR + inner * (1.0 if library == "LIBSVM" else 1.0 + largest)
+        return ones, arguments, inner
+    own = arguments ** float(kernel.degree)
+    return own, own, inner * float(kernel.degree)

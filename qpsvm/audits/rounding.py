@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.audits.claims import best_width
+from qpsvm.audits.training_kernel import LostDigits
 from qpsvm.display import short_repr
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.losses import losses
@@ -38,10 +40,17 @@ class KernelRounding:
         ``P - D`` with the kernel in double precision, as certified.
     rounded_gap : float
         ``P' - D'`` with every kernel value rounded to single precision.
+    stopping_gap : float
+        The largest gap that the library's stopping tolerance leaves with such a kernel; infinite
+        where that is not known.
+    digits : LostDigits or None
+        Errors of the library's kernel values. None where the gap is explained without them.
     """
 
     gap: float
     rounded_gap: float
+    stopping_gap: float = math.inf
+    digits: LostDigits | None = None
 
     @property
     def share(self) -> float:
@@ -72,7 +81,7 @@ class RoundedKernel:
         used = np.flatnonzero(V.any(axis=1) | W.any(axis=1))
         weights, positive = V[used], W[used]
         exact, rounded, sizes = np.zeros(V.shape), np.zeros(V.shape), np.zeros(W.shape)
-        for rows, block in self._blocks(used) if used.size else ():
+        for rows, block in self.blocks(used) if used.size else ():
             to_exact, to_rounded = exact[rows], rounded[rows]
             sizes[rows] = block @ positive
             for part in row_blocks(block.shape[0], block.shape[1], IN_CACHE):
@@ -90,7 +99,8 @@ class RoundedKernel:
             self.multiply(v[:, None], np.zeros((len(v), 0)))
         return np.asarray(self.products[:, known[0] if known else 0])
 
-    def _blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
+    def blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
+        """Columns of the kernel matrix in double precision, in blocks of rows."""
         gram, X = self.model.gram, self.model.data.X
         if isinstance(gram, KernelQuadratic):
             yield from gram.gram.blocks(columns)
@@ -99,14 +109,23 @@ class RoundedKernel:
             yield rows, self.model.kernel(X[rows], X[columns])
 
 
-def rounded_gap(model: SupportVectorModel, evaluation: Evaluation, rounded: RoundedKernel) -> float:
-    """``P' - D'`` of an evaluated machine; without constraints on (w, b)."""
+def rounded_gap(
+    model: SupportVectorModel,
+    evaluation: Evaluation,
+    rounded: RoundedKernel,
+    width: float | None = None,
+) -> float:
+    """``P' - D'`` of an evaluated machine; without constraints on (w, b).
+
+    With ``width`` None, t is the best one for these weights and the rounded kernel.
+    """
     c, solution = model.conditions, evaluation.solution
-    a, b, t = evaluation.point.alpha, solution.intercept, solution.width
+    a, b = evaluation.point.alpha, solution.intercept
     beta, own = np.asarray(solution.expansion), evaluation.dual.expansion
     if model.is_linear:  # nothing was multiplied with its kernel matrix
         rounded.multiply(np.column_stack([beta, own]), np.zeros((len(beta), 0)))
     of_beta, of_feasible = rounded.product(beta), rounded.product(own)
+    t = best_width(model, of_beta, b) if width is None else width
     with np.errstate(all="ignore"):
         # a rounded kernel may be indefinite: below zero the square belongs to both objectives
         size = 0.5 * (c.norm_weight * float(beta @ of_beta) + model.constant * b * b)

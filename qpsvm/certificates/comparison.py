@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,8 +75,8 @@ class PredictionComparison:
         Whether that holds in exact arithmetic. Otherwise rounding is estimated, not enclosed.
     n_computed_differ : int or None
         Of the undecided labels, those that differ from the labels of an optimum that was computed,
-        where its decision value is more than rounding: a comparison, not a proof. None where there
-        was none to compare with.
+        where rounding decides neither: a comparison, not a proof. None where there was none to
+        compare with.
     computed_gap : float or None
         The certified relative gap of that computed optimum.
     """
@@ -120,7 +121,7 @@ def compare(
     *,
     has_labels: bool,
     rigorous: bool,
-    computed: Dense | None = None,
+    computed: Range | None = None,
     zero_below: float = 0.0,
 ) -> PredictionComparison:
     """Compare two sets of decision values that are known to lie in intervals.
@@ -133,8 +134,8 @@ def compare(
         Whether the signs (the largest of k values) are labels; if not, numbers are predicted.
     rigorous : bool
         Whether the ranges hold in exact arithmetic.
-    computed : array of the same shape, optional
-        Decision values of an optimum that was computed.
+    computed : Range of the same shape, optional
+        Decision values of an optimum that was computed, with their rounding.
     zero_below : float
         Size up to which a decision value counts as zero, where signs are labels.
 
@@ -154,21 +155,24 @@ def compare(
     change = change if math.isfinite(change) else math.inf
     if not has_labels:
         return PredictionComparison(n, None, None, change, rigorous)
-    if own.lower.ndim == 1:
-        same, different = _signs(own, optimum, zero_below)
-    else:
-        same, different = _winners(own, optimum)
+    agreement = partial(_signs, zero_below=zero_below) if own.lower.ndim == 1 else _winners
+    same, different = agreement(own, optimum)
     apart = None
     if computed is not None:
-        clear = ~(same | different) & _is_clear(computed, own)
-        apart = int(np.count_nonzero(clear & (_label(_middle(own)) != _label(computed))))
+        _, apart_from = agreement(own, computed)
+        apart = int(np.count_nonzero(~(same | different) & apart_from))
     return PredictionComparison(
         n, int(np.count_nonzero(same)), int(np.count_nonzero(different)), change, rigorous, apart
     )
 
 
 def from_table(
-    model: SupportVectorModel, certificate: Certificate, table: SampleTable, *, has_labels: bool
+    model: SupportVectorModel,
+    certificate: Certificate,
+    table: SampleTable,
+    *,
+    has_labels: bool,
+    rounding: Vector | None = None,
 ) -> PredictionComparison | None:
     """Compare training predictions by the bounds that a certificate has for every condition.
 
@@ -184,6 +188,8 @@ def from_table(
         The machine's conditions, one row each.
     has_labels : bool
         Whether the sign of a row's margin is what the machine predicts there.
+    rounding : array of shape (n,), optional
+        Of the decision values of the samples, where another library computes them.
 
     Returns
     -------
@@ -200,7 +206,8 @@ def from_table(
         narrow, wide = sorted(c.width_sign * end for end in known.width)
         optimum = Range(p - wide - known.high, p - narrow - known.low)
         errors = score_errors(model, certificate.evaluation, rigorous=False)
-        errors = c.row_sizes(errors + EPS * abs(solution.intercept))
+        errors = errors + EPS * abs(solution.intercept)
+        errors = c.row_sizes(errors if rounding is None else np.maximum(errors, rounding))
         own = Range(table.margin - errors, table.margin + errors)
     return compare(
         own,
@@ -271,19 +278,3 @@ def _winners(own: Range, optimum: Range) -> tuple[Mask, Mask]:
 
 def _middle(values: Range) -> Dense:
     return 0.5 * (values.lower + values.upper)
-
-
-def _is_clear(values: Vector | Dense, own: Range) -> Mask:
-    """Return a mask of the samples whose label does not depend on rounding.
-
-    Rounding is taken from the ranges of the machine's own decision values.
-    """
-    rounding = 0.5 * (own.upper - own.lower)
-    if values.ndim == 1:
-        return np.asarray(np.abs(values) > rounding)
-    second, first = np.sort(values, axis=1)[:, -2:].T
-    return np.asarray(first - second > 2.0 * np.max(rounding, axis=1))
-
-
-def _label(values: Vector | Dense) -> Array:
-    return values > 0.0 if values.ndim == 1 else np.argmax(values, axis=1)

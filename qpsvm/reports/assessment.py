@@ -15,6 +15,7 @@ from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored, stored_values
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.grade import Evidence, whose
@@ -30,7 +31,6 @@ def evidence_of_machine(
     verified: KKTReport,
     proof: Certificate | None,
     predictions: PredictionComparison | None,
-    excess: float | None = None,
 ) -> Evidence:
     """Collect the evidence about one machine.
 
@@ -41,8 +41,6 @@ def evidence_of_machine(
     proof : Certificate or None
         None: nothing could be measured.
     predictions : PredictionComparison or None
-    excess : float, optional
-        By how much the objective is above that of a better solution, relative, where one is known.
     """
     eps = verified.eps
     if proof is None:
@@ -57,7 +55,6 @@ def evidence_of_machine(
         predictions=predictions,
         failed=_worst_failed(verified.checks),
         noun="pair order" if kind_of(problem).noun == "pair" else "prediction",
-        excess=excess,
     )
 
 
@@ -113,12 +110,16 @@ def evidence_of_machines(
 
 
 def predictions_of_machine(
-    problem: Machine, verified: KKTReport, proof: Certificate | None
+    problem: Machine,
+    verified: KKTReport,
+    proof: Certificate | None,
+    rounding: Vector | None = None,
 ) -> PredictionComparison | None:
     """Compare one machine's training predictions with the exact optimum's.
 
     Machines with one decision function cost nothing more. Those with one per class cost another
     pass over the kernel matrix, which is spent only where the verdict leaves something to be said.
+    ``rounding`` is that of the decision values where another library computes them.
     """
     if proof is None:
         return None
@@ -126,7 +127,9 @@ def predictions_of_machine(
         if verified.samples is None:
             return None
         has_labels = kind_of(problem).margin_decides
-        found = from_table(proof.model, proof, verified.samples, has_labels=has_labels)
+        found = from_table(
+            proof.model, proof, verified.samples, has_labels=has_labels, rounding=rounding
+        )
         if found is None or has_labels:
             return found
         return replace(found, n_samples=problem.data.n_samples)

@@ -3,7 +3,7 @@
 ========================  ======================================================================
 ``OPTIMAL``               every check passed and the distance from the optimum is bounded: the
                           objective is proven to be the best possible one, to ``eps``
-``SAME_PREDICTIONS``      not optimal, but every training prediction is proven to be the optimum's
+``SAME_PREDICTIONS``      not proven optimal, but every training prediction is the optimum's
 ``BOUNDED``               neither of these, but the objective is proven to be within a gap of the
                           optimum; the labels that this leaves undecided are counted
 ``UNPROVEN``              there is no bound on the distance from the optimum
@@ -27,7 +27,7 @@ from typing import Literal, TypeAlias
 from qpsvm.certificates import PredictionComparison
 from qpsvm.display import short_repr
 from qpsvm.qp.kkt_residuals import Check
-from qpsvm.reports.numbers import at_most, residual, share
+from qpsvm.reports.numbers import at_most, residual
 from qpsvm.reports.predictions import prediction_clauses
 
 Tone: TypeAlias = Literal["good", "neutral", "bad"]
@@ -133,8 +133,10 @@ class Evidence:
     predictions : PredictionComparison or None
         Of the training samples with the exact optimum; None where they were not compared.
     excess : float or None
-        How far the objective is above the optimum, relative to it; None where no optimum was
-        computed, or where that it is above is not proven.
+        How far the objective is above the optimum, in the scale of the gap; None where no optimum
+        was computed, or where it is not proven to be more than eps above.
+    above : str
+        The same in words, relative to the optimum: "17%"; empty where that may be zero.
     failed : Check or None
         The worst check, if one failed.
     refused : str
@@ -158,6 +160,7 @@ class Evidence:
     infeasibility: float = 0.0
     predictions: PredictionComparison | None = None
     excess: float | None = None
+    above: str = ""
     failed: Check | None = None
     refused: str = ""
     finding: str = ""
@@ -191,6 +194,12 @@ class Evidence:
 
     # --- its parts -------------------------------------------------------------------------------
 
+    @property
+    def _not_optimal(self) -> str:
+        """Start of a sentence about an answer that did not pass, with what is known of it."""
+        proven = "" if self.excess is not None else "proven "
+        return f"Not {proven}optimal to {self.eps:g}"
+
     def _compared(self) -> tuple[str, ...]:
         return () if self.predictions is None else prediction_clauses(self.predictions, self.noun)
 
@@ -204,8 +213,8 @@ class Evidence:
                 f"is {residual(check.scaled)} (allowed {residual(check.tolerance)})"
             )
         name, allowed = self.gap_name, f"allowed {self.eps:g}"
-        if self.excess is not None:
-            above = f"the objective{whose} exceeds the optimum by {share(self.excess)}"
+        if self.above:
+            above = f"the objective{whose} exceeds the optimum by {self.above}"
             return f"{above} ({name} {gap}, {allowed})"
         return f"the {name}{whose} is {gap} ({allowed})"
 
@@ -220,7 +229,7 @@ def _optimal(evidence: Evidence) -> tuple[str, ...]:
 def _same_predictions(evidence: Evidence) -> tuple[str, ...]:
     first, *more = evidence._compared()
     return (
-        f"Not optimal to {evidence.eps:g}, but {first}",
+        f"{evidence._not_optimal}, but {first}",
         *more,
         evidence._distance(),
         *evidence.reasons,
@@ -228,7 +237,7 @@ def _same_predictions(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _bounded(evidence: Evidence) -> tuple[str, ...]:
-    first = f"Not optimal to {evidence.eps:g}: {evidence._distance()}"
+    first = f"{evidence._not_optimal}: {evidence._distance()}"
     return (first, *evidence.reasons, *evidence._compared())
 
 

@@ -169,7 +169,7 @@ def fresh(name="SVC"):
         ("SVC", "_intercept_", None, "_intercept_ = None, which must hold real numbers"),
         ("SVC", "_gamma", "x", "_gamma = 'x', which must hold real numbers"),
         ("SVC", "_gamma", Deleted, "cannot predict its own training data.*_gamma"),
-        ("SVC", "gamma", 5.0, r"states gamma=5\.0 and was fitted with"),
+        ("SVC", "gamma", 5.0, r"states gamma=5\.0 and predicts with"),
         ("SVC", "kernel", np.zeros(3), "qpsvm has no kernel"),
         ("SVC", "C", "x", "C = 'x', which must hold real numbers"),
         ("SVC", "tol", None, "tol = None"),

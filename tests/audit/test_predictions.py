@@ -18,6 +18,7 @@ from qpsvm import reports
 from qpsvm.audits import Arrays, predictions
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
+from qpsvm.audits.rebuilt import Decisions
 from qpsvm.certificates.comparison import Range, compare
 from qpsvm.reports.grade import Grade, tone_of
 
@@ -160,7 +161,9 @@ def test_a_vote_is_proven_only_if_those_are_that_decide_it():
         values = rng.normal(size=(30, 6))
         reach = rng.uniform(0.0, 1.0, size=6)
         machines = [
-            predictions.DecisionRanges(Range(f, f), Range(f - r, f + r), f, rigorous=True)
+            predictions.DecisionRanges(
+                Decisions(f, np.zeros(30)), Range(f - r, f + r), f, rigorous=True
+            )
             for f, r in zip(values.T, reach, strict=True)
         ]
         compared = predictions.of_votes(machines, [1.0] * 6, votes, 4)

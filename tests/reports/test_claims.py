@@ -19,7 +19,9 @@ import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, times
 from qpsvm import reports
 from qpsvm.audits import predictions
+from qpsvm.audits.rebuilt import Decisions, squares
 from qpsvm.certificates.comparison import from_bounds, from_table
+from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.reports.grade import Grade
 from qpsvm.reports.implications import implications
@@ -61,6 +63,12 @@ def optimal_values(found):
     return less_squares(found.problem, [f + best.b for f in times(K, best.beta[: len(K)])])
 
 
+def exactly(problem, solution):
+    """Decision values of a machine in qpsvm's own arithmetic."""
+    own = decision_enclosure(solution, problem.data.X, squares(problem, problem.data.X))
+    return Decisions(*own)
+
+
 def signs(values):
     return [(value > 0) - (value < 0) for value in values]
 
@@ -91,7 +99,7 @@ def test_what_is_said_of_predictions_is_true_of_the_exact_optimum(name):
             proof = qpsvm.certify(problem, solution, rigorous=True)
             table = problem.model.sample_table(problem.model.evaluate(solution))
             best = predictions.proof_of(problem, near[0])
-            values = predictions.ranges(problem, solution, best, problem.data.X)
+            values = predictions.ranges(problem, exactly(problem, solution), best, problem.data.X)
             for claim in (
                 from_table(problem.model, proof, table, has_labels=has_labels),
                 predictions.of_machine(problem, values, 1.0),
@@ -124,7 +132,7 @@ def test_what_is_said_of_several_classes_is_true_of_the_exact_optimum():
             problem, best = found.problem, found.optimum
             solution, K = found.near(rng, size), gram_of(found.problem)
             proof = predictions.proof_of(problem, found.near(rng, 0.0))
-            values = predictions.ranges(problem, solution, proof, problem.data.X)
+            values = predictions.ranges(problem, exactly(problem, solution), proof, problem.data.X)
             squares = None if kernel == "linear" else np.diagonal(problem.data.X)
             optimum = [
                 [f + b for f in times(K, beta)] for beta, b in zip(best.beta, best.b, strict=True)

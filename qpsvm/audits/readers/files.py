@@ -47,7 +47,7 @@ def _arrays(model: ArrayModel, inputs: Inputs) -> Reading:
         )
     coef, intercept = model.coef, model.intercept
     if model.classes is not None:
-        inputs.codes(np.asarray(model.classes), inputs.samples().shape[0])
+        inputs.codes(np.asarray(model.classes), inputs.weights(inputs.samples().shape[0]))
         order = [model.classes.index(label) for label in as_classes(inputs.y)[1].tolist()]
         if coef is not None and coef.ndim == 2:
             coef, intercept = coef[order], np.asarray(intercept)[order]

@@ -67,15 +67,17 @@ class Inputs:
         """Weights of the samples, shape (n,); ones by default."""
         return as_weights(self.sample_weight, n)
 
-    def codes(self, classes: Labels, n: int) -> Index:
+    def codes(self, classes: Labels, weights: Vector) -> Index:
         """Return each sample's class as an index into the model's own list of classes.
 
         Raises
         ------
         AuditRefusedError
-            y holds other labels than the model knows, or another number of them.
+            y holds other labels than the model knows, or another number of them; or no sample of
+            a class has a weight above zero.
         """
         codes, found = as_classes(self.y)
+        n = len(weights)
         if len(codes) != n:
             raise AuditRefusedError(
                 f"X has {n} rows and y has {len(codes)} labels; pass the training data."
@@ -86,7 +88,9 @@ class Inputs:
                 f"The model was fitted on the classes {_listed(own)}, y has {_listed(given)}; pass "
                 "the labels that were used to fit it."
             )
-        return np.array([own.index(label) for label in given], dtype=np.intp)[codes]
+        codes = np.array([own.index(label) for label in given], dtype=np.intp)[codes]
+        require_weights(codes, classes, weights)
+        return codes
 
     def require_only(self, names: tuple[str, ...], source: str) -> None:
         """Refuse parameters that the model itself stores or its program does not have.
@@ -125,6 +129,23 @@ def splits(reduction: Reduction, codes: Index, classes: Labels) -> list[Split]:
         everyone = np.full(len(codes), True)
         return [Split("", np.asarray(classes)[codes], everyone)]
     return list(reduction.splits(codes, np.asarray(classes)))
+
+
+def require_weights(codes: Index, classes: Labels, weights: Vector) -> None:
+    """Refuse weights that leave a class without samples.
+
+    Raises
+    ------
+    AuditRefusedError
+        Every sample of a class has weight 0.
+    """
+    missing = np.setdiff1d(np.arange(len(classes)), codes[weights > 0.0])
+    if missing.size:
+        raise AuditRefusedError(
+            f"Every sample of class {np.asarray(classes).tolist()[missing[0]]!r} has weight 0, "
+            "which leaves no program that tells this class apart (LIBSVM and LIBLINEAR drop it "
+            "and may predict wrong labels); fit and audit the model without these samples."
+        )
 
 
 def require_finite(owner: str, **numbers: Matrix) -> None:

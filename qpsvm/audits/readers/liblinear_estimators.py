@@ -29,7 +29,7 @@ def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``LinearSVC``."""
     found, intercept = _weights(model, inputs)
     classes = attributes.classes(model)
-    codes = inputs.codes(classes, len(found.weights))
+    codes = inputs.codes(classes, found.weights)
     factors = class_weight(model, inputs, classes, inputs.weights(len(codes)))
     C = attributes.number(model, "C")
     n_machines = 1 if len(classes) == 2 else len(classes)

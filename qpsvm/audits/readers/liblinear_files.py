@@ -70,7 +70,7 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
         epsilon = inputs.required("epsilon", name)
         return found.machine(EpsilonRegression(C, epsilon, intercept, loss=LOSSES[kind]), inputs.y)
     labels = np.asarray(model.labels)
-    codes = inputs.codes(labels, len(found.weights))
+    codes = inputs.codes(labels, found.weights)
     if kind == JOINT:
         return found.joint(CrammerSinger(C, intercept), codes, labels, np.ones(len(labels)))
     formulation = SoftMargin(C, intercept, loss=LOSSES[kind])

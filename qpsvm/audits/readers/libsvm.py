@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.audits.claims import Claim, Library, Reading, multipliers
-from qpsvm.audits.readers.inputs import splits
+from qpsvm.audits.readers.inputs import require_weights, splits
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
 from qpsvm.formulations import NuClassification, OneVsOne
@@ -81,7 +81,7 @@ class Expansions:
         problem = self._problem(formulation, y, self.weights)
         expansion = np.zeros(len(self.weights))
         expansion[self.rows] = self.coefficients[0]
-        claim = self._claim("", problem, expansion, float(self.intercepts[0]), factor)
+        claim = self._claim("", problem, expansion, float(self.intercepts[0]), factor, factor)
         return Reading.of(self, (claim,))
 
     def pairs(
@@ -113,6 +113,7 @@ class Expansions:
         """
         k, of_rows = len(classes), codes[self.rows]
         weights = self.weights if class_weight is None else self.weights * class_weight[codes]
+        require_weights(codes, classes, weights)
         reduction = OneVsOne(formulation)
         pairs = itertools.combinations(range(k), 2)
         claims = []
@@ -128,12 +129,12 @@ class Expansions:
             positive = classes[j if second_is_positive else i]
             data = problem.data
             assert isinstance(data, BinaryTrainingSet)  # of a program for two classes
-            factor = 1.0 if data.classes[1] == positive else -1.0
+            factor, scale = 1.0 if data.classes[1] == positive else -1.0, 1.0
             if isinstance(formulation, NuClassification):
                 factor *= float(np.sum(np.abs(expansion))) / formulation.nu
-            claims.append(
-                self._claim(split.name, problem, expansion, float(self.intercepts[p]), factor)
-            )
+                scale = float(np.sum(taking_part))
+            b = float(self.intercepts[p])
+            claims.append(self._claim(split.name, problem, expansion, b, factor, scale))
         # votes as the reduction counts them: there class j has the values above zero
         combine = (lambda own, n: reduction.combine(-own, n)) if break_ties else _votes
         if k == 2:
@@ -154,20 +155,33 @@ class Expansions:
         return problem
 
     def _claim(
-        self, name: str, problem: SVMProblem, expansion: Vector, intercept: float, factor: float
+        self,
+        name: str,
+        problem: SVMProblem,
+        expansion: Vector,
+        intercept: float,
+        factor: float,
+        solver_scale: float,
     ) -> Claim:
         if factor == 0.0:
             raise AuditRefusedError(
                 f"{self.model} has no support vectors, so that its margin is not determined."
             )
         alpha = multipliers(problem, expansion / factor)
+        is_nu = isinstance(problem.formulation, NuClassification)
+        if is_nu and (alpha <= 0.0).all():
+            raise AuditRefusedError(
+                f"Every coefficient of {self.model} has the wrong sign for its label: LIBSVM "
+                "divided by a margin rho below zero, at which it stopped, or the labels are others "
+                "than those of the fit; fit with a smaller tolerance, or pass the labels of the "
+                "fit."
+            )
         if (alpha < 0.0).any():
             row = int(problem.data.kept[np.argmax(alpha < 0.0)])
             raise AuditRefusedError(
                 f"The coefficient of row {row} has the wrong sign for its label; pass the labels "
                 f"that {self.model} was fitted with."
             )
-        is_nu = isinstance(problem.formulation, NuClassification)
         return Claim(
             name=name,
             problem=problem,
@@ -175,6 +189,7 @@ class Expansions:
             alpha=alpha,
             width=1.0 / abs(factor) if is_nu else None,
             factor=factor,
+            solver_scale=solver_scale,
         )
 
 

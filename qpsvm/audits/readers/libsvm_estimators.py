@@ -29,7 +29,8 @@ from qpsvm.formulations import (
 )
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.products import variance
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, is_sparse
+from qpsvm.numerics.precision import EPS
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 """Names of kernels, as scikit-learn has them."""
@@ -42,7 +43,7 @@ def svc(model: Estimator, inputs: Inputs) -> Reading:
     """Read an ``SVC``: one soft margin per pair of classes."""
     found = _expansions(model, inputs)
     classes = attributes.classes(model)
-    codes = inputs.codes(classes, len(found.weights))
+    codes = inputs.codes(classes, found.weights)
     factors = attributes.numbers(model, "class_weight_", 1)
     attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
     return found.pairs(
@@ -59,7 +60,7 @@ def nu_svc(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``NuSVC``, which ignores its ``class_weight``."""
     found = _expansions(model, inputs)
     classes = attributes.classes(model)
-    codes = inputs.codes(classes, len(found.weights))
+    codes = inputs.codes(classes, found.weights)
     return found.pairs(
         NuClassification(attributes.number(model, "nu")),
         codes,
@@ -113,6 +114,8 @@ def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
         )
     coefficients, intercepts = stored_numbers(name, model)
     weights = inputs.weights(samples.shape[0])
+    if hasattr(model, "classes_"):
+        inputs.codes(attributes.classes(model), weights)  # first: LIBSVM drops some classes
     rows = _support(name, model, weights)
     _require_counts(model, coefficients, intercepts, rows)
     if not _is_matrix(model):
@@ -144,8 +147,10 @@ def _require_counts(
     if hasattr(model, "_n_support"):
         counts = attributes.whole_numbers(model, "_n_support")
         fine = len(counts) == k and (counts >= 0).all() and int(np.sum(counts)) == m
-        if not is_classifier:  # LIBSVM's has the number twice
-            fine = len(counts) == 1 + (not _is_of_intel(model)) and (counts == m).all()
+        if not is_classifier:  # LIBSVM's has the number twice; of sparse samples anything
+            anything = bool(getattr(model, "_sparse", False))
+            fine = len(counts) == 1 + (not _is_of_intel(model))
+            fine = fine and (anything or bool((counts == m).all()))
         if not fine:
             attributes.refuse(model, f"has n_support_ = {counts.tolist()} for {why}")
     for name in ("_effective_probability", "probability"):
@@ -213,7 +218,10 @@ def _library(model: Estimator) -> Library:
         return Library("LIBSVM", f"iteration limit of {model.max_iter}", float32_kernel=True)
     tolerance = attributes.number(model, "tol")
     stopped_at = f"stopping tolerance of {tolerance:g}"
-    return Library("LIBSVM", stopped_at, float32_kernel=True, tolerance=tolerance)
+    iterations = None
+    if hasattr(model, "n_iter_"):
+        iterations = int(np.max(attributes.numbers(model, "n_iter_"), initial=0))
+    return Library("LIBSVM", stopped_at, True, tolerance, iterations)
 
 
 def _kernel(model: Estimator, samples: Matrix) -> Kernel:
@@ -267,22 +275,41 @@ def _with_gamma(model: Estimator, kind: str, gamma: float) -> Kernel:
 def _gamma(model: Estimator, samples: Matrix) -> float:
     """The gamma used in predictions; refused if it is not the one that the model states."""
     stated = attributes.attribute(model, "gamma")
-    fitted = None
-    if getattr(model, "_gamma", None) is not None:
-        fitted = attributes.number(model, "_gamma")
+    if getattr(model, "_gamma", None) is None:
+        if not isinstance(stated, str):
+            return attributes.number(model, "gamma")
+        return float(kernels.RBF(cast("kernels.Gamma", stated)).resolve(samples).gamma)
+    used = attributes.number(model, "_gamma")
     if not isinstance(stated, str):
         expected = attributes.number(model, "gamma")
-    elif stated == "scale" and fitted is not None and variance(samples) == 0.0:
-        return fitted  # 1 or huge, as the rounding of a zero variance has it
-    else:
-        expected = float(kernels.RBF(cast("kernels.Gamma", stated)).resolve(samples).gamma)
-    if fitted is None:
-        return expected
-    if not abs(fitted - expected) <= SAME_GAMMA * abs(expected):
-        if not isinstance(stated, str):
-            attributes.refuse(model, f"states gamma={stated!r} and was fitted with {fitted:.8g}")
+        if not abs(used - expected) <= SAME_GAMMA * abs(expected):
+            attributes.refuse(model, f"states gamma={stated!r} and predicts with {used:.8g}")
+        return used
+    if stated == "scale":
+        sparse = bool(getattr(model, "_sparse", is_sparse(samples)))
+        if _is_scale(used, samples, as_sparse=sparse):
+            return used
+    expected = float(kernels.RBF(cast("kernels.Gamma", stated)).resolve(samples).gamma)
+    if not abs(used - expected) <= SAME_GAMMA * abs(expected):
         raise AuditRefusedError(
-            f"The model was fitted with gamma={stated!r} = {fitted:.8g}, on these data it would be "
-            f"{expected:.8g}; pass the training data."
+            f"The model predicts with gamma={used:.8g}; gamma={stated!r} is {expected:.8g} for "
+            "these data. Pass the training data, or fit the model again if it was changed."
         )
-    return fitted
+    return used
+
+
+def _is_scale(gamma: float, samples: Matrix, *, as_sparse: bool) -> bool:
+    """Return whether ``gamma`` is scikit-learn's ``1 / (d var(X))`` but for rounding.
+
+    The variance of a dense array is a mean of squared deviations. That of a sparse one is
+    ``E[x^2] - E[x]^2``, which loses its digits far from zero; gamma is 1 where nothing is left.
+    """
+    n, d = samples.shape
+    spread = variance(samples)
+    if spread == 0.0:
+        return True  # 1 or huge, as the rounding of a zero variance has it
+    squares = samples.data if is_sparse(samples) else samples
+    roundings = (n + d + 8) * EPS
+    lost = (roundings if as_sparse else roundings**2) * float(np.sum(np.square(squares))) / (n * d)
+    room = SAME_GAMMA * spread + lost
+    return abs(1.0 / (d * gamma) - spread) <= room or (gamma == 1.0 and spread <= lost)

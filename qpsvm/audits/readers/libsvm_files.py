@@ -60,7 +60,7 @@ def read(model: LibsvmModel, inputs: Inputs) -> Reading:
     samples = inputs.samples()
     labels = np.asarray(model.labels)
     # before rows are looked for: other labels are told as such
-    codes = None if model.labels is None else inputs.codes(labels, samples.shape[0])
+    codes = None if model.labels is None else inputs.codes(labels, inputs.weights(samples.shape[0]))
     found = Expansions(
         model=f"{model.svm_type} model {os.path.basename(model.source)!r}",
         library=Library(model.written_by, float32_kernel=True),

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from qpsvm.audits.claims import Claim, Library, Problem, Reading
 from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.audits.readers.inputs import Inputs, require_finite, splits
+from qpsvm.audits.readers.inputs import Inputs, require_finite, require_weights, splits
 from qpsvm.data import MulticlassTrainingSet
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError
@@ -145,6 +145,7 @@ class Weights:
         """
         k = len(classes)
         factors = np.ones(len(codes)) if class_weight is None else class_weight[codes]
+        require_weights(codes, classes, self.weights * factors)
         reduction = (OneVsRest if k > 2 else OneVsOne)(formulation)
         claims = []
         for m, split in enumerate(splits(reduction, codes, classes)):
@@ -165,6 +166,7 @@ class Weights:
     ) -> Reading:
         """Read a classifier with all classes in one program."""
         weights = self.weights * class_weight[codes]
+        require_weights(codes, classes, weights)
         labels = np.asarray(classes)[codes]
         problem = formulation.primal(self.samples, labels, sample_weight=weights)
         data = problem.data

@@ -41,7 +41,7 @@ def classifier(model: Estimator, inputs: Inputs) -> Reading:
         )
     found = _weights(model, inputs, "intercept_")
     classes = attributes.classes(model)
-    codes = inputs.codes(classes, len(found.weights))
+    codes = inputs.codes(classes, found.weights)
     n_machines = 1 if len(classes) == 2 else len(classes)
     why = f"{len(classes)} classes"
     attributes.require_shape(model, "coef_", found.coef, (n_machines, found.coef.shape[1]), why)
