@@ -2,15 +2,16 @@
 
 Three steps, each for the samples that the one before leaves:
 
-1. *The certificate of the full machine.* A sample whose dual variable is proven to be zero changes
-   nothing when it leaves. Of two classes, a sample that the exact optimum misclassifies is
-   misclassified without it, too: its loss can only grow.
+1. *The certificate of the full machine.* Where every optimum of all samples satisfies the condition
+   of a sample with room to spare, these are the optima without it.
 2. *A downdate*: the machine without the sample, from the tableau of the full machine
-   (``selection.tableau``). It is held against the optimum by its own duality gap.
-3. *A refit*, where the active set is not found or the gap is too large.
+   (``selection.tableau``). It is held against the optimum by its duality gap
+   (``selection.bounds``) or by the optimality conditions (``selection.proven_steps``).
+3. *A refit*, where the active set is not found or the interval is too wide, with a certificate.
 
-The bound on the distance of a downdated machine's decision value from the exact optimum's follows
-from weak duality alone (``selection.bounds``).
+All of it is about the program without the sample, with its own prices: where they are divided by
+sums of weights, the full machine is that of all samples at the prices without one
+(``selection.without``).
 
 Sources: for the downdate ``selection.tableau``; for the span estimate Vapnik and Chapelle, "Bounds
 on error expectation for support vector machines", *Neural Computation* 12 (2000), section 4.
@@ -25,23 +26,24 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from qpsvm.certificates import Certificate, certify
-from qpsvm.certificates.screening import ZERO
-from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet
+from qpsvm.certificates.predictions import DecisionBounds
+from qpsvm.certificates.rigorous.figures import price_error
+from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze, require_memory
-from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.selection.bounds import LeftOutBounds
+from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, require_memory
+from qpsvm.selection.bounds import LeftOutBounds, Program, left_out_bounds
 from qpsvm.selection.downdates import downdates, full_tableau
-from qpsvm.selection.refinement import machine_bounds, refined_bounds
-from qpsvm.selection.refit import refit
+from qpsvm.selection.kernel_sums import KernelSums
+from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
 from qpsvm.selection.tableau import Tableau
+from qpsvm.selection.without import price_groups, refit, require_two_of_each_class
 from qpsvm.solving import solve
 
 How: TypeAlias = Literal["certificate", "downdate", "refit"]
@@ -56,19 +58,21 @@ class LeaveOneOut(Table):
     Attributes
     ----------
     decisions : array of shape (n,)
-        Decision value of every sample for the machine that is trained without it. Where the label
-        of a misclassified sample follows from the certificate alone, the full machine's.
+        Decision value of every sample for a machine that is trained without it. n is the number of
+        samples with a weight above zero, in the order of ``problem.data.kept``.
     radius : array of shape (n,)
-        The exact optimum's differ by at most that much; infinite where only the label is known.
+        The decision value of every exact optimum without the sample differs by at most that much;
+        infinite where nothing is proven.
     predictions : array of shape (n,)
         Labels, or numbers for a regression.
     decided : bool array of shape (n,)
-        Whether every exact optimum without the sample predicts the same label; of a regression,
-        whether the radius is at most ``eps`` times the spread of the targets.
+        Whether every exact optimum without the sample predicts this label: the radius is smaller
+        than the distance from zero. Of a regression, whether the radius is at most ``eps`` times
+        the spread of the targets.
     how : array of int of shape (n,)
         Index into ``("certificate", "downdate", "refit")``.
     score : float
-        Share of correct labels, or R^2, of the left-out predictions.
+        Share of correct labels, or R^2, of the left-out predictions, decided or not.
     n_support : int
         Number of support vectors of the full machine.
     span_errors : int or None
@@ -87,9 +91,10 @@ class LeaveOneOut(Table):
 
     @property
     def support_bound(self) -> float:
-        """Share of support vectors, an upper bound on the leave-one-out error of classifiers.
+        """Share of support vectors, the textbook's bound on the leave-one-out error of classifiers.
 
-        ``errors / n <= n_support / n``; Vapnik, *The Nature of Statistical Learning Theory*.
+        ``errors / n <= n_support / n`` where the intercept is unique and prices do not depend on
+        the sample that leaves; Vapnik, *The Nature of Statistical Learning Theory*.
         """
         return self.n_support / len(self.decisions)
 
@@ -131,6 +136,10 @@ def leave_one_out(
     ------
     InvalidParameterError
         Another family, a primal problem, constraints, or an indefinite kernel.
+    InvalidDataError
+        A class with one sample: without it there is no machine.
+    ArithmeticModeError
+        A process whose arithmetic is not that of IEEE 754.
     MemoryLimitError
         Three matrices of all samples take more than a quarter of the memory.
 
@@ -141,8 +150,10 @@ def leave_one_out(
 
     Notes
     -----
-    The figures hold up to the rounding of their sums, as those of a certificate that is not
-    rigorous. A left-out sample that leaves one class only is an error of its refit.
+    Intervals hold for every optimum of the program that the same formulation makes of the other
+    samples, with its own prices (those of balanced classes change), the parameters of
+    ``problem.kernel`` (of ``gamma="scale"`` the number that it is for all samples) and kernel
+    values without rounding, as those of a rigorous certificate (``docs/rounding.md``).
 
     Examples
     --------
@@ -154,19 +165,18 @@ def leave_one_out(
     >>> round(found.score, 3), bool(found.decided.all())
     (0.965, True)
     """
-    stair = _require_staircase(problem)
+    _require_staircase(problem)
+    require_two_of_each_class(problem)
     n = problem.data.n_samples
     require_memory(n, 3 * n, "Leaving one out", "use fewer samples, or cross-validation.")
-    K = _kernel_matrix(problem)
+    sums = KernelSums.of(problem.model)
     full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=solution)
-    proof = certify(problem, full)
-    found = _Found.by_certificate(problem, proof, np.diagonal(K))
-    has_intercept = problem.model.conditions.intercept == "free"
-    tableau = full_tableau(K, stair, np.asarray(full.expansion), has_intercept=has_intercept)
-    if tableau is not None:
-        found.by_downdates(K, tableau)
-    found.by_refits(problem, full, K)
-    return found.result(full, None if tableau is None else tableau.span_errors(), eps)
+    found = _Found(problem.data, eps)
+    for group in price_groups(problem):
+        if group.problem is not None:
+            found.by_machine(group.problem, full, sums, group.samples)
+    found.by_refits(problem, full)
+    return found.result(full)
 
 
 def _require_staircase(problem: SVMProblem) -> Staircase:
@@ -190,53 +200,80 @@ def _require_staircase(problem: SVMProblem) -> Staircase:
     return stair
 
 
-def _kernel_matrix(problem: SVMProblem) -> Dense:
-    """``K + constant``, shape (n, n)."""
-    gram = problem.model.gram
-    K = gram.gram.dense if isinstance(gram, KernelQuadratic) else gram.select(None).to_dense()
-    constant = problem.model.constant
-    return np.asarray(K + constant) if constant else np.asarray(K)
-
-
 class _Found:
-    """Left-out decision values found so far."""
+    """Left-out decision values found so far.
 
-    def __init__(self, data: Any, decisions: Vector) -> None:
-        n = len(decisions)
-        self.data, self.decisions = data, decisions.copy()
-        self.radius, self.how = np.full(n, np.inf), np.full(n, BY_REFIT)
-        self.is_known = np.zeros(n, dtype=bool)
+    Parameters
+    ----------
+    data : TrainingSet
+    eps : float
+        Largest radius that settles a prediction of a regression, relative to the spread of the
+        targets.
+    """
 
-    @classmethod
-    def by_certificate(cls, problem: SVMProblem, proof: Certificate, squares: Vector) -> _Found:
-        """Settle samples for which the full machine's certificate suffices."""
-        data, conditions = problem.data, problem.model.conditions
-        given = squares if isinstance(problem.kernel, Precomputed) else None
-        bounds = proof.decision_bounds(data.X, squares=given)
-        found = cls(data, bounds.values)
-        is_zero = proof.screening.status == ZERO
-        stays = np.bincount(conditions.rows.indices, ~is_zero, minlength=data.n_samples) == 0.0
-        reach = np.maximum(bounds.upper - bounds.values, bounds.values - bounds.lower)
-        found.radius[stays] = reach[stays]
-        settled = stays & (reach <= found.tolerance(np.zeros(data.n_samples)))
-        if isinstance(data, BinaryTrainingSet):
-            ends = np.maximum(data.signs * bounds.lower, data.signs * bounds.upper)
-            settled = stays | (ends < 0.0)
-        found.how[settled], found.is_known[settled] = BY_CERTIFICATE, True
-        return found
+    def __init__(self, data: Any, eps: float) -> None:
+        n = data.n_samples
+        self.data, self.eps = data, eps
+        self.decisions, self.radius = np.full(n, np.nan), np.full(n, np.inf)
+        self.how, self.is_known = np.full(n, BY_REFIT), np.zeros(n, dtype=bool)
+        self.span_errors: int | None = 0
 
-    def by_downdates(self, K: Dense, tableau: Tableau) -> None:
+    def by_machine(
+        self, problem: SVMProblem, start: SVMSolution, sums: KernelSums, samples: Index
+    ) -> None:
+        """Settle some samples by one machine of all of them.
+
+        Parameters
+        ----------
+        problem : SVMProblem
+            Of all samples, at the prices of the programs without one of these.
+        start : SVMSolution
+        sums : KernelSums
+        samples : array of int of shape (m,)
+        """
+        stair = _require_staircase(problem)
+        full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=start)
+        proof = certify(problem, full, rigorous=True)
+        self.by_certificate(problem, proof, stair, samples)
+        balanced = problem.model.conditions.intercept == "free"
+        program = Program(sums, stair, _price_error(problem), balanced)
+        tableau = full_tableau(sums.K, stair, np.asarray(full.expansion), has_intercept=balanced)
+        if tableau is None:
+            self.span_errors = None
+            return
+        if self.span_errors is not None:
+            self.span_errors += tableau.span_errors(samples)
+        self.by_downdates(program, tableau, samples)
+
+    def by_certificate(
+        self, problem: SVMProblem, proof: Certificate, stair: Staircase, samples: Index
+    ) -> None:
+        """Settle samples whose condition every optimum satisfies with room to spare.
+
+        Their losses are zero around every optimum, whose set is the same without them.
+        """
+        X = problem.data.X
+        given = np.diagonal(X) if isinstance(problem.kernel, Precomputed) else None
+        bounds = proof.decision_bounds(X, squares=given)
+        a, c = np.nextafter(stair.a, np.inf), np.nextafter(stair.c, -np.inf)  # they were rounded
+        stays = (bounds.lower > a) & (bounds.upper < c)
+        values, radius = _interval(bounds)
+        settled = stays & (radius <= self.tolerance(values))
+        chosen = samples[settled[samples]]
+        self._settle(chosen, values[chosen], radius[chosen], BY_CERTIFICATE)
+
+    def by_downdates(self, program: Program, tableau: Tableau, samples: Index) -> None:
         """Settle samples whose left-out machine follows from the tableau."""
-        left = np.flatnonzero(~self.is_known)
+        left = samples[~self.is_known[samples]]
         for lot in np.array_split(left, math.ceil(len(left) / LEAVE_ONE_OUT.lot)):
             machines = downdates(tableau, lot)
-            self._take(machines.samples, machine_bounds(K, tableau, machines))
+            self._take(machines.samples, left_out_bounds(program, machines))
             known = self.radius[machines.samples] <= self.tolerance(
                 self.decisions[machines.samples]
             )
             if not known.all():
                 unknown = machines.of(~known)
-                self._take(unknown.samples, refined_bounds(K, tableau, unknown))
+                self._take(unknown.samples, proven_bounds(program, unknown))
 
     def _take(self, samples: Index, bounds: LeftOutBounds) -> None:
         """Settle samples by bounds tighter than those known and those of a refit."""
@@ -244,39 +281,51 @@ class _Found:
             (bounds.relative_gap <= LEAVE_ONE_OUT.refit_eps)
             | (bounds.radius <= self.tolerance(bounds.values))
         )
-        chosen = samples[taken]
-        self.decisions[chosen] = bounds.values[taken]
-        self.radius[chosen] = bounds.radius[taken]
-        self.how[chosen], self.is_known[chosen] = BY_DOWNDATE, True
+        self._settle(samples[taken], bounds.values[taken], bounds.radius[taken], BY_DOWNDATE)
+
+    def by_refits(self, problem: SVMProblem, full: SVMSolution) -> None:
+        """Refit the machine for every sample that is not settled."""
+        for i in np.flatnonzero(~self.is_known).tolist():
+            self._settle(np.array([i]), *_interval(refit(problem, full, i)), BY_REFIT)
+
+    def _settle(self, samples: Index, values: Vector, radius: Vector, how: int) -> None:
+        self.decisions[samples], self.radius[samples] = values, radius
+        self.how[samples], self.is_known[samples] = how, True
 
     def tolerance(self, decisions: Vector) -> Vector:
         """Radius below which a decision value settles its sample, so that no refit is needed."""
-        if isinstance(self.data, BinaryTrainingSet):
-            return np.abs(decisions)
-        known = 1e-6 * float(np.ptp(self.data.values)) if self.data.n_samples > 1 else np.inf
-        return np.full(len(decisions), known)
+        if isinstance(self.data, RegressionTrainingSet):
+            return np.full(len(decisions), self.eps * float(np.ptp(self.data.values)))
+        return np.abs(decisions)
 
-    def by_refits(self, problem: SVMProblem, full: SVMSolution, K: Dense) -> None:
-        """Refit the machine for every sample that is not settled."""
-        for i in np.flatnonzero(~self.is_known).tolist():
-            self.decisions[i], self.radius[i] = refit(problem, full, i, float(K[i, i]))
-            self.how[i], self.is_known[i] = BY_REFIT, True
-
-    def result(self, full: SVMSolution, span_errors: int | None, eps: float) -> LeaveOneOut:
+    def result(self, full: SVMSolution) -> LeaveOneOut:
         """Build the table of left-out predictions."""
-        data = self.data
-        if isinstance(data, RegressionTrainingSet):
-            decided = self.radius <= eps * float(np.ptp(data.values))
-            span_errors = None
-        else:
-            decided = (self.radius < np.abs(self.decisions)) | (self.how == BY_CERTIFICATE)
+        data, is_regression = self.data, isinstance(self.data, RegressionTrainingSet)
+        tolerance = self.tolerance(self.decisions)
+        decided = self.radius <= tolerance if is_regression else self.radius < tolerance
         return LeaveOneOut(
             decisions=freeze(self.decisions),
             radius=freeze(self.radius),
             predictions=data.predictions(self.decisions),
-            decided=freeze(decided),
+            decided=freeze(decided & np.isfinite(self.radius)),
             how=freeze(self.how),
             score=float(data.score(self.decisions, data.targets)),
             n_support=full.n_support,
-            span_errors=span_errors,
+            span_errors=None if is_regression else self.span_errors,
         )
+
+
+def _interval(bounds: DecisionBounds) -> tuple[Vector, Vector]:
+    """Middle and half-width of intervals; the machine's own value where an end is infinite."""
+    known = np.isfinite(bounds.lower) & np.isfinite(bounds.upper)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(known, 0.5 * bounds.lower + 0.5 * bounds.upper, bounds.values)
+        radius = np.maximum(bounds.upper - middle, middle - bounds.lower)
+    return middle, np.where(known, np.nextafter(radius, np.inf), np.inf)
+
+
+def _price_error(problem: SVMProblem) -> float:
+    """Bound on the relative error of the prices."""
+    c = problem.model.conditions
+    is_exact = c.price_factors is not None and c.price_factors.are_plain
+    return 0.0 if is_exact else price_error(problem.data.weights, len(c))

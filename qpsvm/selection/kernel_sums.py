@@ -1,0 +1,93 @@
+"""The kernel matrix of all samples, and how far sums of its entries are from exact ones.
+
+By the inequality of Cauchy and Schwarz ``|k(x_j, x_l)| <= n_j n_l`` for the norms n of the samples
+in feature space. So lemma 7 of ``docs/rounding.md`` bounds the error of a sum of kernel values by
+few sums over the samples, whatever cancels::
+
+    |fl(sum_l K^_jl beta_l) - sum_l K_jl beta_l|
+        <=  n_j ((gamma + rows_j) sum_l n_l |beta_l| + (1 + rows_j) sum_l n_l columns_l |beta_l|)
+            + left_j sum_l right_l |beta_l| + underflow
+
+with the errors of kernel values of ``certificates.rigorous.kernels``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms
+from qpsvm.certificates.rigorous.kernels import EntryErrors, entry_errors
+from qpsvm.display import short_repr
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.balls import UNDERFLOW, Ball, U, gamma, in_chunks, n_steps, outward, root
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class KernelSums:
+    """Sums ``K beta`` over all samples, with bounds on their errors.
+
+    Attributes
+    ----------
+    K : array of shape (n, n)
+        As it was computed; with ``+ 1`` where the intercept is penalised.
+    norms : array of shape (n,)
+        Upper bounds of ``|phi(x_i)|``.
+    errors : EntryErrors
+        Of the entries of K.
+    hidden : float
+        Bounds hold for ``K + hidden I``; above zero where a matrix that is data may have negative
+        eigenvalues (``machines.negative_curvature``).
+    """
+
+    K: Dense
+    norms: Vector
+    errors: EntryErrors
+    hidden: float
+
+    @classmethod
+    def of(cls, model: SupportVectorModel) -> KernelSums:
+        """Sums over the samples of a training problem."""
+        gram, kernel, norms = model.gram, exact_kernel(model), own_norms(model)
+        K = gram.gram.dense if isinstance(gram, KernelQuadratic) else gram.select(None).to_dense()
+        X = model.data.X
+        none = np.zeros(len(K))
+        errors = EntryErrors.of_product(none, none)
+        if kernel is not None:
+            errors = entry_errors(kernel, X, X)
+        if model.constant:  # the sum is rounded as well
+            K = K + model.constant
+            norms = root(norms**2 + model.constant)
+            rows = outward(errors.rows + 2.0 * U)
+            errors = EntryErrors(rows, errors.columns, errors.left, errors.right)
+        return cls(np.asarray(K), norms, errors, 2.0 * model.negative_bound)
+
+    def of_rows(self, beta: Dense) -> Ball:
+        """``K beta`` for every row of coefficients, shape (m, n)."""
+        return Ball(in_chunks(self.K, beta.T).T, self._error(np.abs(beta)))
+
+    def _error(self, size: Dense) -> Dense:
+        errors, norms = self.errors, self.norms
+        sums = size @ np.column_stack(
+            [norms, norms * errors.columns, errors.right, np.ones(len(norms))]
+        )
+        g = 1.001 * gamma(n_steps(len(norms)))  # computed entries may be larger than n_j n_l
+        rad = np.multiply.outer(sums[:, 0], norms * (g + errors.rows))
+        rad += np.multiply.outer(sums[:, 1], norms * (1.0 + errors.rows))
+        rad += np.multiply.outer(sums[:, 2], errors.left)
+        rad += UNDERFLOW * sums[:, 3:] + self.hidden * size
+        return outward(rad * (1.0 + gamma(2 * len(norms))))
+
+    def largest_error(self, samples: Index) -> float:
+        """Bound on the errors of ``K_SS`` for samples S, in the spectral norm."""
+        errors, norms = self.errors, self.norms[samples]
+        growth = (1.0 + np.max(errors.rows[samples])) * (1.0 + np.max(errors.columns[samples]))
+        left, right = errors.left[samples], errors.right[samples]
+        products = math.sqrt(float(left @ left) * float(right @ right))
+        size = (growth - 1.0 + 16.0 * U) * float(norms @ norms)
+        return float(outward(1.001 * (size + products) + len(samples) * UNDERFLOW))
