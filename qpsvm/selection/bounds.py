@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import Ball, U, gamma, outward
 from qpsvm.selection.kernel_sums import KernelSums
 from qpsvm.selection.staircase import Staircase
@@ -66,12 +66,15 @@ class Program:
         Relative error of its prices.
     balanced : bool
         Whether coefficients have to add up to zero: with a free intercept.
+    equals : array of int of shape (n,)
+        The same number for samples that are equal, and have equal labels or targets.
     """
 
     sums: KernelSums
     stair: Staircase
     price_error: float
     balanced: bool
+    equals: Index
 
     def excess(self, beta: Dense, b: Vector, kinks: Dense) -> Ball:
         """``K beta + b - kinks`` of machines (rows), shape (m, n)."""

@@ -19,36 +19,22 @@ on error expectation for support vector machines", *Neural Computation* 12 (2000
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from qpsvm.certificates import Certificate, certify
-from qpsvm.certificates.predictions import DecisionBounds
-from qpsvm.certificates.rigorous.figures import price_error
-from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, require_memory
-from qpsvm.selection.bounds import LeftOutBounds, Program, left_out_bounds
-from qpsvm.selection.downdates import downdates, full_tableau
 from qpsvm.selection.kernel_sums import KernelSums
-from qpsvm.selection.proven_steps import proven_bounds
+from qpsvm.selection.left_out import HOW, How, LeftOutValues
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Tableau
-from qpsvm.selection.without import price_groups, refit, require_two_of_each_class
+from qpsvm.selection.without import price_groups, require_others
 from qpsvm.solving import solve
-
-How: TypeAlias = Literal["certificate", "downdate", "refit"]
-HOW: tuple[How, ...] = get_args(How)
-BY_CERTIFICATE, BY_DOWNDATE, BY_REFIT = range(3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,7 +123,7 @@ def leave_one_out(
     InvalidParameterError
         Another family, a primal problem, constraints, or an indefinite kernel.
     InvalidDataError
-        A class with one sample: without it there is no machine.
+        A single sample, or a class of a single sample: without it there is no machine.
     ArithmeticModeError
         A process whose arithmetic is not that of IEEE 754.
     MemoryLimitError
@@ -166,166 +152,49 @@ def leave_one_out(
     (0.965, True)
     """
     _require_staircase(problem)
-    require_two_of_each_class(problem)
+    require_others(problem)
     n = problem.data.n_samples
     require_memory(n, 3 * n, "Leaving one out", "use fewer samples, or cross-validation.")
-    sums = KernelSums.of(problem.model)
     full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=solution)
-    found = _Found(problem.data, eps)
+    found, sums = LeftOutValues(problem, full, eps), KernelSums.of(problem.model)
     for group in price_groups(problem):
-        if group.problem is not None:
-            found.by_machine(group.problem, full, sums, group.samples)
-    found.by_refits(problem, full)
-    return found.result(full)
+        found.by_group(group, sums)
+    found.by_refits()
+    return _result(found)
 
 
-def _require_staircase(problem: SVMProblem) -> Staircase:
-    """The staircases of a problem's samples.
+def _require_staircase(problem: SVMProblem) -> None:
+    """Check that the conditions of a problem are the staircases of its samples.
 
     Raises
     ------
     InvalidParameterError
-        It has none.
+        They are not.
     """
     model = getattr(problem, "model", None)
     stair = None
     if isinstance(problem, SVMProblem) and model is not None:
         plain = model.constraints is None and model.repair is None and problem.form == "dual"
+        plain = plain and model.norm_curvature > 0.0  # not of a 1-norm
         stair = Staircase.of(model.conditions, problem.data.n_samples) if plain else None
     if stair is None:
         raise InvalidParameterError(
             f"leave_one_out takes the dual problem of SoftMargin (hinge loss) or EpsilonRegression "
             f"without constraints and with a positive semidefinite kernel, got {problem!r}."
         )
-    return stair
 
 
-class _Found:
-    """Left-out decision values found so far.
-
-    Parameters
-    ----------
-    data : TrainingSet
-    eps : float
-        Largest radius that settles a prediction of a regression, relative to the spread of the
-        targets.
-    """
-
-    def __init__(self, data: Any, eps: float) -> None:
-        n = data.n_samples
-        self.data, self.eps = data, eps
-        self.decisions, self.radius = np.full(n, np.nan), np.full(n, np.inf)
-        self.how, self.is_known = np.full(n, BY_REFIT), np.zeros(n, dtype=bool)
-        self.span_errors: int | None = 0
-
-    def by_machine(
-        self, problem: SVMProblem, start: SVMSolution, sums: KernelSums, samples: Index
-    ) -> None:
-        """Settle some samples by one machine of all of them.
-
-        Parameters
-        ----------
-        problem : SVMProblem
-            Of all samples, at the prices of the programs without one of these.
-        start : SVMSolution
-        sums : KernelSums
-        samples : array of int of shape (m,)
-        """
-        stair = _require_staircase(problem)
-        full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=start)
-        proof = certify(problem, full, rigorous=True)
-        self.by_certificate(problem, proof, stair, samples)
-        balanced = problem.model.conditions.intercept == "free"
-        program = Program(sums, stair, _price_error(problem), balanced)
-        tableau = full_tableau(sums.K, stair, np.asarray(full.expansion), has_intercept=balanced)
-        if tableau is None:
-            self.span_errors = None
-            return
-        if self.span_errors is not None:
-            self.span_errors += tableau.span_errors(samples)
-        self.by_downdates(program, tableau, samples)
-
-    def by_certificate(
-        self, problem: SVMProblem, proof: Certificate, stair: Staircase, samples: Index
-    ) -> None:
-        """Settle samples whose condition every optimum satisfies with room to spare.
-
-        Their losses are zero around every optimum, whose set is the same without them.
-        """
-        X = problem.data.X
-        given = np.diagonal(X) if isinstance(problem.kernel, Precomputed) else None
-        bounds = proof.decision_bounds(X, squares=given)
-        a, c = np.nextafter(stair.a, np.inf), np.nextafter(stair.c, -np.inf)  # they were rounded
-        stays = (bounds.lower > a) & (bounds.upper < c)
-        values, radius = _interval(bounds)
-        settled = stays & (radius <= self.tolerance(values))
-        chosen = samples[settled[samples]]
-        self._settle(chosen, values[chosen], radius[chosen], BY_CERTIFICATE)
-
-    def by_downdates(self, program: Program, tableau: Tableau, samples: Index) -> None:
-        """Settle samples whose left-out machine follows from the tableau."""
-        left = samples[~self.is_known[samples]]
-        for lot in np.array_split(left, math.ceil(len(left) / LEAVE_ONE_OUT.lot)):
-            machines = downdates(tableau, lot)
-            self._take(machines.samples, left_out_bounds(program, machines))
-            known = self.radius[machines.samples] <= self.tolerance(
-                self.decisions[machines.samples]
-            )
-            if not known.all():
-                unknown = machines.of(~known)
-                self._take(unknown.samples, proven_bounds(program, unknown))
-
-    def _take(self, samples: Index, bounds: LeftOutBounds) -> None:
-        """Settle samples by bounds tighter than those known and those of a refit."""
-        taken = (bounds.radius < self.radius[samples]) & (
-            (bounds.relative_gap <= LEAVE_ONE_OUT.refit_eps)
-            | (bounds.radius <= self.tolerance(bounds.values))
-        )
-        self._settle(samples[taken], bounds.values[taken], bounds.radius[taken], BY_DOWNDATE)
-
-    def by_refits(self, problem: SVMProblem, full: SVMSolution) -> None:
-        """Refit the machine for every sample that is not settled."""
-        for i in np.flatnonzero(~self.is_known).tolist():
-            self._settle(np.array([i]), *_interval(refit(problem, full, i)), BY_REFIT)
-
-    def _settle(self, samples: Index, values: Vector, radius: Vector, how: int) -> None:
-        self.decisions[samples], self.radius[samples] = values, radius
-        self.how[samples], self.is_known[samples] = how, True
-
-    def tolerance(self, decisions: Vector) -> Vector:
-        """Radius below which a decision value settles its sample, so that no refit is needed."""
-        if isinstance(self.data, RegressionTrainingSet):
-            return np.full(len(decisions), self.eps * float(np.ptp(self.data.values)))
-        return np.abs(decisions)
-
-    def result(self, full: SVMSolution) -> LeaveOneOut:
-        """Build the table of left-out predictions."""
-        data, is_regression = self.data, isinstance(self.data, RegressionTrainingSet)
-        tolerance = self.tolerance(self.decisions)
-        decided = self.radius <= tolerance if is_regression else self.radius < tolerance
-        return LeaveOneOut(
-            decisions=freeze(self.decisions),
-            radius=freeze(self.radius),
-            predictions=data.predictions(self.decisions),
-            decided=freeze(decided & np.isfinite(self.radius)),
-            how=freeze(self.how),
-            score=float(data.score(self.decisions, data.targets)),
-            n_support=full.n_support,
-            span_errors=None if is_regression else self.span_errors,
-        )
-
-
-def _interval(bounds: DecisionBounds) -> tuple[Vector, Vector]:
-    """Middle and half-width of intervals; the machine's own value where an end is infinite."""
-    known = np.isfinite(bounds.lower) & np.isfinite(bounds.upper)
-    with np.errstate(invalid="ignore"):
-        middle = np.where(known, 0.5 * bounds.lower + 0.5 * bounds.upper, bounds.values)
-        radius = np.maximum(bounds.upper - middle, middle - bounds.lower)
-    return middle, np.where(known, np.nextafter(radius, np.inf), np.inf)
-
-
-def _price_error(problem: SVMProblem) -> float:
-    """Bound on the relative error of the prices."""
-    c = problem.model.conditions
-    is_exact = c.price_factors is not None and c.price_factors.are_plain
-    return 0.0 if is_exact else price_error(problem.data.weights, len(c))
+def _result(found: LeftOutValues) -> LeaveOneOut:
+    """Build the table of left-out predictions."""
+    data, tolerance = found.problem.data, found.tolerance(found.decisions)
+    decided = found.radius <= tolerance if found.is_regression else found.radius < tolerance
+    return LeaveOneOut(
+        decisions=freeze(found.decisions),
+        radius=freeze(found.radius),
+        predictions=data.predictions(found.decisions),
+        decided=freeze(decided & np.isfinite(found.radius)),
+        how=freeze(found.how),
+        score=float(data.score(found.decisions, data.targets)),
+        n_support=found.full.n_support,
+        span_errors=None if found.is_regression else found.span_errors,
+    )

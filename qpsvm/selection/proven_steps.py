@@ -8,10 +8,11 @@ among these directions takes every decision value to its kink, with a change q o
 
     K_VV d + r + q = 0,    |d| <= |r| / lambda,    |sum_j d_j phi(x_j)| <= |r| / root(lambda)
 
-If no coefficient leaves its step by as much, and no sample on a flat step leaves that, the moved
-machine satisfies the optimality conditions: it is the optimum, and the only one, as the intercept
-follows from a coefficient inside of its box. It is never computed. For coefficients p that add up
-to zero, with ``p_i = 1`` for the sample that is left out and others in V, and any number h ::
+If no coefficient leaves its step by as much, and no sample on a flat step leaves that (one that is
+equal to a sample in V has exactly its decision value), the moved machine satisfies the optimality
+conditions: it is the optimum, and the only one, as the intercept follows from a coefficient inside
+of its box. It is never computed. For coefficients p that add up to zero, with ``p_i = 1`` for the
+sample that is left out and others in V, and any number h ::
 
     change of f(x_i)  =  K_iV d + q  =  sum_V p_j r_j + sum_V ((K p)_j - h) d_j
 
@@ -85,7 +86,9 @@ def _bounds(program: Program, machines: Machines, vertical: Mask, lowest: Vector
     is_flat = ~vertical
     is_flat[at_left] = False
     inside = np.where(vertical, room > (of_d + missed)[:, None], True)
-    inside &= np.where(is_flat, (f.mid - reach > low) & (f.mid + reach < high), True)
+    kinks = _kinks_of_equals(program, machines, vertical)
+    is_between = (f.mid - reach > low) & (f.mid + reach < high)
+    inside &= np.where(is_flat, is_between | ((kinks >= low) & (kinks <= high)), True)
     along = _along_rates(program, machines, vertical, off, of_d, of_b)
     radius = np.fmin(outward(errors[at_left] + along), reach[at_left])
     known = inside.all(axis=1) & np.isfinite(radius) & np.isfinite(f.mid[at_left])
@@ -94,6 +97,15 @@ def _bounds(program: Program, machines: Machines, vertical: Mask, lowest: Vector
         np.where(known, radius, np.inf),
         np.where(known, 0.0, np.inf),
     )
+
+
+def _kinks_of_equals(program: Program, machines: Machines, vertical: Mask) -> Dense:
+    """Kink of the sample in V that each sample is equal to, shape (m, n); NaN without one."""
+    row, column = np.nonzero(vertical)
+    kinks = np.full(vertical.shape, np.nan)
+    values = program.stair.values()[machines.steps[row, column] + 2, column]
+    kinks[row, program.equals[column]] = values
+    return kinks[:, program.equals]
 
 
 def _along_rates(

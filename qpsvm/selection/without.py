@@ -16,29 +16,29 @@ from qpsvm.formulations.family import Family
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Index, Vector, freeze
+from qpsvm.numerics.arrays import Index, freeze
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.solving import solve
 
 
-def require_two_of_each_class(problem: SVMProblem) -> None:
-    """Raise InvalidDataError if a sample is the only one of its class.
+def require_others(problem: SVMProblem) -> None:
+    """Check that there is a training problem without any one sample.
 
     Raises
     ------
     InvalidDataError
-        Without the sample there is one class only.
+        A single sample, or a class of a single sample.
     """
-    signs: Vector | None = getattr(problem.data, "signs", None)
-    if signs is None:
-        return
-    for sign in (-1.0, 1.0):
-        members = np.flatnonzero(signs == sign)
+    data = problem.data
+    if data.n_samples < 2:
+        raise InvalidDataError("Leave-one-out needs two samples with a weight above 0, got one.")
+    for label in np.unique(data.targets) if hasattr(data, "signs") else ():
+        members = np.flatnonzero(data.targets == label)
         if len(members) == 1:
             raise InvalidDataError(
-                f"Without sample {problem.data.kept[members[0]]} there is only one class; "
-                "leave-one-out needs two samples of each."
+                f"Without sample {data.kept[members[0]]} there is only one class, as no other has "
+                f"the label {label!r}; leave-one-out needs two samples of each class."
             )
 
 
