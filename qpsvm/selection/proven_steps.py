@@ -65,17 +65,22 @@ def _bounds(program: Program, machines: Machines, vertical: Mask, lowest: Vector
     stair, norms, error = program.stair, program.sums.norms, 2.0 * program.price_error
     steps, m = machines.steps, len(machines.samples)
     at_left, columns = (np.arange(m), machines.samples), np.arange(len(norms))
-    beta = machines.beta.copy()
+    of_steps = stair.values()[steps + 2, columns]
+    beta = np.where(vertical, machines.beta, of_steps)
     beta[at_left] = 0.0
     low, high = (ends[steps + 2, columns] for ends in stair.at_price(1.0 - error).ends)
+    room = np.where(vertical, np.minimum(high - beta, beta - low), -1.0)
+    widest = np.arange(m), np.argmax(room, axis=1)
+    if program.balanced:
+        beta[widest] -= np.sum(beta, axis=1)
+        room[widest] = np.minimum(high - beta, beta - low)[widest]
     f = program.excess(beta, machines.b, np.zeros(beta.shape))
     # coefficients on flat steps are prices, and one coefficient makes up for the missing sum
     of_prices = error * np.where(vertical, 0.0, np.abs(beta))
     missed = program.missed(beta) + program.balanced * np.sum(of_prices, axis=1)
-    room = np.where(vertical, np.minimum(high - beta, beta - low), -1.0)
-    moved = of_prices @ norms + missed * norms[np.argmax(room, axis=1)]
+    moved = of_prices @ norms + missed * norms[widest[1]]
     errors = outward(f.rad + np.multiply.outer(moved, norms))
-    off = np.where(vertical, np.abs(f.mid - stair.values()[steps + 2, columns]) + errors, 0.0)
+    off = np.where(vertical, np.abs(f.mid - of_steps) + errors, 0.0)
     length = _length(off)
     of_d, of_weights = outward(length / lowest), outward(length / np.sqrt(lowest))
     of_b = np.zeros(m)
