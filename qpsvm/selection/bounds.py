@@ -56,7 +56,7 @@ class LeftOutBounds:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Program:
-    """What the machines of a training problem minimise, without one sample each.
+    """Kernel, staircases and rounding errors of a training problem that samples are left out of.
 
     Attributes
     ----------

@@ -21,9 +21,20 @@ import numpy as np
 from qpsvm.certificates.rigorous.figures import exact_kernel, own_norms
 from qpsvm.certificates.rigorous.kernels import EntryErrors, entry_errors
 from qpsvm.display import short_repr
+from qpsvm.kernels import Linear
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.balls import UNDERFLOW, Ball, U, gamma, in_chunks, n_steps, outward, root
+from qpsvm.numerics.arrays import Dense, Index, Vector, as_dense, is_sparse
+from qpsvm.numerics.balls import (
+    UNDERFLOW,
+    Ball,
+    U,
+    gamma,
+    in_chunks,
+    n_steps,
+    outward,
+    root,
+    row_squares,
+)
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 
@@ -35,7 +46,8 @@ class KernelSums:
     Attributes
     ----------
     K : array of shape (n, n)
-        As it was computed; with ``+ 1`` where the intercept is penalised.
+        As it was computed; with ``+ 1`` where the intercept is penalised. Of the linear kernel with
+        a free intercept, which takes up any offset, that of centred samples.
     norms : array of shape (n,)
         Upper bounds of ``|phi(x_i)|``.
     errors : EntryErrors
@@ -53,9 +65,12 @@ class KernelSums:
     @classmethod
     def of(cls, model: SupportVectorModel) -> KernelSums:
         """Sums over the samples of a training problem."""
-        gram, kernel, norms = model.gram, exact_kernel(model), own_norms(model)
+        gram, kernel, X = model.gram, exact_kernel(model), model.data.X
+        is_small = X.ndim == 2 and (not is_sparse(X) or X.shape[1] <= X.shape[0])
+        if type(kernel) is Linear and model.conditions.intercept == "free" and is_small:
+            return cls._centred(as_dense(X))
+        norms = own_norms(model)
         K = gram.gram.dense if isinstance(gram, KernelQuadratic) else gram.select(None).to_dense()
-        X = model.data.X
         none = np.zeros(len(K))
         errors = EntryErrors.of_product(none, none)
         if kernel is not None:
@@ -66,6 +81,13 @@ class KernelSums:
             rows = outward(errors.rows + 2.0 * U)
             errors = EntryErrors(rows, errors.columns, errors.left, errors.right)
         return cls(np.asarray(K), norms, errors, 2.0 * model.negative_bound)
+
+    @classmethod
+    def _centred(cls, X: Dense) -> KernelSums:
+        V = X - np.mean(X, axis=0)  # rounded once more than exact differences from the mean
+        norms = root(outward(row_squares(V).upper * (1.0 + gamma(4))))
+        errors = EntryErrors.of_product(outward(gamma(X.shape[1] + 4) * norms), norms)
+        return cls(V @ V.T, norms, errors, 0.0)
 
     def of_rows(self, beta: Dense) -> Ball:
         """``K beta`` for every row of coefficients, shape (m, n)."""

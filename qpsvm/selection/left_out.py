@@ -139,7 +139,7 @@ def _interval(bounds: DecisionBounds) -> tuple[Vector, Vector]:
 
 
 def _program(problem: SVMProblem, sums: KernelSums, stair: Staircase) -> Program:
-    """What the machines without one sample each minimise."""
+    """Collect kernel, staircases and rounding errors of a training problem."""
     data, c = problem.data, problem.model.conditions
     targets = getattr(data, "signs", getattr(data, "values", None))
     is_exact = c.price_factors is not None and c.price_factors.are_plain
