@@ -74,10 +74,6 @@ class Total:
         with np.errstate(invalid="ignore", over="ignore"):  # of numbers that are not finite
             self._add_cut(A, V)
 
-    def add_terms(self, B: Dense) -> None:
-        """Add B, shape (m, p)."""
-        self._add(slice(None), B, np.zeros((1, 1)))
-
     def _add_cut(self, A: Dense, V: Dense) -> None:
         k, p = V.shape
         bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2

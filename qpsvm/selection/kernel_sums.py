@@ -65,6 +65,11 @@ class KernelSums:
     @classmethod
     def of(cls, model: SupportVectorModel) -> KernelSums:
         """Sums over the samples of a training problem."""
+        with np.errstate(all="ignore"):  # of what overflows nothing is known
+            return cls._of(model)
+
+    @classmethod
+    def _of(cls, model: SupportVectorModel) -> KernelSums:
         gram, kernel, X = model.gram, exact_kernel(model), model.data.X
         is_small = X.ndim == 2 and (not is_sparse(X) or X.shape[1] <= X.shape[0])
         if type(kernel) is Linear and model.conditions.intercept == "free" and is_small:
@@ -84,7 +89,7 @@ class KernelSums:
 
     @classmethod
     def _centred(cls, X: Dense) -> KernelSums:
-        V = X - np.mean(X, axis=0)  # rounded once more than exact differences from the mean
+        V = X - np.mean(X, axis=0)  # each entry is rounded once, whatever the mean is
         norms = root(outward(row_squares(V).upper * (1.0 + gamma(4))))
         errors = EntryErrors.of_product(outward(gamma(X.shape[1] + 4) * norms), norms)
         return cls(V @ V.T, norms, errors, 0.0)

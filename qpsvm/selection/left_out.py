@@ -64,10 +64,15 @@ class LeftOutValues:
             full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=full)
         proof = certify(problem, full, rigorous=True)
         self.by_certificate(problem, proof, stair, samples)
-        program = _program(problem, sums, stair)
-        tableau = full_tableau(
-            sums.K, stair, np.asarray(full.expansion), has_intercept=program.balanced
-        )
+        with np.errstate(all="ignore"):  # what overflows is not known
+            self.by_tableau(_program(problem, sums, stair), full, samples)
+
+    def by_tableau(self, program: Program, full: SVMSolution, samples: Index) -> None:
+        """Settle samples by downdates of a machine of all samples, if it has a tableau."""
+        K, beta = program.sums.K, np.asarray(full.expansion)
+        tableau = None
+        if np.isfinite(K).all():
+            tableau = full_tableau(K, program.stair, beta, has_intercept=program.balanced)
         if tableau is None:
             self.span_errors = None
             return
