@@ -100,7 +100,8 @@ class LeftOutValues:
     def by_downdates(self, program: Program, tableau: Tableau, samples: Index) -> None:
         """Settle samples whose left-out machine follows from the tableau."""
         left = samples[~self.is_known[samples]]
-        for lot in np.array_split(left, math.ceil(len(left) / LEAVE_ONE_OUT.lot)):
+        n_lots = math.ceil(len(left) / LEAVE_ONE_OUT.lot)
+        for lot in np.array_split(left, n_lots) if n_lots else ():
             machines = downdates(tableau, lot)
             self._take(machines.samples, left_out_bounds(program, machines))
             known = self.radius[machines.samples] <= self.tolerance(

@@ -123,6 +123,15 @@ def test_samples_of_weights_of_their_own_are_refitted() -> None:
     assert found.span_errors is None
 
 
+def test_a_group_of_equal_prices_may_be_settled_by_the_certificate() -> None:
+    samples = np.array([-9.0, -8.0, -7.0, -6.0, -1.0, -0.5, 0.5, 1.0, 6.0, 7.0, 8.0, 9.0])[:, None]
+    weights = np.where(np.abs(samples.ravel()) > 5.0, 1.0, 2.0)
+    formulation = qpsvm.SoftMargin(C=10.0, class_weight="balanced")
+    found = leave_one_out(formulation.dual(samples, samples.ravel() > 0.0, sample_weight=weights))
+    assert (found.how[weights == 1.0] == BY_CERTIFICATE).all()
+    assert found.decided[weights == 1.0].all()
+
+
 def test_kernel_values_that_are_rounding_decide_nothing_wrong() -> None:
     rng = np.random.default_rng(0)
     Z = np.round(rng.normal(size=(30, 2)) * 1024) / 1024
