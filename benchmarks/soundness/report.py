@@ -169,6 +169,15 @@ the columns' sizes:
     "constrained.txt": """`constrained.py` counts for how many of such problems `qpsvm.solve` says
 OPTIMAL (backend `"auto"`, 10 s each, on a busy machine):
 """,
+    "left-out.txt": """## Left-out labels
+
+`left_out.py` draws small training problems with ties, equal samples, common offsets, weights,
+balanced classes and averaged losses, and solves the program without each sample in rational
+numbers. Its optimal weights are unique; all of its optimal intercepts are known. A claim of
+`qpsvm.selection.leave_one_out` is false if a decided label is not that of every optimum, or if the
+decision value of an optimum is outside of the radius. *finite*: a finite radius; *unique labels*:
+every optimum predicts the same. What it printed, by samples and by prices:
+""",
 }
 """What other searches of this folder printed, with an introduction."""
 

@@ -48,6 +48,17 @@ class PriceFactors:
     above: Fraction = Fraction(1)
     below: Fraction = Fraction(0)
 
+    @property
+    def are_relative(self) -> bool:
+        """Return whether a price depends on the weights of other samples."""
+        return self.average or (self.codes is not None and self.factors is None)
+
+    @property
+    def are_plain(self) -> bool:
+        """Return whether every price is C itself, which is not rounded."""
+        ones = bool((self.weights == 1.0).all())
+        return ones and not self.average and self.codes is None
+
     def sum_of_slopes(self, signs: Vector, violated: Array) -> Fraction:
         """``sum_k s_k slope_k``, exactly.
 

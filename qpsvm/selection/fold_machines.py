@@ -11,7 +11,7 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.selection.exact_refit import refitted
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
-from qpsvm.selection.machines_along_c import at_price, machines_along_c
+from qpsvm.selection.machines_along_c import machines_along_c
 from qpsvm.selection.scores import Predictions
 from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.shared_kernels import KernelMatrix
@@ -88,7 +88,7 @@ class _Trial:
 
     def solved(self, C: float, eps: float) -> HeldOut:
         """Bound held-out values of one machine from ``qpsvm.solve``, with compensated sums."""
-        stair = at_price(self.part.unit, C)
+        stair = self.part.unit.at_price(C)
         block = self.K.values[np.ix_(self.part.train, self.part.train)]
         beta = refitted(block, stair, max(SEARCH.tighter * eps, SEARCH.tightest))
         beta = feasible(beta[:, None], stair.upper[:, None], stair.lowest[:, None])
@@ -101,7 +101,7 @@ class _Trial:
             for rows in (train, self.test)
         )
         return [
-            held_out(at_price(self.part.unit, value), beta[:, k], trained, others, k)
+            held_out(self.part.unit.at_price(value), beta[:, k], trained, others, k)
             for k, value in enumerate(C.tolist())
         ]
 

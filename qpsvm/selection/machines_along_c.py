@@ -7,7 +7,7 @@ computes the gap of every machine afterwards.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,11 +58,6 @@ def machines_along_c(K: Dense, unit: Staircase, C: Vector, eps: float) -> Machin
         seconds[k] = time.perf_counter() - began
         began = time.perf_counter()
     return MachinesAlongC(beta, seconds)
-
-
-def at_price(unit: Staircase, C: float) -> Staircase:
-    """Scale the staircases of C = 1 to another C."""
-    return replace(unit, upper=C * unit.upper, lowest=C * unit.lowest)
 
 
 @dataclass(frozen=True, eq=False)

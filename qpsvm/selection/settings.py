@@ -11,8 +11,8 @@ from qpsvm.numerics.precision import EPS
 class LeaveOneOutSettings:
     """Settings of ``leave_one_out``; shares are relative.
 
-    Of what is proven only the last two are part: a left-out machine is held against the optimum by
-    its own duality gap, whatever led to it.
+    None of them decides what is proven: a left-out machine is held against the optimum by its own
+    duality gap, or by the optimality conditions, whatever led to it.
 
     Attributes
     ----------
@@ -38,10 +38,14 @@ class LeaveOneOutSettings:
         Reciprocal condition number of equations below which their samples are dependent.
     rounds : int
         Times that dependent samples are looked for and moved to the ends of their steps.
-    rounding : float
-        Estimated rounding of a sum, relative to the magnitudes in it.
+    smallest_group : int
+        Samples without which the prices are the same, from which on one machine of all samples at
+        these prices is trained for them; fewer are refitted one by one.
+    share_of_eigenvalue : float
+        Share of the computed smallest eigenvalue of a kernel matrix that is tried as a proven
+        lower bound.
     compensated : float
-        That of a compensated sum, relative to that of a plain one.
+        Estimated rounding of a compensated sum, relative to that of a plain one.
     """
 
     full_eps: float = 1e-9
@@ -55,7 +59,8 @@ class LeaveOneOutSettings:
     moved: float = 1e-10
     dependent: float = 1e3 * EPS
     rounds: int = 40
-    rounding: float = 8.0 * EPS
+    smallest_group: int = 4
+    share_of_eigenvalue: float = 0.5
     compensated: float = 2.0**-20
 
 

@@ -13,7 +13,7 @@ U = C, and c is infinite; for a tube ``a = y - epsilon``, ``c = y + epsilon`` an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -68,6 +68,10 @@ class Staircase:
         c[sample[~above]] = -conditions.required[~above]
         lowest[sample[~above]] = -conditions.upper[~above]
         return cls(a, c, upper, lowest)
+
+    def at_price(self, C: float) -> Staircase:
+        """The staircases of prices that are C times as high."""
+        return replace(self, upper=C * self.upper, lowest=C * self.lowest)
 
     def steps(self, beta: Vector, share: float) -> Index:
         """Return the step of the KKT staircase of each sample, given its coefficient."""

@@ -139,13 +139,13 @@ class Tableau:
             return None
         return np.asarray(scale[:, None] * dgetrs(lu, pivots, scale[:, None] * right)[0])
 
-    def span_errors(self) -> int:
-        """Number of samples with ``alpha_i kappa_i >= s_i f(x_i)``, for a classifier."""
+    def span_errors(self, samples: Index) -> int:
+        """Number of some samples with ``alpha_i kappa_i >= s_i f(x_i)``, for a classifier."""
         diagonal = np.diagonal(self.T)
         with np.errstate(divide="ignore"):
             kappa = np.where(self.is_free, 1.0 / diagonal, diagonal)
         signs = np.where(self.staircase.upper > 0.0, 1.0, -1.0)
-        return int(np.count_nonzero(np.abs(self.beta) * kappa >= signs * self.f))
+        return int(np.count_nonzero((np.abs(self.beta) * kappa >= signs * self.f)[samples]))
 
 
 def _inverse(M: Dense) -> Dense | None:
