@@ -47,10 +47,11 @@ def one_each(signs: Vector) -> Sparse:
     return sp.csr_array((signs, np.arange(n), np.arange(n + 1)), shape=(n, n))
 
 
-def squared_spread(gram: Gram) -> float:
-    """``max_i |phi(x_i) - mean|^2``, or 1 if that is zero: the spread of the samples, squared."""
-    n = gram.size
-    products = gram.matvec(np.full(n, 1.0 / n))  # with the mean
+def squared_spread(gram: Gram, products: Vector) -> float:
+    """``max_i |phi(x_i) - mean|^2``, or 1 if that is zero: the spread of the samples, squared.
+
+    ``products`` are those with the mean.
+    """
     size = float(np.max(gram.diagonal() - 2.0 * products)) + float(np.mean(products))
     return size if size > 0.0 else 1.0
 

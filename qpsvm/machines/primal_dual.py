@@ -233,7 +233,7 @@ class PrimalDualPair(TrainingSetup):
             return 0.0  # constraints set a scale of their own
         if c.relative_to_spread:
             # the objective of a w as large as the samples allow, but for the intercept
-            spread = spread_lower(self, self.gram)
+            spread = spread_lower(self, self.gram, self.mean_products)
             return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * c.unit * spread)
         if self.is_hard or not self._zero_weights_are_optimal():
             return 0.0

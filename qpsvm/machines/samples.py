@@ -210,11 +210,16 @@ def margin_summary(
         return MarginSummary(**support)
     norm = _norm(values)
     half_width = values.solution.width if model.conditions.width_sign else 1.0
-    n = len(table)
+    n, factors = len(table), model.conditions.price_factors
+    # without a free one the intercept may move, and relative prices change with every sample
+    is_known = support["n_free"] > 0 and factors is not None and not factors.are_relative
+    bound = None
+    if is_known and not model.conditions.width_sign and n > 1:
+        bound = min(1.0, support["n_support"] / (n - 1))
     return MarginSummary(
         **support,
         margin_width=2.0 * half_width / norm if norm > 0.0 else np.inf,
-        leave_one_out_bound=min(1.0, support["n_support"] / (n - 1)),
+        leave_one_out_bound=bound,
         training_errors=int(np.count_nonzero(table.margin <= 0.0)),
     )
 

@@ -255,10 +255,20 @@ class TrainingSetup:
     # --- the unit of violations ------------------------------------------------------------------
 
     @cached_property
+    def mean_products(self) -> Vector:
+        """Products of the samples with their mean in feature space, shape (n,)."""
+        n = self.gram.size
+        return self.gram.matvec(np.full(n, 1.0 / n))
+
+    @cached_property
     def unit(self) -> float:
         """Unit of violations."""
         c = self.conditions
-        return c.unit * squared_spread(self.gram) if c.relative_to_spread else c.unit
+        return (
+            c.unit * squared_spread(self.gram, self.mean_products)
+            if c.relative_to_spread
+            else c.unit
+        )
 
     def unit_of(self, row_values: Vector) -> float:
         """Unit of violations, smaller where constraints keep all decision values small."""

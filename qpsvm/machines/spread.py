@@ -20,7 +20,7 @@ from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.low_rank import LowRankQuadratic
 
 
-def spread_lower(model: OfKernel, gram: Gram) -> float:
+def spread_lower(model: OfKernel, gram: Gram, products: Vector) -> float:
     """Lower bound of ``max_i |phi(x_i) - mean|^2``, 0 where nothing is known; 1 if it is zero.
 
     Computed from the kernel matrix of the samples; or, where that is mostly rounding, from their
@@ -31,10 +31,12 @@ def spread_lower(model: OfKernel, gram: Gram) -> float:
     model : OfKernel
     gram : LowRankQuadratic or KernelQuadratic
         Kernel matrix of the samples.
+    products : array of shape (n,)
+        Products of the samples with their mean, ``K 1 / n``.
     """
     samples = gram.samples if isinstance(gram, LowRankQuadratic) else gram.gram.X
     with np.errstate(all="ignore"):
-        lower, upper = _of_matrix(model, gram)
+        lower, upper = _of_matrix(model, gram, products)
         if lower >= 0.5 * upper > 0.0:
             return lower
         kernel = exact_kernel(model)
@@ -52,11 +54,11 @@ def spread_lower(model: OfKernel, gram: Gram) -> float:
     return found if np.isfinite(found) else 0.0
 
 
-def _of_matrix(model: OfKernel, gram: Gram) -> tuple[float, float]:
+def _of_matrix(model: OfKernel, gram: Gram, products: Vector) -> tuple[float, float]:
     """Bounds of ``max_i (K_ii - 2 (K 1)_i / n) + 1'K 1 / n^2`` from below and above."""
     n, diagonal = gram.size, gram.diagonal()
     weights = np.full(n, 1.0 / n)
-    products, norms = gram.matvec(weights), np.sqrt(np.abs(diagonal))
+    norms = np.sqrt(np.abs(diagonal))
     sizes = norms * float(norms @ weights)
     errors = EPS * sizes
     kernel = exact_kernel(model)

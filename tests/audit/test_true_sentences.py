@@ -162,7 +162,13 @@ def test_a_label_that_is_rounding_is_not_counted(kernel, optimum):
 def test_the_excess_is_relative_to_the_optimum_and_not_to_the_scale_of_gaps(floor):
     def certificate(lower, upper):
         ends = SimpleNamespace(dual_lower=lower, primal_upper=upper)
-        return SimpleNamespace(primal_objective=upper, rounding=0.0, floor=floor, enclosure=ends)
+        return SimpleNamespace(
+            primal_objective=upper,
+            objective_rounding=0.0,
+            objective_scale=max(abs(upper), floor),
+            floor=floor,
+            enclosure=ends,
+        )
 
     model = certificate(0.0, 1.51e-4)
     found = excess.compared(model, certificate(1e-6 - 1e-12, 1e-6), 0.0)
