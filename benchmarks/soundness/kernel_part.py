@@ -63,7 +63,10 @@ def hunt_block(seed: int, numbers: range, tally: Tally) -> None:
                 for result in _results(seed, number, tally, row):
                     _count(result, tally)
                     if result.outcome == "FALSE PASS" or result.false:
-                        more = {"kind": result.axes[KIND], "outcome": result.outcome}
+                        more: dict[str, Any] = {
+                            "kind": result.axes[KIND],
+                            "outcome": result.outcome,
+                        }
                         more |= {"harm": result.harm, "contradictions": result.false}
                         tally.suspicious.append(row | more)
             except Exception:  # noqa: BLE001 - only errors of the library's own are expected
