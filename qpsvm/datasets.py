@@ -1,7 +1,9 @@
 """Reading of data files (LIBSVM/svmlight, CSV, NPZ, Parquet) as samples and labels.
 
 Nothing is guessed about values: a cell that is not a number is an error that names its line and
-column, not a missing value. Nothing is ever unpickled.
+column, not a missing value. So is an integer that float64 does not have (some beyond 2^53); decimal
+fractions, and numbers with an exponent, are rounded to the nearest float64. Nothing is ever
+unpickled.
 """
 
 from __future__ import annotations
@@ -13,13 +15,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.display import short_repr
-from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
-from qpsvm.files import csv_table, npz, parquet_table, text
+from qpsvm.exceptions import DataFileError, InvalidParameterError
+from qpsvm.files import csv_table, libsvm_table, npz, parquet_table, text
 from qpsvm.files.columns import Wanted
-from qpsvm.files.text import is_number, narrowest
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.layout import compressed_rows
@@ -40,6 +40,9 @@ SUFFIXES: Mapping[str, Format] = {
     ".pq": "parquet",
 }
 
+TEXT_SHARE = 16
+"""By how much more memory the words of a text take than its bytes, while it is read."""
+
 
 @short_repr
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ class DataFile:
     ----------
     X : array or CSR array of shape (n, d)
     y : array of shape (n,) or None
-        Integers where every label is one, then numbers, otherwise text.
+        Integers where every label is one, exact whatever their size, then numbers, otherwise text.
     groups : array of shape (n,) or None
         The group of every sample, such as the query of a ranking.
     feature_names : tuple of str or None
@@ -75,6 +78,7 @@ def load(
     label: str | int | None = None,
     groups: str | int | None = None,
     labelled: bool = True,
+    limit_bytes: int | None = None,
 ) -> DataFile:
     r"""Read samples and labels from a LIBSVM, CSV, NPZ or Parquet file.
 
@@ -94,6 +98,10 @@ def load(
     labelled : bool
         Whether there are labels. Without, y is None for CSV and Parquet files, all columns are
         features (but ``label`` and ``groups``, if named), and an NPZ file needs no y.
+    limit_bytes : int, optional
+        Largest size of what a compressed text, an NPZ or a Parquet file expands to. By default a
+        quarter of the machine's memory, for texts a sixteenth of that, since they take so much
+        more memory while they are read. Plain text has no limit.
 
     Returns
     -------
@@ -104,9 +112,10 @@ def load(
     DataFileError
         The file cannot be read: missing, damaged, not of this format.
     InvalidDataError
-        A value that is no number, or a missing one, with its line and column.
+        A value that is no number, a missing one, or an integer that float64 would round, with its
+        line and column.
     InvalidParameterError
-        An unknown format, or a column that does not exist.
+        An unknown format, a column that does not exist, or a limit that is no integer above 0.
     MissingPackageError
         A Parquet file without pyarrow.
 
@@ -122,6 +131,7 @@ def load(
     """
     source = os.fspath(path)
     kind = _format(source, format)
+    limit = _limit(limit_bytes, kind)
     for what, column in (("label", label), ("groups", groups)):
         if column is not None and kind not in ("csv", "parquet"):
             raise InvalidParameterError(
@@ -129,15 +139,22 @@ def load(
                 f"as {kind}; leave it out."
             )
     if kind == "libsvm":
-        return DataFile(*_read_libsvm(source), None, source, kind)
+        return DataFile(*libsvm_table.read(source, limit_bytes=limit), None, source, kind)
     if kind == "npz":
-        return DataFile(*_read_npz(source, labelled), None, source, kind)
+        return DataFile(*_read_npz(source, labelled, limit), None, source, kind)
     wanted = Wanted(label, groups, labelled)
-    if kind == "parquet":
-        table = parquet_table.read(source, wanted, limit_bytes=default_memory_limit())
-    else:
-        table = csv_table.read(source, wanted)
+    reader = parquet_table.read if kind == "parquet" else csv_table.read
+    table = reader(source, wanted, limit_bytes=limit)
     return DataFile(table.X, table.y, table.groups, table.feature_names, source, kind)
+
+
+def _limit(limit_bytes: int | None, kind: Format) -> int:
+    """The largest size of what a file of this format may expand to, in bytes."""
+    if limit_bytes is None:
+        return default_memory_limit() // (TEXT_SHARE if kind in ("libsvm", "csv") else 1)
+    if not isinstance(limit_bytes, int) or isinstance(limit_bytes, bool) or limit_bytes < 1:
+        raise InvalidParameterError(f"limit_bytes is {limit_bytes!r}; pass an integer above 0.")
+    return limit_bytes
 
 
 def _format(source: str, format: str | None) -> Format:
@@ -159,60 +176,13 @@ def _format(source: str, format: str | None) -> Format:
     return kind
 
 
-# --- LIBSVM ----------------------------------------------------------------------------------
-
-
-def _read_libsvm(source: str) -> tuple[Matrix, Labels, Labels | None]:
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        X, y, queries = load_svmlight_file(source, dtype=np.float64, query_id=True)
-    except text.UNREADABLE as error:
-        raise text.unreadable(source, error) from error
-    except (ValueError, OverflowError, IndexError) as error:
-        raise DataFileError(
-            f"{source!r} is not in LIBSVM format: {_first_bad_line(source) or error}. Each line is "
-            "'label index:value index:value ...' with ascending indices."
-        ) from error
-    if X.shape[0] == 0:
-        raise DataFileError(f"{source!r} holds no samples; each line is one.")
-    if not np.isfinite(X.data).all():
-        at = int(np.flatnonzero(~np.isfinite(X.data))[0])
-        row = int(np.searchsorted(X.indptr, at, side="right")) - 1
-        raise InvalidDataError(
-            f"{source!r}: sample {row} has {X.data[at]} for feature {int(X.indices[at])} (both "
-            "counted from 0); impute missing values, or drop the sample."
-        )
-    return sp.csr_array(X), narrowest(y), queries if len(queries) == len(y) else None
-
-
-def _first_bad_line(source: str) -> str:
-    """Describe the first malformed line of a LIBSVM file; scikit-learn does not name it."""
-    with text.lines(source) as stream:
-        for number, line in enumerate(stream, 1):
-            tokens = line.partition("#")[0].split()
-            if not tokens:
-                continue
-            if not is_number(tokens[0]):
-                return f"line {number} begins with {tokens[0]!r}, which is not a numeric label"
-            last = -1
-            for token in tokens[1:]:
-                index, colon, value = token.partition(":")
-                if index == "qid":
-                    continue
-                if not (colon and index.isdigit() and is_number(value)):
-                    return f"line {number} has {token!r}, which is not index:value"
-                if int(index) <= last:
-                    return f"line {number} has index {index} after {last}"
-                last = int(index)
-    return ""
-
-
 # --- NPZ -------------------------------------------------------------------------------------
 
 
-def _read_npz(source: str, labelled: bool) -> tuple[Matrix, Labels | None, Labels | None]:
-    arrays = npz.read(source, DataFileError, limit_bytes=default_memory_limit())
+def _read_npz(
+    source: str, labelled: bool, limit_bytes: int
+) -> tuple[Matrix, Labels | None, Labels | None]:
+    arrays = npz.read(source, DataFileError, limit_bytes=limit_bytes)
     parts = ("X_data", "X_indices", "X_indptr", "X_shape")
     has_samples = "X" in arrays or all(part in arrays for part in parts)
     if not has_samples or (labelled and "y" not in arrays):

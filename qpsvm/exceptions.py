@@ -254,7 +254,8 @@ class NotSeparableError(InfeasibleProgramError):
         The point those weights produce from either class: it lies in both convex hulls.
         None for a kernel without explicit features.
     distance : float
-        Distance between the two weighted means (zero up to rounding).
+        Distance between the two weighted means, or without an intercept between the origin and the
+        mean of the samples times their signs (zero up to rounding).
     """
 
     def __init__(

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
@@ -400,3 +400,115 @@ def test_parquet_with_a_changed_byte(tmp_path, at, value):
     path.write_bytes(bytes(content))
     data, message = load_or_message(path)
     assert data is not None or "fuzz" in message
+
+
+# --- integers --------------------------------------------------------------------------------
+
+FILES = {
+    "a.csv": "{value},{label}\n1,7\n",
+    "a.tsv": "{value}\t{label}\n1\t7\n",
+    "a.libsvm": "{label} 1:{value}\n7 1:1\n",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=st.integers(-(2**66), 2**66) | st.integers(2**53 - 3, 2**53 + 3), zeros=st.booleans())
+@example(value=2**53 + 1, zeros=False)
+@example(value=2**53 + 1, zeros=True)
+def test_whole_features_are_exact_or_refused(name, value, zeros, tmp_path):
+    text = f"{value}.00" if zeros else str(value)
+    path = write(tmp_path / name, FILES[name].format(value=text, label=1))
+    if int(float(value)) == value:
+        assert int(datasets.load(path).X[0, 0]) == value
+    else:
+        with pytest.raises(InvalidDataError, match=rf"line 1, .* is {value}, an integer"):
+            datasets.load(path)
+
+
+@pytest.mark.parametrize("name", FILES)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(label=st.integers(-(2**70), 2**70) | st.integers(2**53 - 3, 2**53 + 3))
+@example(label=2**53 + 1)
+@example(label=2**63)
+@example(label=-(2**70))
+def test_labels_are_integers_of_any_size(name, label, tmp_path):
+    path = write(tmp_path / name, FILES[name].format(value=0.5, label=label))
+    y = datasets.load(path).y
+    assert y.tolist() == [label, 7]
+    assert y.dtype.kind == ("i" if abs(label) < 2**63 else "u" if 0 < label < 2**64 else "O")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_numbers_with_an_exponent_or_a_fraction_are_rounded(name, tmp_path):
+    for text in ("1e23", "9007199254740993.5", "0.1", "9.007199254740993e15"):
+        path = write(tmp_path / name, FILES[name].format(value=text, label=text))
+        data = datasets.load(path)
+        assert data.X[0, 0] == data.y[0] == float(text)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_integers_beside_other_numbers_are_not_rounded(name, tmp_path):
+    text = FILES[name].replace("7", "0.5").format(value=1, label=2**53 + 1)
+    with pytest.raises(InvalidDataError, match=r"sample 0 .*is 9007199254740993, an integer"):
+        datasets.load(write(tmp_path / name, text))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_underscores_are_no_part_of_a_number(name, tmp_path):
+    path = write(tmp_path / name, FILES[name].format(value="1_0", label=1))
+    with pytest.raises(QPSVMError, match=r"1_0', which is not"):
+        datasets.load(path)
+    path = write(tmp_path / name, FILES[name].format(value=1, label="1_0"))
+    if name == "a.libsvm":
+        with pytest.raises(DataFileError, match=r"begins with '1_0'"):
+            datasets.load(path)
+    else:
+        assert datasets.load(path).y.tolist() == ["1_0", "7"]
+
+
+def test_queries_are_exact_or_refused(tmp_path):
+    lines = "1 qid:{} 1:0.5\n2 qid:9007199254740992 1:1\n"
+    path = write(tmp_path / "a.svm", lines.format(2**53 + 1))
+    assert datasets.load(path).groups.tolist() == [2**53 + 1, 2**53]
+    for bad in (2**63, "1_0"):
+        with pytest.raises(DataFileError, match=f"'qid:{bad}', which is no integer of 64 bits"):
+            datasets.load(write(tmp_path / "a.svm", lines.format(bad)))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_parquet_integers_are_exact_or_refused(dtype, tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ids, good = np.array([2**53 + 1, 2**53], dtype=dtype), np.array([0.5, 1.5])
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"a": good, "y": ids}), path)
+    assert datasets.load(path).y.tolist() == ids.tolist()
+    parquet.write_table(pyarrow.table({"a": good, "y": [True, False]}), path)
+    assert datasets.load(path).y.dtype == bool
+    parquet.write_table(pyarrow.table({"a": ids, "y": [True, False]}), path)
+    with pytest.raises(InvalidDataError, match=r"row 0 .*'a' is 9007199254740993, an integer"):
+        datasets.load(path)
+
+
+# --- what a small file expands to --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_compressed_text_expands_up_to_a_limit(name, suffix, tmp_path):
+    text = FILES[name].format(value=0.5, label=1) * 3000
+    packed = {".gz": gzip, ".bz2": bz2}[suffix].compress(text.encode())
+    path = tmp_path / f"{name}{suffix}"
+    path.write_bytes(packed)
+    assert datasets.load(path, limit_bytes=len(text)).X.shape[0] == 6000
+    with pytest.raises(DataFileError, match=rf"has {len(packed):,} bytes .* {len(text) - 1:,} "):
+        datasets.load(path, limit_bytes=len(text) - 1)
+    plain = write(tmp_path / name, text)
+    assert datasets.load(plain, limit_bytes=1).X.shape[0] == 6000
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "1"])
+def test_the_limit_is_an_integer_above_zero(limit, tmp_path):
+    path = write(tmp_path / "a.csv", "1,2\n3,4\n")
+    with pytest.raises(InvalidParameterError, match="limit_bytes"):
+        datasets.load(path, limit_bytes=limit)

@@ -103,8 +103,9 @@ HIGHS = SolverOptions(
         "ipm_optimality_tolerance",
     ),
     floor=1e-10,
-    # HiGHS adds a multiple of the identity to P, 1e-7 by default: another program's optimum
-    fixed={"qp_regularization_value": 1e-12},
+    # HiGHS adds a multiple of the identity to P, 1e-7 by default: another program's optimum. Its
+    # active-set method may go round in circles for ever, on a few variables, too
+    fixed={"qp_regularization_value": 1e-12, "qp_iteration_limit": 100_000},
     iterations=("qp_iteration_limit", "simplex_iteration_limit", "ipm_iteration_limit"),
     time="time_limit",
 )

@@ -148,7 +148,7 @@ def certificate_of(
         allowed = eps * found.scale
         is_open = found.upper - 2.0 * found.rounding * found.scale <= allowed < found.upper
         # the scale itself may be rounding
-        is_vague = MACHINES.vague_objective < found.objective_rounding < math.inf
+        is_vague = found.smallest_scale < (1.0 - MACHINES.vague_objective) * found.scale
         if is_open or is_vague:
             share = MACHINES.refined_share * allowed
             evaluation = model.refined(evaluation, share, everywhere=is_vague)
@@ -161,6 +161,7 @@ def certificate_of(
             intercept_interval=model.best_intercepts(evaluation),
             rounding=found.rounding,
             objective_rounding=found.objective_rounding,
+            smallest_scale=found.smallest_scale,
             excess_upper=found.upper,
             model=model,
             evaluation=evaluation,
@@ -179,6 +180,7 @@ class _Bounded:
     rounding: float
     objective_rounding: float
     scale: float
+    smallest_scale: float
     feasible: FeasibleMachine | None
 
 
@@ -191,11 +193,18 @@ def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded
     if feasible is not None:
         highest = max(primal, feasible.objective)
         spread = float(np.maximum(spread, highest - min(primal, dual)))
-    both = model.rounding(evaluation, primal) * scale + model.dual_rounding(evaluation)
+    of_primal = model.rounding(evaluation, primal) * scale
+    of_dual = model.dual_rounding(evaluation)
+    smallest = max(float(model.objective_floor), TINY)
+    for lower in (abs(primal) - of_primal, dual - of_dual):
+        smallest = max(smallest, lower) if math.isfinite(lower) else smallest
+    both = of_primal + of_dual
     both = both if both >= 0.0 else math.inf  # NaN
     upper, rounding, terms = spread + both, both, model.gap_bound(evaluation)
     if terms is not None and not terms.upper >= upper:  # also where upper is NaN
         upper, rounding = terms.upper, terms.upper - terms.gap
     upper = upper if upper >= 0.0 else math.inf
     rounding = rounding if rounding >= 0.0 else math.inf
-    return _Bounded(primal, dual, upper, rounding / scale, both / scale, scale, feasible)
+    return _Bounded(
+        primal, dual, upper, rounding / scale, both / scale, scale, min(smallest, scale), feasible
+    )

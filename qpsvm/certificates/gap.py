@@ -67,6 +67,9 @@ class Certificate:
     objective_rounding : float
         Bound on what they change either objective itself, on the same scale. Larger than
         ``rounding``, because most of it is the same in both.
+    smallest_scale : float
+        Lower bound of the scale, above zero: the exact objective may be smaller than the computed
+        one, but not smaller than a lower bound on the optimum.
     excess_upper : float
         Upper bound on the objective minus the optimum, errors of kernel values and rounding
         included. Infinite where nothing is known.
@@ -88,6 +91,7 @@ class Certificate:
     intercept_interval: Interval | None
     rounding: float
     objective_rounding: float
+    smallest_scale: float
     excess_upper: float
     model: Any
     evaluation: Any
@@ -184,15 +188,8 @@ class Certificate:
 
     @property
     def relative_gap_upper(self) -> float:
-        """``gap_upper / max(|primal objective|, floor)``, the gap that decides the verdict.
-
-        The objective may be smaller than the computed one, by ``objective_rounding``.
-        """
-        if not math.isfinite(self.gap_upper):
-            return math.inf
-        error = self.objective_rounding * self.objective_scale
-        size = max(abs(self.primal_objective) - error, self.floor, TINY)
-        return self.gap_upper / size
+        """``gap_upper / smallest_scale``, the gap that decides the verdict."""
+        return self.gap_upper / self.smallest_scale if math.isfinite(self.gap_upper) else math.inf
 
     # --- the ball --------------------------------------------------------------------------------
 

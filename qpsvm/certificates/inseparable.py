@@ -51,7 +51,9 @@ class Inseparability:
         In both convex hulls; the origin without an intercept; None for a kernel without explicit
         features.
     distance : float
-        Between the two weighted means, in feature space.
+        Between the two weighted means, in feature space: no margin is wider. Without an intercept,
+        between the origin and the mean of the samples times their signs: no margin is wider than
+        twice that.
     radius : float
         Largest distance of a sample from the mean (from the origin without an intercept).
     """
@@ -171,14 +173,16 @@ def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableErr
     >>> error.common_point, error.distance
     (array([1.]), 0.0)
     """
-    shared = (
-        "a convex combination of the samples times their signs comes that close to the origin"
-        if problem.model.intercept == "none"
-        else "the convex hulls of the two classes come that close"
-    )
+    width, shared = proof.distance, "the convex hulls of the two classes come that close"
+    if problem.model.intercept == "none":
+        width = 2.0 * proof.distance
+        shared = (
+            "a convex combination of the samples times their signs is only "
+            f"{proof.distance:.2g}, half of that, away from the origin"
+        )
     involved = int(np.count_nonzero(proof.weights > 1e-12))
     return NotSeparableError(
-        f"The classes cannot be separated with a margin wider than {proof.distance:.2g} (the "
+        f"The classes cannot be separated with a margin wider than {width:.2g} (the "
         f"radius of the data is {proof.radius:.2g}): {shared}, shown by weights on {involved} "
         "samples (see .weights and .common_point). Use SoftMargin(C=...), or a kernel with more "
         "features.",

@@ -18,7 +18,7 @@ from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arguments import Samples
-from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze
+from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze, stored
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
 
@@ -192,7 +192,7 @@ def own_squares(kernel: Kernel, samples: Stored, given: ArrayLike | None = None)
     """
     if not isinstance(kernel, Precomputed):
         return NORM_ROUNDING * feature_norms(kernel, samples) ** 2
-    values = None if given is None else np.asarray(given, dtype=np.float64)
+    values = None if given is None else stored(given, "squares", InvalidDataError)
     if values is None or values.shape != (samples.shape[0],) or not np.isfinite(values).all():
         raise InvalidDataError(
             "Bounds on decision values need k(x, x), which a precomputed kernel matrix does not "

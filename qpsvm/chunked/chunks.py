@@ -15,7 +15,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from qpsvm.data.objects import require_unmasked
-from qpsvm.data.targets import require_one_kind
+from qpsvm.data.samples import require_exact
+from qpsvm.data.targets import exact_labels, require_one_kind
 from qpsvm.exceptions import InvalidDataError, MissingPackageError
 
 Column: TypeAlias = Any
@@ -120,12 +121,13 @@ def one_per_row(value: Any, what: str, n_rows: int) -> Any:
     Raises
     ------
     InvalidDataError
-        Another length; a mask, which NumPy would drop; a list of labels of several kinds.
+        Another length; a mask, which NumPy would drop; a list of labels of several kinds; integers
+        beside floats that would round them.
     """
     if value is None:
         return None
     require_unmasked(value, what)
-    array = np.asarray(value)
+    array = exact_labels(value, what)
     if array.dtype.kind == "U" and isinstance(value, list | tuple):
         require_one_kind(value)  # NumPy has already turned [1, "a"] into text
     if array.ndim == 0:
@@ -138,7 +140,15 @@ def one_per_row(value: Any, what: str, n_rows: int) -> Any:
 
 
 def owned(X: Any) -> Any:
-    """Copy of an array in memory that is read-only, so that float32 stays float32."""
+    """Copy of an array in memory that is read-only, so that float32 stays float32.
+
+    Raises
+    ------
+    InvalidDataError
+        A table with integers beside floats that would round them.
+    """
     copy = np.array(X, order="C")
+    if copy.dtype.kind == "f":
+        require_exact(copy, X)
     copy.flags.writeable = False
     return copy

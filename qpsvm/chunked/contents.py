@@ -127,13 +127,15 @@ def read(name: str, content: Any) -> RawChunk:
 
     Raises
     ------
-    ChunkError
-        It cannot be read; the message names it.
+    ChunkError, InvalidDataError
+        It cannot be read, or read exactly; the message names it.
     """
     if isinstance(content, RawChunk):
         return content
     try:
         raw: RawChunk = content.read()
+    except InvalidDataError as error:
+        raise InvalidDataError(f"Chunk {name}: {error}") from error
     except Exception as error:  # whatever a reader raises on a damaged or missing file
         raise ChunkError(
             f"Cannot read chunk {name}: {type(error).__name__}: {error}. Restore it, and continue "

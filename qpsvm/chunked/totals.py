@@ -11,7 +11,7 @@ import numpy as np
 
 from qpsvm.chunked.contents import Contents, Task, rows_of_contents
 from qpsvm.chunked.row_sample import chosen_rows
-from qpsvm.data.targets import require_one_kind
+from qpsvm.data.targets import exact_labels, require_one_kind
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
@@ -252,4 +252,6 @@ def _classes(parts: Sequence[ChunkTotals]) -> tuple[Labels, tuple[float, ...]]:
         )
     # chunks may hold labels of different widths: "no" in one, "maybe" in another
     classes = np.array(found, dtype=np.result_type(*(part.labels.dtype for part in parts)))
+    if classes.dtype.kind == "f":
+        classes = exact_labels(found, "y of all chunks together")
     return freeze(classes), tuple(sum_of_weights(sums[label]) for label in found)

@@ -12,6 +12,7 @@ from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.chunked.totals import checksum
+from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Matrix, Vector
@@ -102,7 +103,7 @@ def coded(contents: Contents, request: Request, name: str) -> tuple[Index, Vecto
     assert contents.y is not None
     assert request.classes is not None
     codes = np.searchsorted(request.classes, contents.y).clip(0, 1)
-    unknown = np.flatnonzero(request.classes[codes] != contents.y)
+    unknown = np.flatnonzero(~same_labels(request.classes[codes], contents.y))
     if unknown.size:
         raise InvalidDataError(
             f"Chunk {name}: row {unknown[0]} has the label {contents.y[unknown[0]]!r}, which was "

@@ -25,11 +25,12 @@ from numpy.typing import ArrayLike
 
 from qpsvm.classical.machines import stated
 from qpsvm.classical.settings import require_above
+from qpsvm.data.samples import require_exact
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, is_real_number
-from qpsvm.numerics.arrays import Index, Matrix, Vector
+from qpsvm.numerics.arrays import Index, Matrix, Vector, stored
 from qpsvm.numerics.single_precision import Stored
 
 
@@ -134,11 +135,12 @@ def _checked(
         raise InvalidParameterError(
             f"intercept is {intercept!r}; pass a finite number, or None for the bias first."
         )
+    v, labels = stored(weights, "weights", InvalidDataError), stored(y, "y", InvalidDataError)
     try:
-        v, labels = (np.asarray(array, dtype=np.float64) for array in (weights, y))
         Z = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"weights, X and y must be numbers: {error}.") from error
+        raise InvalidDataError(f"X must hold numbers: {error}.") from error
+    require_exact(Z, X)
     extra = 1 if intercept is None else 0
     if Z.ndim != 2 or labels.shape != (Z.shape[0],) or v.shape != (Z.shape[1] + extra,):
         raise InvalidDataError(
@@ -147,8 +149,8 @@ def _checked(
         )
     if len(labels) == 0 or not (np.abs(labels) == 1.0).all():
         raise InvalidDataError("y must hold -1 and +1 alone, and at least one of them.")
-    stored = Z.data if sp.issparse(Z) else Z
-    if not (np.isfinite(stored).all() and np.isfinite(v).all()):
+    entries = Z.data if sp.issparse(Z) else Z
+    if not (np.isfinite(entries).all() and np.isfinite(v).all()):
         raise InvalidDataError("weights or X has NaN or infinite entries; they must be finite.")
     return v, with_ones(Z) if extra else Z, labels, 0.0 if intercept is None else float(intercept)
 

@@ -53,7 +53,6 @@ def predict(
     from qpsvm.cli.certified import certified_columns
     from qpsvm.cli.model_files import Kind, kind_of, load
     from qpsvm.cli.samples import samples_for
-    from qpsvm.files import atomic
 
     if output is not None:
         reports.require_writable(output, "output")
@@ -75,7 +74,7 @@ def predict(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        atomic.write_text(output, text)
+        reports.write_text(output, text, "predictions")
         note(f"Predictions written to {output}")
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from qpsvm.constraints.columns import label_of, positions_of, require_columns
 from qpsvm.constraints.rows import Column, Constraint, LinearConstraints, Names, rows_between
 from qpsvm.data.samples import as_samples
+from qpsvm.data.targets import require_exact_vector
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arguments import Targets, is_real_number
@@ -126,7 +127,9 @@ def _sensitive_values(values: Targets) -> Vector:
             f"sensitive has shape {column.shape}; pass a column of X, or one value per row."
         )
     if column.dtype.kind != "O" or not any(isinstance(label, str) for label in column.flat):
-        return np.asarray(as_samples(column.reshape(-1, 1), "sensitive")[:, 0])
+        numbers = np.asarray(as_samples(column.reshape(-1, 1), "sensitive")[:, 0])
+        require_exact_vector(numbers, values, "sensitive")
+        return numbers
     groups = sorted(set(column.ravel().tolist()), key=str)
     if len(groups) != 2 or not all(isinstance(label, str) for label in groups):
         shown = ", ".join(map(repr, groups[:6])) + ", ..." * (len(groups) > 6)

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from qpsvm.files import json_text
 from qpsvm.numerics.arrays import row_blocks
 from qpsvm.numerics.contents import bytes_of
+from qpsvm.numerics.integers import first_rounded
 from qpsvm.numerics.single_precision import Stored
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def fingerprint(data: TrainingSet) -> str:
         64 hexadecimal digits. Over the shape of X and, in blocks of rows, its entries other than
         zero with their places (as CSR arrays, int64 and float64, little-endian), or what
         ``qpsvm.numerics.contents`` says of samples that are no numbers; then the name and
-        the entries of every other field: numbers as float64, anything else as JSON text.
+        the entries of every other field: numbers as float64 (labels that float64 would round, as
+        JSON text), anything else as JSON text.
 
     Examples
     --------
@@ -74,6 +76,8 @@ def _entries(X: Stored) -> Iterator[bytes]:
 def _bytes(values: npt.ArrayLike) -> bytes:
     array = np.asarray(values)
     if array.dtype.kind in "biuf":
-        # labels 1 and 1.0 are the same; adding zero makes -0.0 the other zero
-        return (array.astype("<f8") + 0.0).tobytes()
+        numbers = array.astype("<f8")
+        if first_rounded(array, numbers) is None:
+            # labels 1 and 1.0 are the same; adding zero makes -0.0 the other zero
+            return (numbers + 0.0).tobytes()
     return json_text.dumps(array.tolist()).encode()

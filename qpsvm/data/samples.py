@@ -5,18 +5,18 @@ Every refusal names the argument, the row or column, the value seen and the reme
 
 from __future__ import annotations
 
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import as_objects, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Dense, Matrix, Sparse, all_finite, freeze, immutable, is_sparse
+from qpsvm.numerics.integers import first_rounded
 from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
 from qpsvm.numerics.single_precision import SinglePrecision, Stored
 
@@ -61,7 +61,7 @@ def as_samples(
         raise InvalidDataError(
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
         )
-    _require_exact_integers(matrix, X, name)
+    require_exact(matrix, X, name)
     _require_finite_rows(matrix, X, name)
     if keep_single and not is_sparse(matrix) and matrix.dtype == np.float32:
         return SinglePrecision(np.asarray(matrix, dtype=np.float32))
@@ -145,37 +145,20 @@ def _require_numeric_columns(X: Samples, name: str) -> None:
             )
 
 
-def _require_exact_integers(matrix: Matrix, original: Samples, name: str) -> None:
-    """Refuse integers that float64 would round, since distinct ones could become equal."""
-    if is_sparse(original) and original.dtype.kind in "fb":
-        places = []
-    elif is_sparse(original):
-        coo = original.tocoo()
-        places = [
-            (int(coo.row[i]), int(coo.col[i]), coo.data[i])
-            for (i,) in rounded_integers(coo.data, np.asarray(coo.data, dtype=np.float64))
-        ]
-    elif hasattr(original, "dtypes") and hasattr(original, "iloc"):
-        # column by column: pandas makes floats of integers beside floats
-        columns = [original.iloc[:, j].to_numpy() for j in range(matrix.shape[1])]
-        places = [
-            (int(i), j, column[i])
-            for j, column in enumerate(columns)
-            for (i,) in rounded_integers(column, matrix[:, j])
-        ]
-    else:
-        rounded = rounded_integers(original, matrix)
-        exact = integers_of(original) if len(rounded) else matrix
-        places = [(int(i), int(j), exact[i, j]) for i, j in rounded]
-    if not places:
+def require_exact(matrix: Any, original: Samples, name: str = "X") -> None:
+    """Refuse integers that float64 would round, since distinct ones could become equal.
+
+    Raises
+    ------
+    InvalidDataError
+        With row, column and value of the first.
+    """
+    rounded = first_rounded(original, matrix)
+    if rounded is None:
         return
-    row, column, value = min(places, key=lambda place: place[:2])
-    names = feature_names(original)
-    where = f"column {names[column]!r}" if names else f"column {column}"
+    row, column = rounded.place
     raise InvalidDataError(
-        f"{name} has {value} in row {row}, {where}, an integer that float64 rounds to "
-        f"{int(float(value))} ({len(places)} such entries): different values would become equal; "
-        "subtract a common offset, split the column in two, or encode identifiers as categories."
+        f"{name} has {rounded.value} in row {row}, {_column(original, column)}, {rounded.problem}"
     )
 
 
@@ -191,9 +174,13 @@ def _require_finite_rows(matrix: Matrix, original: Samples, name: str) -> None:
     else:
         row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
         value, rows = matrix[row, column], int((~np.isfinite(matrix)).any(axis=1).sum())
-    names = feature_names(original)
-    where = f"column {names[column]!r}" if names else f"column {column}"
     raise InvalidDataError(
-        f"{name} has {value} in row {row}, {where} ({rows} such rows); impute the missing values, "
-        "for instance with sklearn.impute.SimpleImputer, or drop the rows."
+        f"{name} has {value} in row {row}, {_column(original, column)} ({rows} such rows); impute "
+        "the missing values, for instance with sklearn.impute.SimpleImputer, or drop the rows."
     )
+
+
+def _column(original: Samples, column: int) -> str:
+    """Name a column of the caller's samples, for messages."""
+    names = feature_names(original)
+    return f"column {names[column]!r}" if names else f"column {column}"

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from qpsvm.data.integers import integers_of, rounded_integers
 from qpsvm.data.objects import is_missing, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels, Targets, Weights
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_sparse
+from qpsvm.numerics.integers import EXACT, exact_array, first_rounded
 
 
 def as_signs(y: Targets | None) -> tuple[Vector, Labels]:
@@ -97,7 +97,7 @@ def as_targets(y: Targets | None) -> Vector:
         Not one-dimensional, empty, not numeric, NaN or infinite (with the row); integers that
         float64 would round.
     """
-    raw = raw_column = _as_column(y, "target")
+    raw = _as_column(y, "target")
     if raw.dtype.kind not in "biuf":
         try:
             if raw.dtype.kind != "O" or any(isinstance(v, str | bytes) for v in raw.tolist()):
@@ -109,15 +109,7 @@ def as_targets(y: Targets | None) -> Vector:
                 "SoftMargin."
             ) from error
     values = np.array(raw, dtype=np.float64)
-    given = y if isinstance(y, list | tuple) else raw_column
-    rounded = rounded_integers(given, values.reshape(np.shape(given)))
-    if len(rounded):
-        row = int(np.max(rounded[0]))  # a column, or a row, of a matrix
-        exact = integers_of(given).ravel()[row]
-        raise InvalidDataError(
-            f"y[{row}] is {exact}, an integer that float64 rounds to {int(values[row])} "
-            f"({len(rounded)} such targets); subtract a common offset."
-        )
+    require_exact_vector(values, y, "y")
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise InvalidDataError(
@@ -147,6 +139,7 @@ def as_weights(
         raise InvalidDataError(
             f"sample_weight has shape {raw.shape} for {n_samples} rows of X; pass one weight a row."
         )
+    require_exact_vector(weights, sample_weight, "sample_weight")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if bad.size:
         raise InvalidDataError(
@@ -166,11 +159,12 @@ def as_groups(groups: Targets | None, n_samples: int) -> Index:
     Raises
     ------
     InvalidDataError
-        Another length, or labels that cannot be sorted.
+        Another length, labels that cannot be sorted, or integers beside floats that would round
+        them.
     """
     if groups is None:
         return np.zeros(n_samples, dtype=np.intp)
-    labels = np.asarray(groups)
+    labels = exact_labels(groups, "groups")
     if labels.shape != (n_samples,):
         raise InvalidDataError(
             f"groups has shape {labels.shape} for {n_samples} rows of X; pass one group a row."
@@ -189,7 +183,7 @@ def one_per_row(y: Targets | None, decision: Vector) -> Labels:
     InvalidDataError
         Another shape.
     """
-    labels = np.asarray(y)
+    labels = exact_labels(y, "y")
     if labels.shape not in ((len(decision),), (len(decision), 1)):
         raise InvalidDataError(
             f"y has shape {labels.shape} for {len(decision)} rows of X; pass one label a row."
@@ -202,7 +196,7 @@ def _as_column(y: Targets | None, what: str) -> Labels:
     if y is None:
         raise InvalidDataError(f"y is missing; pass one {what} per sample.")
     require_unmasked(y, "y")
-    column = y.toarray() if is_sparse(y) else np.asarray(y)
+    column = y.toarray() if is_sparse(y) else exact_labels(y, "y")
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
     if column.ndim != 1:
@@ -210,6 +204,46 @@ def _as_column(y: Targets | None, what: str) -> Labels:
     if column.size == 0:
         raise InvalidDataError(f"y is empty; pass one {what} per sample.")
     return column
+
+
+def require_exact_vector(values: Vector, original: object, name: str) -> None:
+    """Refuse integers that float64 would round; ``values`` are the floats.
+
+    Raises
+    ------
+    InvalidDataError
+        With place and value of the first.
+    """
+    rounded = first_rounded(original, values)
+    if rounded is not None:
+        row = max(rounded.place)  # of a sparse matrix with one column, or one row
+        raise InvalidDataError(f"{name}[{row}] is {rounded.value}, {rounded.problem}")
+
+
+def exact_labels(labels: object, name: str) -> Labels:
+    """Convert labels to an array; integers that NumPy would make floats stay what they are.
+
+    Raises
+    ------
+    InvalidDataError
+        Integers beside floats that would round them.
+    """
+    array = np.asarray(labels)
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not (np.abs(array) >= EXACT).any():
+        return array
+    exact = exact_array(labels)
+    if all(isinstance(label, int | np.integer) for label in exact.flat):
+        return exact
+    require_exact_vector(array, labels, name)
+    return array
+
+
+def same_labels(some: Labels, others: Labels) -> Mask:
+    """Compare labels one by one; integers with floats exactly, as Python does."""
+    kinds = some.dtype.kind + others.dtype.kind
+    if kinds in ("if", "uf", "fi", "fu") and (np.abs(some) >= EXACT).any():
+        some = some.astype(object)
+    return np.asarray(some == others)
 
 
 def require_one_kind(labels: Iterable[object]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.objects import NUMERIC
-from qpsvm.data.targets import as_targets, one_per_row
+from qpsvm.data.targets import as_targets, one_per_row, same_labels
 from qpsvm.display import short_repr
 from qpsvm.numerics import contents
 from qpsvm.numerics.arguments import Labels, Targets
@@ -98,7 +98,7 @@ class TrainingSet:
 
     def score(self, decision: Vector, y: Targets) -> float:
         """Score of decision values against targets y: the share of correct predictions."""
-        return float(np.mean(self.predictions(decision) == one_per_row(y, decision)))
+        return float(np.mean(same_labels(self.predictions(decision), one_per_row(y, decision))))
 
 
 @short_repr

@@ -20,6 +20,7 @@ from qpsvm.estimators import inputs, onnx_converter, representation
 from qpsvm.estimators.parallel import solve_in_parallel
 from qpsvm.estimators.parameters import require_known
 from qpsvm.estimators.persistent import PersistentEstimator, Proof
+from qpsvm.estimators.replacement import replaced, unfitted
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.reduction import Reduction
@@ -86,8 +87,17 @@ class QPEstimator(PersistentEstimator, ABC):
 
     # --- fitting ----------------------------------------------------------------------------------
     def _fit(self, X: Samples, y: Any, sample_weight: Weights | None, **data: object) -> Self:
-        """Build the program, solve it, and keep problem and solution."""
+        """Fit completely, or fail and leave the estimator as it was."""
         require_flag(self.warm_start, "warm_start")
+        start = getattr(self, "solution_", None) if self.warm_start else None
+        fresh = unfitted(self)
+        fresh._learn(X, y, sample_weight, start, **data)
+        return replaced(self, fresh)
+
+    def _learn(
+        self, X: Samples, y: Any, sample_weight: Weights | None, start: object, **data: object
+    ) -> None:
+        """Build the program, solve it from ``start``, and keep problem and solution."""
         samples, y = inputs.training_data(self, X, y)
         targets = self._targets(y)
         weights = inputs.weights(sample_weight, samples)
@@ -101,10 +111,9 @@ class QPEstimator(PersistentEstimator, ABC):
             **self._options(),
             **data,
         )
-        self._solve(problem)
+        self._solve(problem, start)
         self._fitted(weights)
         self._arrange()
-        return self
 
     def _fitted(self, weights: Vector) -> None:
         """Store figures that depend on the sample weights, such as a scale."""
@@ -118,7 +127,7 @@ class QPEstimator(PersistentEstimator, ABC):
             options["indefinite"] = self.indefinite
         return options
 
-    def _solve(self, problem: Any) -> None:
+    def _solve(self, problem: Any, start: Any) -> None:
         backend, options = self._backend(problem)
         settings = Settings(
             eps=self.eps,
@@ -126,7 +135,6 @@ class QPEstimator(PersistentEstimator, ABC):
             verbose=self.verbose,
             options=options,
         ).started()
-        start = getattr(self, "solution_", None) if self.warm_start else None
         if start is not None and type(start) is not problem.solution_type:
             start = None
         n_jobs = getattr(self, "n_jobs", None)
@@ -135,7 +143,6 @@ class QPEstimator(PersistentEstimator, ABC):
         except NothingKnownError:  # other samples: the start is of no use
             answer = solve_in_parallel(problem, backend, settings, None, n_jobs)
         self._predictor, self._proof = answer.solution, Proof(problem, answer.solution)
-        self.__dict__.pop("_contents", None)
         if answer.shortfalls:
             more = len(answer.shortfalls) - 1
             others = f" The same of {more} more of its programs." if more else ""
@@ -143,7 +150,7 @@ class QPEstimator(PersistentEstimator, ABC):
                 f"{type(self).__name__} is not certified to eps={self.eps:g}. "
                 f"{answer.shortfalls[0]}{others}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _backend(self, problem: Any) -> tuple[str, Mapping[str, object]]:

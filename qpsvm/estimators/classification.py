@@ -249,7 +249,7 @@ class NuSVC(KernelClassifier):
             f"nu is {self.nu!r}, and these classes allow at most {largest!r}, twice the smaller "
             "one's share of the weights; that is what was fitted.",
             NuReducedWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         return replace(formulation, nu=largest)
 

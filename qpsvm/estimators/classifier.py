@@ -12,6 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from qpsvm.chunked import ChunkedSolution
+from qpsvm.data.targets import exact_labels, one_per_row, same_labels
+from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.estimators.lazily import block_by_block
@@ -44,9 +46,11 @@ class QPClassifier(ClassifierMixin, QPEstimator):
     class_weight: ClassWeight
 
     def _targets(self, y: Any) -> Array:
-        check_classification_targets(y)
-        self.classes_, self._codes = np.unique(y, return_inverse=True)
-        labels: Array = y
+        labels: Array = exact_labels(y, "y")
+        of_any_size = labels.dtype == object and all(isinstance(v, int) for v in labels.tolist())
+        if not of_any_size:  # scikit-learn knows no integers beyond 64 bits
+            check_classification_targets(labels)
+        self.classes_, self._codes = np.unique(labels, return_inverse=True)
         return labels
 
     def _class_factors(self, weights: Vector) -> ClassWeight:
@@ -87,6 +91,19 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         if isinstance(self._predictor, ChunkedSolution):
             return self._predictor.predictions(values)
         return self._predictor.data.predictions(values)
+
+    def score(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> float:
+        """Share of samples whose label is predicted, by their weights.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``; another number of labels than samples.
+        """
+        predicted = np.asarray(self.predict(X))
+        right = same_labels(predicted, one_per_row(y, predicted))
+        weights = inputs.weights(sample_weight, predicted)
+        return float(weights @ right / np.sum(weights))
 
     def calibrated(self, cv: object = None, method: str = "sigmoid") -> CalibratedClassifierCV:
         """The classifier with probabilities: ``CalibratedClassifierCV(self, ...)``.

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from qpsvm.data.objects import is_numeric
-from qpsvm.data.targets import as_weights
+from qpsvm.data.samples import require_exact
+from qpsvm.data.targets import as_weights, exact_labels, require_exact_vector
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arguments import Samples, Targets
-from qpsvm.numerics.arrays import Array, Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored
 
 SAMPLE_TYPES = (np.float64, np.float32)
@@ -27,23 +28,30 @@ def training_data(estimator: Any, X: Samples, y: Targets | None) -> tuple[Sample
     Raises
     ------
     ValueError, TypeError
-        With scikit-learn's messages: shapes, NaN, complex numbers, sparse formats.
+        With scikit-learn's messages: shapes, NaN, complex numbers, sparse formats. Integers that
+        float64 would round.
     """
     if takes_objects(estimator, X):
         return X, y
     tags = estimator.__sklearn_tags__()
     if y is None and not tags.target_tags.required:
-        return validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES), None
-    checked: tuple[Stored, Array] = validate_data(
+        checked = validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES)
+        require_exact(checked, X)
+        return checked, None
+    is_classifier = tags.estimator_type == "classifier"
+    checked, targets = validate_data(
         estimator,
         X,
-        y,
+        exact_labels(y, "y") if is_classifier and y is not None else y,
         accept_sparse="csr",
         dtype=SAMPLE_TYPES,
-        y_numeric=tags.estimator_type != "classifier",
+        y_numeric=not is_classifier,
         ensure_min_samples=estimator._fewest_samples,
     )
-    return checked
+    require_exact(checked, X)
+    if targets.dtype.kind == "f":
+        require_exact_vector(targets, y, "y")
+    return checked, targets
 
 
 def samples(estimator: object, X: Samples) -> Stored:
@@ -52,11 +60,13 @@ def samples(estimator: object, X: Samples) -> Stored:
     Raises
     ------
     ValueError
-        Another number of features, other names of columns, NaN.
+        Another number of features, other names of columns, NaN, integers that float64 would round.
     """
     if takes_objects(estimator, X):
         return X
-    return validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES, reset=False)
+    checked = validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES, reset=False)
+    require_exact(checked, X)
+    return checked
 
 
 def takes_objects(estimator: object, X: Samples) -> bool:
@@ -83,5 +93,5 @@ def weights(sample_weight: Any, X: Stored) -> Vector:
     """
     n_samples = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_samples, sample_weight, dtype=np.float64)
+        sample_weight = np.full(n_samples, sample_weight)
     return as_weights(sample_weight, n_samples)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -50,10 +50,13 @@ class LinearEstimator(QPEstimator):
             )
         return "penalized" if self.intercept_scaling == 1.0 else "free"
 
-    def _fit(self, X: Any, y: Any, sample_weight: Weights | None, **data: Any) -> Self:
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Weights | None, start: object, **data: Any
+    ) -> None:
         """Fit to samples in memory, or to samples in chunks in a few passes over them."""
         if not is_chunked(X):
-            return super()._fit(X, y, sample_weight, **data)
+            super()._learn(X, y, sample_weight, start, **data)
+            return
         if self._backend(None)[1] or getattr(self, "constraints", None) is not None:
             raise InvalidParameterError(
                 "constraints are not supported for samples in chunks; leave them out."
@@ -63,8 +66,7 @@ class LinearEstimator(QPEstimator):
         if problem.samples.feature_names is not None:
             self.feature_names_in_ = np.array(problem.samples.feature_names, dtype=object)
         self._seen(problem)
-        self._solve(problem)
-        return self
+        self._solve(problem, start)
 
     @abstractmethod
     def _of_chunks(self) -> Any:

@@ -209,10 +209,9 @@ def label_array(classes: Any) -> Any:
     texts = all(isinstance(label, str) for label in classes.tolist())
     if texts:
         return np.array(classes.tolist(), dtype=object)
-    if classes.dtype.kind in "iub":
-        return classes.astype(np.int64)
-    if classes.dtype.kind == "f":
-        return classes.astype(np.float64)
+    for kinds, dtype in (("iub", np.int64), ("f", np.float64)):
+        if classes.dtype.kind in kinds and (classes.astype(dtype) == classes).all():
+            return classes.astype(dtype)
     raise ModelFileError(
         f"The labels {classes[:3].tolist()} (dtype {classes.dtype}) have no type in ONNX; fit "
         "with texts or numbers."

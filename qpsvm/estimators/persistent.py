@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import os
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.certificates import Certificate, certify
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.estimators import inputs, saving
+from qpsvm.estimators.replacement import replaced
 from qpsvm.models import files
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.single_precision import Stored
@@ -123,9 +125,11 @@ class PersistentEstimator(BaseEstimator):
         if self._proof is None:
             samples = X if self._needs_names(X) else inputs.samples(self, X)
             problem, solution = saving.proven(self, samples, y, **groups)
-            self._predictor, self._proof = solution, Proof(problem, solution)
-            self._arrange()
-            self.__dict__.pop("_contents")
+            complete = copy.copy(self)
+            complete._predictor, complete._proof = solution, Proof(problem, solution)
+            complete._arrange()
+            del complete._contents
+            replaced(self, complete)
         return self
 
     def __getstate__(self) -> dict[str, object]:

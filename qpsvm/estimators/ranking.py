@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qpsvm.constraints import Constraints
+from qpsvm.data.targets import as_groups, exact_labels
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.estimators.lazily import block_by_block
@@ -185,8 +186,8 @@ def share_in_order(y: Targets, scores: Vector, groups: Targets | None = None) ->
     >>> share_in_order([0, 1, 2], [0.1, 0.3, 0.2])
     0.6666666666666666
     """
-    relevance, scores = np.asarray(y), np.asarray(scores)
-    queries = np.zeros(len(scores)) if groups is None else np.asarray(groups)
+    scores = np.asarray(scores)
+    relevance, queries = exact_labels(y, "y"), as_groups(groups, len(scores))
     right = total = 0
     for query in np.unique(queries):
         members = queries == query

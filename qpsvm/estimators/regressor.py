@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.certificates.predictions import DecisionBounds
+from qpsvm.data.targets import as_targets
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.lazily import block_by_block
@@ -70,6 +71,18 @@ class QPRegressor(RegressorMixin, NumberPredictor):
             The solution is not certified to ``eps``.
         """
         return self._fit(X, y, sample_weight)
+
+    def score(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> float:
+        """Coefficient of determination of the predictions, by the weights of the samples.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``; targets that are no finite numbers.
+        """
+        targets = as_targets(y)
+        weights = None if sample_weight is None else inputs.weights(sample_weight, targets)
+        return float(super().score(X, targets, weights))
 
     @block_by_block
     def predict(self, X: Samples) -> Any:

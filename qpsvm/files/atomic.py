@@ -30,8 +30,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         The folder does not exist or cannot be written to.
     """
     target = Path(path)
-    # in the same folder: only there is renaming a single step
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    # in the same folder: only there is renaming a single step; short, as the name may be a long one
+    temporary = target.with_name(f".qpsvm-{secrets.token_hex(4)}.part")
     try:
         with temporary.open("xb") as stream:
             yield stream

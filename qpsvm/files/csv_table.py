@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from qpsvm.files import text
 from qpsvm.files.columns import Wanted, roles
 from qpsvm.files.table import Table
 from qpsvm.files.text import Labels, is_number, narrowest
+from qpsvm.numerics.integers import EXACT, first_rounded
 
 
-def read(source: str, wanted: Wanted) -> Table:
+def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
     """Read samples, labels, and the feature names if there is a header.
 
     Raises
@@ -21,7 +23,7 @@ def read(source: str, wanted: Wanted) -> Table:
     DataFileError, InvalidDataError, InvalidParameterError
         As ``qpsvm.datasets.load``.
     """
-    rows, lines = _csv_rows(source)
+    rows, lines = _csv_rows(source, limit_bytes)
     header = _header(rows, wanted)
     if header is not None:
         rows, lines = rows[1:], lines[1:]
@@ -41,12 +43,20 @@ def read(source: str, wanted: Wanted) -> Table:
     if not np.isfinite(X).all():
         i, j = (int(k) for k in np.argwhere(~np.isfinite(X))[0])
         raise _bad_cell(source, lines[i], names[kept[j]], rows[i][kept[j]])
+    if (np.abs(X) >= EXACT).any():
+        rounded = first_rounded([[row[i] for i in kept] for row in rows], X)
+        if rounded is not None:
+            i, j = rounded.place
+            raise InvalidDataError(
+                f"{source!r} line {lines[i]}, column {names[kept[j]]!r} is {rounded.value}, "
+                f"{rounded.problem}"
+            )
 
     def labels(at: int) -> Labels:
         cells = [row[at].strip() for row in rows]
         if "" in cells:
             raise _bad_cell(source, lines[cells.index("")], names[at], "")
-        return narrowest(np.array(cells))
+        return narrowest(np.array(cells), source)
 
     return Table(
         X,
@@ -56,8 +66,8 @@ def read(source: str, wanted: Wanted) -> Table:
     )
 
 
-def _csv_rows(source: str) -> tuple[list[list[str]], list[int]]:
-    with text.lines(source) as stream:
+def _csv_rows(source: str, limit_bytes: int) -> tuple[list[list[str]], list[int]]:
+    with text.lines(source, limit_bytes) as stream:
         first = stream.readline()
         stream.seek(0)
         separator = max(",;\t", key=first.count)  # a comma when there is none
@@ -98,6 +108,6 @@ def _bad_cell(source: str, line: int, column: str, value: str) -> InvalidDataErr
 def _number(cell: str) -> float:
     """Parse a number; NaN if the cell is not one."""
     try:
-        return float(cell)
+        return math.nan if "_" in cell else float(cell)
     except ValueError:
-        return float("nan")
+        return math.nan

@@ -11,6 +11,7 @@ from qpsvm.exceptions import DataFileError, InvalidDataError, MissingPackageErro
 from qpsvm.files.columns import Wanted, roles
 from qpsvm.files.table import Table
 from qpsvm.files.text import Labels, narrowest, unreadable
+from qpsvm.numerics.integers import first_rounded
 
 
 def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
@@ -107,7 +108,14 @@ def _numbers(source: str, name: str, column: Any, types: ModuleType) -> Labels:
             "it, or choose it as the label."
         )
     _require_complete(source, name, column)
-    values = np.asarray(column.to_numpy(), dtype=np.float64)
+    stored = column.to_numpy()
+    values = np.asarray(stored, dtype=np.float64)
+    rounded = first_rounded(stored, values)
+    if rounded is not None:
+        raise InvalidDataError(
+            f"{source!r} row {rounded.place[0]} (counted from 0), column {name!r} is "
+            f"{rounded.value}, {rounded.problem}"
+        )
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InvalidDataError(
@@ -124,4 +132,6 @@ def _labels(source: str, name: str, column: Any, types: ModuleType) -> Labels:
     kind = column.type
     if types.is_string(kind) or types.is_large_string(kind):
         return np.array(column.to_pylist(), dtype=np.str_)
-    return narrowest(_numbers(source, name, column, types))
+    if types.is_integer(kind) or types.is_boolean(kind):
+        return np.asarray(column.to_numpy())
+    return narrowest(_numbers(source, name, column, types), source)

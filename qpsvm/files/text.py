@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from qpsvm.exceptions import DataFileError
+from qpsvm.exceptions import DataFileError, InvalidDataError
+from qpsvm.numerics.integers import EXACT, first_rounded
 
 Labels: TypeAlias = npt.NDArray[Any]
 """One label per sample: integers, numbers or texts."""
@@ -23,19 +27,59 @@ COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": 
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
+class _Limited(io.RawIOBase):
+    """Binary stream that counts the bytes read from it, and refuses more than a limit."""
+
+    def __init__(self, stream: IO[bytes], source: str, limit_bytes: int) -> None:
+        self._stream: Any = stream
+        self._source = source
+        self._limit = self._left = limit_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._left = self._limit
+        return int(self._stream.seek(offset, whence))
+
+    def readinto(self, buffer: Any) -> int:
+        n_bytes = int(self._stream.readinto(buffer))
+        self._left -= n_bytes
+        if self._left < 0:
+            raise DataFileError(
+                f"{self._source!r} has {os.path.getsize(self._source):,} bytes and expands to more "
+                f"than the limit of {self._limit:,} bytes; if it is not made to fill the memory, "
+                "pass a larger limit_bytes to qpsvm.datasets.load, or decompress the file: plain "
+                "text has no limit."
+            )
+        return n_bytes
+
+
 @contextmanager
-def lines(source: str) -> Iterator[IO[str]]:
-    """Open a text file, decompressed according to its suffix.
+def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
+    """Open a text file to read its bytes, decompressed according to its suffix.
+
+    Parameters
+    ----------
+    source : str
+    limit_bytes : int or None
+        Largest size of what a compressed file expands to; None where the caller counts.
 
     Raises
     ------
     DataFileError
-        The file is missing, damaged, or not UTF-8.
+        The file is missing, damaged, not UTF-8, or expands beyond the limit.
     """
-    opener = COMPRESSIONS.get(Path(source).suffix.lower(), open)
+    opener = COMPRESSIONS.get(Path(source).suffix.lower())
     try:
-        with opener(source, "rt", encoding="utf-8-sig", newline="") as stream:
-            yield stream
+        with open(source, "rb") if opener is None else opener(source, "rb") as stream:
+            if opener is None or limit_bytes is None:
+                yield stream
+            else:
+                yield io.BufferedReader(_Limited(stream, source, limit_bytes), buffer_size=2**16)
     except UnicodeDecodeError as error:
         raise DataFileError(
             f"{source!r} is not UTF-8 text (byte {error.start}: {error.reason}); convert it, or "
@@ -45,6 +89,13 @@ def lines(source: str) -> Iterator[IO[str]]:
         raise unreadable(source, error) from error
 
 
+@contextmanager
+def lines(source: str, limit_bytes: int | None) -> Iterator[IO[str]]:
+    """Open a UTF-8 text file to read its lines; parameters and errors as for ``opened``."""
+    with opened(source, limit_bytes) as stream:
+        yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+
+
 def unreadable(source: str, error: BaseException) -> DataFileError:
     """Build the error for a file that cannot be read."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -52,21 +103,58 @@ def unreadable(source: str, error: BaseException) -> DataFileError:
 
 
 def is_number(text: str) -> bool:
-    """Return whether Python can parse a text as a number."""
+    """Return whether a text is a number: what Python reads as one, without underscores."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return "_" not in text
 
 
-def narrowest(labels: Labels) -> Labels:
-    """Convert labels to integers if all are integers, else to numbers, else leave them as text."""
-    try:
-        numbers = labels.astype(np.float64)
-    except ValueError:
+def narrowest(labels: Labels, source: str) -> Labels:
+    """Convert labels to integers if all are integers, else to numbers, else leave them as text.
+
+    Integers are exact, whatever their size: beyond 64 bits they are Python's.
+
+    Raises
+    ------
+    InvalidDataError
+        Integers beside other numbers, as which they would be rounded.
+
+    Examples
+    --------
+    >>> narrowest(np.array(["7", "9007199254740993"]), "ids.csv")
+    array([               7, 9007199254740993])
+    """
+    are_texts = labels.dtype.kind == "U"
+    if are_texts and not all(map(is_number, labels.tolist())):
         return labels
+    numbers = np.array([float(label) for label in labels.tolist()])
     if not np.isfinite(numbers).all():
         return numbers
-    whole = np.array_equal(numbers, np.round(numbers)) and np.abs(numbers).max() < 2**53
-    return numbers.astype(np.int64) if whole else numbers
+    if np.array_equal(numbers, np.round(numbers)):
+        if np.abs(numbers).max() < EXACT:
+            return numbers.astype(np.int64)
+        integers = _integers(labels.tolist()) if are_texts else None
+        if integers is not None:
+            return integers
+    rounded = first_rounded(labels, numbers)
+    if rounded is not None:
+        raise InvalidDataError(
+            f"{source!r}: the label or group of sample {rounded.place[0]} (counted from 0) is "
+            f"{rounded.value}, {rounded.problem}"
+        )
+    return numbers
+
+
+def _integers(labels: list[str]) -> Labels | None:
+    """The labels as exact integers, or None if one of them has a fraction or an exponent."""
+    if any("e" in label.lower() for label in labels):
+        return None
+    values = [int(Decimal(label)) for label in labels]
+    if any(Decimal(label) != value for label, value in zip(labels, values, strict=True)):
+        return None
+    for dtype in (np.int64, np.uint64):
+        with suppress(OverflowError):
+            return np.array(values, dtype=dtype)
+    return np.array(values, dtype=object)

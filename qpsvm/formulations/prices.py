@@ -17,6 +17,7 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.numerics.arguments import VectorLike, is_real_number
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.integers import is_rounded
 
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None  # keys are invariant
 """Factors of C: by label, in inverse proportion to the classes' weights, or all 1."""
@@ -71,6 +72,11 @@ def as_class_weight(class_weight: object) -> ClassWeight:
         if not is_real_number(weight) or not 0 < weight < np.inf:
             raise InvalidParameterError(
                 f"class_weight[{label!r}] is {weight!r}; it must be a finite number above 0."
+            )
+        if is_rounded(weight):
+            raise InvalidParameterError(
+                f"class_weight[{label!r}] is {weight!r}, an integer that float64 rounds; pass a "
+                "float, the nearest one."
             )
     return ClassWeights(class_weight)
 

@@ -12,6 +12,7 @@ from qpsvm.exceptions import KernelError
 from qpsvm.kernels.base import Kernel
 from qpsvm.numerics.arguments import MatrixLike
 from qpsvm.numerics.arrays import Dense, is_sparse
+from qpsvm.numerics.integers import first_rounded
 from qpsvm.numerics.single_precision import Stored
 
 # which kinds of samples a function takes is its own affair
@@ -99,6 +100,12 @@ class Custom(Kernel):
             raise KernelError(
                 f"The kernel function returned shape {gram.shape} for {expected[0]} and "
                 f"{expected[1]} samples; it must return one number per pair, {expected}."
+            )
+        rounded = first_rounded(result, gram)
+        if rounded is not None:
+            raise KernelError(
+                f"The kernel function returned {rounded.value} for the pair {rounded.place}, "
+                f"{rounded.problem}"
             )
         if not np.isfinite(gram).all():
             bad = np.argwhere(~np.isfinite(gram))[0]

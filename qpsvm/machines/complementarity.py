@@ -258,9 +258,13 @@ def refined(
     if own is None or solution.coef is not None:
         return changed
     changed = replace(changed, square=float(own @ scores))
-    if np.array_equal(own, evaluation.dual.expansion):
-        dual = replace(evaluation.dual, square=float(own @ scores))
-        changed = replace(changed, dual=dual, dual_scores=scores, dual_errors=errors)
+    point = evaluation.point
+    if c.is_cone:  # the best multiple of the dual variables followed from values without digits
+        given = solution.alpha, solution.constraint_multipliers
+        point = model.feasible_dual(*given, best_multiple=False)
+    if np.array_equal(own, model.expansion(point.alpha)):
+        dual = replace(evaluation.dual, expansion=own, square=float(own @ scores))
+        changed = replace(changed, point=point, dual=dual, dual_scores=scores, dual_errors=errors)
     return changed
 
 

@@ -54,8 +54,8 @@ class MachineSettings:
         Share of the tolerance that errors of decision values may add to a gap where they are not
         evaluated with digits to spare.
     vague_objective : float
-        Error of the objectives, relative to them, from which the values of all support vectors are
-        evaluated with digits to spare: gaps are relative to the objective.
+        Share of the objective by which the exact one may be smaller, from which the values of all
+        support vectors are evaluated with digits to spare: gaps are relative to the objective.
     """
 
     support: float = 1e-6

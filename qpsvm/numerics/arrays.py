@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError, MemoryLimitError
+from qpsvm.numerics.integers import first_rounded
 from qpsvm.numerics.layout import is_immutable, plain, plain_sparse
 
 if TYPE_CHECKING:
@@ -111,13 +112,15 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
             raise TypeError(f"it holds text such as {text[0]!r}")
         if np.ma.is_masked(value):
             array = np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan)
-        return immutable(value if array.dtype == np.float64 and array is value else array)
+        own = immutable(value if array.dtype == np.float64 and array is value else array)
     except (TypeError, ValueError, OverflowError) as reason:
         shown = repr(value)
         raise error(
             f"{name} must be an array of numbers, got {_describe(value)}: "
             f"{shown if len(shown) <= 60 else shown[:57] + '...'} ({reason}); pass floats."
         ) from reason
+    _require_exact(own, value, name, error)
+    return own
 
 
 def _objects(array: Array) -> Iterable[object]:
@@ -150,9 +153,7 @@ def as_vector(
         if length is None:
             raise InvalidProgramError(f"{name} is missing; pass a vector.")
         return _frozen_vector(np.full(length, fill))
-    if is_sparse(value):
-        value = value.toarray()
-    array = _real_array(value, name)
+    array = _real_array(value.toarray() if is_sparse(value) else value, name)
     if array.ndim == 0 and length is not None:
         array = np.full(length, float(array))
     if array.ndim == 2 and 1 in array.shape:
@@ -169,16 +170,26 @@ def as_vector(
 def _real_array(value: npt.ArrayLike, name: str) -> Dense:
     _require_real(value, name)
     try:
-        return immutable(value)
+        array = immutable(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidProgramError(
             f"{name} must hold real numbers, got {_describe(value)} ({error})."
         ) from error
+    _require_exact(array, value, name, InvalidProgramError)
+    return array
 
 
 def _require_real(value: npt.ArrayLike | Sparse, name: str) -> None:
     if np.iscomplexobj(value):
         raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
+
+
+def _require_exact(array: Matrix, original: object, name: str, error: type[Exception]) -> None:
+    """Raise ``error`` for integers that float64 would round."""
+    rounded = first_rounded(original, array)
+    if rounded is not None:
+        where = f"[{', '.join(map(str, rounded.place))}]" if rounded.place else ""
+        raise error(f"{name}{where} is {rounded.value}, {rounded.problem}")
 
 
 def _frozen_vector(array: Vector) -> Vector:
@@ -199,6 +210,7 @@ def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> 
             matrix = plain_sparse(value, sp.csc_array)
         except ValueError as error:
             raise InvalidProgramError(f"{name} is not a sparse matrix ({error}).") from error
+        _require_exact(matrix, value, name, InvalidProgramError)
         finite = np.isfinite(matrix.data)
     else:
         matrix = _real_array(value, name)

@@ -21,7 +21,7 @@ class PassSettings:
     memory_limit : int
         Bytes that this process may use for open problems, about. Workers use a few chunks each.
     max_passes : int
-        Passes over the samples, at most.
+        Passes over the samples, at most; where they do not reach ``eps``, one more verifies.
     checkpoint : path or None
         A file to which the state is written after every pass.
     resume : path or None

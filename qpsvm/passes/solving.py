@@ -13,7 +13,7 @@ from qpsvm.passes.algorithm import solve_in_passes
 from qpsvm.passes.settings import PassSettings
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
-from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.solution import QPSolution, Status
 
 
 def solve_chunked(
@@ -56,7 +56,7 @@ def solve_chunked(
         event = Progress("solve", f"passes: {kind}", iteration=number, gap=gap)
         return settings.callback(event) is False
 
-    return solve_in_passes(
+    solution = solve_in_passes(
         problem,
         settings.eps,
         own,
@@ -65,3 +65,20 @@ def solve_chunked(
         verbose=settings.verbose,
         stop=stop,
     )
+    return _verified(problem, solution, settings.eps)
+
+
+def _verified(problem: ChunkedProblem, solution: ChunkedSolution, eps: float) -> ChunkedSolution:
+    """Let one more pass, that of ``qpsvm.verify``, decide whether a solve ran out of passes.
+
+    The passes carry bounds along with their rounding; those of a single pass may be narrower.
+    """
+    if solution.status is not Status.ITERATION_LIMIT:
+        return solution
+    try:
+        certificate = problem.certified(solution)
+    except KeyboardInterrupt:  # what the passes found is not lost
+        return replace(solution, status=Status.INTERRUPTED)
+    if not certificate.passed(eps):
+        return solution
+    return replace(solution, status=Status.OPTIMAL, certificate=certificate)

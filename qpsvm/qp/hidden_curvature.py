@@ -25,7 +25,8 @@ def hidden_curvature_price(program: QuadraticProgram, w: Vector, y: Vector, z: V
     reach = np.maximum(np.maximum(upper - w, w - lower), 0.0)
     if np.isinf(reach[shift > 0.0]).any():
         reach = np.full(len(w), _reach_in_cone(program, w, y, z)) + np.abs(w)
-    return 0.5 * float(np.sum(np.where(shift > 0.0, shift * reach**2, 0.0)))
+    with np.errstate(over="ignore"):  # an infinite price proves nothing, as it should
+        return 0.5 * float(np.sum((np.sqrt(shift[shift > 0.0]) * reach[shift > 0.0]) ** 2))
 
 
 def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
@@ -42,11 +43,13 @@ def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> floa
     is_cone = is_cone and not p.h[np.isfinite(p.h)].any()
     if not (is_cone and s > 0.0):
         return math.inf
-    Px = p.P.matvec(x)
-    k = 2.0 * float(np.min(Px + row_gradient(p, z, y))) / s - float(x @ Px) / (s * s)
+    with np.errstate(over="ignore", invalid="ignore"):  # where k is no number, nothing is known
+        v = x / s  # s^2 may be zero in double precision, however large P is
+        Pv = p.P.matvec(v)
+        k = 2.0 * float(np.min(Pv + row_gradient(p, z, y) / s)) - float(v @ Pv)
     k -= 2.0 * float(np.max(p.convexity.shift))
     if not k > 0.0:
         return math.inf
     steepest = float(np.max(np.abs(p.q)))
-    best = max(0.5 * float(x @ Px) + float(p.q @ x), 0.0)
-    return (steepest + math.sqrt(steepest * steepest + 2.0 * k * best)) / k
+    best = max(0.5 * float(x @ p.P.matvec(x)) + float(p.q @ x), 0.0)
+    return (steepest + math.hypot(steepest, math.sqrt(2.0 * k) * math.sqrt(best))) / k

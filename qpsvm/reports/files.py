@@ -99,7 +99,7 @@ def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
     write_text(path, text_of(page, suffix_of(path, WRITERS)))
 
 
-def write_text(path: str | os.PathLike[str], content: str) -> None:
+def write_text(path: str | os.PathLike[str], content: str, what: str = "report") -> None:
     """Write the text of a report.
 
     Parameters
@@ -108,6 +108,8 @@ def write_text(path: str | os.PathLike[str], content: str) -> None:
         Replaced if it exists, completely or not at all.
     content : str
         What the file will hold.
+    what : str
+        What that is, for the message.
 
     Raises
     ------
@@ -127,7 +129,7 @@ def write_text(path: str | os.PathLike[str], content: str) -> None:
         atomic.write_text(path, content)
     except OSError as error:
         raise InvalidParameterError(
-            f"Cannot write the report to {os.fspath(path)!r}: {error.strerror or error}; choose "
+            f"Cannot write the {what} to {os.fspath(path)!r}: {error.strerror or error}; choose "
             "another path."
         ) from error
 
@@ -145,7 +147,7 @@ def require_writable(path: str | os.PathLike[str], what: str) -> None:
     Raises
     ------
     InvalidParameterError
-        The folder does not exist or is not writable, or the path is a folder.
+        The folder does not exist or is not writable, the path is a folder, or the name is too long.
 
     Examples
     --------
@@ -157,14 +159,17 @@ def require_writable(path: str | os.PathLike[str], what: str) -> None:
     """
     target = Path(path)
     folder = target.parent
-    if not folder.is_dir():
-        problem = f"the folder {os.fspath(folder)!r} does not exist"
-    elif target.is_dir():
-        problem = "it is a folder"
-    elif not os.access(folder, os.W_OK):
-        problem = f"the folder {os.fspath(folder)!r} is not writable"
-    else:
-        return
+    try:
+        if not folder.is_dir():
+            problem = f"the folder {os.fspath(folder)!r} does not exist"
+        elif target.is_dir():
+            problem = "it is a folder"
+        elif not os.access(folder, os.W_OK):
+            problem = f"the folder {os.fspath(folder)!r} is not writable"
+        else:
+            return
+    except OSError as error:  # a name that is too long
+        problem = error.strerror or str(error)
     raise InvalidParameterError(
         f"Cannot write the {what} to {os.fspath(path)!r}: {problem}; choose another path."
     )

@@ -15,10 +15,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from qpsvm.data.targets import as_targets, exact_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.kernel_choice import kernel_of
 from qpsvm.estimators.parameters import require_known
+from qpsvm.estimators.replacement import replaced, unfitted
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
@@ -111,6 +113,11 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
         ConvergenceWarning
             A machine is not certified to ``eps``.
         """
+        fresh = unfitted(self)
+        fresh._search(X, y, sample_weight)
+        return replaced(self, fresh)
+
+    def _search(self, X: Samples, y: Targets, sample_weight: Weights | None) -> None:
         self._check_parameters()
         samples, targets = inputs.training_data(self, X, y)
         targets = self._targets(targets)
@@ -126,7 +133,6 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
             began = time.perf_counter()
             self.best_estimator_ = self._estimator(self.best_params_).fit(X, y, sample_weight)
             self.refit_time_ = time.perf_counter() - began
-        return self
 
     def _check_parameters(self) -> None:
         require_flag(self.refit, "refit")
@@ -170,7 +176,7 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
                 f"eps={self.eps:g}, the worst to {np.max(gaps):.1e}; "
                 "cv_results_['max_relative_gap'] has all. Try a larger eps, or scale the features.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # --- the machines of candidates ---------------------------------------------------------------
@@ -201,7 +207,8 @@ class BaseSearch(BaseEstimator, ABC):  # type: ignore[misc]
         """The score of the best estimator, by ``scoring``."""
         check_is_fitted(self)
         scorer = check_scoring(self.best_estimator_, self.scoring)
-        return float(scorer(self.best_estimator_, inputs.samples(self, X), y))
+        targets = exact_labels(y, "y") if is_classifier(self) else as_targets(y)
+        return float(scorer(self.best_estimator_, inputs.samples(self, X), targets))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

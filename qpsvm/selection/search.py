@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.estimators import SVC, SVR, inputs
-from qpsvm.exceptions import InvalidParameterError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.kernels import KernelArgument
 from qpsvm.numerics.arguments import Samples
@@ -125,7 +125,14 @@ class SVCSearch(ClassifierMixin, BaseSearch):  # type: ignore[misc]
         self.refit = refit
         self.cv = cv
 
+    score = vars(BaseSearch)["score"]  # by ``scoring``, unlike that of scikit-learn's mixin
+
     def _targets(self, y: Any) -> Any:
+        if y.dtype == object and all(isinstance(label, int) for label in y.tolist()):
+            raise InvalidDataError(
+                f"y has labels beyond 64 bits, such as {max(y, key=abs)}, which the scores of "
+                "scikit-learn do not take; pass them as texts, or use SVC alone."
+            )
         check_classification_targets(y)
         self.classes_, self._codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -217,6 +224,8 @@ class SVRSearch(RegressorMixin, BaseSearch):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.refit = refit
         self.cv = cv
+
+    score = vars(BaseSearch)["score"]  # by ``scoring``, unlike that of scikit-learn's mixin
 
     def _targets(self, y: object) -> Vector:
         self._numbers = np.asarray(y, dtype=np.float64)

@@ -47,6 +47,7 @@ from tests.strategies import listed
         ("gamma 0.5", "gamma nan", "line 3: gamma value 1 is 'nan', not a finite decimal number"),
         ("gamma 0.5", "gamma 1e400", "line 3: gamma value 1 is '1e400'"),
         ("gamma 0.5", "gamma 1_0", "line 3: gamma value 1 is '1_0'"),
+        ("gamma 0.5", "gamma 9007199254740993", "line 3: '9007199254740993' is an integer that"),
         ("gamma 0.5", "gamma 0x10", "line 3: gamma value 1 is '0x10'"),
         ("gamma 0.5", "gamma １２", "line 3: the byte 0xef is not plain text"),
         ("gamma 0.5", "gamma 0.5\0", "line 3: the byte 0x00 is not plain text"),
@@ -81,7 +82,7 @@ from tests.strategies import listed
         ("2:0.125 \n", "2:0.12", "line 12: the file ends in the middle of this line"),
         ("\nSV\n", "\n", "line 9: '0.75' is not one of"),
     ],
-    ids=range(44),
+    ids=range(45),
 )
 def test_what_is_wrong_in_a_libsvm_file_is_named_with_its_line(
     tmp_path: Path, old: str, new: str, words: str
@@ -104,6 +105,7 @@ def test_what_is_wrong_in_a_libsvm_file_is_named_with_its_line(
         ("nr_feature 2", "nr_feature 1", "line 9: 2 lines of weights end before this line"),
         ("bias 1", "bias -1", "line 9: 2 lines of weights end before this line"),
         ("-0.25", "-0.25 1", "line 8: it has 2 weights, this model has 1"),
+        ("-0.25", "9007199254740993", "line 8: '9007199254740993' is an integer that float64"),
         ("-0.25", "", "line 8: it has 0 weights, this model has 1"),
         ("-0.25", "inf", "line 8: weight 1 is 'inf', not a finite decimal number"),
         ("-0.25", "1e999", "line 8: weight 1 is '1e999'"),
@@ -116,7 +118,7 @@ def test_what_is_wrong_in_a_libsvm_file_is_named_with_its_line(
             "line 5: bias is 9, and times its weight",
         ),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_what_is_wrong_in_a_liblinear_file_is_named_with_its_line(
     tmp_path: Path, old: str, new: str, words: str
@@ -156,6 +158,8 @@ def test_regression_and_novelty_have_two_classes_and_no_labels(tmp_path: Path) -
         ({"alpha": []}, "alpha is empty"),
         ({"alpha": 0.5}, "alpha is not a list of numbers"),
         ({"alpha": [10**400]}, "alpha is not a list of numbers"),
+        ({"alpha": [0.5, 2**53 + 1]}, r"alpha\[1\] is 9007199254740993, an integer"),
+        ({"intercept": 2**53 + 1}, "intercept is 9007199254740993, an integer"),
         ({"coef": [[1.0], [1.0, 2.0]]}, "coef is not a list of numbers or a table"),
         ({"coef": [[1.0], [2.0]]}, r"intercept has shape \(\), but this coef needs \(2,\)"),
         ({"width": [1.0]}, "width is not a number"),
@@ -183,7 +187,7 @@ def test_regression_and_novelty_have_two_classes_and_no_labels(tmp_path: Path) -
             "class_weight is not a list of pairs",
         ),
     ],
-    ids=range(29),
+    ids=range(31),
 )
 def test_what_is_wrong_in_json_is_named(tmp_path: Path, change: Any, words: str) -> None:
     refused(tmp_path, json.dumps(PLAIN | change), words)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm import HardMargin, SoftMargin, kernels
+from qpsvm.certificates.inseparable import inseparability, not_separable
 from qpsvm.constraints import bounded, nonnegative, nonpositive
 from qpsvm.exceptions import (
     ConflictingConstraintsError,
@@ -149,3 +150,15 @@ def test_other_arguments_are_refused():
         qpsvm.certify_infeasible(HardMargin().dual(X, Y), "evidence")
     with pytest.raises(InvalidParameterError, match="SVMProblem"):
         qpsvm.certify_infeasible("problem", QPSolution(Status.UNKNOWN))
+
+
+@pytest.mark.parametrize("intercept", ["free", "none"])
+def test_the_width_that_no_margin_exceeds_is_that_of_the_widest(intercept):
+    """The weights of the widest margin prove that there is no wider one: ``2 / |w|``."""
+    samples, labels = np.array([[2.0, 1.0], [3.0, -1.0], [-1.0, 0.5], [-2.0, 2.0]]), [1, 1, -1, -1]
+    problem = HardMargin(intercept=intercept).dual(samples, labels)
+    solution = qpsvm.solve(problem)
+    proof = inseparability(problem, solution.qp)
+    width = 2.0 / np.linalg.norm(solution.coef)
+    assert proof.distance * (2.0 if intercept == "none" else 1.0) == pytest.approx(width, rel=1e-6)
+    assert f"a margin wider than {width:.2g} (" in str(not_separable(problem, proof))

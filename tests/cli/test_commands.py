@@ -377,3 +377,46 @@ def test_interrupt_exits_with_130(iris_libsvm, tmp_path, monkeypatch):
     assert result.exit_code == 130
     assert result.stderr.count("\n") == 1
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "SVC", "{csv}", "--model", "{long}.npz"),
+        ("fit", "SVC", "{csv}", "--report", "{long}.txt"),
+        ("solve", "{csv}", "--model", "{long}.npz"),
+        ("solve", "{csv}", "--report", "{long}.txt"),
+        ("predict", "{model}", "{csv}", "--output", "{long}.csv"),
+        ("verify", "{model}", "{csv}", "--report", "{long}.txt"),
+        ("predict", "{long}.npz", "{csv}"),
+        ("fit", "SVC", "{long}.csv"),
+    ],
+    ids=" ".join,
+)
+def test_names_that_are_too_long_are_refused_before_the_work(arguments, tmp_path):
+    names = {"csv": tmp_path / "a.csv", "model": tmp_path / "m.npz", "long": tmp_path / (300 * "n")}
+    names["csv"].write_text("a,y\n0,x\n1,x\n2,z\n3,z\n")
+    if "{model}" in arguments:
+        assert run("fit", "SVC", names["csv"], "--model", names["model"]).exit_code == 0
+    before = sorted(tmp_path.iterdir())
+    result = run(*(argument.format(**names) for argument in arguments))
+    assert result.exit_code == 2
+    assert "File name too long" in result.output
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_names_as_long_as_they_may_be_are_written(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n0,x\n1,x\n2,z\n3,z\n")
+    model = tmp_path / (251 * "n" + ".npz")
+    assert run("fit", "SVC", tmp_path / "a.csv", "--model", model).exit_code == 0
+    assert qpsvm.load(model).classes_.tolist() == ["x", "z"]
+
+
+def test_labels_of_a_file_are_exact_from_fit_to_prediction(tmp_path):
+    labels = [2**53, 2**53 + 1]
+    data, model = tmp_path / "a.csv", tmp_path / "m.npz"
+    data.write_text("a,id\n" + "".join(f"{k % 2 + k / 100},{labels[k % 2]}\n" for k in range(8)))
+    assert run("fit", "SVC", data, "--model", model).exit_code == 0
+    assert "100.00 %" in run("score", model, data).output
+    predicted = run("predict", model, data, "--label", "id").stdout.splitlines()[1:]
+    assert predicted == [str(labels[k % 2]) for k in range(8)]

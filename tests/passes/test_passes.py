@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import qpsvm
-from qpsvm.chunked import ChunkedProblem, PassStatistics
+from qpsvm.chunked import ChunkedProblem, PassStatistics, chunked
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.exceptions import (
     DataFileError,
@@ -20,7 +20,7 @@ from qpsvm.exceptions import (
     ToleranceNotReachedError,
     ToleranceNotReachedWarning,
 )
-from qpsvm.passes import PassSettings, algorithm
+from qpsvm.passes import PassSettings, algorithm, solving
 from qpsvm.passes.guess import RowSample
 from qpsvm.passes.plan import Plan
 from qpsvm.passes.state import State
@@ -347,3 +347,22 @@ def test_a_solve_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         qpsvm.solve(problem(rows=3000), options=MEMORY)
+
+
+@pytest.mark.parametrize("eps", [1e-4, 1e-12])
+def test_a_solve_that_ran_out_of_passes_has_the_verdict_of_verification(
+    eps: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bounds that passes carry along may be wider than those of the pass that verifies."""
+    task = qpsvm.SoftMargin(C=1.0).dual(chunked(X[:200], Y[:200], rows=50))
+    solved = qpsvm.solve(task, eps=1e-6)
+    wide = replace(solved.certificate, rounding=1e-3 * solved.certificate.primal_objective)
+    stopped = replace(solved, status=Status.ITERATION_LIMIT, certificate=wide)
+    monkeypatch.setattr(solving, "solve_in_passes", lambda *_, **__: stopped)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ToleranceNotReachedWarning)
+        found = qpsvm.solve(task, eps=eps)
+    passed = qpsvm.verify(task, found, eps=eps).passed
+    assert passed == (eps == 1e-4)
+    assert found.status is (Status.OPTIMAL if passed else Status.ITERATION_LIMIT)
+    assert found.certificate.passed(eps) == passed

@@ -388,6 +388,23 @@ def only(path: Path) -> QuadraticProgram:
     return program
 
 
+def test_integers_of_a_parquet_file_are_exact_or_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "p.parquet"
+    write_parquet({"p": QuadraticProgram(np.eye(2), [1.0, 2.0])}, path)
+    for number in (2**53, 2**53 + 1):
+        table = pq.read_table(path)
+        at = table.column_names.index("q")
+        pq.write_table(table.set_column(at, "q", pa.array([[number, 1]])), path)
+        if number % 2:
+            with pytest.raises(DataFileError, match=rf"q\[0\] is {number}, an integer"):
+                read_parquet(path)
+        else:
+            assert read_parquet(path)["p"].q.tolist() == [number, 1.0]
+
+
 @pytest.mark.parametrize("kind", ["npz", "qps", "parquet"])
 def test_a_damaged_file_is_refused_or_harmless(tmp_path: Path, kind: str) -> None:
     """One byte changed at a time: the same program, or an error of qpsvm, and never a crash."""
@@ -597,6 +614,8 @@ def test_qps_of_others_is_read(tmp_path: Path) -> None:
         (" UP BND y 6", " LO BND y 7\n UP BND y 6", "lb > ub"),
         (" x y -0.5", " x z -0.5", "line 21: column 'z' is not declared"),
         (" x y -0.5", " x y -0.5\n y x -0.5", "P has 1 repeated entries"),
+        (" x y -0.5", " x y 9007199254740993", "line 21: '9007199254740993' is an integer that"),
+        (" UP BND y 6", " UP BND y 9007199254740993.0", "line 17: .* is an integer that float64"),
         ("QUADOBJ", "QMATRIX", "P must be symmetric"),
         ("NAME test", "NAME " + 10_000 * "t", "line 1: too long"),
     ],

@@ -11,6 +11,7 @@ from qpsvm import formulations
 from qpsvm.exceptions import QPSVMError
 from qpsvm.formulations.family import Family
 from qpsvm.numerics.arrays import Dense, freeze
+from qpsvm.numerics.integers import first_rounded
 
 Formulation: TypeAlias = Family | formulations.CrammerSinger
 
@@ -76,6 +77,10 @@ def numbers(data: Mapping[str, object], key: str, dimensions: tuple[int, ...]) -
         raise UnfitEntryError(f"{key} is not {words}")
     if array.ndim and 0 in array.shape:
         raise UnfitEntryError(f"{key} is empty; write one number per sample, or per feature")
+    rounded = first_rounded(value, array)
+    if rounded is not None:
+        where = list(rounded.place) or ""
+        raise UnfitEntryError(f"{key}{where} is {rounded.value}, {rounded.problem.rstrip('.')}")
     if not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()
         raise UnfitEntryError(

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.audits.files.header import Header
-from qpsvm.audits.files.text_file import END, NUMBER, TextFile, to_numbers, words
+from qpsvm.audits.files.text_file import END, NUMBER, TextFile, words
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
@@ -174,7 +174,8 @@ def _weights(file: TextFile, header: Header, n_lines: int, m: int) -> Dense:
         lines = text.split(b"\n")[:-1]
         if first + len(lines) > line + n_lines:
             raise file.refusal(line + n_lines, f"{n_lines:,} lines of weights end before this line")
-        numbers = to_numbers(text) if all(map(good.fullmatch, lines)) else np.array([np.nan])
+        are_good = all(map(good.fullmatch, lines))
+        numbers = file.converted(text, first) if are_good else np.array([np.nan])
         if not np.isfinite(numbers).all():
             for i, content in enumerate(lines):
                 file.require_numbers(content, first + i, "weight")

@@ -17,7 +17,6 @@ from qpsvm.audits.files.text_file import (
     TextFile,
     is_finite_number,
     shown,
-    to_numbers,
     words,
 )
 from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, Vector, freeze
@@ -107,7 +106,7 @@ def _block(file: TextFile, first: int, lines: list[bytes], text: bytes, m: int) 
     for i, line in enumerate(lines):
         if not good.fullmatch(line):
             _require_line(file, first + i, line, m)
-    numbers = to_numbers(text)
+    numbers = file.converted(text, first)
     if not np.isfinite(numbers).all():
         for i, line in enumerate(lines):
             _require_line(file, first + i, line, m)

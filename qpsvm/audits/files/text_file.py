@@ -18,6 +18,7 @@ import numpy as np
 from qpsvm.audits.files.opening import read_bytes
 from qpsvm.exceptions import ModelFileError
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.integers import EXACT, is_rounded
 
 NUMBER = rb"[+-]?\d{1,32}(?:\.\d{1,32})?(?:[eE][+-]?\d{1,4})?"
 """A decimal number. The lengths are bounded because exact conversion is quadratic in them."""
@@ -131,10 +132,28 @@ class TextFile:
             self.require_numbers(text, line, what)
         if not text.strip():
             return np.zeros(0)
-        values = to_numbers(text)
+        values = self.converted(text, line)
         if not np.isfinite(values).all():
             self.require_numbers(text, line, what)
         return values
+
+    def converted(self, text: bytes, line: int) -> Vector:
+        """Convert checked lines of numbers separated by blanks or colons; ``line`` is the first.
+
+        Raises
+        ------
+        ModelFileError
+            An integer that float64 would round.
+        """
+        values = np.fromstring(text.replace(b":", b" "), dtype=np.float64, sep=" ")
+        if (np.abs(values) >= EXACT).any():
+            for number, content in enumerate(text.split(b"\n"), line):
+                for word in words(content.replace(b":", b" ")):
+                    if is_rounded(word):
+                        raise self.refusal(
+                            number, f"{shown(word)} is an integer that float64 does not have"
+                        )
+        return np.asarray(values)
 
     def require_numbers(self, text: bytes, line: int, what: str) -> None:
         """Raise ModelFileError for the first word that is not a finite decimal number."""
@@ -143,12 +162,6 @@ class TextFile:
                 raise self.refusal(
                     line, f"{what} {place} is {shown(word)}, not a finite decimal number"
                 )
-
-
-def to_numbers(text: bytes) -> Vector:
-    """Convert checked text of numbers separated by blanks, newlines or colons."""
-    values = np.fromstring(text.replace(b":", b" "), dtype=np.float64, sep=" ")
-    return np.asarray(values)
 
 
 def is_finite_number(word: bytes) -> bool:

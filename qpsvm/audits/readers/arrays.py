@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-import numpy as np
-
 from qpsvm.audits.claims import Claim, Library, Reading, multipliers
 from qpsvm.audits.readers.inputs import Inputs, require_finite
 from qpsvm.display import short_repr
@@ -17,7 +15,7 @@ from qpsvm.formulations.family import Family
 from qpsvm.kernels import KernelArgument, Linear
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import MatrixLike, VectorLike
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector, stored
 
 UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""
@@ -78,8 +76,8 @@ def arrays(model: Arrays, inputs: Inputs) -> Reading:
     build = model.formulation.primal if model.alpha is None else model.formulation.dual
     problem = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)
     _require_enough(model, problem)
-    intercept = np.asarray(model.intercept, dtype=np.float64)
-    coef = None if model.coef is None else np.asarray(model.coef, dtype=np.float64)
+    intercept = stored(model.intercept, "intercept", AuditRefusedError)
+    coef = None if model.coef is None else stored(model.coef, "coef", AuditRefusedError)
     rows = (problem.model.n_classes,) if isinstance(problem, JointProblem) else ()
     _require_shape("intercept", intercept, rows)
     if coef is not None:
@@ -128,7 +126,7 @@ def _require_enough(model: Arrays, problem: object) -> None:
 
 def _alpha(given: VectorLike, problem: SVMProblem) -> Vector:
     """Dual variables, shape (N,); given as ``alpha - alpha*`` where each sample has two sides."""
-    alpha = np.asarray(given, dtype=np.float64)
+    alpha = stored(given, "alpha", AuditRefusedError)
     n, N = problem.data.n_given, len(problem.model.conditions)
     if 2 * problem.data.n_samples == N and alpha.shape == (n,):
         _require_shape("alpha", alpha, (n,))

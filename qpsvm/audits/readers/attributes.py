@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Dense, Index, Matrix
+from qpsvm.numerics.arrays import Dense, Index, Matrix, stored
 from qpsvm.numerics.layout import require_sound
 
 Estimator: TypeAlias = Any
@@ -125,7 +125,7 @@ def real_numbers(model: Estimator, name: str, value: Any) -> Dense:
             raise TypeError("its entries are not all numbers")
         if array.dtype.kind not in "biufO":
             raise TypeError(f"its dtype is {array.dtype}")
-        return np.array(array, dtype=np.float64)
+        return stored(array, name, TypeError)
     except (TypeError, ValueError, OverflowError) as error:
         raise AuditRefusedError(
             f"This {type(model).__name__} has {name} = {_shown(value)}, which must hold real "

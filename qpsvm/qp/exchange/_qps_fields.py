@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Matrix
+from qpsvm.numerics.integers import is_rounded
 
 _T = TypeVar("_T")
 
@@ -41,6 +42,8 @@ def number(word: str, *, infinite: bool = False) -> float:
     spelled_out = infinite and "inf" in word.lower()
     if math.isnan(value) or "_" in word or (math.isinf(value) and not spelled_out):
         raise Refusal(f"{word[:40]!r} is not a number a program can hold.")
+    if is_rounded(word):
+        raise Refusal(f"{word[:40]!r} is an integer that float64 rounds to {int(value)}.")
     return value
 
 

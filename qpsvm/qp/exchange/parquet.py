@@ -25,6 +25,7 @@ from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
     as_dense,
+    as_vector,
     default_memory_limit,
     is_sparse,
     require_memory,
@@ -200,17 +201,17 @@ def _add(programs: dict[str, QuadraticProgram], row: Mapping[str, pyarrow.Scalar
     if name is None or name in programs:
         raise DataFileError(f"the name {name!r} is missing or comes twice.")
     try:
-        programs[name] = _program({key: _vector(row[key]) for key in NUMBER_COLUMNS})
+        programs[name] = _program({key: _vector(row[key], key) for key in NUMBER_COLUMNS})
     except (DataFileError, InvalidProgramError) as error:
         raise DataFileError(f"program {name!r}: {error}") from error
 
 
-def _vector(entry: pyarrow.Scalar) -> Vector | None:
+def _vector(entry: pyarrow.Scalar, name: str) -> Vector | None:
     if not entry.is_valid:
         return None
     if entry.values.null_count:
         raise DataFileError("a list has entries that are null.")
-    return np.asarray(entry.values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return as_vector(entry.values.to_numpy(zero_copy_only=False), name)
 
 
 def _program(numbers: dict[str, Vector | None]) -> QuadraticProgram:

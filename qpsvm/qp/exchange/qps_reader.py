@@ -72,7 +72,7 @@ def read_qps(path: Path) -> QuadraticProgram:
     reader = _Reader()
     line = 0
     try:
-        with text.lines(os.fspath(path)) as stream:
+        with text.lines(os.fspath(path), None) as stream:
             while content := stream.readline(LONGEST_LINE):
                 line += 1
                 reader.take(content)
