@@ -177,7 +177,8 @@ def _judged(problem: Problem, answer: Answer, rng: Any, *, is_answer: bool = Fal
     axes = {KIND: answer.kind} | problem.traits
     if is_answer:
         axes[ANSWERS] = answer.kind
-        if problem.traits["profile"] == "ordinary" and eps == EPS and problem.C <= 1e4:
+        is_ordinary = problem.traits["profile"] == "ordinary" and answer.is_complete
+        if is_ordinary and eps == EPS and problem.C <= 1e4:
             free = "" if machines.program.intercept == "free" else ", no free intercept"
             offset = problem.traits["offset"]
             axes[REFUSALS] = f"{problem.traits['kernel']}, offset {offset}{free}"
