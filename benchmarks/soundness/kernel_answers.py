@@ -65,7 +65,7 @@ def answers(problem: Problem, rng: Any) -> Iterator[Answer]:
     shares = [OTHERS[ask][0] for ask in fitting]
     choice = rng.choice(len(fitting) + 1, p=[*shares, 1.0 - sum(shares)])
     ask = fitting[choice] if choice < len(fitting) else _solved
-    kind = ask.__name__.removeprefix("_").replace("_", " ")
+    kind = ask.__name__.removeprefix("_")
     try:
         yield from ask(problem, rng)
     except QPSVMError as error:
@@ -86,7 +86,7 @@ def _called(kind: str, machines: KernelMachines, solution: Any, eps: float) -> A
     return Answer(kind, machines, solution, eps, solution.status is Status.OPTIMAL)
 
 
-def _polished(problem: Problem, _: Any) -> Iterator[Answer]:
+def _polish(problem: Problem, _: Any) -> Iterator[Answer]:
     """A rough answer of a general solver, polished."""
     program = problem.machines.problem
     rough = qpsvm.solve(program, "slsqp", eps=1e-3, time_limit=SECONDS)
@@ -97,7 +97,7 @@ def _polished(problem: Problem, _: Any) -> Iterator[Answer]:
 # --- estimators and audits -----------------------------------------------------------------------
 
 
-def _fitted(problem: Problem, _: Any) -> Iterator[Answer]:
+def _fit(problem: Problem, _: Any) -> Iterator[Answer]:
     model = _estimator(problem)
     model.fit(problem.X, problem.y, sample_weight=problem.weights)
     machines = replace(problem.machines, problem=model.problem_)
@@ -121,7 +121,7 @@ def _is_plain(family: Any, loss: str) -> bool:
     return (family.loss, family.intercept, family.average_loss) == (loss, "free", False)
 
 
-def _audited(problem: Problem, rng: Any) -> Iterator[Answer]:
+def _audit(problem: Problem, rng: Any) -> Iterator[Answer]:
     """A model of scikit-learn: what the audit says is judged, not the model."""
     model = _estimator(problem)
     numbers = {
@@ -159,7 +159,7 @@ def _is_short(problem: Problem) -> bool:
     return problem.traits["family"] == "soft margin" and problem.X.shape[0] <= PATH_SAMPLES
 
 
-def _path(problem: Problem, rng: Any) -> Iterator[Answer]:
+def _svm_path(problem: Problem, rng: Any) -> Iterator[Answer]:
     values = problem.C * 10.0 ** np.sort(rng.uniform(-1, 1, 3))
     path = paths.svm_path(
         problem.X, problem.y, kernel=problem.kernel, values=values, eps=problem.eps,
@@ -170,7 +170,7 @@ def _path(problem: Problem, rng: Any) -> Iterator[Answer]:
         yield replace(_called("svm_path", machines, solution, problem.eps), certificates=(proof,))
 
 
-def _widths(problem: Problem, rng: Any) -> Iterator[Answer]:
+def _width_path(problem: Problem, rng: Any) -> Iterator[Answer]:
     gammas = problem.kernel.gamma * 10.0 ** np.sort(rng.uniform(-1, 1, 2))
     path = paths.width_path(
         problem.X, problem.y, gammas=gammas, eps=problem.eps, formulation=problem.family,
@@ -186,7 +186,7 @@ def _has_widths(problem: Problem) -> bool:
     return _is_short(problem) and isinstance(problem.kernel, kernels.RBF)
 
 
-def _cover(problem: Problem, rng: Any) -> Iterator[Answer]:
+def _certified_path(problem: Problem, rng: Any) -> Iterator[Answer]:
     """One machine of a cover, at the ends of its interval and at its own C."""
     eps, high = float(10.0 ** rng.uniform(-6, -2)), problem.C * float(10.0 ** rng.uniform(0, 1))
     path = paths.certified_path(
@@ -202,7 +202,7 @@ def _cover(problem: Problem, rng: Any) -> Iterator[Answer]:
 # --- samples in chunks ---------------------------------------------------------------------------
 
 
-def _in_chunks(problem: Problem, _: Any) -> Iterator[Answer]:
+def _chunks(problem: Problem, _: Any) -> Iterator[Answer]:
     """A machine of another kernel than the linear one is trained elsewhere, and verified."""
     machines = problem.machines
     solution = qpsvm.solve(machines.problem, eps=problem.eps, time_limit=SECONDS)
@@ -222,12 +222,12 @@ def _has_chunks(problem: Problem) -> bool:
 
 
 OTHERS: dict[Callable[[Problem, Any], Iterator[Answer]], tuple[float, Callable[..., bool]]] = {
-    _fitted: (0.2, lambda problem: _estimator(problem) is not None),
-    _audited: (0.08, _is_auditable),
-    _path: (0.05, _is_short),
-    _widths: (0.04, _has_widths),
-    _cover: (0.04, _is_short),
-    _in_chunks: (0.08, _has_chunks),
-    _polished: (0.05, lambda _: True),
+    _fit: (0.2, lambda problem: _estimator(problem) is not None),
+    _audit: (0.08, _is_auditable),
+    _svm_path: (0.05, _is_short),
+    _width_path: (0.04, _has_widths),
+    _certified_path: (0.04, _is_short),
+    _chunks: (0.08, _has_chunks),
+    _polish: (0.05, lambda _: True),
 }
 """Who else is asked than a backend: the share of problems, and whether the problem allows it."""

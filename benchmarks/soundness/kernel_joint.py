@@ -51,7 +51,10 @@ def _judged(instance: Instance, eps: float, traits: dict[str, str]) -> Result:
         return Result(axes, "refused", [repr(error)], [])
     certificate = report.certificate
     passed = bool(report.passed) or solution.status is Status.OPTIMAL
-    cost = Fraction(instance.cost(solution))
+    try:
+        cost = Fraction(instance.cost(solution))
+    except ValueError:  # numbers that are not finite
+        return Result(axes, outcome_of(passed, ["no machine"]), ["no machine"], [])
     true = cost - instance.optimum.value
     size = max(abs(cost), Fraction(float(problem.model.objective_floor)), SMALLEST)
     excess = true / size

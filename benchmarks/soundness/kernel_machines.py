@@ -101,7 +101,7 @@ class KernelMachines(ExactMachines):
         cost = math.inf if found is None else self.cost(*found)
         if cost == math.inf or found is None or self.best is None:
             return None
-        excess = (cost - self.best.value) / self.size(cost)
+        excess = (cost - self.best.value) / self.size(Fraction(cost))
         if self.is_hard and self.y is not None:
             f = self.machine_of(*found).f
             excess = max(excess, 1 - min(s * v for s, v in zip(self.y, f, strict=True)))
@@ -166,7 +166,7 @@ class KernelMachines(ExactMachines):
             yield f"relative gap, {rigor}: at most {share!r}, and it is {float(true / size)!r}"
 
     @property
-    def _intercept_moves(self) -> None:  # type: ignore[override]
+    def _intercept_moves(self) -> None:
         """An optimum that is known up to its last digits does not tell."""
 
 

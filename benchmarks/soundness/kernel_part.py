@@ -63,7 +63,10 @@ def hunt_block(seed: int, numbers: range, tally: Tally) -> None:
                 for result in _results(seed, number, tally, row):
                     _count(result, tally)
                     if result.outcome == "FALSE PASS" or result.false:
-                        more = {"kind": result.axes[KIND], "outcome": result.outcome}
+                        more: dict[str, Any] = {
+                            "kind": result.axes[KIND],
+                            "outcome": result.outcome,
+                        }
                         more |= {"harm": result.harm, "contradictions": result.false}
                         tally.suspicious.append(row | more)
             except Exception:  # noqa: BLE001 - only errors of the library's own are expected
@@ -174,7 +177,8 @@ def _judged(problem: Problem, answer: Answer, rng: Any, *, is_answer: bool = Fal
     axes = {KIND: answer.kind} | problem.traits
     if is_answer:
         axes[ANSWERS] = answer.kind
-        if problem.traits["profile"] == "ordinary" and eps == EPS and problem.C <= 1e4:
+        is_ordinary = problem.traits["profile"] == "ordinary" and answer.is_complete
+        if is_ordinary and eps == EPS and problem.C <= 1e4:
             free = "" if machines.program.intercept == "free" else ", no free intercept"
             offset = problem.traits["offset"]
             axes[REFUSALS] = f"{problem.traits['kernel']}, offset {offset}{free}"
