@@ -154,8 +154,10 @@ def certificate_of(
         is_vague = found.smallest_scale < (1.0 - MACHINES.vague_objective) * found.scale
         if is_open or is_vague:
             share = MACHINES.refined_share * allowed
-            evaluation = model.refined(evaluation, share, everywhere=is_vague)
-            found = _bounded(model, evaluation)
+            precise = model.refined(evaluation, share, everywhere=is_vague)
+            again = _bounded(model, precise)
+            if again.upper / again.smallest_scale <= found.upper / found.smallest_scale:
+                evaluation, found = precise, again
         return Certificate(
             primal_objective=found.primal,
             dual_objective=found.dual,

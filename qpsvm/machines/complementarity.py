@@ -9,7 +9,7 @@ the duality gap is a sum of non-negative terms::
 h is convex and zero where a is the slope of the loss at v. So an error of v costs nothing in a
 condition whose variable is at the end of its box and whose violation is clear of zero, and only the
 values of the others, mostly of free support vectors, have to be known well. Where kernel values
-leave too much open these few are evaluated with digits to spare (``refined``).
+leave too much open these few are evaluated with digits to spare (``machines.more_digits``).
 
 Source: Fenchel and Young's inequality; Shalev-Shwartz and Zhang, "Stochastic dual coordinate ascent
 methods for regularized loss minimization", *JMLR* 14 (2013), section 6, for the gap as this sum.
@@ -18,25 +18,23 @@ methods for regularized loss minimization", *JMLR* 14 (2013), section 6, for the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.kernels.precise import PreciseSums, precise_expansion, precise_products
 from qpsvm.machines.accuracy import (
     condition_errors,
     missed_balance,
     missed_sums,
     missed_width,
 )
-from qpsvm.machines.evaluation import Evaluation, PreciseViolations
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.losses import slopes
 from qpsvm.machines.negative_curvature import negative_curvature_price
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.primal_dual import PrimalDualPair
-from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.precision import EPS
 
@@ -97,7 +95,7 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     highest = np.maximum(
         _complementarity(model, a, v + errors), _complementarity(model, a, v - errors)
     )
-    distance, error = _distance(model, evaluation)
+    distance, error = weights_apart(model, evaluation)
     hidden, apart = _missed(model, evaluation)
     error += apart
     rest = 0.0
@@ -127,7 +125,7 @@ def _of_hard_margin(
     """
     c, a = model.conditions, evaluation.point.alpha
     rows = c.required - v
-    distance, error = _distance(model, evaluation)
+    distance, error = weights_apart(model, evaluation)
     hidden, apart = _missed(model, evaluation)
     square, own = max(evaluation.square, 0.0), evaluation.solution.expansion
     if evaluation.solution.coef is None and own is not None:
@@ -183,7 +181,7 @@ def _complementarity(model: PrimalDualPair, a: Vector, v: Vector) -> Vector:
     return np.where(best == a, 0.0, np.maximum(terms, 0.0) if not np.isnan(terms).any() else terms)
 
 
-def _distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
+def weights_apart(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
     """``|w - w_a|`` of the machine's weights and those that its dual point implies; its error."""
     solution, dual = evaluation.solution, evaluation.dual
     if solution.coef is not None and dual.coef is not None:
@@ -202,128 +200,13 @@ def _distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, flo
     error = float(of_weights @ norms)
     if np.array_equal(own, dual.expansion):
         return 0.0, error
-    apart = own - dual.expansion
-    values = evaluation.scores - scores
-    square = max(float(apart @ values), 0.0)
-    errors = evaluation.errors + evaluation.dual_errors
-    errors += EPS * (np.abs(evaluation.scores) + np.abs(scores))
-    highest = math.sqrt(square + float(np.abs(apart) @ errors))
-    return math.sqrt(square), highest - math.sqrt(square) + error
-
-
-# --- more digits ---------------------------------------------------------------------------------
-
-
-def refined(
-    model: PrimalDualPair, evaluation: Evaluation, allowance: float, *, everywhere: bool = False
-) -> Evaluation:
-    """Evaluate some decision values with digits to spare: those on which a bound depends.
-
-    Parameters
-    ----------
-    model : PrimalDualPair
-    evaluation : Evaluation
-    allowance : float
-        How much the errors of the remaining values may add to the gap together.
-    everywhere : bool
-        Include all support vectors: the objectives themselves are then known.
-
-    Returns
-    -------
-    Evaluation
-        The given one where no digits are to be had: K is data, or rows have other entries than
-        -1 and 1.
-    """
-    c, solution = model.conditions, evaluation.solution
-    if not (np.abs(c.rows.data) == 1.0).all():
-        return evaluation
-    chosen = _decisive(model, evaluation, allowance)
-    if everywhere:
-        chosen = np.union1d(chosen, np.flatnonzero(evaluation.point.alpha))
-    samples = np.unique(c.rows[chosen].indices).astype(np.intp)
-    if not len(samples):
-        return evaluation
-    sums = _precise_scores(model, evaluation, samples)
-    if sums is None:
-        return evaluation
-    scores, errors = evaluation.scores.copy(), evaluation.errors.copy()
-    scores[samples] = sums.hi + sums.lo
-    errors[samples] = sums.error + EPS * np.abs(sums.hi)
-    if c.minus_self_similarity and model.diagonal_errors.any():
-        precise = None
+    if evaluation.square_apart is not None:
+        square, hidden = evaluation.square_apart
     else:
-        precise = _precise_violations(model, evaluation, chosen, samples, sums)
-    changed = replace(evaluation, scores=scores, errors=errors, precise=precise)
-    own = solution.expansion
-    if own is None or solution.coef is not None:
-        return changed
-    changed = replace(changed, square=float(own @ scores))
-    point = evaluation.point
-    if c.is_cone:  # the best multiple of the dual variables followed from values without digits
-        given = solution.alpha, solution.constraint_multipliers
-        point = model.feasible_dual(*given, best_multiple=False)
-    if np.array_equal(own, model.expansion(point.alpha)):
-        dual = replace(evaluation.dual, expansion=own, square=float(own @ scores))
-        changed = replace(changed, point=point, dual=dual, dual_scores=scores, dual_errors=errors)
-    return changed
-
-
-def _decisive(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> Index:
-    """The conditions whose errors add most to the bound: all but some that add the allowance."""
-    found = gap_bound(model, evaluation)
-    if found is None or model.is_hard:
-        near = _may_be_nearest(model, evaluation)
-        return np.flatnonzero(near | (evaluation.point.alpha != 0.0))
-    order = np.argsort(found.shares, kind="stable")
-    total = np.cumsum(found.shares[order])
-    return np.sort(order[~(total <= allowance)])  # NaN counts
-
-
-def _may_be_nearest(model: PrimalDualPair, evaluation: Evaluation) -> Mask:
-    """Return which conditions of a hard margin may have the smallest margin, given their errors."""
-    c = model.conditions
-    rows = model.row_values(evaluation.scores, evaluation.solution.intercept)
-    errors = condition_errors(model, evaluation)
-    smallest = np.min((rows + errors) / c.required)
-    return np.asarray(~((rows - errors) / c.required > smallest))
-
-
-def _precise_scores(
-    model: PrimalDualPair, evaluation: Evaluation, samples: Index
-) -> PreciseSums | None:
-    """``w'phi(x_i)`` of some samples with digits to spare; None where K is data."""
-    solution, X = evaluation.solution, model.data.X
-    if solution.coef is not None:
-        return precise_products(X[samples], solution.coef)
-    kernel, own = exact_kernel(model), solution.expansion
-    if kernel is None or own is None or not np.isfinite(own).all():
-        return None
-    used = np.flatnonzero(own)
-    return precise_expansion(kernel, X[samples], X[used], own[used])
-
-
-def _precise_violations(
-    model: PrimalDualPair,
-    evaluation: Evaluation,
-    chosen: Index,
-    samples: Index,
-    sums: PreciseSums,
-) -> PreciseViolations:
-    """``v = p - R f - e t`` of some conditions, each sum rounded once."""
-    c, solution = model.conditions, evaluation.solution
-    place = np.zeros(model.data.n_samples, dtype=np.intp)
-    place[samples] = np.arange(len(samples))
-    fixed = -c.signs * solution.intercept, np.full(len(c), -c.width_sign * solution.width)
-    values = np.empty(len(chosen))
-    for k, condition in enumerate(chosen.tolist()):
-        entries = slice(c.rows.indptr[condition], c.rows.indptr[condition + 1])
-        own, signs = place[c.rows.indices[entries]], c.rows.data[entries]
-        terms = [c.required[condition], fixed[0][condition], fixed[1][condition]]
-        terms += [*(-signs * sums.hi[own]).tolist(), *(-signs * sums.lo[own]).tolist()]
-        values[k] = math.fsum(terms) if np.isfinite(terms).all() else math.nan
-    all_errors = np.zeros(model.data.n_samples)
-    all_errors[samples] = sums.error
-    errors = c.row_sizes(all_errors)[chosen] + EPS * np.abs(values)
-    if not (np.abs(c.required) <= 1.0).all() or np.any(c.required % 1.0):
-        errors += EPS * np.abs(c.required[chosen])  # p = t - epsilon was rounded
-    return PreciseViolations(chosen, values, errors)
+        apart = own - dual.expansion
+        square = float(apart @ (evaluation.scores - scores))
+        errors = evaluation.errors + evaluation.dual_errors
+        errors += EPS * (np.abs(evaluation.scores) + np.abs(scores))
+        hidden = float(np.abs(apart) @ errors)
+    middle = math.sqrt(max(square, 0.0))
+    return middle, math.sqrt(max(square, 0.0) + hidden) - middle + error

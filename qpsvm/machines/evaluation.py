@@ -73,6 +73,9 @@ class Evaluation(DecisionValues):
         ``K beta`` of the feasible point; None for the linear kernel.
     precise : PreciseViolations or None
         Violations of some conditions with digits to spare.
+    square_apart : tuple of float or None
+        ``|w - w_a|^2`` of the weights of a kernel machine and those that its dual point implies,
+        with digits to spare, and a bound on its error.
     """
 
     errors: Vector
@@ -82,6 +85,7 @@ class Evaluation(DecisionValues):
     implied: DualWeights
     dual_scores: Vector | None
     precise: PreciseViolations | None = None
+    square_apart: tuple[float, float] | None = None
 
     def of(self, solution: SVMSolution) -> Evaluation:
         """Attach this evaluation to another solution with equal weights and dual variables."""
@@ -92,6 +96,8 @@ def evaluated(
     model: PrimalDualPair,
     solution: SVMSolution,
     multiply: Multiply | None = None,
+    *,
+    best_multiple: bool = True,
 ) -> Evaluation:
     """Evaluate a machine and its dual variables on the training samples.
 
@@ -103,9 +109,13 @@ def evaluated(
         are not looked at.
     multiply : callable, optional
         ``(V, W) -> (K V, K W)``; ``model.kernel_products`` if None.
+    best_multiple : bool
+        As for ``model.feasible_dual``.
     """
     given = DualPoint(solution.alpha, solution.constraint_multipliers)
-    point = model.feasible_dual(given.alpha, given.constraint_multipliers)
+    point = model.feasible_dual(
+        given.alpha, given.constraint_multipliers, best_multiple=best_multiple
+    )
     if model.is_linear:
         return _with_features(model, solution, given, point)
     return _with_kernel(model, solution, given, point, multiply or model.kernel_products)

@@ -12,7 +12,14 @@ import math
 
 import numpy as np
 
-from qpsvm.machines import accuracy, complementarity, consistency, feasibility, samples
+from qpsvm.machines import (
+    accuracy,
+    complementarity,
+    consistency,
+    feasibility,
+    more_digits,
+    samples,
+)
 from qpsvm.machines.evaluation import Evaluation, Multiply, evaluated, hessian_product
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.negative_curvature import hidden_square, negative_bound
@@ -35,7 +42,7 @@ class SupportVectorModel(PrimalDualPair):
     rounding = accuracy.rounding
     dual_rounding = accuracy.dual_rounding
     gap_bound = complementarity.gap_bound
-    refined = complementarity.refined
+    refined = more_digits.refined
     sample_table = samples.sample_table
     summary = samples.margin_summary
     require_own = consistency.require_own

@@ -12,7 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.machines.complementarity import gap_bound, refined
+from qpsvm.machines.complementarity import gap_bound
+from qpsvm.machines.more_digits import refined
 from qpsvm.qp import Status
 from tests.families import CASES, KERNELS, Case
 from tests.kernels.test_precise import exact_value, fractions
@@ -57,6 +58,8 @@ def test_the_sum_is_the_difference_of_the_objectives(case: Case, kernel: str, si
         # what a free intercept that the sums of a penalised one fix leaves between the two
         assert bound.gap == pytest.approx(primal - dual, abs=1e-11 * scale, rel=1e-9)
         assert bound.gap <= bound.upper <= bound.gap * (1.0 + 1e-9) + 1e-9 * scale
+        if model.conditions.is_cone:  # another multiple of the dual variables
+            continue
         more = refined(model, evaluation, 0.0)
         again = gap_bound(model, more)
         assert again is not None
