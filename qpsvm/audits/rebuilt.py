@@ -27,6 +27,7 @@ from qpsvm.certificates import Certificate
 from qpsvm.certificates.comparison import Range
 from qpsvm.certificates.predictions import wins
 from qpsvm.certificates.rigorous import decision_enclosure
+from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.kernels.errors import entry_errors
 from qpsvm.machines.solution import SVMSolution
@@ -38,6 +39,7 @@ FUNCTION_ERROR = 1e-9
 """Relative to its values: nobody knows how a kernel function of the user's rounds."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Decisions:
     """Decision values of the training data, with rounding bounds.

@@ -134,7 +134,7 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
 
 
 def missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """By how much ``(R 1)'a`` misses the price of the intercept."""
+    """Distance of ``(R 1)'a`` from the price of the intercept, which it must equal."""
     c, point = model.conditions, evaluation.point
     balance = [*(c.signs * point.alpha).tolist(), -c.intercept_price]
     if model.constraints is not None:
@@ -144,7 +144,7 @@ def missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
 
 
 def missed_width(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """By how much ``e 1'a`` exceeds the price of the width, times the width."""
+    """Excess of ``e 1'a`` over the price of the width, times the width."""
     c, point = model.conditions, evaluation.point
     if not c.width_sign:
         return 0.0

@@ -212,9 +212,9 @@ def margin_summary(
     half_width = values.solution.width if model.conditions.width_sign else 1.0
     n, factors = len(table), model.conditions.price_factors
     # without a free one the intercept may move, and relative prices change with every sample
-    is_known = support["n_free"] > 0 and factors is not None and not factors.are_relative
+    is_plain = model.is_hard or (factors is not None and not factors.are_relative)
     bound = None
-    if is_known and not model.conditions.width_sign and n > 1:
+    if is_plain and support["n_free"] and not model.conditions.width_sign and n > 1:
         bound = min(1.0, support["n_support"] / (n - 1))
     return MarginSummary(
         **support,

@@ -23,7 +23,7 @@ from qpsvm.kernels import RBF
 from qpsvm.selection import SVCSearch, SVRSearch, search_run
 from qpsvm.selection.fold_machines import refine_fold, run_fold
 from qpsvm.selection.machine_bounds import feasible, held_out
-from qpsvm.selection.machines_along_c import at_price, machines_along_c
+from qpsvm.selection.machines_along_c import machines_along_c
 from qpsvm.selection.settings import SearchSettings
 from qpsvm.selection.shared_kernels import KernelMatrix
 from qpsvm.selection.tasks import Classes, Fold, Tube
@@ -192,7 +192,7 @@ def test_bounds_hold_for_any_coefficients(seed: int) -> None:
     numbers = Tube(scale(X[:, 0]) + 0.1 * y, np.ones(len(y)), 0.2)
     for task in (Classes(y, np.array([0, 1]), np.ones(len(y)), None), numbers):
         (part,) = task.parts(Fold(train, test))
-        stair, block = at_price(part.unit, 2.0), K.values[np.ix_(part.train, part.train)]
+        stair, block = part.unit.at_price(2.0), K.values[np.ix_(part.train, part.train)]
         best = machines_along_c(block, part.unit, np.array([2.0]), 1e-12).beta
         exact = refine_fold(K, task, Fold(train, test), 2.0, 1e-12)
         for size in (0.0, 1e-6, 1e-3, 0.3):
@@ -229,7 +229,7 @@ def test_a_loose_search_leaves_the_choice_open_and_intervals_hold_the_exact_scor
     K, task = whole(X, 0.1), Classes(y, np.array([0, 1]), np.ones(len(y)), None)
     train, test = next(StratifiedKFold(3).split(X, y))
     (part,) = task.parts(Fold(train, test))
-    stair, block = at_price(part.unit, 10.0), K.values[np.ix_(part.train, part.train)]
+    stair, block = part.unit.at_price(10.0), K.values[np.ix_(part.train, part.train)]
     beta = machines_along_c(block, part.unit, np.array([10.0]), 1e-12).beta
     rough = feasible(beta.round(3), stair.upper[:, None], stair.lowest[:, None])
     trained, others = (K.products(rows, part.train, rough) for rows in (part.train, test))
