@@ -148,8 +148,11 @@ class Polishing:
     def program(self, problem: QuadraticProgram, solution: QPSolution) -> QPSolution:
         """Polish a solution of a bare quadratic program; return it if nothing is better."""
         route = OfProgram(problem)
-        found = self._improved(problem, route, route.start(solution), solution)
-        return solution if found is None else found[0].replace(status=found[1])
+        found, status = self._improved(problem, route, route.start(solution), solution)
+        if found is None:
+            status = _status_of_unchanged(solution.status, status)
+        better: QPSolution = solution if found is None else found
+        return better if better.status is status else better.replace(status=status)
 
     def machine(self, problem: MachineProblem, solution: Any) -> Any:
         """Polish a trained machine; return it if nothing is better."""
@@ -159,11 +162,13 @@ class Polishing:
         with np.errstate(all="ignore"):  # what overflows is measured, and not accepted
             route = polish_route(problem)
             start = route.start(solution)
-            found = self._improved(problem, route, start, problem.evaluate(solution))
+            found, status = self._improved(problem, route, start, problem.evaluate(solution))
         if found is None:
-            return solution
-        machine = found[0].solution
-        return machine.replace(qp=machine.qp.replace(status=found[1]))
+            status = _status_of_unchanged(solution.status, status)
+        machine = solution if found is None else found.solution
+        if machine.status is status:
+            return machine
+        return machine.replace(qp=machine.qp.replace(status=status))
 
     def reduced(self, problem: ReducedProblem, solution: ReducedSolution) -> ReducedSolution:
         """Polish every machine of a multiclass solution."""
@@ -174,11 +179,11 @@ class Polishing:
 
     def _improved(
         self, problem: Program, route: Route, start: QPSolution, evaluated: Any
-    ) -> tuple[Any, Status] | None:
-        """Search for a better solution; return it, evaluated, and its status, or None."""
+    ) -> tuple[Any, Status]:
+        """Search for a better solution; return it, evaluated, or None, and the status found."""
         before = verify_evaluated(problem, evaluated, eps=self.eps)
         if before.passed:
-            return None
+            return None, Status.OPTIMAL
 
         def measure(qp: QPSolution) -> float:
             report = verify_evaluated(problem, route.evaluate(qp), eps=self.eps)
@@ -197,8 +202,14 @@ class Polishing:
         better = route.evaluate(found)
         after = verify_evaluated(problem, better, eps=self.eps)
         if not _is_better(after, before):
-            return None
+            return None, Status.INACCURATE
         return better, Status.OPTIMAL if after.passed else Status.INACCURATE
+
+
+def _status_of_unchanged(stated: Status, measured: Status) -> Status:
+    """Status of a solution that is returned as it is: what it states may be about a larger eps."""
+    is_certain = measured is Status.OPTIMAL or stated is Status.OPTIMAL
+    return measured if is_certain else stated
 
 
 def _is_better(after: KKTReport, before: KKTReport) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_blobs
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
@@ -342,3 +342,18 @@ def test_the_page_shows_the_rows() -> None:
     script.loader.exec_module(report)
     page = (ROOT / "docs/polish.md").read_text(encoding="utf-8")
     assert report.updated(page) == page, "run: python benchmarks/polish/report.py"
+
+
+def test_a_status_that_was_about_a_larger_eps_is_not_kept() -> None:
+    """Nothing better is found where eps is below what double precision has."""
+    X, y = make_blobs(30, centers=2, cluster_std=3.0, random_state=1)
+    problem = qpsvm.SoftMargin(C=1.0).dual(X, y)
+    rough = qpsvm.solve(problem, eps=1e-3)
+    assert rough.status is Status.OPTIMAL
+    eps = 1e-17
+    polished = qpsvm.polish(problem, rough, eps=eps)
+    assert (polished.status is Status.OPTIMAL) == qpsvm.verify(problem, polished, eps=eps).passed
+    again = qpsvm.polish(
+        problem, polished.replace(qp=polished.qp.replace(status=Status.OPTIMAL)), eps=eps
+    )
+    assert (again.status is Status.OPTIMAL) == qpsvm.verify(problem, again, eps=eps).passed

@@ -89,8 +89,8 @@ class Facts:
     claims : its programs
     predicted : what ``predict`` says of every sample
     decided : ``decision_function``, or ``predict`` of a regression
-    right : the label of the exact optimum for every sample, None where that is none; None for a
-        regression
+    right : the labels that optima give every sample, several where a tie leaves it open; None for
+        a regression
     untouched : the model is as ``fit`` left it, on the data and parameters of the audit
     taking_part : samples of positive weight
     library_error : of kernel values as LIBSVM computes them, over the largest of them
@@ -99,7 +99,7 @@ class Facts:
     claims: Sequence[ExactClaim]
     predicted: Any
     decided: Any
-    right: list[Any] | None
+    right: list[set[Any]] | None
     untouched: bool
     taking_part: list[int]
     library_error: float = 0.0
@@ -107,18 +107,12 @@ class Facts:
     @property
     def same(self) -> int:
         assert self.right is not None
-        return sum(
-            self.right[i] is not None and self.right[i] == self.predicted[i]
-            for i in self.taking_part
-        )
+        return sum(self.right[i] == {self.predicted[i]} for i in self.taking_part)
 
     @property
     def different(self) -> int:
         assert self.right is not None
-        return sum(
-            self.right[i] is not None and self.right[i] != self.predicted[i]
-            for i in self.taking_part
-        )
+        return sum(self.predicted[i] not in self.right[i] for i in self.taking_part)
 
 
 def lies(facts: Facts, found: Any) -> Iterator[str]:
@@ -185,7 +179,12 @@ def _figures(facts: Facts, found: Any) -> Iterator[str]:
         if claim.best is None or not best or not claim.is_allowed:
             continue
         excess = claim.objective - claim.best.value
-        if not Fraction(best["least_excess"]) * abs(claim.best.value) <= excess + ZERO:
+        least = best["least_excess"]
+        if not np.isfinite(least):  # relative to an optimum of zero
+            is_true = claim.best.value == 0 and excess > 0
+        else:
+            is_true = Fraction(least) * abs(claim.best.value) <= excess + ZERO
+        if not is_true:
             yield f"least excess {best['least_excess']!r} where it is {float(excess)!r} absolute"
 
 

@@ -299,20 +299,19 @@ def type_name(model: Any) -> str:
     return str(model.kind)
 
 
-def _right(model: Any, claims: Any, y: Any, i: int) -> Any:
-    """The label of the exact optimum for sample i; None where a tie leaves it open."""
-    if any(claim.best is None for claim in claims):
-        return None
-    f = [claim.truth[i] for claim in claims]
+def _right(model: Any, claims: Any, y: Any, i: int) -> set[Any]:
+    """The labels of the exact optimum for sample i: several where a tie leaves it open."""
     classes = [-1, 1] if y is None else model.classes_.tolist()
+    if any(claim.best is None for claim in claims):
+        return set(classes)
+    f = [claim.truth[i] for claim in claims]
     if len(classes) == 2:
-        return None if f[0] == 0 else classes[f[0] > 0]
+        return set(classes) if f[0] == 0 else {classes[f[0] > 0]}
     if not hasattr(model, "dual_coef_"):
-        top = max(f)
-        return None if f.count(top) > 1 else classes[f.index(top)]
+        return {label for label, v in zip(classes, f, strict=True) if v == max(f)}
     ways = itertools.product(*[(True, False) if v == 0 else (v > 0,) for v in f])
     labels = {_voted(f, way, len(classes), getattr(model, "break_ties", False)) for way in ways}
-    return classes[labels.pop()] if len(labels) == 1 else None
+    return {classes[label] for label in labels}
 
 
 def _voted(f: Any, firsts: Any, k: int, break_ties: bool) -> int:

@@ -277,4 +277,5 @@ def _winners(own: Range, optimum: Range) -> tuple[Mask, Mask]:
 
 
 def _middle(values: Range) -> Dense:
-    return 0.5 * (values.lower + values.upper)
+    with np.errstate(invalid="ignore"):  # where nothing is known the middle is NaN
+        return np.asarray(0.5 * (values.lower + values.upper))

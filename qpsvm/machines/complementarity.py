@@ -96,17 +96,19 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
         _complementarity(model, a, v + errors), _complementarity(model, a, v - errors)
     )
     distance, error = weights_apart(model, evaluation)
-    hidden, apart = _missed(model, evaluation)
-    error += apart
+    hidden, moved = _missed(model, evaluation)
+    error += moved
     rest = 0.0
     if model.constant:
-        rest += 0.5 * _intercept_apart(model, evaluation, 1.0) ** 2
+        apart = _intercept_apart(model, evaluation, 1.0)
+        rest += 0.5 * apart * apart
     if c.width_sign and t:
         room = exact_sum([c.width_price, *(-c.width_sign * a).tolist()])
         rest += t * max(room, 0.0)
     kappa = c.norm_weight
     gap = float(np.sum(middle)) + 0.5 * kappa * distance * distance + rest
-    upper = float(np.sum(highest)) + 0.5 * kappa * (distance + error) ** 2 + rest + hidden
+    farthest = distance + error
+    upper = float(np.sum(highest)) + 0.5 * kappa * farthest * farthest + rest + hidden
     upper += negative_curvature_price(model, a, primal)
     # prices are products of parameters, rounded
     upper += MACHINES.price_roundings * EPS * abs(primal)
@@ -126,27 +128,41 @@ def _of_hard_margin(
     c, a = model.conditions, evaluation.point.alpha
     rows = c.required - v
     distance, error = weights_apart(model, evaluation)
-    hidden, apart = _missed(model, evaluation)
+    hidden, moved = _missed(model, evaluation)
     square, own = max(evaluation.square, 0.0), evaluation.solution.expansion
     if evaluation.solution.coef is None and own is not None:
         square += float(np.abs(own) @ evaluation.errors)
-    size = math.sqrt(square)
+    size, along = math.sqrt(square), _along_difference(evaluation)
     values = list[float]()
     for sign in (0.0, 1.0):
         margin = min(1.0, float(np.min((rows - sign * errors) / c.required)))
         if not margin > MACHINES.smallest_margin:
             values.append(math.inf)
             continue
-        away = distance + sign * (error + apart) + (1.0 / margin - 1.0) * size
+        # |w/m - w_a|^2 = |w - w_a|^2 + 2 (1/m - 1) w'(w - w_a) + (1/m - 1)^2 |w|^2
+        more = 1.0 / margin - 1.0
+        away = distance * distance + more * (2.0 * along + more * size * size)
+        away = math.sqrt(max(away, 0.0) + sign * 2.0 * more * size * error) + sign * (error + moved)
         total = 0.5 * c.norm_weight * away * away
         if model.constant:
-            total += 0.5 * _intercept_apart(model, evaluation, margin) ** 2
+            apart = _intercept_apart(model, evaluation, margin)
+            total += 0.5 * apart * apart
         beyond = (rows + sign * errors) / margin - c.required
         values.append(total + float(a @ np.maximum(beyond, 0.0)) + sign * hidden)
     gap, upper = values
     upper += negative_curvature_price(model, a, model.primal_objective(evaluation))
     upper += MACHINES.price_roundings * EPS * abs(model.primal_objective(evaluation))
     return GapBound(gap, upper, 2.0 * a * errors, 0.0)
+
+
+def _along_difference(evaluation: Evaluation) -> float:
+    """``w'(w - w_a)`` of the machine's weights and those that its dual point implies."""
+    solution, dual, scores = evaluation.solution, evaluation.dual, evaluation.dual_scores
+    if solution.coef is not None and dual.coef is not None:
+        return float(solution.coef @ (solution.coef - dual.coef))
+    if solution.expansion is None or scores is None:
+        return math.nan
+    return float(solution.expansion @ (evaluation.scores - scores))
 
 
 def _intercept_apart(model: PrimalDualPair, evaluation: Evaluation, margin: float) -> float:

@@ -93,17 +93,28 @@ def _table() -> tuple[Dense, Dense, tuple[float, float, float]]:
     """``2^(i / 2^14)`` for every i, as hi and lo, and three parts of ``log(2) / 2^14``."""
     with localcontext() as context:
         context.prec = 60
-        step = Decimal(2).ln() / 2**_BITS
-        exact = [(step * i).exp() for i in range(2**_BITS)]
-        hi = [float(value) for value in exact]
-        lo = [float(value - Decimal(h)) for value, h in zip(exact, hi, strict=True)]
+        step, half = Decimal(2).ln() / 2**_BITS, 2 ** (_BITS // 2)
+        # an entry is the product of a coarse and a fine one: exact decimals take 20 us each
+        coarse, fine = (
+            _rounded([(step * i * unit).exp() for i in range(half)]) for unit in (half, 1)
+        )
         parts, rest = list[float](), step
         for bits in (26, 26):  # so few that their products with whole numbers are exact
             unit = Decimal(2) ** (-_BITS - bits * (len(parts) + 1))
             part = (rest / unit).to_integral_value() * unit
             parts.append(float(part))
             rest -= part
-        return np.array(hi), np.array(lo), (parts[0], parts[1], float(rest))
+    table = times(
+        DoubleDouble(*(np.repeat(part, half) for part in coarse)),
+        DoubleDouble(*(np.tile(part, half) for part in fine)),
+    )
+    return table.hi, table.lo, (parts[0], parts[1], float(rest))
+
+
+def _rounded(values: list[Decimal]) -> DoubleDouble:
+    hi = [float(value) for value in values]
+    lo = [float(value - Decimal(h)) for value, h in zip(values, hi, strict=True)]
+    return DoubleDouble(np.array(hi), np.array(lo))
 
 
 def exp(x: DoubleDouble) -> DoubleDouble:

@@ -129,6 +129,8 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     def _targets(self, y: Any) -> Any:
         if y.dtype == object and all(isinstance(label, int) for label in y.tolist()):
+            if all(abs(label) < 2**63 for label in y.tolist()):
+                return self._targets(y.astype(np.int64))
             raise InvalidDataError(
                 f"y has labels beyond 64 bits, such as {max(y, key=abs)}, which the scores of "
                 "scikit-learn do not take; pass them as texts, or use SVC alone."
