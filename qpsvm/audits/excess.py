@@ -58,7 +58,7 @@ def compared(own: Certificate | None, best: Certificate, error: float) -> Excess
     size = max(abs(computed), best.floor, TINY)
     above = max(value - computed, 0.0)
     ends = [
-        max(v - end, 0.0) / abs(end) if end else math.inf
+        max(v - end, 0.0) / abs(end) if end else math.inf if v > end else 0.0
         for v in (value - hidden, value + hidden)
         for end in (lower, upper)
     ]

@@ -139,10 +139,13 @@ def _of_hard_margin(
         if not margin > MACHINES.smallest_margin:
             values.append(math.inf)
             continue
-        # |w/m - w_a|^2 = |w - w_a|^2 + 2 (1/m - 1) w'(w - w_a) + (1/m - 1)^2 |w|^2
         more = 1.0 / margin - 1.0
-        away = distance * distance + more * (2.0 * along + more * size * size)
-        away = math.sqrt(max(away, 0.0) + sign * 2.0 * more * size * error) + sign * (error + moved)
+        if sign:
+            away = distance + error + moved + more * size
+        else:
+            # |w/m - w_a|^2 = |w - w_a|^2 + 2 (1/m - 1) w'(w - w_a) + (1/m - 1)^2 |w|^2
+            away = distance * distance + more * (2.0 * along + more * size * size)
+            away = math.sqrt(max(away, 0.0))
         total = 0.5 * c.norm_weight * away * away
         if model.constant:
             apart = _intercept_apart(model, evaluation, margin)
