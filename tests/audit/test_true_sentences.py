@@ -37,7 +37,7 @@ def data(offset, n=40, d=2, seed=0):
 
 @pytest.mark.parametrize(
     ("first", "count"),
-    [(0, 12), pytest.param(12, 1500, marks=pytest.mark.exhaustive)],
+    [(0, 12), pytest.param(12, 400, marks=pytest.mark.exhaustive)],
 )
 def test_no_sentence_and_no_count_is_false(first, count):
     examined = 0
