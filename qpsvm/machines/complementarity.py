@@ -139,13 +139,10 @@ def _of_hard_margin(
         if not margin > MACHINES.smallest_margin:
             values.append(math.inf)
             continue
-        more = 1.0 / margin - 1.0
-        if sign:
-            away = distance + error + moved + more * size
-        else:
-            # |w/m - w_a|^2 = |w - w_a|^2 + 2 (1/m - 1) w'(w - w_a) + (1/m - 1)^2 |w|^2
-            away = distance * distance + more * (2.0 * along + more * size * size)
-            away = math.sqrt(max(away, 0.0))
+        # |w/m - w_a|^2 = |w - w_a|^2 + 2 (1/m - 1) w'(w - w_a) + (1/m - 1)^2 |w|^2
+        more, far = 1.0 / margin - 1.0, distance + sign * (error + moved)
+        across = along[0] + sign * (along[1] + size * moved)
+        away = math.sqrt(max(far * far + more * (2.0 * across + more * size * size), 0.0))
         total = 0.5 * c.norm_weight * away * away
         if model.constant:
             apart = _intercept_apart(model, evaluation, margin)
@@ -158,14 +155,21 @@ def _of_hard_margin(
     return GapBound(gap, upper, 2.0 * a * errors, 0.0)
 
 
-def _along_difference(evaluation: Evaluation) -> float:
-    """``w'(w - w_a)`` of the machine's weights and those that its dual point implies."""
+def _along_difference(evaluation: Evaluation) -> tuple[float, float]:
+    """``w'(w - w_a)`` of the machine's weights and those that its dual point implies; its error."""
     solution, dual, scores = evaluation.solution, evaluation.dual, evaluation.dual_scores
     if solution.coef is not None and dual.coef is not None:
-        return float(solution.coef @ (solution.coef - dual.coef))
-    if solution.expansion is None or scores is None:
-        return math.nan
-    return float(solution.expansion @ (evaluation.scores - scores))
+        w, apart, errors = solution.coef, solution.coef - dual.coef, evaluation.dual_errors
+        rounding = EPS * (np.abs(w) + np.abs(dual.coef))
+    elif solution.expansion is not None and scores is not None:
+        w, apart = solution.expansion, evaluation.scores - scores
+        errors = evaluation.errors + evaluation.dual_errors
+        rounding = EPS * (np.abs(evaluation.scores) + np.abs(scores))
+        if np.array_equal(w, dual.expansion):
+            return 0.0, 0.0
+    else:
+        return math.nan, math.nan
+    return float(w @ apart), float(np.abs(w) @ (errors + rounding))
 
 
 def _intercept_apart(model: PrimalDualPair, evaluation: Evaluation, margin: float) -> float:
