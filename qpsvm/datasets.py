@@ -41,7 +41,7 @@ SUFFIXES: Mapping[str, Format] = {
 }
 
 TEXT_SHARE = 16
-"""By how much more memory the words of a text take than its bytes, while it is read."""
+"""Memory of the parsed words of a text, in multiples of the size of the text."""
 
 
 @short_repr
@@ -149,7 +149,7 @@ def load(
 
 
 def _limit(limit_bytes: int | None, kind: Format) -> int:
-    """The largest size of what a file of this format may expand to, in bytes."""
+    """Limit in bytes on the decompressed size of a file of this format."""
     if limit_bytes is None:
         return default_memory_limit() // (TEXT_SHARE if kind in ("libsvm", "csv") else 1)
     if not isinstance(limit_bytes, int) or isinstance(limit_bytes, bool) or limit_bytes < 1:

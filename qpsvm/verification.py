@@ -196,7 +196,7 @@ def _measure_svm(
     *,
     anew: bool,
 ) -> KKTReport:
-    """Report on a machine; with ``anew`` kernels of the caller's own are evaluated again, fully."""
+    """Verify a machine; ``anew`` asks to call user-defined kernels again and compare values."""
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = stored_program_solution(solution.qp)
     certificate: Certificate | None = None

@@ -81,7 +81,7 @@ def combined(
 
 
 def _of_coefficients(claim: Claim, own: Decisions) -> float:
-    """Error of an objective whose weights ``X'beta`` were rounded, while the model stores beta."""
+    """Bound on how much rounding of the weights ``X'beta`` changes a model's objective."""
     if claim.alpha is None or claim.coef is not None or not claim.problem.model.is_linear:
         return 0.0
     model, errors = claim.problem.model, own.rounding[claim.problem.data.kept]

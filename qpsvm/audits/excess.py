@@ -1,4 +1,4 @@
-"""Excess of a model's objective over the optimum, as a measured ratio and with bounds.
+"""Excess of a model's objective over the optimal one: the measured ratio, and bounds on it.
 
 The exact optimum lies in ``[D^, P^]``, the objectives of a computed one with their rounding, and
 the model's objective P is known up to rounding. So the ratio ``(P - P*) / |P*|`` lies between its
@@ -16,7 +16,7 @@ from qpsvm.numerics.precision import TINY
 
 @dataclass(frozen=True)
 class Excess:
-    """The excess of an objective over the optimum.
+    """Relative distance of a model's objective from the optimum, with bounds.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def compared(own: Certificate | None, best: Certificate, error: float) -> Excess
 
 
 def _optimum(best: Certificate) -> tuple[float, float]:
-    """Bounds on the exact optimum."""
+    """Lower and upper bound of the optimal objective."""
     if best.enclosure is not None:
         return best.enclosure.dual_lower, best.enclosure.primal_upper
     rounding = best.objective_rounding * best.objective_scale

@@ -232,7 +232,7 @@ class AuditedMachine:
 
 
 def _lost(digits: LostDigits) -> str:
-    """Phrase that names the errors of kernel values, and the remedy."""
+    """Say how large the errors of LIBSVM's kernel values are, and how to avoid them."""
     remedy = "subtract the mean of every feature and scale it before the fit"
     if not math.isfinite(digits.error):
         return f"its own kernel values may have no correct digit on these samples: {remedy}"

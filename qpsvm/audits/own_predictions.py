@@ -100,7 +100,7 @@ class OwnPredictions:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """A model's own predictions of its training data.
+    """Check that a model predicts what its stored coefficients imply, on its training data.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Answers:
 
 
 def asked(model: Estimator, X: Samples) -> Answers | None:
-    """Call ``predict(X)`` and, if the model has it, ``decision_function(X)``.
+    """Ask the model for its predictions of X, and for its decision values if it has any.
 
     None where the model has no ``predict``: files of LIBSVM and LIBLINEAR, plain numbers.
 

@@ -36,7 +36,7 @@ from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.single_precision import Stored
 
 FUNCTION_ERROR = 1e-9
-"""Relative to its values: nobody knows how a kernel function of the user's rounds."""
+"""Assumed relative error of the values of a user-defined kernel function."""
 
 
 @short_repr
@@ -80,7 +80,7 @@ class Decisions:
 
     @classmethod
     def side_by_side(cls, machines: list[Decisions]) -> Decisions:
-        """The decision values of several machines, one column each."""
+        """Stack the decision values of several machines, one column for each of them."""
         values = np.column_stack([one.values for one in machines])
         return cls(values, np.column_stack([one.rounding for one in machines]))
 
@@ -194,7 +194,7 @@ def _of_function(kernel: Custom, solution: SVMSolution, samples: Stored, u: floa
 def _of_kernel(
     kernel: Kernel, samples: Stored, u: float, library: str
 ) -> tuple[Vector, Vector, float]:
-    """Bounds ``a_i a_j`` on kernel values, and ``e c_i c_j`` on the library's rounding of them."""
+    """Bounds on the kernel values of samples, and on LIBSVM's rounding errors in them."""
     n = samples.shape[0]
     if type(kernel) not in (RBF, Linear, Polynomial, Sigmoid):
         own = np.sqrt(np.abs(kernel.diagonal(samples)))

@@ -177,7 +177,7 @@ def certificate_of(
 
 @dataclass(frozen=True)
 class _Bounded:
-    """Both objectives of a machine, and a bound on its excess over the optimum."""
+    """Primal and dual objective of a machine, and a bound on its distance from the optimum."""
 
     primal: float
     dual: float

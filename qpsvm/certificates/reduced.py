@@ -87,7 +87,7 @@ class ReducedCertificate(Generic[AnyProof]):
         return self.combined([p.decision_bounds(X, squares=squares) for p in self.certificates])
 
     def combined(self, bounds: Sequence[DecisionBounds]) -> DecisionBounds:
-        """Combine the bounds of every machine to bounds on one value per class, shape (m, k)."""
+        """Combine bounds of pairwise machines to one decision value per class, shape (m, k)."""
         found, k = DecisionBounds.side_by_side(bounds), len(self.data.classes)
         with np.errstate(all="ignore"):
             ends = self.reduction.combine_bounds(found.lower, found.upper, k)

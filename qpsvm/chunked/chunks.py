@@ -140,7 +140,7 @@ def one_per_row(value: Any, what: str, n_rows: int) -> Any:
 
 
 def owned(X: Any) -> Any:
-    """Copy of an array in memory that is read-only, so that float32 stays float32.
+    """Copy a read-only array, such as a memory map, without converting float32 to float64.
 
     Raises
     ------

@@ -100,7 +100,7 @@ class ChunkedProblem:
     def measured(
         self, machine: Machine, point: DualPoint, *, verbose: bool = False
     ) -> tuple[float, float, DualBound]:
-        """Measure a machine and a dual point, by one pass over the samples.
+        """Compute the certificate of a machine and a dual point, in one pass over all chunks.
 
         Returns
         -------

@@ -205,7 +205,7 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
 
 
 def _squared_spread(parts: Sequence[Matrix], shares: Sequence[Vector]) -> float:
-    """``max |x - mean|^2`` over a sample of the rows, its rounding taken off; 1 if it is zero."""
+    """Lower bound of the spread ``max |x - mean|^2``, from a sample of rows; 1 for equal rows."""
     total, count = np.zeros(parts[0].shape[1]), 0.0
     for X, share in zip(parts, shares, strict=True):
         total += np.asarray(X.T @ share)

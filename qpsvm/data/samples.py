@@ -202,6 +202,6 @@ def _require_finite_rows(matrix: Matrix, original: Samples, name: str) -> None:
 
 
 def _column(original: Samples, column: int) -> str:
-    """Name a column of the caller's samples, for messages."""
+    """Describe a column of X in an error message: its name, or else its number."""
     names = feature_names(original)
     return f"column {names[column]!r}" if names else f"column {column}"

@@ -58,7 +58,7 @@ class TrainingSet:
 
     @property
     def is_unchanged(self) -> bool:
-        """Return whether X is in the memory that it was built in.
+        """Return whether the arrays of X are still those that the problem was built with.
 
         A sparse matrix gets other arrays where an entry is added to it.
         """
@@ -120,7 +120,7 @@ class TrainingSet:
 
 
 def _place(array: Array) -> tuple[object, ...]:
-    """Where an array is in memory, and its layout there."""
+    """Address, shape and strides of an array."""
     return array.__array_interface__["data"], array.shape, array.strides, array.dtype
 
 

@@ -87,7 +87,7 @@ class QPEstimator(PersistentEstimator, ABC):
 
     # --- fitting ----------------------------------------------------------------------------------
     def _fit(self, X: Samples, y: Any, sample_weight: Weights | None, **data: object) -> Self:
-        """Fit completely, or fail and leave the estimator as it was."""
+        """Fit the estimator; an error leaves it as its last successful fit made it."""
         require_flag(self.warm_start, "warm_start")
         start = getattr(self, "solution_", None) if self.warm_start else None
         fresh = unfitted(self)
@@ -97,7 +97,7 @@ class QPEstimator(PersistentEstimator, ABC):
     def _learn(
         self, X: Samples, y: Any, sample_weight: Weights | None, start: object, **data: object
     ) -> None:
-        """Build the program, solve it from ``start``, and keep problem and solution."""
+        """Build the training problem, solve it, and store problem and solution."""
         samples, y = inputs.training_data(self, X, y)
         targets = self._targets(y)
         weights = inputs.weights(sample_weight, samples)

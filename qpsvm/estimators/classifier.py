@@ -94,7 +94,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         return self._predictor.predictions(values)
 
     def score(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> float:
-        """Share of samples whose label is predicted, by their weights.
+        """Accuracy: the share of correctly classified samples, weighted by ``sample_weight``.
 
         Raises
         ------
@@ -240,7 +240,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         return certified(self.solution_, proof.combined(bounds), self.predict(X))
 
     def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:
-        """Bound the decision values of one machine, in the scale of ``_scale``."""
+        """Bound the optimum's decision values, in the units in which this estimator predicts."""
         return proof.decision_bounds(X)
 
     @property

@@ -53,7 +53,7 @@ class PersistentEstimator(BaseEstimator):
         """Arrange support vectors and coefficients of the solution as scikit-learn does."""
 
     def _fitted(self, weights: Vector) -> None:
-        """Store figures that depend on the sample weights, such as a scale."""
+        """Set the fitted attributes that are computed from the sample weights, such as a scale."""
 
     def _needs_names(self, X: Stored) -> bool:
         """Return whether constraints may refer to columns by name."""

@@ -21,7 +21,7 @@ LEARNED = (
     "_scales",
     "_vectors",
 )
-"""Attributes that ``fit`` sets, beside those whose names end with an underscore."""
+"""Private attributes that ``fit`` sets; the public ones end with an underscore."""
 
 
 def unfitted(estimator: _Estimator) -> _Estimator:

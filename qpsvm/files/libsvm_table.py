@@ -75,7 +75,7 @@ def _tokens(source: str, limit_bytes: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _exact_labels(source: str, limit_bytes: int) -> Labels:
-    """The labels of a LIBSVM file as texts.
+    """Read the label of every line of a LIBSVM file, as it is written.
 
     Raises
     ------

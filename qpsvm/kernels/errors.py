@@ -26,15 +26,15 @@ from qpsvm.numerics.balls import U, gamma, n_terms, outward, root, row_squares
 from qpsvm.numerics.single_precision import Stored
 
 FUNCTION_ROUNDINGS = 8
-"""An ulp is at most 2u: 4 ulp of exp, tanh or power are a relative error of 8u."""
+"""Relative error of exp, tanh and power in units of u: at most 4 ulp, each at most 2u."""
 
 EXP_ROUNDINGS = 10.0
-"""4 ulp of exp, and once more for dividing by 1 - 4 ulp, in units of u."""
+"""Error of an exponent that stands for the error of exp itself (lemma 6), in units of u."""
 
 
 @dataclass(frozen=True, eq=False)
 class EntryErrors:
-    """Bounds on the rounding errors of a block of kernel values; the formula is above.
+    """Bounds on the errors of a block of computed kernel values, relative and absolute.
 
     Attributes
     ----------

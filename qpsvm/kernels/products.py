@@ -17,11 +17,11 @@ FAR = 64.0
 error is at most ``exponent_errors`` of that sum."""
 
 NEAR = 60.0
-"""Exponents below minus that need no digits: exp(-60) is 9e-27."""
+"""Exponents below ``-NEAR`` need not be accurate: exp(-60) is 9e-27, below rounding beside 1."""
 
 
 def exponent_roundings(n_terms: int) -> int:
-    """Number of roundings k of an exponent of ``n_terms`` products.
+    """Number of roundings in a computed exponent ``-gamma |x - z|^2``, for samples of n terms.
 
     The computed exponent is within ``gamma_k (|u|^2 + |v|^2)`` of the exact one, see lemma 5 of
     ``docs/rounding.md``.

@@ -134,7 +134,7 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
 
 
 def missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """Distance of ``(R 1)'a`` from the price of the intercept, which it must equal."""
+    """Absolute residual of the dual equality constraint ``(R 1)'a = price_b``."""
     c, point = model.conditions, evaluation.point
     balance = [*(c.signs * point.alpha).tolist(), -c.intercept_price]
     if model.constraints is not None:
@@ -144,7 +144,7 @@ def missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
 
 
 def missed_width(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """Excess of ``e 1'a`` over the price of the width, times the width."""
+    """Violation of the dual constraint ``e 1'a <= price_t``, times the width."""
     c, point = model.conditions, evaluation.point
     if not c.width_sign:
         return 0.0

@@ -22,7 +22,7 @@ from qpsvm.qp.sample_gram import SampleGram
 
 
 def require_unchanged_samples(data: TrainingSet) -> None:
-    """Refuse a training set whose sample matrix has other arrays than it was built of.
+    """Raise an error if the arrays of the training samples were replaced after construction.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def require_unchanged_samples(data: TrainingSet) -> None:
 
 
 def require_same_values(model: Any, *, every: bool = True) -> None:
-    """Evaluate a kernel of the caller's own anew, and refuse values other than those kept.
+    """Call a user-defined kernel again, and raise an error if its values have changed.
 
     Values may differ by as much as a kernel matrix may from its transpose: a function need not
     round in the same way twice.

@@ -179,7 +179,7 @@ def _intercept_apart(model: PrimalDualPair, evaluation: Evaluation, margin: floa
 
 
 def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
-    """Bound on what sums gain that hold only up to rounding, and on the weights that this moves.
+    """Cost of dual equality constraints that hold only up to rounding, and the change of w by it.
 
     A free intercept is measured where it is smallest: at the origin, or at the sample whose
     decision value is nearest to zero.

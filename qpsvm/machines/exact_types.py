@@ -74,7 +74,7 @@ def require_stored(solution: Any, kind: Any) -> None:
 
 
 def require_own_properties(solution: Any) -> None:
-    """Refuse stored properties (``support``, ``zero_below``) that do not follow from the fields.
+    """Refuse a solution whose cached ``support`` or ``zero_below`` contradicts its other fields.
 
     Raises
     ------

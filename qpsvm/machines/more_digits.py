@@ -84,7 +84,7 @@ def _with_precise_scores(
 
 
 def _decisive(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> Index:
-    """The conditions whose errors add most to the bound: all but some that add the allowance."""
+    """Indices of the conditions whose errors must be reduced to bring the bound within reach."""
     found = gap_bound(model, evaluation)
     if found is None or model.is_hard:
         near = _may_be_nearest(model, evaluation)

@@ -65,7 +65,7 @@ class Machine(ABC):
         return self.predictions(self.decision_function(X))
 
     def predictions(self, decision: Dense) -> Array:
-        """Convert decision values to labels or numbers, shape (m,).
+        """Convert decision values to predicted labels or numbers, shape (m,).
 
         By ``data.predictions``; a value that counts as zero (``zero_below``) is not negative. Every
         prediction of a machine follows this rule.

@@ -55,7 +55,7 @@ class PriceFactors:
 
     @property
     def are_plain(self) -> bool:
-        """Return whether every price is C itself, which is not rounded."""
+        """Return whether every ``C_i`` equals C: no sample or class weights, no average."""
         ones = bool((self.weights == 1.0).all())
         return ones and not self.average and self.codes is None
 

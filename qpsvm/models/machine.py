@@ -128,7 +128,7 @@ def needed_rows(numbers: Numbers, *, support: bool) -> Index:
 
 
 def unverified(qp: QPSolution) -> QPSolution:
-    """The statistics of a program's solution without the status that a file states."""
+    """Reset the status of a loaded program solution to unknown; keep its statistics."""
     return qp.replace(status=Status.UNKNOWN)
 
 

@@ -82,7 +82,7 @@ _BITS = 14
 """Binary logarithm of the number of table entries."""
 
 _SMALLEST = -700.0
-"""Exponents below count as this: exp(-700) is 1e-304."""
+"""Smallest exponent that is distinguished: exp(-700) is 1e-304."""
 
 EXP_ERROR = 2.0**-64
 """Bound on the relative error of ``exp``."""

@@ -1,4 +1,4 @@
-"""The rule for numbers that become float64: whole numbers stay exact, or are refused.
+"""Conversion of numbers to float64: integers stay exact or are refused, never rounded.
 
 Beyond 2^53 float64 does not represent every integer. Two identifiers such as 9007199254740992 and
 9007199254740993 would become the same number, and no error would say so. The rule covers integers
@@ -25,7 +25,7 @@ EXACT = 2.0**53
 
 @dataclass(frozen=True)
 class Rounded:
-    """The first of the integers that float64 would round.
+    """First integer of an array that has no exact float64 value, with its position.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Rounded:
 
     @property
     def problem(self) -> str:
-        """End of an error message: the rounded value, the number of entries, the remedy."""
+        """Write the end of the error message: the rounded value, how many there are, the remedy."""
         return (
             f"an integer that float64 rounds to {int(float(self.value))} ({self.count} such "
             "entries): different values would become equal; subtract a common offset, encode "
@@ -51,7 +51,7 @@ class Rounded:
 
 
 def first_rounded(original: Any, converted: Any) -> Rounded | None:
-    """Find the integers that change in float64.
+    """Find the integers that have no exact float64 value.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _number(entry: object) -> object:
 
 
 def _rounded(original: Any, converted: Any) -> Iterator[tuple[tuple[int, ...], object]]:
-    """Yield the places and values of all integers that change."""
+    """Yield position and value of every integer that has no exact float64 value."""
     columns = None if sp.issparse(original) else _columns_of(original)
     if sp.issparse(original):
         added = sp.csr_array(original, copy=True)
@@ -137,7 +137,7 @@ def _rounded(original: Any, converted: Any) -> Iterator[tuple[tuple[int, ...], o
 
 
 def _columns_of(table: Any) -> list[Any] | None:
-    """The columns of a table of pandas, Polars or PyArrow, which may have different dtypes."""
+    """Split a pandas, Polars or PyArrow table into its columns, each with its own dtype."""
     if hasattr(table, "iloc") and hasattr(table, "columns"):
         return [table.iloc[:, j].to_numpy() for j in range(table.shape[1])]
     for method in ("get_columns", "itercolumns"):

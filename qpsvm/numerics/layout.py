@@ -23,7 +23,7 @@ WIDE = np.dtype(np.int64)
 
 
 class _Memory(np.ndarray[Any, Any]):
-    """Memory of sealed arrays, which hold it as their base; nothing else refers to it."""
+    """Buffer of a sealed array: only that array refers to it, so no other code can write to it."""
 
 
 def sealed(values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
@@ -55,7 +55,7 @@ def is_sealed(array: object) -> bool:
 
 
 def is_frozen(array: npt.NDArray[Any]) -> bool:
-    """Return whether neither an array of this package's own nor its base can be written to."""
+    """Return whether an array and its base are read-only."""
     memory: object = array
     while isinstance(memory, np.ndarray):
         if memory.flags.writeable:

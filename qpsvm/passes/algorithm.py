@@ -110,7 +110,7 @@ class _Run:
         self.latest: State | None = None
 
     def first_state(self) -> State:
-        """Train on the sample of rows; or read a checkpoint, and measure what is in it."""
+        """Compute the state before the first pass: a machine of sampled rows, or a checkpoint's."""
         if self.settings.resume is not None:
             limit = self.settings.largest_checkpoint
             read = load(self.settings.resume, self.problem, limit)

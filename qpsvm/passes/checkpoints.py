@@ -25,7 +25,7 @@ from qpsvm.numerics.digests import digest
 from qpsvm.passes.state import BAND, NEWTON, State
 
 VERSION = 4
-"""Version 3 had objectives, and no digest."""
+"""Version of the checkpoint format; version 3 stored objectives and had no digest."""
 
 
 def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) -> None:
@@ -62,7 +62,7 @@ def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) ->
 
 
 SECONDS = ("passes", "open problems")
-"""What the seconds of a solve are divided into."""
+"""Parts of a solve whose seconds are reported separately."""
 
 
 KINDS = dict.fromkeys(("problem", "steps", "kinds"), "U") | {
@@ -175,7 +175,7 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
 
 
 def fingerprint(problem: ChunkedProblem) -> str:
-    """A digest of the formulation, of the chunks and of what the first pass found in them."""
+    """Digest that identifies the training problem: formulation, chunks, and their totals."""
     totals, form = problem.totals, problem.template
     text = (
         repr(problem.formulation),

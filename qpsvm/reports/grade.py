@@ -196,7 +196,7 @@ class Evidence:
 
     @property
     def _not_optimal(self) -> str:
-        """Start of a sentence about an answer that did not pass, with what is known of it."""
+        """Begin a sentence about a failed answer: not optimal, or not proven optimal."""
         proven = "" if self.excess is not None else "proven "
         return f"Not {proven}optimal to {self.eps:g}"
 

@@ -83,7 +83,7 @@ class Program:
         return Ball(of_beta.mid + b[:, None] - kinks, outward(of_beta.rad + 8.0 * U * terms))
 
     def missed(self, coefficients: Dense) -> Vector:
-        """Bound on the sums of coefficients that add up to zero but for rounding, shape (m,)."""
+        """Bound on ``|sum(beta)|`` of each machine, which is zero up to rounding, shape (m,)."""
         if not self.balanced:
             return np.zeros(len(coefficients))
         size = np.sum(np.abs(coefficients), axis=1)

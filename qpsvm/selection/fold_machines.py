@@ -61,7 +61,7 @@ def refine_fold(K: KernelMatrix, task: Task, fold: Fold, C: float, eps: float) -
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """A part and the held-out samples."""
+    """Training samples of a fold, with the samples that the fold holds out."""
 
     K: KernelMatrix
     part: Part

@@ -161,7 +161,7 @@ def held_out(
 
 
 def _with_intercepts(sides: _Sides, gap: float, missed: float, b: float) -> tuple[float, Interval]:
-    """Add to a gap what coefficients cost that miss a sum of zero; bound the optimal intercepts."""
+    """Add the cost of a violated ``sum(beta) = 0`` to a gap, and bound the optimal intercept."""
     bound = 1.0 + 2.0 * b
     for _ in range(SEARCH.intercepts):
         whole = gap + missed * (b + bound)

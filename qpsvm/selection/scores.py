@@ -31,7 +31,7 @@ Scoring: TypeAlias = str | Callable[..., float] | None
 """The name of a score, or a scorer: a function of (estimator, X, y)."""
 
 OF_SCIKIT_LEARN = type(metrics.get_scorer("accuracy"))
-"""Class of scorers that hand their samples to the estimator, and see its predictions alone."""
+"""Class of scikit-learn's scorers, which use an estimator only through its predictions."""
 
 
 @short_repr

@@ -70,7 +70,7 @@ class Staircase:
         return cls(a, c, upper, lowest)
 
     def at_price(self, C: float) -> Staircase:
-        """The staircases of prices that are C times as high."""
+        """Scale the losses: the same staircases with all prices multiplied by C."""
         return replace(self, upper=C * self.upper, lowest=C * self.lowest)
 
     def steps(self, beta: Vector, share: float) -> Index:

@@ -111,13 +111,13 @@ class JointModel(JointPair):
         return square + self.n_classes * EPS * (terms + rows) + hidden
 
     def gap_bound(self, evaluation: JointEvaluation) -> None:
-        """Return None: both objectives bound the gap."""
+        """Return None: the gap of this model is the difference of its objectives."""
         del evaluation
 
     def refined(
         self, evaluation: JointEvaluation, allowance: float, *, everywhere: bool = False
     ) -> JointEvaluation:
-        """Return the evaluation as it is."""
+        """Return the evaluation unchanged: this model has no values with more digits."""
         del allowance, everywhere
         return evaluation
 
