@@ -25,10 +25,6 @@ from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.program import Result, Result_co
 
-CERTIFIED = 1e-10
-"""Relative accuracy for which ``certify`` evaluates as many digits as it takes, if a machine has
-it."""
-
 CHUNKED = ChunkedProblem, ChunkedKernelProblem
 """Classes of the SVM problems whose samples are read chunk by chunk."""
 
@@ -138,7 +134,7 @@ def certificate_of(
     evaluation: Any,
     *,
     rigorous: bool = False,
-    eps: float = CERTIFIED,
+    eps: float = MACHINES.certified,
 ) -> Certificate:
     """The certificate of an evaluated solution of this problem; see ``certify``.
 

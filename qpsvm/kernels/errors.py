@@ -20,7 +20,8 @@ import numpy as np
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.exponents import Exponents
 from qpsvm.kernels.functions import RBF, Linear, Polynomial, Sigmoid
-from qpsvm.kernels.products import FAR, NEAR, exponent_roundings
+from qpsvm.kernels.products import exponent_roundings
+from qpsvm.kernels.settings import EVALUATION
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import U, gamma, n_terms, outward, root, row_squares
 from qpsvm.numerics.single_precision import Stored
@@ -99,20 +100,20 @@ def diagonal_errors(kernel: Kernel, X: Stored, values: Vector) -> Vector:
 def _rbf_errors(kernel: RBF, X: Stored, Z: Stored) -> EntryErrors:
     """Bound the errors of RBF values (lemmas 5 and 6).
 
-    A pair with large norms has its exponent from differences, or a value below ``exp(-NEAR)``.
+    A pair with large norms has its exponent from differences, or a negligible value.
     """
     parts = Exponents.of(X, Z, float(kernel.gamma))
     terms = max(n_terms(parts.U), n_terms(parts.V))
     k = gamma(exponent_roundings(terms))
-    largest = outward(2.0 * FAR * gamma(exponent_roundings(X.shape[1])))
+    largest = outward(2.0 * EVALUATION.far * gamma(exponent_roundings(X.shape[1])))
     relative, all_near = list[Vector](), True
     for half in (parts.half_u, parts.half_v):
-        is_near = half <= FAR / 2.0  # False for NaN
+        is_near = half <= EVALUATION.far / 2.0  # False for NaN
         error = outward(k * (2.0 * half * (1.0 + 2.0 * k)))
         E = outward(np.where(is_near, error, largest) + EXP_ROUNDINGS * U)
         relative.append(outward(E * (1.0 + E)) if largest <= 0.5 else np.full(len(half), np.inf))
         all_near &= bool(is_near.all())
-    left = np.full(X.shape[0], 0.0 if all_near else outward(2.0 * math.exp(-NEAR)))
+    left = np.full(X.shape[0], 0.0 if all_near else outward(2.0 * math.exp(-EVALUATION.negligible)))
     return EntryErrors(relative[0], relative[1], left, np.ones(Z.shape[0]))
 
 

@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from qpsvm.kernels.products import FAR, common_centre, restore_near, scaled
+from qpsvm.kernels.products import common_centre, restore_near, scaled
 from qpsvm.kernels.rows import densified
+from qpsvm.kernels.settings import EVALUATION
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
@@ -65,7 +66,7 @@ class Exponents:
     def are_exact(self) -> bool:
         """Return whether all norms are so small that subtracting them loses nothing of exp()."""
         largest = (np.max(half, initial=0.0) for half in (self.half_u, self.half_v))
-        return float(sum(largest)) <= FAR
+        return float(sum(largest)) <= EVALUATION.far
 
     def write(self, rows: Index | slice, columns: slice, products: Dense) -> None:
         """Turn a block of products ``u'v`` into exponents, in place.

@@ -86,7 +86,9 @@ def _rbf(kernel: RBF, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
     centre = np.mean(Z, axis=0)
     pairs = [centred(S, centre) for S in (X, Z)]
     largest = max(largest_magnitude(pair.hi) for pair in pairs)
-    scale = FixedPoint.of(largest, X.shape[1], EVALUATION.precise_exponent / gamma)
+    scale = FixedPoint.of(
+        largest, X.shape[1], EVALUATION.precise_exponent / gamma, EVALUATION.most_digits
+    )
     if scale is None:
         return None
 
@@ -103,7 +105,9 @@ def _rbf(kernel: RBF, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
 def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
     gamma, p = float(kernel.gamma), int(kernel.degree)
     largest = max(largest_magnitude(X), largest_magnitude(Z))
-    scale = FixedPoint.of(largest, X.shape[1], EVALUATION.precise_product * largest**2 or 1.0)
+    scale = FixedPoint.of(
+        largest, X.shape[1], EVALUATION.precise_product * largest**2 or 1.0, EVALUATION.most_digits
+    )
     if scale is None:
         return None
 

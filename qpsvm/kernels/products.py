@@ -7,17 +7,11 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.kernels.settings import EVALUATION
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Matrix, Vector, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
-
-FAR = 64.0
-"""Sum of two halved squared norms up to which ``u'v - |u|^2/2 - |v|^2/2`` is accurate enough: its
-error is at most ``exponent_errors`` of that sum."""
-
-NEAR = 60.0
-"""Exponents below ``-NEAR`` need not be accurate: exp(-60) is 9e-27, below rounding beside 1."""
 
 
 def exponent_roundings(n_terms: int) -> int:
@@ -77,19 +71,19 @@ def restore_near(
 ) -> None:
     """Recompute ``-gamma |x - z|^2`` from differences where subtracting norms lost its digits.
 
-    These are the pairs whose norms are large and whose exponent may be above ``-NEAR``, given the
-    error of the computed one. ``half_x`` and ``half_z`` are the squared norms times gamma. In
+    These are the pairs whose norms are large and whose values may be more than negligible, given
+    the error of the computed exponent. ``half_x`` and ``half_z`` are the squared norms times gamma. In
     place.
     """
-    columns = np.flatnonzero(~(half_z + np.max(half_x, initial=0.0) <= FAR))
-    rows = np.flatnonzero(~(half_x + np.max(half_z, initial=0.0) <= FAR))
+    columns = np.flatnonzero(~(half_z + np.max(half_x, initial=0.0) <= EVALUATION.far))
+    rows = np.flatnonzero(~(half_x + np.max(half_z, initial=0.0) <= EVALUATION.far))
     if not (len(rows) and len(columns)):
         return
     sums = np.add.outer(half_x[rows], half_z[columns])
     error = 2.0 * EPS * exponent_roundings(X.shape[1])
     # norms and exponents that overflowed are infinite or NaN, and count as near
-    is_negligible = exponents[np.ix_(rows, columns)] <= -NEAR - error * sums
-    row, column = np.nonzero(~(sums <= FAR) & ~is_negligible)
+    is_negligible = exponents[np.ix_(rows, columns)] <= -EVALUATION.negligible - error * sums
+    row, column = np.nonzero(~(sums <= EVALUATION.far) & ~is_negligible)
     i, j, root = rows[row], columns[column], math.sqrt(gamma)
     X, Z = (M if hasattr(M, "shape") else np.asarray(M, dtype=np.float64) for M in (X, Z))
     for some in row_blocks(len(i), X.shape[1]) if len(i) else ():

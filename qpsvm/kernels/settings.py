@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class KernelSettings:
     """Settings of products of samples and of the passes over kernel values, which users cannot set.
 
-    None changes a kernel value by more than rounding.
+    None changes a kernel value by more than the bounds of ``kernels.errors``.
 
     Attributes
     ----------
@@ -27,6 +27,13 @@ class KernelSettings:
         Columns for every entry of a row, up to which products of dense arrays are faster.
     largest_copy_bytes : int
         Bytes of a dense copy of sparse samples, at most.
+    far : float
+        Sum of the halved squared norms of two scaled samples up to which their exponent
+        ``u'v - |u|^2/2 - |v|^2/2`` is accurate enough; beyond it, differences are taken.
+    negligible : float
+        Exponents below minus that need no digits: exp(-60) is 9e-27.
+    most_digits : int
+        Digits that a sample is cut into, at most; 24 reach from 1e-60 to 1e60.
     precise_exponent : float
         Absolute error of exponents that are evaluated with digits to spare, at most.
     precise_product : float
@@ -44,6 +51,9 @@ class KernelSettings:
     largest_piece_bytes: int = 2**21
     dense_up_to: int = 12
     largest_copy_bytes: int = 2**30
+    far: float = 64.0
+    negligible: float = 60.0
+    most_digits: int = 24
     precise_exponent: float = 2.0**-56
     precise_product: float = 2.0**-84
     precise_columns: int = 512

@@ -53,6 +53,9 @@ class MachineSettings:
     price_roundings : float
         Roundings of a price such as ``C x class weight x sample weight / W``, at most, for both
         objectives together.
+    certified : float
+        Relative accuracy for which ``certify`` evaluates as many digits as it takes, if a machine
+        has it.
     refined_share : float
         Share of the tolerance that errors of decision values may add to a gap where they are not
         evaluated with digits to spare.
@@ -78,6 +81,7 @@ class MachineSettings:
     sampled_targets: int = 1024
     worth_sampling: int = 4
     price_roundings: float = 16.0
+    certified: float = 1e-10
     refined_share: float = 0.1
     vague_objective: float = 1e-2
     on_boundary: float = 1e-8

@@ -24,9 +24,6 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.double_double import DoubleDouble, two_sum
 
-MOST_DIGITS = 24
-"""Digits of a number, at most; so many reach from 1e-60 to 1e60."""
-
 SAFE_EXPONENT = 400
 """Binary exponents of samples up to which no product of digits overflows or underflows."""
 
@@ -70,7 +67,9 @@ class FixedPoint:
     n_features: int
 
     @classmethod
-    def of(cls, largest: float, n_features: int, smallest: float) -> FixedPoint | None:
+    def of(
+        cls, largest: float, n_features: int, smallest: float, most_digits: int
+    ) -> FixedPoint | None:
         """Choose the number of digits; None where it would take too many of them.
 
         Parameters
@@ -80,13 +79,14 @@ class FixedPoint:
         n_features : int
         smallest : float
             The error of squared distances and inner products is to be below this.
+        most_digits : int
         """
         if not (math.isfinite(largest) and largest >= 0.0 and smallest > 0.0):
             return None
         e = math.frexp(largest)[1] + 1
         if abs(e) > SAFE_EXPONENT or math.frexp(smallest)[1] < -2 * SAFE_EXPONENT:
             return None
-        for n_digits in range(2, MOST_DIGITS + 1):
+        for n_digits in range(2, most_digits + 1):
             bits = (53 - math.ceil(math.log2(4 * n_digits * max(1, n_features)))) // 2
             chosen = cls(e, bits, n_digits, n_features)
             if bits > 0 and chosen.error <= smallest:

@@ -74,7 +74,7 @@ def test_products_and_distances_have_the_accuracy_that_is_asked_for(
     centre = np.full(5, 0.3 * offset)
     smallest = 1e-18
     pairs = [centred(S, centre) for S in (X, Z)]
-    scale = FixedPoint.of(max(float(np.max(np.abs(p.hi))) for p in pairs), 5, smallest)
+    scale = FixedPoint.of(max(float(np.max(np.abs(p.hi))) for p in pairs), 5, smallest, 24)
     assert scale is not None
     assert scale.error <= smallest
     x, z = (scale.digits(pair) for pair in pairs)
@@ -96,6 +96,6 @@ def test_products_and_distances_have_the_accuracy_that_is_asked_for(
 
 
 def test_a_scale_that_needs_too_many_digits_is_refused() -> None:
-    assert FixedPoint.of(1e200, 3, 1e-10) is None
-    assert FixedPoint.of(np.inf, 3, 1e-10) is None
-    assert FixedPoint.of(1.0, 3, 0.0) is None
+    assert FixedPoint.of(1e200, 3, 1e-10, 24) is None
+    assert FixedPoint.of(np.inf, 3, 1e-10, 24) is None
+    assert FixedPoint.of(1.0, 3, 0.0, 24) is None
