@@ -72,8 +72,8 @@ def restore_near(
     """Recompute ``-gamma |x - z|^2`` from differences where subtracting norms lost its digits.
 
     These are the pairs whose norms are large and whose values may be more than negligible, given
-    the error of the computed exponent. ``half_x`` and ``half_z`` are the squared norms times gamma. In
-    place.
+    the error of the computed exponent. ``half_x`` and ``half_z`` are the squared norms times gamma.
+    In place.
     """
     columns = np.flatnonzero(~(half_z + np.max(half_x, initial=0.0) <= EVALUATION.far))
     rows = np.flatnonzero(~(half_x + np.max(half_z, initial=0.0) <= EVALUATION.far))
