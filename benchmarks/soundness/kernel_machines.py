@@ -25,6 +25,9 @@ from qpsvm.certificates import Certificate
 
 BITS = (140, 280, 600, 1200)
 """Bits of the kernel values of the program that is solved; more where the proof needs them."""
+LARGEST_PROGRAM = 15_000
+"""Conditions times bits of the kernel matrix, at most: Lemke's method takes seconds up to there, and
+an hour for thirty samples with values from 1e-300 to 1e300."""
 CLOSED = Fraction(1, 10**25)
 """Largest distance of cost and dual value of an optimum that is known, per unit of the cost."""
 FLOOR_BAND = Fraction(101, 100)
@@ -54,7 +57,10 @@ class KernelMachines(ExactMachines):
     @cached_property
     def _optimum(self) -> tuple[str, Optimum | None]:
         for bits in BITS:
-            found = optimum(replace(self.program, K=rounded(self.program.K, bits)))
+            K = rounded(self.program.K, bits)
+            if length(K) * len(self.program.conditions) > LARGEST_PROGRAM:
+                return "too large for the judge", None
+            found = optimum(replace(self.program, K=K))
             if found is None:
                 return "no optimum", None
             w = self.weights_of(found.beta) if self.is_linear else found.beta
@@ -168,6 +174,12 @@ class KernelMachines(ExactMachines):
     @property
     def _intercept_moves(self) -> None:
         """An optimum that is known up to its last digits does not tell."""
+
+
+def length(K: list[Row]) -> int:
+    """Bits of the largest entry of K, as a whole number over the common denominator."""
+    common = math.lcm(*(value.denominator for row in K for value in row))
+    return max(int(abs(value) * common).bit_length() for row in K for value in row)
 
 
 def rounded(K: list[Row], bits: int) -> list[Row]:

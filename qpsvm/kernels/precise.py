@@ -137,7 +137,7 @@ def _summed(
     """Add up kernel values times coefficients, a block of rows and columns at a time."""
     X, Z = pairs
     m, n, own = len(X.hi), len(beta), EVALUATION
-    if 16 * scale.n_digits * Z.hi.size > own.largest_copy_bytes:
+    if 8 * (3 * scale.n_digits + 2) * Z.hi.size > own.largest_copy_bytes:
         return None
     hi, lo, error, sizes = (np.zeros(m) for _ in range(4))
     pieces = row_blocks(n, 1, 8 * own.precise_columns)

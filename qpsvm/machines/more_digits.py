@@ -7,7 +7,6 @@ distance of its weights from those that its dual variables imply.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from qpsvm.machines.evaluation import Evaluation, PreciseViolations, evaluated
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.numerics.arrays import Index, Mask
+from qpsvm.numerics.double_double import DoubleDouble, two_sum
 from qpsvm.numerics.precision import EPS
 
 
@@ -144,21 +144,27 @@ def _precise_violations(
     samples: Index,
     sums: PreciseSums,
 ) -> PreciseViolations:
-    """``v = p - R f - e t`` of some conditions, each sum rounded once."""
+    """``v = p - R f - e t`` of some conditions, added up in twice the precision."""
     c, solution = model.conditions, evaluation.solution
     place = np.zeros(model.data.n_samples, dtype=np.intp)
     place[samples] = np.arange(len(samples))
-    fixed = -c.signs * solution.intercept, np.full(len(c), -c.width_sign * solution.width)
-    values = np.empty(len(chosen))
-    for k, condition in enumerate(chosen.tolist()):
-        entries = slice(c.rows.indptr[condition], c.rows.indptr[condition + 1])
-        own, signs = place[c.rows.indices[entries]], c.rows.data[entries]
-        terms = [c.required[condition], fixed[0][condition], fixed[1][condition]]
-        terms += [*(-signs * sums.hi[own]).tolist(), *(-signs * sums.lo[own]).tolist()]
-        values[k] = math.fsum(terms) if np.isfinite(terms).all() else math.nan
+    total = two_sum(c.required[chosen], -c.signs[chosen] * solution.intercept)
+    sizes = np.abs(total.hi) + np.abs(c.required[chosen])
+    terms = [np.full(len(chosen), -c.width_sign * solution.width)]
+    first, length = c.rows.indptr[chosen], np.diff(c.rows.indptr)[chosen]
+    for k in range(int(np.max(length, initial=0))):
+        entry = np.minimum(first + k, len(c.rows.data) - 1)
+        own, sign = place[c.rows.indices[entry]], np.where(k < length, -c.rows.data[entry], 0.0)
+        terms += [sign * sums.hi[own], sign * sums.lo[own]]
+    for term in terms:
+        after = two_sum(total.hi, term)
+        total = DoubleDouble(after.hi, total.lo + after.lo)
+        sizes += np.abs(term)
+    values = total.hi + total.lo
     all_errors = np.zeros(model.data.n_samples)
     all_errors[samples] = sums.error
     errors = c.row_sizes(all_errors)[chosen] + EPS * np.abs(values)
+    errors += 2.0 * len(terms) ** 2 * EPS * EPS * sizes
     if not (np.abs(c.required) <= 1.0).all() or np.any(c.required % 1.0):
         errors += EPS * np.abs(c.required[chosen])  # p = t - epsilon was rounded
     return PreciseViolations(chosen, values, errors)

@@ -1,13 +1,17 @@
 """Inner products and squared distances of samples with digits to spare, by exact matrix products.
 
-All numbers are cut into the same digits, whole multiples of ``2^(e - s b)`` for s = 1, 2, ...::
+All numbers are cut into the same digits, whole multiples of ``2^(e - s b)`` for s = 1, ..., S, and
+a rest below the last of them::
 
-    x  =  x_1 + x_2 + ... + x_S  +  rest,        |x| < 2^e
+    x  =  x_1 + x_2 + ... + x_S  +  rest_S,        |x| < 2^e
 
 With d terms and b bits a digit, ``2 b + log2(4 S d) <= 53``, the sums ``sum_(s + t = r) x_s'z_t``
 of one level r are exact in double precision, in whatever order a library adds them; and so is
 ``|x - z|^2`` level by level. Where two samples are near each other the leading levels are zero:
-nothing cancels but zeros, whatever offset the samples share.
+nothing cancels but zeros, whatever offset the samples share. The terms of higher levels are
+``2^(b S)`` times smaller, and one ordinary product adds them up::
+
+    x_1'rest_S(z) + x_2'rest_(S-1)(z) + ... + x_S'rest_1(z) + rest_S(x)'z
 
 Source: Ozaki, Ogita, Oishi and Rump, "Error-free transformations of matrix multiplication by using
 fast routines of matrix multiplication and its applications", *Numerical Algorithms* 59 (2012).
@@ -34,14 +38,19 @@ class Digits:
 
     Attributes
     ----------
-    ascending, descending : arrays of shape (n, S d)
-        The digits side by side, the leading ones first, and last.
-    squares : array of shape (S, n)
-        The levels of ``|x_i|^2``.
+    ascending : array of shape (n, (S + 1) d)
+        The digits side by side, the leading ones first, and what is left of the numbers.
+    descending : array of shape (n, S d)
+        The digits, the leading ones last.
+    rests : array of shape (n, (S + 1) d)
+        What is left after S digits, after S - 1, ..., after none, each rounded once.
+    squares : array of shape (S + 1, n)
+        The levels of ``|x_i|^2``, and the sum of those that are not exact.
     """
 
     ascending: Dense
     descending: Dense
+    rests: Dense
     squares: Dense
 
 
@@ -56,7 +65,7 @@ class FixedPoint:
     bits : int
         b, of a digit.
     n_digits : int
-        S.
+        S, those whose products are exact.
     n_features : int
         d.
     """
@@ -86,7 +95,7 @@ class FixedPoint:
         e = math.frexp(largest)[1] + 1
         if abs(e) > SAFE_EXPONENT or math.frexp(smallest)[1] < -2 * SAFE_EXPONENT:
             return None
-        for n_digits in range(2, most_digits + 1):
+        for n_digits in range(1, most_digits + 1):
             bits = (53 - math.ceil(math.log2(4 * n_digits * max(1, n_features)))) // 2
             chosen = cls(e, bits, n_digits, n_features)
             if bits > 0 and chosen.error <= smallest:
@@ -95,41 +104,48 @@ class FixedPoint:
 
     @property
     def error(self) -> float:
-        """Bound on what the digits that are left out change in a product or squared distance."""
-        left_out = 8.0 * (self.n_digits + 4) * self.n_features
-        return math.ldexp(left_out, 2 * self.exponent - self.bits * self.n_digits)
+        """Bound on the error of a product or squared distance, beside ``2^-95`` of its size.
+
+        Each of the terms that are not exact is below ``2^(2 e - S b - 1)``; they are rounded once,
+        and added up in any order, four times for a distance. A sum of levels is within the next
+        level of the result, and so rounded relative to the result alone.
+        """
+        terms = (self.n_digits + 1.0) * self.n_features
+        return math.ldexp(
+            2.0 * terms * (terms + 8.0), 2 * self.exponent - self.bits * self.n_digits - 53
+        )
 
     def digits(self, x: DoubleDouble) -> Digits:
         """Cut numbers ``hi + lo`` of shape (n, d) into digits."""
-        hi, lo, pieces = x.hi, x.lo, list[Dense]()
+        hi, lo, pieces, rests = x.hi, x.lo, list[Dense](), [x.hi + x.lo]
         for s in range(1, self.n_digits + 1):
             shift = math.ldexp(1.5, 52 + self.exponent - self.bits * s)
             piece = (hi + shift) - shift
-            pieces.append(piece)
             hi, lo = two_sum(hi - piece, lo)
-        squares = np.zeros((self.n_digits, len(x.hi)))
+            pieces.append(piece)
+            rests.append(hi)
+        squares = np.zeros((self.n_digits + 1, len(x.hi)))
         for r in range(self.n_digits):
             for s in range(r + 1):
                 squares[r] += np.einsum("ij,ij->i", pieces[s], pieces[r - s])
-        return Digits(np.hstack(pieces), np.hstack(pieces[::-1]), squares)
+        ascending, falling = np.hstack([*pieces, hi]), np.hstack(rests[::-1])
+        np.einsum("ij,ij->i", ascending, falling, out=squares[-1])
+        return Digits(ascending, np.hstack(pieces[::-1]), falling, squares)
 
-    def _levels(self, x: Dense, z: Dense) -> Iterator[Dense]:
+    def _levels(self, x: Digits, z: Digits) -> Iterator[Dense]:
         d, total = self.n_features, self.n_features * self.n_digits
         for r in range(1, self.n_digits + 1):
-            yield x[:, : r * d] @ z[:, total - r * d :].T
+            yield x.ascending[:, : r * d] @ z.descending[:, total - r * d :].T
+        yield x.ascending @ z.rests.T
 
     def products(self, x: Digits, z: Digits) -> DoubleDouble:
         """``x_i'z_j`` of two arrays of shape (m, d) and (n, d) on this scale, shape (m, n)."""
-        return _added_up(self._levels(x.ascending, z.descending))
+        return _added_up(self._levels(x, z))
 
     def squared_distances(self, x: Digits, z: Digits) -> DoubleDouble:
         """``|x_i - z_j|^2`` of two arrays of shape (m, d) and (n, d), shape (m, n)."""
-        return _added_up(
-            (own[:, None] - 2.0 * level) + other
-            for own, level, other in zip(
-                x.squares, self._levels(x.ascending, z.descending), z.squares, strict=True
-            )
-        )
+        levels = zip(x.squares, self._levels(x, z), z.squares, strict=True)
+        return _added_up((own[:, None] - 2.0 * level) + other for own, level, other in levels)
 
 
 def _added_up(levels: Iterator[Dense]) -> DoubleDouble:
