@@ -26,8 +26,8 @@ from qpsvm.certificates import Certificate
 BITS = (140, 280, 600, 1200)
 """Bits of the kernel values of the program that is solved; more where the proof needs them."""
 LARGEST_PROGRAM = 15_000
-"""Conditions times bits of the kernel matrix, at most: Lemke's method takes seconds up to there, and
-an hour for thirty samples with values from 1e-300 to 1e300."""
+"""Conditions times bits of the kernel matrix, at most: Lemke's method takes seconds up to there,
+and an hour for thirty samples with values from 1e-300 to 1e300."""
 CLOSED = Fraction(1, 10**25)
 """Largest distance of cost and dual value of an optimum that is known, per unit of the cost."""
 FLOOR_BAND = Fraction(101, 100)
