@@ -78,7 +78,7 @@ def _hunts(hunts: list[dict[str, Any]]) -> Iterator[str]:
     for hunt in hunts:
         outcomes = sum(_cells([hunt], KIND).values(), Counter())
         claims = sum(_cells([hunt], CLAIM).values(), Counter())
-        unknown = sum(n for why, n in hunt["rejected"].items() if why.endswith("not judged"))
+        unknown = sum(n for why, n in hunt["rejected"].items() if "judge" in why)
         yield (
             f"| seed {hunt['seed']} | {hunt['count']:,} | {outcomes.total():,} | "
             f"{outcomes[FALSE]:,} | {claims.total():,} | {unknown:,} | {hunt['code'][:8]} |"
