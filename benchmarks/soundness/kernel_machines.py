@@ -25,9 +25,11 @@ from qpsvm.certificates import Certificate
 
 BITS = (140, 280, 600, 1200)
 """Bits of the kernel values of the program that is solved; more where the proof needs them."""
-LARGEST_PROGRAM = 15_000
-"""Conditions times bits of the kernel matrix, at most: Lemke's method takes seconds up to there,
-and an hour for thirty samples with values from 1e-300 to 1e300."""
+LARGEST_WORK = 5e6
+"""Largest ``N^2.5`` times bits of a number, for Lemke's method with N rows: about a minute.
+
+A pivot multiplies and divides N^2 numbers that have up to N times the bits.
+"""
 CLOSED = Fraction(1, 10**25)
 """Largest distance of cost and dual value of an optimum that is known, per unit of the cost."""
 FLOOR_BAND = Fraction(101, 100)
@@ -58,7 +60,8 @@ class KernelMachines(ExactMachines):
     def _optimum(self) -> tuple[str, Optimum | None]:
         for bits in BITS:
             K = rounded(self.program.K, bits)
-            if length(K) * len(self.program.conditions) > LARGEST_PROGRAM:
+            rows = 2 * len(self.program.conditions) + 2
+            if rows**2.5 * (length(K) + 100) > LARGEST_WORK:  # prices have bits as well
                 return "too large for the judge", None
             found = optimum(replace(self.program, K=K))
             if found is None:
