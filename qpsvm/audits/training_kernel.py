@@ -33,12 +33,13 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
-from qpsvm.kernels.errors import entry_errors
+from qpsvm.kernels.errors import entry_errors, gram_errors
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 
 Blocks: TypeAlias = Callable[[Index], Iterator[tuple[slice, Dense]]]
 """Function that gives columns of the kernel matrix in blocks of rows."""
@@ -81,7 +82,11 @@ def lost_digits(
     X, beta = model.data.X, np.abs(np.asarray(evaluation.solution.expansion))
     used = np.flatnonzero(beta)
     sizes, exponents = _errors(model.kernel, X)
-    ours = entry_errors(model.kernel, X, X[used])
+    if isinstance(model.gram, KernelQuadratic):
+        ours = gram_errors(model.kernel, model.gram.gram)
+    else:
+        ours = entry_errors(model.kernel, X, X)
+    ours = ours.of_part(np.arange(len(beta)), used)
     missed = np.zeros(len(beta))
     with np.errstate(all="ignore"):
         for rows, block in blocks(used) if used.size else ():

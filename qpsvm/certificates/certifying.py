@@ -186,7 +186,7 @@ class _Bounded:
 
 
 def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded:
-    """Bound the excess by the difference of both objectives, or by the sum of its terms."""
+    """Bound the excess: by the sum of its terms, or else by the distance of both objectives."""
     primal, dual = model.primal_objective(evaluation), model.dual_objective(evaluation)
     feasible = model.feasible_machine(evaluation)
     scale = max(abs(primal), float(model.objective_floor), TINY)
@@ -202,7 +202,7 @@ def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded
     both = of_primal + of_dual
     both = both if both >= 0.0 else math.inf  # NaN
     upper, rounding, terms = spread + both, both, model.gap_bound(evaluation)
-    if terms is not None and not terms.upper >= upper:  # also where upper is NaN
+    if terms is not None:
         upper, rounding = terms.upper, terms.upper - terms.gap
     upper = upper if upper >= 0.0 else math.inf
     rounding = rounding if rounding >= 0.0 else math.inf

@@ -38,11 +38,9 @@ from qpsvm.certificates.rigorous.figures import (
 )
 from qpsvm.certificates.rigorous.single import dual_lower
 from qpsvm.display import Column, Table
-from qpsvm.kernels.errors import entry_errors
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
-from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.balls import UNDERFLOW, outward, up
@@ -215,16 +213,15 @@ def _entry_rounding(model: SupportVectorModel, U: Index) -> float:
     two matrices of rank one. Differences of kernel values (of a pair) are rounded relative to
     their terms.
     """
-    c, kernel = model.conditions, exact_kernel(model)
+    c = model.conditions
     rows = abs(c.rows[U])
     used = np.unique(rows.indices)
     rows = rows[:, used]
     norms = rows @ np.sqrt(np.abs(model.gram.diagonal()[used]))
     left = right = np.zeros(1)
     growth = 16.0 * U_ROUNDING
-    if kernel is not None:
-        X = model.data.X[used]
-        errors = entry_errors(kernel, X, X)
+    if model.kernel_errors is not None:
+        errors = model.kernel_errors.of_part(used, used)
         norms = rows @ own_norms(model)[used]
         left, right = rows @ errors.left, rows @ errors.right
         growth += float((1.0 + np.max(errors.rows)) * (1.0 + np.max(errors.columns)) - 1.0)

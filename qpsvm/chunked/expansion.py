@@ -100,7 +100,7 @@ class Expansion:
         """Sums of the negative and of the positive terms of ``f(x) - b``, shape (m, 2)."""
         if not len(self.beta):
             return np.zeros((X.shape[0], 2))
-        return expanded(self.kernel, self.vectors, self.signed, X)
+        return expanded(self.kernel, self.vectors, self.signed, X, compensate=True)
 
     @property
     def signed(self) -> Dense:

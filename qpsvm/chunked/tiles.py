@@ -114,10 +114,9 @@ def tile(contents: Contents, request: TileRequest, name: str, number: int) -> Ti
     _require_same(contents, machine, here, own, name)
     total, rounding, largest, n_wrong = Sum((1,)), 0.0, 0.0, 0
     products, product_rounding, decided = Sum((2, 2)), 0.0, Decided.empty(0)
-    unit = (4.0 * math.sqrt(len(machine.beta) + 1.0) + 8.0) * EPS  # of sums of kernel values
-    reach = 0.0
-    if len(machine.beta):
-        reach = float(np.abs(machine.beta) @ np.sqrt(machine.kernel.diagonal(machine.vectors)))
+    used = np.flatnonzero(machine.beta)  # NaN counts
+    vectors, weights = machine.vectors[used], np.abs(machine.beta[used])
+    norms = np.sqrt(np.abs(machine.kernel.diagonal(vectors))) if len(used) else np.zeros(0)
     sides = len(form.signs)
     for rows, X in contents.blocks():
         squares = machine.kernel.diagonal(X)
@@ -125,11 +124,12 @@ def tile(contents: Contents, request: TileRequest, name: str, number: int) -> Ti
         f = parts.sum(axis=1) + machine.intercept
         # sum of |beta_j k(z_j, x)|, at most
         sizes = parts[:, 1] - parts[:, 0]
+        norm = np.sqrt(np.abs(squares))
         if not machine.kernel.is_nonnegative:
-            sizes = np.sqrt(squares) * reach
-        errors = unit * sizes + expansion_errors(
-            entry_errors(machine.kernel, X, machine.vectors), sizes, np.abs(machine.beta)
-        )
+            sizes = norm * float(norms @ weights)
+        largest_values = (1.0 + 1e-6) * norm * float(np.max(norms, initial=0.0))
+        found = entry_errors(machine.kernel, X, vectors)
+        errors = expansion_errors(found, sizes, weights, largest_values)
         some = None if targets is None else targets[rows]
         terms = form.terms(codes[rows], some, contents.weights[rows], squares)
         v = terms.required - terms.signs * np.tile(f, sides) - form.width_sign * machine.width

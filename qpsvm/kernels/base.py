@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.sample_gram import Rows, RowsByCall
+from qpsvm.qp.sample_gram import GramFunction, Rows, RowsByCall
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class Kernel(ABC):
         They are those of ``self(X, X)`` up to rounding.
         """
         return RowsByCall(self, X)
+
+    def within(self, X: Stored) -> GramFunction:
+        """Return the kernel between subsets of samples X, all rounded as in ``self(X, X)``."""
+        del X
+        return self
 
     def diagonal(self, X: Stored) -> Vector:
         """``k(x_i, x_i)`` for every row of X, shape (n,)."""

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.exponents import Exponents
+from qpsvm.kernels.exponents import Frame
 from qpsvm.kernels.functions import RBF, Linear, Polynomial, Sigmoid
 from qpsvm.kernels.products import exponent_roundings
 from qpsvm.kernels.settings import EVALUATION
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.numerics.balls import U, gamma, n_terms, outward, root, row_squares
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.qp.sample_gram import SampleGram
 
 FUNCTION_ROUNDINGS = 8
 """Relative error of exp, tanh and power in units of u: at most 4 ulp, each at most 2u."""
@@ -52,6 +53,11 @@ class EntryErrors:
     def of_product(cls, left: Vector, right: Vector) -> EntryErrors:
         """Errors of the form ``left_i right_j``."""
         return cls(np.zeros(len(left)), np.zeros(len(right)), left, right)
+
+    def of_part(self, rows: Index, columns: Index) -> EntryErrors:
+        """The bounds for some rows and columns of the block."""
+        left, right = self.left[rows], self.right[columns]
+        return EntryErrors(self.rows[rows], self.columns[columns], left, right)
 
 
 def entry_errors(kernel: Kernel, X: Stored, Z: Stored) -> EntryErrors:
@@ -88,6 +94,14 @@ def entry_errors(kernel: Kernel, X: Stored, Z: Stored) -> EntryErrors:
     return EntryErrors.of_product(outward(gamma(k) * left), right)
 
 
+def gram_errors(kernel: Kernel, gram: SampleGram) -> EntryErrors:
+    """Bound the errors of a Gram matrix of ``kernel``, whichever larger one it is a part of."""
+    if gram.whole is None:
+        return entry_errors(kernel, gram.X, gram.X)
+    whole, samples = gram.whole
+    return gram_errors(kernel, whole).of_part(samples, samples)
+
+
 def diagonal_errors(kernel: Kernel, X: Stored, values: Vector) -> Vector:
     """Bound the errors of ``k(x_i, x_i)``, whose computed values are given, shape (n,)."""
     if isinstance(kernel, RBF):  # its diagonal is exactly 1
@@ -102,12 +116,13 @@ def _rbf_errors(kernel: RBF, X: Stored, Z: Stored) -> EntryErrors:
 
     A pair with large norms has its exponent from differences, or a negligible value.
     """
-    parts = Exponents.of(X, Z, float(kernel.gamma))
-    terms = max(n_terms(parts.U), n_terms(parts.V))
+    frame = Frame.of(Z)
+    terms = X.shape[1] if frame.centre is not None else max(n_terms(X), n_terms(Z))
+    halves = [frame.half_squares(S, float(kernel.gamma)) for S in (X, Z)]
     k = gamma(exponent_roundings(terms))
     largest = outward(2.0 * EVALUATION.far * gamma(exponent_roundings(X.shape[1])))
     relative, all_near = list[Vector](), True
-    for half in (parts.half_u, parts.half_v):
+    for half in halves:
         is_near = half <= EVALUATION.far / 2.0  # False for NaN
         error = outward(k * (2.0 * half * (1.0 + 2.0 * k)))
         E = outward(np.where(is_near, error, largest) + EXP_ROUNDINGS * U)

@@ -14,12 +14,56 @@ from functools import cached_property
 
 import numpy as np
 
-from qpsvm.kernels.products import common_centre, restore_near, scaled
-from qpsvm.kernels.rows import densified
+from qpsvm.kernels.products import restore_near
+from qpsvm.kernels.rows import is_faster_dense
 from qpsvm.kernels.settings import EVALUATION
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The centre of samples, and whether they are stored as dense arrays.
+
+    Errors of kernel values depend on both. So all blocks of one kernel matrix share the frame of
+    its samples, and every block between two sets has the frame of the second.
+
+    Attributes
+    ----------
+    centre : array of shape (d,) or None
+        c; None for sparse samples that stay sparse: centring would fill them.
+    """
+
+    centre: Vector | None
+
+    @classmethod
+    def of(cls, Z: Stored) -> Frame:
+        """The mean of samples; none if they are sparse, unless dense products are faster."""
+        if Z.shape[0] == 0 or (is_sparse(Z) and not is_faster_dense(Z)):
+            return cls(None)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.asarray(Z.mean(axis=0) if is_sparse(Z) else np.mean(Z, axis=0)).ravel()
+        return cls(np.where(np.isfinite(mean), mean, 0.0))
+
+    def stored(self, X: Stored) -> Stored:
+        """Samples as their products are taken: dense if the frame has a centre."""
+        return X if self.centre is None or not is_sparse(X) else as_dense(X)
+
+    def scaled(self, X: Stored, factor: float) -> Matrix:
+        """``factor (x_i - c)`` for every row x_i; without a centre X is only multiplied."""
+        X = self.stored(X)
+        if is_sparse(X):
+            return X * factor
+        array = np.asarray(X, dtype=np.float64)
+        return (array if self.centre is None else array - self.centre) * factor
+
+    def half_squares(self, X: Stored, gamma: float) -> Vector:
+        """``gamma |x_i - c|^2``, shape (n,)."""
+        halves, scale = np.empty(X.shape[0]), math.sqrt(2.0 * gamma)
+        for rows in row_blocks(*X.shape):
+            halves[rows] = 0.5 * row_squares(self.scaled(X[rows], scale))
+        return halves
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,21 +89,18 @@ class Exponents:
     half_v: Vector
 
     @classmethod
-    def of(cls, X: Stored, Z: Stored, gamma: float) -> Exponents:
-        """Centre and scale the samples; once, if X is Z.
-
-        Sparse samples are centred in a dense copy, where that makes products faster.
-        """
+    def of(cls, X: Stored, Z: Stored, gamma: float, frame: Frame | None = None) -> Exponents:
+        """Centre and scale the samples; once, if X is Z. The frame is that of Z if None."""
+        frame = frame or Frame.of(Z)
         scale, is_square = math.sqrt(2.0 * gamma), X is Z
-        Z = densified(Z)
-        X = Z if is_square else densified(X, beside=Z)
+        Z = frame.stored(Z)
+        X = Z if is_square else frame.stored(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            centre = common_centre(X, Z)
-            V = scaled(Z, scale, centre)
+            V = frame.scaled(Z, scale)
             half_v = 0.5 * row_squares(V)
             if is_square:
                 return cls(gamma, Z, Z, V, V, half_v, half_v)
-            U = scaled(X, scale, centre)
+            U = frame.scaled(X, scale)
             return cls(gamma, X, Z, U, V, 0.5 * row_squares(U), half_v)
 
     @cached_property

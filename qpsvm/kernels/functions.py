@@ -25,14 +25,15 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.exponents import Exponents
+from qpsvm.kernels.exponents import Exponents, Frame
 from qpsvm.kernels.products import factors, variance, write_inner_products
 from qpsvm.kernels.rows import Finish, RowsOfProducts, densified
+from qpsvm.kernels.settings import EVALUATION
 from qpsvm.kernels.whole import kernel_values
 from qpsvm.numerics.arguments import is_finite_number
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse, row_blocks
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.sample_gram import Rows
+from qpsvm.qp.sample_gram import GramFunction, Rows
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
 """``"scale"``: 1 / (n_features * variance of X); ``"auto"``: 1 / n_features; or a number > 0."""
@@ -137,8 +138,15 @@ class RBF(_WithGamma):
 
     name = "rbf"
 
-    def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
-        parts = Exponents.of(X, Z, self._gamma())
+    def _values(
+        self, X: Stored, Z: Stored, out: Dense | None = None, frame: Frame | None = None
+    ) -> Dense:
+        frame = frame or Frame.of(Z)
+        if frame.centre is not None and is_sparse(X) and X is not Z:
+            pieces = row_blocks(X.shape[0], X.shape[1], EVALUATION.largest_copy_bytes)
+            if len(pieces) > 1:  # a dense copy of all would not fit
+                return np.vstack([self._values(X[rows], Z, None, frame) for rows in pieces])
+        parts = Exponents.of(X, Z, self._gamma(), frame)
         gram = kernel_values(parts.U, parts.V, _exponentials(parts), out)
         if X is Z:
             np.fill_diagonal(gram, 1.0)
@@ -148,6 +156,12 @@ class RBF(_WithGamma):
         if not self.runs_in_threads:  # a subclass with values of its own
             return super().diagonal(X)
         return np.ones(X.shape[0])
+
+    def within(self, X: Stored) -> GramFunction:
+        if not self.runs_in_threads:
+            return super().within(X)
+        frame = Frame.of(X)
+        return lambda S, Z: self._values(S, Z, None, frame)
 
     def exponents(self, X: Stored) -> Dense:
         """``-gamma |x_i - x_j|^2``, the logarithm of the Gram matrix of X, shape (n, n)."""

@@ -116,11 +116,11 @@ def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> Precise
         return double_double.power(double_double.plus(products, float(kernel.coef0)), p)
 
     # p (|argument| + error)^(p - 1) times the error of the argument, and of its powers
-    bounds = [argument_bounds(kernel, S) for S in (X, Z)]
     error = gamma * scale.error
-    own = np.sqrt(bounds[0]), np.sqrt(bounds[1])
-    of_products = 2.0 * p * error * (own[0] + error) ** (p - 1)
-    of_products *= float(np.abs(beta) @ (own[1] + error) ** (p - 1))
+    # own_i own_j >= |argument_ij| + error
+    own = [np.sqrt(argument_bounds(kernel, S) + error) for S in (X, Z)]
+    of_products = 2.0 * p * error * own[0] ** (p - 1)
+    of_products *= float(np.abs(beta) @ own[1] ** (p - 1))
     of_powers = p * 2.0**-90 * own[0] ** p * float(np.abs(beta) @ own[1] ** p)
     errors = of_products + of_powers
     exact = [DoubleDouble(S, np.zeros_like(S)) for S in (X, Z)]

@@ -50,22 +50,6 @@ def write_inner_products(X: Stored, Z: Stored, out: Dense) -> None:
         np.matmul(X, Z.T, out=out)
 
 
-def common_centre(X: Stored, Z: Stored) -> Vector | None:
-    """The mean of the samples Z; None for sparse samples, which centring would fill."""
-    if sp.issparse(X) or sp.issparse(Z) or len(Z) == 0:
-        return None
-    mean = np.mean(Z, axis=0)
-    return np.where(np.isfinite(mean), mean, 0.0)
-
-
-def scaled(X: Stored, factor: float, centre: Vector | None) -> Matrix:
-    """``factor (x_i - centre)`` for every row x_i; sparse X is only multiplied."""
-    if is_sparse(X):
-        return X * factor
-    array = np.asarray(X, dtype=np.float64)
-    return (array if centre is None else array - centre) * factor
-
-
 def restore_near(
     exponents: Dense, X: Stored, Z: Stored, half_x: Vector, half_z: Vector, gamma: float
 ) -> None:

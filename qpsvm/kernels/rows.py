@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from qpsvm.kernels.products import write_inner_products
 from qpsvm.kernels.settings import EVALUATION
-from qpsvm.numerics.arrays import Dense, Index, is_sparse, row_blocks
+from qpsvm.numerics.arrays import Dense, Index, Sparse, is_sparse, row_blocks
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import BLOCK, for_each
 
@@ -40,8 +40,16 @@ class RowsOfProducts:
         for_each(evaluate, row_blocks(out.shape[1], len(rows), BLOCK))
 
 
+def is_faster_dense(X: Sparse) -> bool:
+    """Return whether products of sparse samples are faster in a dense copy that fits memory."""
+    n, d = X.shape
+    return bool(
+        d * n <= EVALUATION.dense_up_to * X.nnz and 8 * d * n <= EVALUATION.largest_copy_bytes
+    )
+
+
 def densified(X: Stored, beside: Stored | None = None) -> Stored:
-    """Convert sparse samples to a dense array where that makes products faster and fits memory.
+    """Convert sparse samples to a dense array where that makes products faster.
 
     Parameters
     ----------
@@ -51,8 +59,7 @@ def densified(X: Stored, beside: Stored | None = None) -> Stored:
     """
     if not is_sparse(X):
         return X
-    n, d = X.shape
-    is_faster = d * n <= EVALUATION.dense_up_to * X.nnz
     if beside is not None:
-        is_faster = not is_sparse(beside)
-    return X.toarray() if is_faster and 8 * d * n <= EVALUATION.largest_copy_bytes else X
+        fits = 8 * X.shape[0] * X.shape[1] <= EVALUATION.largest_copy_bytes
+        return X.toarray() if fits and not is_sparse(beside) else X
+    return X.toarray() if is_faster_dense(X) else X

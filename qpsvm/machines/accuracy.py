@@ -79,7 +79,7 @@ def condition_errors(model: PrimalDualPair, evaluation: Evaluation) -> Vector:
     c, solution = model.conditions, evaluation.solution
     terms = c.row_sizes(np.abs(evaluation.scores)) + np.abs(c.signs * solution.intercept)
     terms += abs(c.width_sign * solution.width) + np.abs(c.required)
-    errors = c.row_sizes(evaluation.errors) + EPS * terms
+    errors = c.row_sizes(evaluation.errors) + 2.0 * EPS * terms
     if c.minus_self_similarity:
         errors += c.at_samples(model.diagonal_errors)
     return np.asarray(errors)
@@ -109,14 +109,41 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
         linear += float(c.at_samples(model.diagonal_errors) @ a)
     if model.constraints is not None:
         linear += EPS * float(np.abs(model.constraints.right) @ mu)
-    weights = np.abs(dual.expansion if dual.coef is None else dual.coef)
-    values = dual.coef if evaluation.dual_scores is None else evaluation.dual_scores
-    assert values is not None
-    square = float(weights @ (evaluation.dual_errors + EPS * np.abs(values)))
-    square *= (1.0 if dual.coef is None else 2.0) * c.norm_weight
-    square += EPS * float((c.curvature * a) @ a)
+    if model.norm.weights_follow:
+        penalty = 0.5 * c.norm_weight * _dual_square_error(model, evaluation)
+    else:
+        # the point is feasible once it is divided by what the largest weight may exceed 1 by
+        penalty = float(np.max(evaluation.dual_errors)) * abs(model.dual_value(point, dual))
+    penalty += 0.5 * EPS * float((c.curvature * a) @ a)
     price = negative_curvature_price(model, point.alpha, model.primal_objective(evaluation))
-    return linear + 0.5 * square + missed_sums(model, evaluation) + price
+    return linear + penalty + missed_sums(model, evaluation) + price
+
+
+def _dual_square_error(model: PrimalDualPair, evaluation: Evaluation) -> float:
+    """Bound on the error of ``|w_a|^2`` of the weights that the feasible point implies.
+
+    Where they all but vanish, the squares of their errors are what is left.
+    """
+    dual, errors = evaluation.dual, evaluation.dual_errors
+    if dual.coef is not None:
+        w = np.abs(dual.coef)
+        return float(w @ (2.0 * errors + EPS * w) + errors @ errors)
+    scores = evaluation.dual_scores
+    assert scores is not None
+    moved = expansion_rounding(model, evaluation)
+    size = math.sqrt(max(dual.square, 0.0))
+    square = float(np.abs(dual.expansion) @ (errors + EPS * np.abs(scores)))
+    return square + moved * (2.0 * size + moved)
+
+
+def expansion_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
+    """Bound on the distance of weights with the rounded ``beta = R'a / kappa`` from exact ones."""
+    c = model.conditions
+    if c.selection is not None and c.selection[1] is None and c.norm_weight == 1.0:
+        return 0.0
+    norms = np.sqrt(np.abs(model.gram.diagonal()) + model.diagonal_errors)
+    sizes = c.sample_sizes(np.abs(evaluation.point.alpha))
+    return float(2.0 * EPS * sizes / c.norm_weight @ norms)
 
 
 def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:

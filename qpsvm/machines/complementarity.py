@@ -24,6 +24,7 @@ import numpy as np
 
 from qpsvm.machines.accuracy import (
     condition_errors,
+    expansion_rounding,
     missed_balance,
     missed_sums,
     missed_width,
@@ -214,13 +215,7 @@ def weights_apart(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float,
     own, scores = solution.expansion, evaluation.dual_scores
     if own is None or scores is None or solution.coef is not None:
         return math.inf, math.inf
-    c = model.conditions
-    of_weights = np.zeros(len(own))
-    if c.selection is None or c.selection[1] is not None or c.norm_weight != 1.0:
-        # beta = R'a / kappa is rounded
-        of_weights = 2.0 * EPS * c.sample_sizes(np.abs(evaluation.point.alpha)) / c.norm_weight
-    norms = np.sqrt(np.abs(model.gram.diagonal()) + model.diagonal_errors)
-    error = float(of_weights @ norms)
+    error = expansion_rounding(model, evaluation)
     if np.array_equal(own, dual.expansion):
         return 0.0, error
     if evaluation.square_apart is not None:

@@ -18,6 +18,7 @@ from qpsvm.display import short_repr
 from qpsvm.machines.primal_dual import ColumnSizes, DualPoint, DualWeights, PrimalDualPair
 from qpsvm.machines.score_errors import (
     expansion_errors,
+    largest_values,
     product_errors,
     sums_of_rows_errors,
 )
@@ -186,7 +187,7 @@ def _with_kernel(
         implied = DualWeights(model.expansion(given.alpha), None, np.nan)
     values = model.decision_values(solution, None if own is None else sums[0])
     errors = [
-        expansion_errors(model.kernel_errors, size, v)
+        expansion_errors(model.kernel_errors, size, v, largest_values(model.gram))
         for size, v in zip(sizes, absolute, strict=True)
     ]
     return Evaluation(

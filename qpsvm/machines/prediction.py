@@ -16,6 +16,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.settings import MACHINES
+from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Vector, stored
 from qpsvm.numerics.single_precision import Stored
@@ -182,7 +183,9 @@ class KernelMachine(Machine):
 
 
 @one_blas_thread()
-def expanded(kernel: Kernel, X: Stored, beta: Dense, samples: Stored) -> Dense:
+def expanded(
+    kernel: Kernel, X: Stored, beta: Dense, samples: Stored, *, compensate: bool = False
+) -> Dense:
     """``sum_i beta_i k(x_i, x)`` for every row x of samples.
 
     Parameters
@@ -191,6 +194,8 @@ def expanded(kernel: Kernel, X: Stored, beta: Dense, samples: Stored) -> Dense:
     X : array, CSR matrix or objects of shape (n, ...)
     beta : array of shape (n,), or (n, p) for p sums over the same kernel values
     samples : like X, shape (m, ...)
+    compensate : bool
+        Keep the digits that a sum of large terms would lose; beta has two dimensions then.
 
     Returns
     -------
@@ -201,7 +206,8 @@ def expanded(kernel: Kernel, X: Stored, beta: Dense, samples: Stored) -> Dense:
     values = np.empty((samples.shape[0], *beta.shape[1:]))
 
     def evaluate(rows: slice) -> None:
-        values[rows] = kernel(samples[rows], centres) @ weights
+        block = kernel(samples[rows], centres)
+        values[rows] = compensated.product(block, weights) if compensate else block @ weights
 
     blocks = kernel_blocks(samples.shape[0], max(1, len(used)))
     if kernel.runs_in_threads:

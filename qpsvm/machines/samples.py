@@ -146,9 +146,12 @@ class MarginSummary:
         counts = f"{self.n_support} support vectors ({self.n_free} free, {self.n_bound} at a bound)"
         if self.margin_width is None:
             return counts
+        text = f"margin width {self.margin_width:.6g}, {counts}"
+        if self.leave_one_out_bound is None:
+            return text
         return (
-            f"margin width {self.margin_width:.6g}, {counts}; at the optimum the expected "
-            f"leave-one-out error is at most {self.leave_one_out_bound:.3g}"
+            f"{text}; at the optimum the expected leave-one-out error is at most "
+            f"{self.leave_one_out_bound:.3g}"
         )
 
 

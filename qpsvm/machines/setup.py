@@ -155,7 +155,7 @@ class TrainingSetup:
     @cached_property
     def kernel_errors(self) -> EntryErrors | None:
         """Bounds on the errors of the kernel matrix; None where the matrix itself is the data."""
-        return training_errors(self, self.data.X)
+        return training_errors(self)
 
     @cached_property
     def diagonal_errors(self) -> Vector:

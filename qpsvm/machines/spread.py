@@ -46,10 +46,9 @@ def spread_lower(model: OfKernel, gram: Gram, products: Vector) -> float:
             squares = -2.0 * np.expm1(-float(kernel.gamma) * _from_the_first(samples))
         elif isinstance(kernel, Linear):
             squares = _from_the_first(samples)
-        elif kernel is None and upper == 0.0:
-            squares = np.zeros(1)  # a constant matrix, which is data
-    if len(squares) and not squares.any():
-        return 1.0
+        is_constant = kernel is None and upper == 0.0  # a matrix that is data
+        if is_constant or (len(squares) and _all_equal(samples)):
+            return 1.0
     found = 0.25 * (1.0 - 1e-9) * float(np.max(squares, initial=0.0))
     return found if np.isfinite(found) else 0.0
 
@@ -65,7 +64,9 @@ def _of_matrix(model: OfKernel, gram: Gram, products: Vector) -> tuple[float, fl
     if isinstance(gram, LowRankQuadratic):
         errors = (n + gram.samples.shape[1] + 16.0) * EPS * sizes
     elif kernel is not None:
-        errors = expansion_errors(training_errors(model, gram.gram.X), sizes, weights)
+        errors = expansion_errors(
+            training_errors(model), sizes, weights, norms * float(np.max(norms))
+        )
     of_diagonal = 2.0 * float(np.max(errors)) if kernel is not None else 0.0
     size = float(np.max(diagonal - 2.0 * products)) + float(np.mean(products))
     error = of_diagonal + 3.0 * float(np.max(errors))
@@ -73,6 +74,12 @@ def _of_matrix(model: OfKernel, gram: Gram, products: Vector) -> tuple[float, fl
     if np.all(diagonal == diagonal[0]) and np.all(products == diagonal[0]) and kernel is None:
         return 0.0, 0.0
     return max(size - error, 0.0), max(size + error, 0.0)
+
+
+def _all_equal(X: Stored) -> bool:
+    """Return whether all samples are the same; squares of their distances may underflow."""
+    first = as_dense(X[:1]) if sp.issparse(X) else np.asarray(X[:1], dtype=np.float64)
+    return all(bool((as_dense(X[rows]) == first).all()) for rows in row_blocks(*X.shape))
 
 
 def _from_the_first(X: Stored) -> Vector:

@@ -53,6 +53,27 @@ def rounding_bound(A: Dense, v: Vector) -> Vector:
     return np.asarray(np.where(are_cut, 2.0 ** (2 - bits) * terms, terms))
 
 
+def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
+    """Bound the rounding errors of ``product(A, V)``, shape (m, p) or (m,), without A.
+
+    Parameters
+    ----------
+    sizes : array of shape (m, p) or (m,)
+        At least ``|A| |V|``.
+    weights : array of shape (k, p) or (k,)
+        ``|V|``.
+    largest : array of shape (m,)
+        At least the largest magnitude of each row of A.
+    """
+    k = len(weights)
+    bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2
+    sums = np.sum(weights, axis=0)
+    are_cut = _is_safe(np.max(weights, axis=0, initial=0.0))
+    reach = np.where(largest <= 2.0**WITHIN, largest, np.inf)
+    cut = np.multiply.outer(reach, np.where(are_cut, 2.0 ** (2 - bits) * sums, np.inf))
+    return np.asarray((k + 16.0) * 2.0**-BITS * np.minimum(sizes, cut))
+
+
 def sums_of_groups(group: Index, x: Vector, size: int) -> Vector:
     """``sum of x_i with group_i = g`` for every g below size, shape (size,).
 

@@ -91,7 +91,7 @@ class SampleGram:
 
     def __getstate__(self) -> dict[str, object]:
         # what can be evaluated again is, as a whole if it was one: hence to the same bits
-        again = ("_rows",) if isinstance(self.kernel, _Lookup) else ("_rows", "dense")
+        again = {"_rows", "_within"} | (set() if isinstance(self.kernel, _Lookup) else {"dense"})
         state = {name: part for name, part in self.__dict__.items() if name not in again}
         return state | {"_was_kept": self.is_kept}
 
@@ -212,9 +212,10 @@ class SampleGram:
         if not used.size:
             return sums, sizes
         Z = None if self.is_kept else self.X[used]
+        within = self._within
 
         def multiply(rows: slice) -> None:
-            block = self.dense[rows][:, used] if Z is None else self.kernel(self.X[rows], Z)
+            block = self.dense[rows][:, used] if Z is None else within(self.X[rows], Z)
             sums[rows], sizes[rows] = compensated.product(block, weights), block @ positive
 
         blocks = kernel_blocks(self.size, len(used))
@@ -229,7 +230,7 @@ class SampleGram:
         """``K[rows][:, columns]`` for one block of rows after the other, as fresh arrays."""
         Z = self.X[columns]
         for rows in row_blocks(self.size, len(columns)):
-            yield rows, self.kernel(self.X[rows], Z)
+            yield rows, self._within(self.X[rows], Z)
 
     def rows(self, samples: Index, out: Dense) -> None:
         """``K[samples]`` into an array of shape (m, n)."""
@@ -237,6 +238,11 @@ class SampleGram:
             out[:] = self.dense[samples]
         else:
             self._rows(samples, out)
+
+    @cached_property
+    def _within(self) -> GramFunction:
+        within: Callable[[Stored], GramFunction] | None = getattr(self.kernel, "within", None)
+        return self.kernel if within is None else within(self.X)
 
     @cached_property
     def _rows(self) -> Rows:
@@ -263,7 +269,7 @@ class SampleGram:
         """``K[rows][:, columns]`` as a fresh array."""
         if self.is_kept:
             return self.dense[np.ix_(rows, columns)]
-        return self.kernel(self.X[rows], self.X[columns])
+        return self._within(self.X[rows], self.X[columns])
 
     @cached_property
     def diagonal(self) -> Vector:

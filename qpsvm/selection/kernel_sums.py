@@ -21,7 +21,7 @@ import numpy as np
 from qpsvm.certificates.rigorous.figures import own_norms
 from qpsvm.display import short_repr
 from qpsvm.kernels import Linear
-from qpsvm.kernels.errors import EntryErrors, entry_errors
+from qpsvm.kernels.errors import EntryErrors
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.numerics.arrays import Dense, Index, Vector, as_dense, is_sparse
@@ -78,9 +78,7 @@ class KernelSums:
         norms = own_norms(model)
         K = gram.gram.dense if isinstance(gram, KernelQuadratic) else gram.select(None).to_dense()
         none = np.zeros(len(K))
-        errors = EntryErrors.of_product(none, none)
-        if kernel is not None:
-            errors = entry_errors(kernel, X, X)
+        errors = model.kernel_errors or EntryErrors.of_product(none, none)
         if model.constant:  # the sum is rounded as well
             K = K + model.constant
             norms = root(norms**2 + model.constant)

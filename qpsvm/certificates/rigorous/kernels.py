@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import RBF, Kernel, Linear, Precomputed
-from qpsvm.kernels.errors import EntryErrors, entry_errors
+from qpsvm.kernels.errors import EntryErrors, entry_errors, gram_errors
 from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.numerics.balls import (
     UNDERFLOW,
@@ -133,15 +133,14 @@ def gram_product(samples: SampleGram, errors_of: Kernel | None, weights: Dense) 
     ``errors_of`` is the kernel function that K stands for; None where K is data.
     """
     n = samples.size
+    errors = EntryErrors.of_product(np.zeros(n), np.zeros(n))
+    if errors_of is not None:
+        errors = gram_errors(errors_of, samples)
     if samples.is_kept:
-        K, Z = samples.dense, samples.X
+        K = samples.dense
         blocks: Iterable[tuple[slice, Dense]] = ((rows, K[rows]) for rows in row_blocks(n, n))
     else:
         used = np.flatnonzero(weights.any(axis=1))
-        weights, Z = weights[used], samples.X[used]
+        weights, errors = weights[used], errors.of_part(np.arange(n), used)
         blocks = samples.blocks(used) if used.size else ()
-    if errors_of is None:
-        errors = EntryErrors.of_product(np.zeros(n), np.zeros(len(weights)))
-    else:
-        errors = entry_errors(errors_of, samples.X, Z)
     return expanded(blocks, Ball.exact(weights), errors)

@@ -12,6 +12,7 @@ from qpsvm.machines.joint.primal_dual import JointDecisions, JointPair
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.score_errors import (
     expansion_errors,
+    largest_values,
     product_errors,
     sums_of_rows_errors,
 )
@@ -78,7 +79,9 @@ def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
     elif own is not None:
         scores, terms, product = _products(model, own, tau)
         square = float(np.maximum(np.sum(own * scores), 0.0))
-        errors = expansion_errors(model.kernel_errors, terms, np.abs(own))
+        errors = expansion_errors(
+            model.kernel_errors, terms, np.abs(own), largest_values(model.gram)
+        )
     else:
         scores, square = np.full(model.own.shape, np.nan), math.nan
         product = None if tau is None else model.kernel_product(tau)
@@ -87,7 +90,9 @@ def evaluated(model: JointPair, solution: JointSolution) -> JointEvaluation:
     elif own is not None and np.array_equal(own, point):
         dual_errors = errors
     else:
-        dual_errors = expansion_errors(model.kernel_errors, _sizes(model, v), v)
+        dual_errors = expansion_errors(
+            model.kernel_errors, _sizes(model, v), v, largest_values(model.gram)
+        )
     dual_square = 0.0
     if coef is not None:
         dual_square = float(np.sum(coef * coef))

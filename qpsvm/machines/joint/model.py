@@ -100,7 +100,8 @@ class JointModel(JointPair):
         """Bound on the rounding error of the dual objective of the feasible point, absolute."""
         v = np.abs(evaluation.point)
         if evaluation.coef is not None:
-            square = 2.0 * float(np.sum(np.abs(evaluation.coef) * evaluation.dual_errors.T))
+            errors = evaluation.dual_errors.T
+            square = float(np.sum((2.0 * np.abs(evaluation.coef) + errors) * errors))
         else:
             square = float(np.sum(v * evaluation.dual_errors))
         size = self.constant * float(np.sum(np.sum(v, axis=0) ** 2)) + evaluation.dual_square

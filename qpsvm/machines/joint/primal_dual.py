@@ -115,7 +115,7 @@ class JointPair:
     @cached_property
     def kernel_errors(self) -> EntryErrors | None:
         """Bounds on the errors of the kernel matrix; None where the matrix itself is the data."""
-        return training_errors(self, self.data.X)
+        return training_errors(self)
 
     @property
     def n_classes(self) -> int:
