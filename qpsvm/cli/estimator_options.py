@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Annotated, Any
 
 import typer
+
+from qpsvm.files.text import is_number
 
 ESTIMATORS = (
     "SVC", "NuSVC", "LinearSVC", "SVR", "NuSVR", "LinearSVR", "QuantileSVR", "OneClassSVM", "SVDD",
@@ -97,24 +100,43 @@ def parsed(given: Mapping[str, Any]) -> dict[str, object]:
             ) from None
     weights = parameters.get("class_weight")
     if weights is not None and weights != "balanced":
-        parameters["class_weight"] = dict(_factor(pair) for pair in weights.split(","))
+        pairs = [_factor(pair) for pair in weights.split(",")]
+        parameters["class_weight"] = dict(pairs)
+        if len(parameters["class_weight"]) < len(pairs):
+            raise typer.BadParameter(
+                f"class weights have a label twice: {weights!r}; name it once."
+            )
     return parameters
 
 
-def _factor(pair: str) -> tuple[object, float]:
-    """Parse a class label and its weight."""
+def _factor(pair: str) -> tuple[str, float]:
+    """Parse a class label, as it is written, and its weight."""
     label, equals, factor = pair.rpartition("=")
     try:
         if not (equals and label):
             raise ValueError(pair)
-        value = float(factor)
+        return label, float(factor)
     except ValueError:
         raise typer.BadParameter(
             f"class weights have {pair!r}; pass 'balanced', or pairs like yes=2,no=1."
         ) from None
-    for number in (int, float):
-        try:
-            return number(label), value
-        except ValueError:
-            continue
-    return label, value
+
+
+def as_labels(weights: Mapping[str, float], labels: Iterable[object]) -> dict[object, float]:
+    """Replace the labels of class weights, which are texts, by those of the data.
+
+    A text that is no label of the data is kept: fitting refuses it.
+
+    Examples
+    --------
+    >>> as_labels({"1": 2.0, "0.50": 3.0, "Yes": 1.0}, [0.5, 1.0, "yes"])
+    {1.0: 2.0, 0.5: 3.0, 'Yes': 1.0}
+    """
+    by_text = {str(label): label for label in labels}
+    by_number = {Decimal(text): label for text, label in by_text.items() if is_number(text)}
+
+    def label_of(text: str) -> object:
+        same_number = by_number.get(Decimal(text), text) if is_number(text) else text
+        return by_text.get(text, same_number)
+
+    return {label_of(text): weight for text, weight in weights.items()}

@@ -13,6 +13,7 @@ import typer
 
 from qpsvm.cli import model_files
 from qpsvm.cli.errors import data_errors
+from qpsvm.cli.estimator_options import as_labels
 from qpsvm.cli.printing import console, note, print_json, verdict
 from qpsvm.cli.progress import SolveStatus
 from qpsvm.cli.scores import score_line, score_of
@@ -122,6 +123,11 @@ def _read(estimator: object, request: Request) -> DataFile:
 def _fitted(estimator: Any, X: Stored, data: DataFile) -> dict[str, object]:
     """Fit the estimator; return a summary of the result by name."""
     options = {"groups": data.groups} if takes_groups(estimator) else {}
+    weights = estimator.get_params(deep=False).get("class_weight")
+    if isinstance(weights, dict):
+        estimator.set_params(
+            class_weight=as_labels(weights, np.unique(np.asarray(data.y)).tolist())
+        )
     estimator.fit(X, data.y, **options)
     score_name, score = score_of(estimator, X, data.y, data.groups)
     machines = getattr(estimator.solution_, "solutions", (estimator.solution_,))

@@ -26,7 +26,7 @@ from qpsvm.formulations import (
     OneVsRest,
 )
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.prices import ClassWeight, as_class_weight
+from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.numerics.choices import require_choice
@@ -64,7 +64,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         given, labels = as_class_weight(self.class_weight), self.classes_.tolist()
         factors = np.ones(len(labels))
         if isinstance(given, Mapping):
-            factors = np.array([given.get(label, 1.0) for label in labels])
+            factors = factors_by_label(given, labels)
         elif given == "balanced":
             of_classes = np.bincount(self._codes, weights, minlength=len(labels))
             with np.errstate(divide="ignore"):  # the formulation says which class has no weight

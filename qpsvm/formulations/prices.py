@@ -174,12 +174,21 @@ def class_factors(
     if isinstance(class_weight, str) and class_weight == "balanced":
         sums = np.bincount(codes, data.weights)
         return np.asarray((float(np.sum(sums)) / (len(classes) * sums))[codes])
-    factors = np.ones(len(classes))
-    known = classes.tolist()
-    for label, weight in class_weight.items():
-        if label not in known:
-            raise InvalidParameterError(
-                f"class_weight names the class {label!r}, the data have {known}; use their labels."
-            )
-        factors[known.index(label)] = weight
+    factors = factors_by_label(class_weight, classes.tolist())
     return np.asarray(factors[codes])
+
+
+def factors_by_label(class_weight: Mapping[Any, float], labels: list[Any]) -> Vector:
+    """The weight of every class, shape (k,): 1 where ``class_weight`` does not name the label.
+
+    Raises
+    ------
+    InvalidParameterError
+        A label that is not among those of the data.
+    """
+    for label in class_weight:
+        if label not in labels:
+            raise InvalidParameterError(
+                f"class_weight names the class {label!r}, the data have {labels}; use their labels."
+            )
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.estimators import SVC, SVR
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.formulations.prices import ClassWeight, as_class_weight
+from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.kernels import KernelArgument
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector
@@ -147,6 +148,8 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
         del candidate
         given = as_class_weight(self.class_weight)
+        if isinstance(given, Mapping):
+            factors_by_label(given, self.classes_.tolist())  # refuses labels that do not exist
         shape = self.decision_function_shape
         return Classes(self._codes, self.classes_, weights, given, bool(self.break_ties), shape)
 

@@ -12,7 +12,7 @@ from qpsvm.certificates.predictions import DecisionBounds, wins
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations import OneVsOne, SoftMargin
-from qpsvm.formulations.prices import ClassWeight
+from qpsvm.formulations.prices import ClassWeight, factors_by_label
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.selection.machine_bounds import HeldOut
@@ -111,7 +111,7 @@ class Classes:
             return np.ones(len(self.labels))
         if isinstance(given, str):  # "balanced"
             return np.asarray(np.sum(counts) / (len(counts) * counts))
-        return np.array([float(given.get(label, 1.0)) for label in self.labels.tolist()])
+        return factors_by_label(given, self.labels.tolist())
 
     def predictions(self, found: list[HeldOut]) -> Predictions:
         gap = max(each.gap for each in found)

@@ -168,6 +168,10 @@ def test_fit_writes_a_report(files, tmp_path):
     [
         (["SVC", "kinds.csv", "--gamma", "wide"], "gamma is 'wide'"),
         (["SVC", "kinds.csv", "--class-weight", "bee"], "'bee'"),
+        (["SVC", "kinds.csv", "--class-weight", "Bee=10"], "the class 'Bee', the data have ['ant'"),
+        (["LinearSVC", "kinds.npz", "--class-weight", "1=10"], "the class '1', the data have"),
+        (["NuSVC", "kinds.libsvm", "--class-weight", "3=10"], "the class '3', the data have [0, 1"),
+        (["SVC", "kinds.csv", "--class-weight", "bee=2,bee=3"], "a label twice"),
         (["SVC", "kinds.csv", "--kernel", "magic"], "kernel is 'magic'"),
         (["SVC", "kinds.csv", "--C", "-1"], "C"),
         (["SVC", "kinds.csv", "--groups", "kind"], "SVC has no groups"),

@@ -21,8 +21,9 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import check_estimator
 
 from qpsvm import estimators
-from qpsvm.estimators import SVC, SVR, LinearSVC, OneClassSVM, SVMRanker
-from qpsvm.exceptions import UnknownParameterError
+from qpsvm.estimators import SVC, SVR, LinearSVC, NuSVC, OneClassSVM, SVMRanker
+from qpsvm.exceptions import InvalidParameterError, UnknownParameterError
+from qpsvm.selection import SVCSearch
 from tests.strategies import listed
 
 ALL = [getattr(estimators, name) for name in estimators.__all__]
@@ -143,6 +144,16 @@ def test_a_parameter_that_there_is_not_is_refused_with_the_remedy(name: str, rem
     with pytest.raises(UnknownParameterError, match=remedy):
         SVC(**{name: 1})
     assert issubclass(UnknownParameterError, TypeError)
+
+
+@pytest.mark.parametrize("y", [IRIS[1], IRIS[1] > 0, IRIS[1].astype(float)])
+@pytest.mark.parametrize("kind", [SVC, NuSVC, LinearSVC, SVCSearch])
+def test_a_class_weight_for_a_label_that_does_not_exist_is_refused(kind: type, y: Any) -> None:
+    """As by the builders: a misspelt label would change nothing without a word."""
+    for wrong in ({"1": 10.0}, {1: 0.5, 7: 3.0}):
+        with pytest.raises(InvalidParameterError, match=r"class_weight names the class .*have \["):
+            kind(class_weight=wrong).fit(IRIS[0], y)
+    assert kind(class_weight={1: 0.5}).fit(IRIS[0], y).predict(IRIS[0][:1]) == y[0]
 
 
 def test_sparse_samples_are_cross_validated() -> None:

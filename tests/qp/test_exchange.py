@@ -571,8 +571,77 @@ def test_qps_of_others_is_read(tmp_path: Path) -> None:
     )  # fmt: skip
     same = QPS.replace(" x y -0.5", " y x -0.5"), QPS.replace("RHS first", "first")
     whole = QPS.replace("QUADOBJ", "QMATRIX").replace(" x y -0.5", " x y -0.5\n y x -0.5")
+    same += QPS.replace("QUADOBJ", "QSECTION"), QPS.replace("QUADOBJ", "QSECTION      cost")
     for text in (QPS, *same, whole, QPS.replace("\n", "\r\n"), QPS.replace(" BND", "")):
         assert_same(read_qps(qps(tmp_path, text)), expected, of_matrices=values)
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "low", "high"),
+    [
+        ("L", 3.0, 1.0, 4.0),
+        ("L", -3.0, 1.0, 4.0),
+        ("G", 3.0, 4.0, 7.0),
+        ("G", -3.0, 4.0, 7.0),
+        ("E", 3.0, 4.0, 7.0),
+        ("E", -3.0, 1.0, 4.0),
+        ("E", 0.0, 4.0, 4.0),
+        ("L", 0.0, 4.0, 4.0),
+    ],
+)
+@pytest.mark.parametrize("ranges_first", [False, True])
+def test_ranges_are_rows(
+    tmp_path: Path, kind: str, width: float, low: float, high: float, ranges_first: bool
+) -> None:
+    """The rows of a file with a range are those of a file with a row for each of its sides."""
+    columns = "COLUMNS\n x f 1 a 1\n x r 2 z 3\n y r -5\n"
+    sections = ["RHS\n r 4 a 9 z 8\n", f"RANGES\n RNG r {width}\n"]
+    text = "".join(sections[::-1] if ranges_first else sections)
+    found = read_qps(qps(tmp_path, f"ROWS\n N f\n L a\n {kind} r\n E z\n{columns}{text}ENDATA\n"))
+    both = "L r\n G s" if low < high else "E r"
+    more = " x s 2\n y s -5\n" if low < high else ""
+    sides = f"RHS\n r {high} a 9 z 8\n" + (f" s {low}\n" if low < high else "")
+    split = f"ROWS\n N f\n L a\n {both}\n E z\n{columns}{more}{sides}ENDATA\n"
+    assert_same(found, read_qps(qps(tmp_path, split)), of_matrices=values)
+
+
+RANGED = """ROWS
+ N f
+ L a
+ L b
+ G c
+ G d
+ E e
+ E g
+COLUMNS
+ x f 1 a 1
+ x b 2 c 3
+ x d 4 e 5
+ y g 6 a 7
+ y e 8
+RHS
+ RHS a 1 b 2
+ RHS c 3 d -4
+ RHS e 5 g 6
+RANGES
+ RNG a 0.5 b -0.25
+ RNG c 2 d -8
+ RNG e 1.5 g -3
+ENDATA
+"""
+
+
+def test_ranges_mean_what_they_mean_to_highs(tmp_path: Path) -> None:
+    path = tmp_path / "p.mps"
+    path.write_text(RANGED)
+    program, theirs = read_qps(path), highs(path).getLp()
+    matrix = theirs.a_matrix_
+    rows = sp.csc_array((matrix.value_, matrix.index_, matrix.start_), (6, 2)).toarray()
+    above = np.column_stack([rows, theirs.row_upper_])
+    below = np.column_stack([-rows, -np.array(theirs.row_lower_)])
+    ours = np.column_stack([dense(program.G), program.h])
+    assert program.A.shape[0] == 0
+    assert sorted(ours.tolist()) == sorted([*above.tolist(), *below.tolist()])
 
 
 @pytest.mark.parametrize(
@@ -582,7 +651,16 @@ def test_qps_of_others_is_read(tmp_path: Path) -> None:
         ("ENDATA", "ENDATA\n x", "line 23: 'x' has no meaning in section 'ENDATA'"),
         ("ENDATA", "ENDATA\nROWS", "line 23: section 'ROWS' comes again or too late"),
         ("ENDATA", "QMATRIX\nENDATA", "line 22: section 'QMATRIX' comes again"),
-        ("BOUNDS", "RANGES", "line 16: section 'RANGES'; only NAME, ROWS, .* are read"),
+        ("BOUNDS", "SOS", "line 16: section 'SOS'; only NAME, ROWS, .* are read"),
+        ("BOUNDS", "RANGES\n free 1\nBOUNDS", "line 17: a range for the row 'free', which has no"),
+        ("BOUNDS", "RANGES\n cost 1\nBOUNDS", "line 17: a range for the row 'cost', which has no"),
+        ("BOUNDS", "RANGES\n other 1\nBOUNDS", "line 17: row 'other' is not declared"),
+        ("BOUNDS", "RANGES\n first 1 first 1\nBOUNDS", "line 17: the range of 'first' is given"),
+        ("BOUNDS", "RANGES\n first inf\nBOUNDS", "line 17: 'inf' is not a number"),
+        ("BOUNDS", "RANGES\n first 1e-30\nBOUNDS", "row 'first': float64 loses its range 1e-30"),
+        ("BOUNDS", "RANGES\n R first 1\n S third 1\nBOUNDS", "line 18: a second set 'S'"),
+        ("QUADOBJ", "QSECTION first", "line 19: QSECTION 'first' is no quadratic term of the obj"),
+        ("QUADOBJ", "QSECTION\nQUADOBJ", "line 20: section 'QUADOBJ' comes again"),
         ("NAME test", "NAME test\nOBJSENSE\n MAX", "line 2: section 'OBJSENSE'"),
         (" N cost\n", "", "line 9: row 'cost' is not declared"),
         (" N cost\n L", " N other\n L", "row 'cost' is not declared"),

@@ -87,4 +87,9 @@ class Entries:
             raise Refusal(f"{name} has {len(values) - matrix.nnz} repeated entries.")
         if triangle:
             matrix = sp.csc_array(matrix + sp.tril(matrix, -1).T)
-        return matrix.toarray() if matrix.nnz > DENSE_SHARE * math.prod(shape) else matrix
+        return compact(matrix)
+
+
+def compact(matrix: sp.csc_array) -> Matrix:
+    """The matrix as an array if it takes less memory so."""
+    return matrix.toarray() if matrix.nnz > DENSE_SHARE * math.prod(matrix.shape) else matrix

@@ -3,14 +3,18 @@
 Readers of MPS disagree, and most of them guess. A negative ``UP`` bound without a lower one means
 ``x >= -inf`` to SAS and an infeasible program to HiGHS; repeated entries are summed, or the last
 one wins; tiny coefficients vanish. This reader takes free-format files (fixed ones too, if no name
-has a blank) with ROWS, COLUMNS, RHS, BOUNDS and QUADOBJ or QMATRIX, and every number as it stands.
+has a blank) with ROWS, COLUMNS, RHS, RANGES, BOUNDS and one of QUADOBJ, QSECTION and QMATRIX, and
+every number as it stands.
+
+QUADOBJ and QSECTION give one triangle of P, QMATRIX the whole matrix. Source of
+QSECTION: the MPS formats of MOSEK (with the name of the row whose quadratic term it is) and SAS/OR
+(without, for the objective); of the others: Maros and Meszaros (1999).
 """
 
 from __future__ import annotations
 
 import math
 import os
-from typing import NamedTuple
 
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.files import text
@@ -26,9 +30,13 @@ from qpsvm.qp.exchange._qps_fields import (
     pairs,
     shown,
 )
+from qpsvm.qp.exchange._qps_rows import Row, matrix_of, sides_of
 from qpsvm.qp.program import QuadraticProgram
 
-_SECTIONS = ("NAME", "ROWS", "COLUMNS", "RHS", "BOUNDS", "QUADOBJ", "QMATRIX", "ENDATA")
+_TRIANGLES = ("QUADOBJ", "QSECTION")
+_HESSIANS = (*_TRIANGLES, "QMATRIX")
+_SECTIONS = ("NAME", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", *_HESSIANS, "ENDATA")
+_ROWS = ("N", "L", "G", "E")
 _BOUNDS = {"LO": "l", "UP": "u", "FX": "lu", "MI": "l", "PL": "u", "FR": "lu"}
 """Type of bound -> which of lower and upper it sets; the last three without a value."""
 
@@ -37,7 +45,8 @@ def read_qps(path: Path) -> QuadraticProgram:
     """Read ``1/2 x'Px + q'x, Gx <= h, Ax = b, lb <= x <= ub`` from a free-format QPS file.
 
     ``L`` rows are rows of G in the order of the file, ``G`` rows too with their sign turned,
-    ``E`` rows are those of A; ``N`` rows after the objective are rows of G with ``h = +inf``.
+    ``E`` rows are those of A; ``N`` rows after the objective are rows of G with ``h = +inf``. A
+    row with a range is two rows of G, the upper side first, or one of A where the sides are equal.
 
     Parameters
     ----------
@@ -53,9 +62,10 @@ def read_qps(path: Path) -> QuadraticProgram:
     Raises
     ------
     DataFileError
-        Missing, damaged or incomplete; with integer variables, RANGES, a constant in the
-        objective or another section a QuadraticProgram cannot express; ambiguous (repeated
-        entries, ``UP`` at or below zero without a lower bound); no program. With the line.
+        Missing, damaged or incomplete; with integer variables, a constant in the objective, a
+        quadratic constraint or another section a QuadraticProgram cannot express; ambiguous
+        (repeated entries, ``UP`` at or below zero without a lower bound); a range that float64
+        loses beside the right-hand side; no program. With the line.
 
     Examples
     --------
@@ -84,14 +94,6 @@ def read_qps(path: Path) -> QuadraticProgram:
         raise unusable(path, "QPS", problem) from problem
 
 
-class _Row(NamedTuple):
-    """A row of the file: its type, the part of the program it belongs to, and its index there."""
-
-    kind: str
-    part: str  # q, G or A
-    number: int
-
-
 class _Reader:
     """A program in construction, line by line."""
 
@@ -100,12 +102,13 @@ class _Reader:
         self.section = ""
         self.seen: set[str] = set()
         self.sets: dict[str, str] = {}
-        self.rows: dict[str, _Row] = {}
-        self.count = {"q": 0, "G": 0, "A": 0}
+        self.rows: dict[str, Row] = {}
+        self.objective = ""
         self.columns: dict[str, int] = {}
-        self.entries = {"G": Entries(), "A": Entries(), "P": Entries()}
+        self.entries, self.hessian = Entries(), Entries()
         self.costs: dict[str, float] = {}
         self.right: dict[str, float] = {}
+        self.ranges: dict[str, float] = {}
         self.lower: dict[str, float] = {}
         self.upper: dict[str, float] = {}
 
@@ -120,7 +123,7 @@ class _Reader:
         if line[0].isspace():
             self._data(fields)
         else:
-            self._open(fields[0])
+            self._open(*fields)
 
     def _data(self, fields: list[str]) -> None:
         match self.section, fields:
@@ -135,20 +138,28 @@ class _Reader:
             case "RHS", _:
                 for row, value in pairs(self._without_set(fields, len(fields) % 2 == 1)):
                     self._right_hand_side(row, value)
+            case "RANGES", _:
+                for row, value in pairs(self._without_set(fields, len(fields) % 2 == 1)):
+                    self._range(row, value)
             case "BOUNDS", [("FR" | "MI" | "PL") as kind, *rest]:
                 self._bound(kind, *self._without_set(rest, len(rest) == 2))
             case "BOUNDS", [kind, *rest, value]:
                 self._bound(kind, *self._without_set(rest, len(rest) == 2), value=value)
-            case (("QUADOBJ" | "QMATRIX"), [first, second, value]):
+            case (("QUADOBJ" | "QSECTION" | "QMATRIX"), [first, second, value]):
                 i, j = (known(self.columns, name, "column") for name in (first, second))
-                self.entries["P"].add(i, j, number(value))
+                self.hessian.add(i, j, number(value))
             case _:
                 raise Refusal(f"{shown(fields)} has no meaning in section {self.section!r}.")
 
-    def _open(self, section: str) -> None:
+    def _open(self, section: str, *names: str) -> None:
         if section not in _SECTIONS:
             raise Refusal(f"section {section!r}; only {', '.join(_SECTIONS)} are read.")
-        rivals = {"QUADOBJ", "QMATRIX"} if section.startswith("Q") else {section}
+        if section == "QSECTION" and names not in ((), (self.objective,)):
+            raise Refusal(
+                f"QSECTION {shown([*names])} is no quadratic term of the objective "
+                f"{self.objective!r}; a QuadraticProgram has linear constraints only."
+            )
+        rivals = {*_HESSIANS} if section in _HESSIANS else {section}
         if self.section == "ENDATA" or rivals & self.seen:
             raise Refusal(f"section {section!r} comes again or too late.")
         self.section = section
@@ -164,30 +175,40 @@ class _Reader:
         return fields[1:]
 
     def _row(self, kind: str, name: str) -> None:
-        part = {"N": "G" if self.count["q"] else "q", "L": "G", "G": "G", "E": "A"}.get(kind)
-        if part is None:
+        if kind not in _ROWS:
             raise Refusal(f"row type {kind!r}; N, L, G and E are known.")
-        once(self.rows, name, _Row(kind, part, self.count[part]), "row")
-        self.count[part] += 1
+        is_objective = kind == "N" and not self.objective
+        once(self.rows, name, Row(kind, -1 if is_objective else self.n_rows), "row")
+        if is_objective:
+            self.objective = name
+
+    @property
+    def n_rows(self) -> int:
+        """Rows after the objective, those of G and A together."""
+        return len(self.rows) - bool(self.objective)
 
     def _entry(self, name: str, column: str, value: float) -> None:
         row = known(self.rows, name, "row")
-        if row.part == "q":
+        if row.is_objective:
             once(self.costs, column, value, "the cost of")
         else:
-            signed = -value if row.kind == "G" else value
-            self.entries[row.part].add(row.number, self.columns[column], signed)
+            self.entries.add(row.number, self.columns[column], value)
 
     def _right_hand_side(self, name: str, value: float) -> None:
         row = known(self.rows, name, "row")
-        if row.part == "q" and value != 0.0:
+        if row.is_objective and value != 0.0:
             raise Refusal(
                 f"the objective has the constant {-value!r}, a QuadraticProgram has none; leave it "
                 "out and add it to the optimum."
             )
-        if row == ("N", "G", row.number):
+        if row.kind == "N" and not row.is_objective:
             raise Refusal(f"a right-hand side for the free row {name!r}.")
         once(self.right, name, value, "the right-hand side of")
+
+    def _range(self, name: str, value: float) -> None:
+        if known(self.rows, name, "row").kind == "N":
+            raise Refusal(f"a range for the row {name!r}, which has no sides.")
+        once(self.ranges, name, value, "the range of")
 
     def _bound(self, kind: str, *column: str, value: str = "") -> None:
         if kind not in _BOUNDS or len(column) != 1:
@@ -205,7 +226,7 @@ class _Reader:
         """Build the program from all lines."""
         if self.section != "ENDATA":
             raise Refusal("it ends without ENDATA; part of it is missing.")
-        if not self.count["q"]:
+        if not self.objective:
             raise Refusal("no row is of type N: the objective is missing.")
         for name, bound in self.upper.items():
             if bound <= 0.0 and name not in self.lower:
@@ -213,24 +234,21 @@ class _Reader:
                     f"column {name!r} has the upper bound {bound!r} and no lower one, which is 0 "
                     "to some programs and -inf to others; add a line LO, MI or FR."
                 )
-        n, m, p = len(self.columns), self.count["G"], self.count["A"]
+        n = len(self.columns)
+        sides = [
+            side
+            for name, row in self.rows.items()
+            for side in sides_of(name, row, self.right.get(name, 0.0), self.ranges.get(name))
+        ]
+        G, A = ([side for side in sides if side.part == part] for part in "GA")
+        rows = self.entries.matrix("G", (self.n_rows, n))
         return QuadraticProgram(
-            self.entries["P"].matrix("P", (n, n), triangle="QUADOBJ" in self.seen),
+            self.hessian.matrix("P", (n, n), triangle=bool(self.seen.intersection(_TRIANGLES))),
             [self.costs.get(name, 0.0) for name in self.columns],
-            self.entries["G"].matrix("G", (m, n)),
-            self._sides("G"),
-            self.entries["A"].matrix("A", (p, n)),
-            self._sides("A"),
+            matrix_of(rows, G),
+            [side.right for side in G],
+            matrix_of(rows, A),
+            [side.right for side in A],
             [self.lower.get(name, 0.0) for name in self.columns],
             [self.upper.get(name, math.inf) for name in self.columns],
         )
-
-    def _sides(self, part: str) -> list[float]:
-        """The right-hand sides, h or b."""
-        return [self._side(name, row) for name, row in self.rows.items() if row.part == part]
-
-    def _side(self, name: str, row: _Row) -> float:
-        if row.kind == "N":
-            return math.inf
-        value = self.right.get(name, 0.0)
-        return 0.0 - value if row.kind == "G" else value
