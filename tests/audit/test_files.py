@@ -182,6 +182,26 @@ def test_a_libsvm_file_gives_the_same_audit_as_the_estimator(wine, tmp_path, kin
     assert own.predictions_differ == read.predictions_differ
 
 
+@pytest.mark.parametrize("first_column", ["used", "zero"])
+def test_a_model_of_data_counted_from_0_gives_the_same_audit(wine, tmp_path, first_column):
+    """A file without an index 0 is counted as its support vectors are rows of X."""
+    X, y = wine[0] * np.where(np.arange(13) == 0, first_column == "used", 1.0), wine[1]
+    model, kernel = SVC(C=2.0, gamma=0.1).fit(X, y), ("kernel_type rbf", "gamma 0.1")
+    found = []
+    for first in (0, 1):
+        path = tmp_path / f"wine{first}.model"
+        path.write_text(of_svc(model, kernel, first))
+        assert read_model(path).zero_based == (first == 0 and first_column == "used")
+        found.append(qpsvm.audit(path, X, y, C=2.0))
+    zero, one = found
+    assert zero.remarks == one.remarks == ()
+    assert zero.relative_gap == one.relative_gap
+    for mine, theirs in zip(zero.machines, one.machines, strict=True):
+        assert np.array_equal(mine.solution.alpha, theirs.solution.alpha)
+    with pytest.raises(ModelFileError, match="does not match the data"):
+        qpsvm.audit(tmp_path / "wine0.model", X[:, ::-1], y)
+
+
 def test_a_liblinear_file_gives_the_same_audit_as_the_estimator(wine, tmp_path):
     X, y = wine
     for scaling in (1.0, 2.5):

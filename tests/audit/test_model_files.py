@@ -23,6 +23,7 @@ from tests.audit.model_files import (
     EXAMPLES,
     EXPECTED,
     FOLDER,
+    LINEAR,
     PLAIN,
     SMALL,
     npz_of,
@@ -32,6 +33,40 @@ from tests.audit.model_files import (
 )
 from tests.audit.writers import liblinear_text, libsvm_text, of_svc
 from tests.tolerances import EIGHT_DIGITS, ROUNDING, SINGLE_PRECISION
+
+# --- what LIBSVM takes, too ---
+
+
+def test_indices_count_from_0_where_one_of_them_is_0(tmp_path: Path) -> None:
+    rows = {"coefficients": [[1.0], [-1.0]], "vectors": [[0.5, 2.0], [0.0, 3.0]], "rho": [0.0]}
+    for first in (0, 1):
+        model = parse(tmp_path, libsvm_text(**rows, svm_type="epsilon_svr", first=first))
+        assert model.zero_based == (first == 0)
+        assert model.support_vectors.toarray().tolist() == rows["vectors"]
+        require_sound(model)
+    other = model.counted_from_zero()
+    assert other.zero_based
+    assert other.support_vectors.toarray().tolist() == [[0.0, 0.5, 2.0], [0.0, 0.0, 3.0]]
+    require_sound(other)
+    assert other.counted_from_zero() is other
+
+
+@pytest.mark.parametrize(
+    "comment", ["# scaled\n", "#\n\n  # 80 °C\n", "\n \t\n", "#" * 5000 + "\r\n"]
+)
+@pytest.mark.parametrize("text", [SMALL, LINEAR], ids=["LIBSVM", "LIBLINEAR"])
+def test_comments_and_empty_lines_come_before_a_model(
+    tmp_path: Path, comment: str, text: str
+) -> None:
+    plain, read = parse(tmp_path, text), parse(tmp_path, comment + text.replace("\nrho", "\n\nrho"))
+    require_sound(read)
+    assert repr(read.kernel if hasattr(read, "kernel") else read.coef) == repr(
+        plain.kernel if hasattr(plain, "kernel") else plain.coef
+    )
+    line = comment.count("\n") + 2
+    wrong = text.replace("nr_class", "nr_klass").replace("kernel_type", "kernel_typ")
+    refused(tmp_path, comment + wrong, f"line {line}: 'kernel_typ'|line {line}: 'nr_klass'")
+
 
 # --- what the libraries wrote -----------------------------------------------------------------
 

@@ -19,8 +19,12 @@ def libsvm_text(
     n_sv: Sequence[int] = (),
     more: Sequence[str] = (),
     digits: int = 8,
+    first: int = 1,
 ) -> str:
-    """``vectors``: dense rows, or one integer each with a precomputed kernel."""
+    """``vectors``: dense rows, or one integer each with a precomputed kernel.
+
+    ``first`` is the index of the first feature: LIBSVM takes 0 as well.
+    """
     coefficients, vectors = np.asarray(coefficients), np.asarray(vectors)
     lines = [
         f"svm_type {svm_type}",
@@ -39,13 +43,13 @@ def libsvm_text(
         pairs = (
             f"0:{vector:d}"
             if vector.ndim == 0
-            else " ".join(f"{j + 1}:{v:.{digits}g}" for j, v in enumerate(vector) if v != 0.0)
+            else " ".join(f"{j}:{v:.{digits}g}" for j, v in enumerate(vector, first) if v != 0.0)
         )
         lines.append("".join(f"{c:.17g} " for c in own) + pairs + " ")
     return "\n".join(lines) + "\n"
 
 
-def of_svc(model: Any, kernel: Sequence[str]) -> str:
+def of_svc(model: Any, kernel: Sequence[str], first: int = 1) -> str:
     """A fitted ``SVC`` of scikit-learn, which keeps LIBSVM's numbers; labels are class numbers.
 
     For two classes it turns their signs around.
@@ -58,6 +62,7 @@ def of_svc(model: Any, kernel: Sequence[str]) -> str:
         kernel=kernel,
         labels=range(len(model.classes_)),
         n_sv=model.n_support_,
+        first=first,
     )
 
 

@@ -61,10 +61,13 @@ class Header:
         """
         self.file = file
         self._entries: dict[str, Entry] = {}
-        start, line = 0, 1
+        start, line = file.start, file.first_line
         while True:
             content = file.line_at(start, line)
             start += len(content) + 1
+            if not content.strip():
+                line += 1
+                continue
             key, text = _split(content)
             if key == last:
                 break

@@ -35,10 +35,11 @@ ThunderSVM (svmmodel.cpp), whose ``SV`` and lists end with a blank.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm import kernels
 from qpsvm.audits.files.rows import Precision, match_rows
@@ -46,7 +47,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
 from qpsvm.numerics.arguments import Samples, Targets
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, is_sparse
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, freeze, is_sparse
 
 SvmType: TypeAlias = Literal["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"]
 KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "precomputed"]
@@ -78,8 +79,11 @@ class LibsvmModel:
     coefficients : array of shape (total_sv, k - 1)
         In pair (i, j) those of class i are in column j - 1, those of class j in column i. For
         regression ``alpha - alpha*``.
-    support_vectors : CSR array of shape (total_sv, largest index) or None
-        Columns counted from 0, one below the file's. None for a precomputed kernel.
+    support_vectors : CSR array of shape (total_sv, d) or None
+        None for a precomputed kernel.
+    zero_based : bool
+        Whether the indices in the file count from 0: one of them is 0. Otherwise column j of
+        ``support_vectors`` has the index j + 1.
     serials : array of int of shape (total_sv,) or None
         Rows of the training data counted from 1, for a precomputed kernel.
     sv_digits : int
@@ -105,6 +109,7 @@ class LibsvmModel:
     rho: Vector
     coefficients: Dense
     support_vectors: Matrix
+    zero_based: bool
     serials: Index | None
     sv_digits: int
     parameter_digits: int
@@ -133,6 +138,19 @@ class LibsvmModel:
         if self.kernel_type == "sigmoid":
             return kernels.Sigmoid(gamma, coef0)
         return kernels.as_kernel(self.kernel_type)
+
+    def counted_from_zero(self) -> LibsvmModel:
+        """The same model with its indices read as counted from 0: column j has the index j.
+
+        A file of a model that was trained on such data need not have an index 0.
+        """
+        if self.zero_based:
+            return self
+        vectors = sp.csr_array(self.support_vectors)
+        n, d = vectors.shape
+        parts = vectors.data, vectors.indices + 1, vectors.indptr
+        moved = freeze(sp.csr_array(parts, shape=(n, d + 1)))
+        return replace(self, support_vectors=moved, zero_based=True)
 
     def training_rows(self, X: Samples, y: Targets | None = None) -> Index:
         """Find the row of the training data of each support vector.

@@ -39,6 +39,9 @@ _PARAMETER_DIGITS = 6
 def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
     """Read a model file of LIBSVM or ThunderSVM, strictly.
 
+    Comments (``#``) before its first line are skipped. Indices count from 0 where one of them is 0,
+    otherwise from 1.
+
     Parameters
     ----------
     path : path
@@ -51,7 +54,7 @@ def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
     ------
     ModelFileError
         With the line and what is wrong there: an unknown, repeated, missing or superfluous key;
-        counts that contradict each other or the lines; indices that do not ascend, are below 1 or
+        counts that contradict each other or the lines; indices that do not ascend or are
         beyond int32; anything that is no finite decimal number; other bytes than printable ASCII;
         an incomplete last line; lines after the last support vector.
 
@@ -111,6 +114,7 @@ def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
         rho=freeze(rho),
         coefficients=freeze(found.coefficients),
         support_vectors=found.vectors,
+        zero_based=found.zero_based,
         serials=found.serials,
         sv_digits=most_digits(file.content, b":", _SV_DIGITS, header.end),
         parameter_digits=most_digits(

@@ -12,13 +12,15 @@ from qpsvm.audits.files.liblinear import LiblinearModel, read_liblinear
 from qpsvm.audits.files.libsvm import LibsvmModel
 from qpsvm.audits.files.libsvm_reader import read_libsvm
 from qpsvm.audits.files.opening import require_file
+from qpsvm.audits.files.text_file import leading_comments
 from qpsvm.exceptions import ModelFileError
 from qpsvm.models import SavedModel
 
 ParsedModel: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_BEGINNING = 64
+_BEGINNING = 2**16
+"""Bytes in which the first line that is no comment must begin."""
 
 
 def read_model(path: str | os.PathLike[str]) -> ParsedModel:
@@ -59,15 +61,15 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
         return models.load(path) if "metadata" in members else arrays.from_npz(path, members)
     if beginning.lstrip().startswith(b"{"):
         return arrays.read_json(path)
-    first = beginning.split(maxsplit=1)[:1]
+    first = beginning[len(leading_comments(beginning)) :].split(maxsplit=1)[:1]
     if first == [b"svm_type"]:
         return read_libsvm(path)
     if first == [b"solver_type"]:
         return read_liblinear(path)
     raise ModelFileError(
         f"{os.fspath(path)!r} begins with {beginning[:20]!r} and is no known model file; files of "
-        "LIBSVM and ThunderSVM begin with svm_type, of LIBLINEAR with solver_type, JSON with {, "
-        "NPZ with PK."
+        "LIBSVM and ThunderSVM begin with svm_type, of LIBLINEAR with solver_type (both after "
+        "comments), JSON with {, NPZ with PK."
     )
 
 

@@ -32,13 +32,16 @@ class SupportVectors(NamedTuple):
     Attributes
     ----------
     coefficients : array of shape (n, m)
-    vectors : CSR array of shape (n, largest index) or None
+    vectors : CSR array of shape (n, d) or None
+    zero_based : bool
+        Whether an index is 0, so that column j of ``vectors`` has the index j and not j + 1.
     serials : array of int of shape (n,) or None
         For a precomputed kernel.
     """
 
     coefficients: Dense
     vectors: Sparse | None
+    zero_based: bool
     serials: Index | None
 
 
@@ -90,12 +93,14 @@ def read(
     coefficients = _joined([np.zeros((0, m)), *(block.coefficients for block in blocks)])
     values = _joined([np.zeros(0), *(block.values for block in blocks)])
     if precomputed:
-        return SupportVectors(coefficients, None, freeze(values.astype(np.intp)))
-    columns = _joined([np.zeros(0, np.int64), *(block.indices - 1 for block in blocks)])
+        return SupportVectors(coefficients, None, False, freeze(values.astype(np.intp)))
+    indices = _joined([np.zeros(0, np.int64), *(block.indices for block in blocks)])
+    zero_based = bool((indices == 0).any())
+    columns = indices if zero_based else indices - 1
     lengths = _joined([np.zeros(1, np.int64), *(block.lengths for block in blocks)])
     shape = (n, int(columns.max(initial=0)) + 1)
     vectors = sp.csr_array((values, columns.astype(np.int32), np.cumsum(lengths)), shape=shape)
-    return SupportVectors(coefficients, freeze(vectors), None)
+    return SupportVectors(coefficients, freeze(vectors), zero_based, None)
 
 
 def _block(file: TextFile, first: int, lines: list[bytes], text: bytes, m: int) -> _Block:
@@ -141,16 +146,13 @@ def _require_line(file: TextFile, number: int, line: bytes, m: int) -> None:
 def _require_ascending(file: TextFile, block: _Block) -> None:
     begins = np.zeros(len(block.indices) + 1, dtype=bool)
     begins[np.cumsum(block.lengths) - block.lengths] = True
-    before = np.concatenate([[0], block.indices[:-1]])
-    before[begins[:-1]] = 0
+    before = np.concatenate([[-1], block.indices[:-1]])
+    before[begins[:-1]] = -1
     for at in _first((block.indices <= before) | (block.indices > INT32_MAX)):
         index, last = int(block.indices[at]), int(before[at])
+        what = f"index {index} comes after {last}; indices ascend"
         if index > INT32_MAX:
             what = f"index {index} is beyond {INT32_MAX}"
-        elif last:
-            what = f"index {index} comes after {last}; indices ascend"
-        else:
-            what = "index 0 is no feature: they are counted from 1"
         raise file.refusal(_line_of_pair(block, at), what)
 
 

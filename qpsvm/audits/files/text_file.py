@@ -29,7 +29,11 @@ END = rb"(?![^ \t])"
 MAX_LINE = 2**24
 """Longest line in bytes: about a million ``index:value`` pairs."""
 
-REMEDY = "the file is damaged or written by hand; save the model again"
+REMEDY = (
+    "correct this line, or save the model again: only what LIBSVM, ThunderSVM and LIBLINEAR write "
+    "is read"
+)
+"""LIBSVM reads more than it writes: what is refused here need not be damaged."""
 
 _BLOCK = 2**20
 """Lines are taken together up to this many bytes: temporaries stay small."""
@@ -38,6 +42,8 @@ _LINE_OF_NUMBERS = re.compile(rb"(?:[ \t]*+" + NUMBER + END + rb")*+[ \t]*+")
 _ONE_NUMBER = re.compile(NUMBER)
 _WORD = re.compile(rb"[^ \t]+")
 _NOT_TEXT = re.compile(rb"[^\t\n -~]")
+_COMMENTS = re.compile(rb"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+")
+"""Comments and empty lines before the first line of a model."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,14 @@ class TextFile:
         The path as given.
     content : bytes
         With Unix line ends; the last line has its own.
+    start, first_line : int
+        Where the model begins: byte and line after comments and empty lines.
     """
 
     source: str
     content: bytes
+    start: int = 0
+    first_line: int = 1
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> TextFile:
@@ -69,16 +79,21 @@ class TextFile:
         content = read_bytes(path)
         if b"\r" in content:
             content = content.replace(b"\r\n", b"\n")
-        file = cls(source, content)
+        start = len(leading_comments(content))
+        file = cls(source, content, start, content.count(b"\n", 0, start) + 1)
         if not content:
             raise ModelFileError(f"{source!r} is empty; save the model again.")
-        strange = _NOT_TEXT.search(content)
+        strange = _NOT_TEXT.search(content, start)
         if strange:
             line = content.count(b"\n", 0, strange.start()) + 1
             raise file.refusal(line, f"the byte 0x{strange[0][0]:02x} is not plain text")
         if not content.endswith(b"\n"):
             line = content.count(b"\n") + 1
-            raise file.refusal(line, "the file ends in the middle of this line: it is incomplete")
+            raise file.refusal(
+                line,
+                "the file ends in the middle of this line",
+                "if nothing is missing, end it with a line break",
+            )
         return file
 
     def refusal(self, line: int, what: str, remedy: str = REMEDY) -> ModelFileError:
@@ -162,6 +177,12 @@ class TextFile:
                 raise self.refusal(
                     line, f"{what} {place} is {shown(word)}, not a finite decimal number"
                 )
+
+
+def leading_comments(content: bytes) -> bytes:
+    """The comments and empty lines at the beginning of a file, up to its first other line."""
+    found = _COMMENTS.match(content)
+    return b"" if found is None else found[0]
 
 
 def is_finite_number(word: bytes) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.files import LibsvmModel
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.libsvm import Expansions
-from qpsvm.exceptions import AuditRefusedError
+from qpsvm.exceptions import AuditRefusedError, ModelFileError
 from qpsvm.formulations import (
     EpsilonRegression,
     NuClassification,
@@ -37,6 +38,7 @@ from qpsvm.formulations import (
     SoftMargin,
 )
 from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.single_precision import Stored
 
 TAKES: Mapping[str, tuple[str, ...]] = {
     "c_svc": ("C",),
@@ -61,13 +63,14 @@ def read(model: LibsvmModel, inputs: Inputs) -> Reading:
     labels = np.asarray(model.labels)
     # before rows are looked for: other labels are told as such
     codes = None if model.labels is None else inputs.codes(labels, inputs.weights(samples.shape[0]))
+    model, rows = _with_training_rows(model, samples, inputs)
     found = Expansions(
         model=f"{model.svm_type} model {os.path.basename(model.source)!r}",
         library=Library(model.written_by, float32_kernel=True),
         kernel=model.kernel,
         samples=samples,
         weights=inputs.weights(samples.shape[0]),
-        rows=model.training_rows(samples, inputs.y),
+        rows=rows,
         coefficients=model.coefficients.T,
         intercepts=-model.rho,
     )
@@ -90,6 +93,20 @@ def read(model: LibsvmModel, inputs: Inputs) -> Reading:
         return found.machine(NuRegression(share, C * n), inputs.y)
     epsilon = inputs.required("epsilon", found.model)
     return found.machine(EpsilonRegression(C, epsilon), inputs.y)
+
+
+def _with_training_rows(
+    model: LibsvmModel, samples: Stored, inputs: Inputs
+) -> tuple[LibsvmModel, Index]:
+    """The model with its indices counted as in X, and the rows of X that its vectors are."""
+    try:
+        return model, model.training_rows(samples, inputs.y)
+    except ModelFileError:
+        if model.support_vectors is not None and not model.zero_based:
+            other = model.counted_from_zero()
+            with suppress(ModelFileError):
+                return other, other.training_rows(samples, inputs.y)
+        raise
 
 
 # --- what the file does not say ---------------------------------------------------------------
