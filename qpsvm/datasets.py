@@ -20,6 +20,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.files import csv_table, libsvm_table, npz, parquet_table, text
 from qpsvm.files.columns import Wanted
+from qpsvm.files.libsvm_table import Numbering
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.layout import compressed_rows
@@ -61,6 +62,8 @@ class DataFile:
     source : str
         The path as given.
     format : "libsvm", "csv", "npz" or "parquet"
+    zero_based : bool or None
+        LIBSVM: whether column j has the index j in the file, and not j + 1.
     """
 
     X: Matrix
@@ -69,6 +72,7 @@ class DataFile:
     feature_names: tuple[str, ...] | None
     source: str
     format: Format
+    zero_based: bool | None = None
 
 
 def load(
@@ -79,6 +83,9 @@ def load(
     groups: str | int | None = None,
     labelled: bool = True,
     limit_bytes: int | None = None,
+    zero_based: bool | None = None,
+    n_features: int | None = None,
+    header: bool | None = None,
 ) -> DataFile:
     r"""Read samples and labels from a LIBSVM, CSV, NPZ or Parquet file.
 
@@ -102,6 +109,18 @@ def load(
         Largest size of what a compressed text, an NPZ or a Parquet file expands to. By default a
         quarter of the machine's memory, for texts a sixteenth of that, since they take so much
         more memory while they are read. Plain text has no limit.
+    zero_based : bool, optional
+        LIBSVM only: whether the first feature has the index 0 and not 1. By default where there is
+        an index 0. A file of which a model is to predict is counted as the model's training data,
+        ``zero_based=data.zero_based``: it need not have an index 0.
+    n_features : int, optional
+        LIBSVM only: the number of features, of which the last ones may be missing from the file. By
+        default as many as the largest index says. Then ``zero_based`` is needed, too, where the
+        indices do not tell.
+    header : bool, optional
+        CSV only: whether the first row names the columns. By default it does where it can be no row
+        of the table, and does not where it can be no header; where it may be either, such as
+        numbers above numbers, that is an error.
 
     Returns
     -------
@@ -110,7 +129,9 @@ def load(
     Raises
     ------
     DataFileError
-        The file cannot be read: missing, damaged, not of this format.
+        The file cannot be read: missing, damaged, not of this format, or with indices that
+        contradict ``zero_based`` and ``n_features``; a first row that may be a header or a sample,
+        features without a name of their own.
     InvalidDataError
         A value that is no number, a missing one, or an integer that float64 would round, with its
         line and column.
@@ -130,7 +151,7 @@ def load(
     (('weight', 'height'), ['cat', 'dog'])
     """
     source = os.fspath(path)
-    kind = _format(source, format)
+    kind = format_of(source, format)
     limit = _limit(limit_bytes, kind)
     for what, column in (("label", label), ("groups", groups)):
         if column is not None and kind not in ("csv", "parquet"):
@@ -138,13 +159,22 @@ def load(
                 f"{what}={column!r} chooses a column of a CSV or Parquet file, {source!r} is read "
                 f"as {kind}; leave it out."
             )
+    if header is not None and (kind != "csv" or not isinstance(header, bool)):
+        raise InvalidParameterError(
+            f"header is {header!r}; pass True or False, for a CSV file ({source!r} is read as "
+            f"{kind})."
+        )
+    numbering = _numbering(zero_based, n_features, source, kind)
     if kind == "libsvm":
-        return DataFile(*libsvm_table.read(source, limit_bytes=limit), None, source, kind)
+        found = libsvm_table.read(source, numbering, limit_bytes=limit)
+        return DataFile(found.X, found.y, found.groups, None, source, kind, found.zero_based)
     if kind == "npz":
         return DataFile(*_read_npz(source, labelled, limit), None, source, kind)
     wanted = Wanted(label, groups, labelled)
-    reader = parquet_table.read if kind == "parquet" else csv_table.read
-    table = reader(source, wanted, limit_bytes=limit)
+    if kind == "parquet":
+        table = parquet_table.read(source, wanted, limit_bytes=limit)
+    else:
+        table = csv_table.read(source, wanted, limit_bytes=limit, header=header)
     return DataFile(table.X, table.y, table.groups, table.feature_names, source, kind)
 
 
@@ -157,7 +187,38 @@ def _limit(limit_bytes: int | None, kind: Format) -> int:
     return limit_bytes
 
 
-def _format(source: str, format: str | None) -> Format:
+def _numbering(
+    zero_based: bool | None, n_features: int | None, source: str, kind: Format
+) -> Numbering:
+    """How the features of a LIBSVM file are numbered; for other formats nothing may be given."""
+    for what, value in (("zero_based", zero_based), ("n_features", n_features)):
+        if value is not None and kind != "libsvm":
+            raise InvalidParameterError(
+                f"{what}={value!r} is about the indices of a LIBSVM file, {source!r} is read as "
+                f"{kind}; leave it out."
+            )
+    if zero_based is not None and not isinstance(zero_based, bool):
+        raise InvalidParameterError(f"zero_based is {zero_based!r}; pass True, False or None.")
+    if n_features is not None and (
+        not isinstance(n_features, int) or isinstance(n_features, bool) or n_features < 1
+    ):
+        raise InvalidParameterError(f"n_features is {n_features!r}; pass an integer above 0.")
+    return Numbering(zero_based, n_features)
+
+
+def format_of(source: str, format: str | None = None) -> Format:
+    """Format of a data file: as named, or from the suffix.
+
+    Raises
+    ------
+    InvalidParameterError
+        An unknown name or suffix.
+
+    Examples
+    --------
+    >>> format_of("a9a.txt.gz")
+    'libsvm'
+    """
     if format is not None:
         if format not in FORMATS:
             known = " or ".join(map(repr, FORMATS))

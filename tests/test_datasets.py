@@ -49,7 +49,7 @@ def test_csv_with_header_and_text_labels(tmp_path):
 
 
 def test_csv_without_header(tmp_path):
-    data = datasets.load(write(tmp_path / "a.csv", "1,2,-1\n3,4,1\n"))
+    data = datasets.load(write(tmp_path / "a.csv", "1,2,-1\n3,4,1\n"), header=False)
     assert data.X.shape == (2, 2)
     assert data.y.tolist() == [-1, 1]
     assert data.y.dtype == np.int64
@@ -81,14 +81,14 @@ def test_csv_quotes_byte_order_mark_and_windows_lines(tmp_path):
 
 
 def test_csv_fractional_labels_stay_numbers(tmp_path):
-    assert datasets.load(write(tmp_path / "a.csv", "1,0.5\n2,1\n")).y.dtype == np.float64
+    assert datasets.load(write(tmp_path / "a.csv", "x,y\n1,0.5\n2,1\n")).y.dtype == np.float64
 
 
 @pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".bz2", bz2.open)])
 def test_compressed_files(tmp_path, suffix, opener, iris):
     path = tmp_path / f"a.csv{suffix}"
     with opener(path, "wt") as stream:
-        stream.write("1,2,0\n3,4,1\n")
+        stream.write("a,b,y\n1,2,0\n3,4,1\n")
     assert datasets.load(path).X.shape == (2, 2)
     path = tmp_path / f"a.libsvm{suffix}"
     with opener(path, "wb") as stream:
@@ -121,7 +121,7 @@ def test_npz_dense_and_csr(tmp_path, iris):
 
 
 def test_format_overrides_the_suffix(tmp_path):
-    path = write(tmp_path / "data", "1,2,0\n3,4,1\n")
+    path = write(tmp_path / "data", "a,b,y\n1,2,0\n3,4,1\n")
     assert datasets.load(path, format="csv").X.shape == (2, 2)
 
 
@@ -136,7 +136,7 @@ CSV_ERRORS = {
     "1,2,0\n1,2,3,1\n": (DataFileError, ["line 2", "4 columns", "3"]),
     "a,y\n": (DataFileError, ["no samples"]),
     "": (DataFileError, ["empty"]),
-    "1\n2\n": (DataFileError, ["one column"]),
+    "a\n2\n": (DataFileError, ["one column"]),
     '1,0\n"2,1\n': (DataFileError, ["line 2"]),
 }
 
@@ -189,7 +189,7 @@ def test_libsvm_errors(tmp_path, text, words):
 
 def test_libsvm_missing_value(tmp_path):
     path = write(tmp_path / "bad.libsvm", "1 1:2\n-1 2:nan\n")
-    with pytest.raises(InvalidDataError, match="sample 1 has nan for feature 1"):
+    with pytest.raises(InvalidDataError, match="line 2, feature 2 is nan"):
         datasets.load(path)
 
 
@@ -404,6 +404,7 @@ def test_parquet_with_a_changed_byte(tmp_path, at, value):
 
 # --- integers --------------------------------------------------------------------------------
 
+OPTIONS = {"a.csv": {"header": False}, "a.tsv": {"header": False}, "a.libsvm": {}}
 FILES = {
     "a.csv": "{value},{label}\n1,7\n",
     "a.tsv": "{value}\t{label}\n1\t7\n",
@@ -420,10 +421,10 @@ def test_whole_features_are_exact_or_refused(name, value, zeros, tmp_path):
     text = f"{value}.00" if zeros else str(value)
     path = write(tmp_path / name, FILES[name].format(value=text, label=1))
     if int(float(value)) == value:
-        assert int(datasets.load(path).X[0, 0]) == value
+        assert int(datasets.load(path, **OPTIONS[name]).X[0, 0]) == value
     else:
         with pytest.raises(InvalidDataError, match=rf"line 1, .* is {value}, an integer"):
-            datasets.load(path)
+            datasets.load(path, **OPTIONS[name])
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -434,7 +435,7 @@ def test_whole_features_are_exact_or_refused(name, value, zeros, tmp_path):
 @example(label=-(2**70))
 def test_labels_are_integers_of_any_size(name, label, tmp_path):
     path = write(tmp_path / name, FILES[name].format(value=0.5, label=label))
-    y = datasets.load(path).y
+    y = datasets.load(path, **OPTIONS[name]).y
     assert y.tolist() == [label, 7]
     assert y.dtype.kind == ("i" if abs(label) < 2**63 else "u" if 0 < label < 2**64 else "O")
 
@@ -443,7 +444,7 @@ def test_labels_are_integers_of_any_size(name, label, tmp_path):
 def test_numbers_with_an_exponent_or_a_fraction_are_rounded(name, tmp_path):
     for text in ("1e23", "9007199254740993.5", "0.1", "9.007199254740993e15"):
         path = write(tmp_path / name, FILES[name].format(value=text, label=text))
-        data = datasets.load(path)
+        data = datasets.load(path, **OPTIONS[name])
         assert data.X[0, 0] == data.y[0] == float(text)
 
 
@@ -451,20 +452,20 @@ def test_numbers_with_an_exponent_or_a_fraction_are_rounded(name, tmp_path):
 def test_integers_beside_other_numbers_are_not_rounded(name, tmp_path):
     text = FILES[name].replace("7", "0.5").format(value=1, label=2**53 + 1)
     with pytest.raises(InvalidDataError, match=r"sample 0 .*is 9007199254740993, an integer"):
-        datasets.load(write(tmp_path / name, text))
+        datasets.load(write(tmp_path / name, text), **OPTIONS[name])
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_underscores_are_no_part_of_a_number(name, tmp_path):
     path = write(tmp_path / name, FILES[name].format(value="1_0", label=1))
     with pytest.raises(QPSVMError, match=r"1_0', which is not"):
-        datasets.load(path)
+        datasets.load(path, **OPTIONS[name])
     path = write(tmp_path / name, FILES[name].format(value=1, label="1_0"))
     if name == "a.libsvm":
         with pytest.raises(DataFileError, match=r"begins with '1_0'"):
-            datasets.load(path)
+            datasets.load(path, **OPTIONS[name])
     else:
-        assert datasets.load(path).y.tolist() == ["1_0", "7"]
+        assert datasets.load(path, **OPTIONS[name]).y.tolist() == ["1_0", "7"]
 
 
 def test_queries_are_exact_or_refused(tmp_path):
@@ -500,11 +501,11 @@ def test_a_compressed_text_expands_up_to_a_limit(name, suffix, tmp_path):
     packed = {".gz": gzip, ".bz2": bz2}[suffix].compress(text.encode())
     path = tmp_path / f"{name}{suffix}"
     path.write_bytes(packed)
-    assert datasets.load(path, limit_bytes=len(text)).X.shape[0] == 6000
+    assert datasets.load(path, limit_bytes=len(text), **OPTIONS[name]).X.shape[0] == 6000
     with pytest.raises(DataFileError, match=rf"has {len(packed):,} bytes .* {len(text) - 1:,} "):
-        datasets.load(path, limit_bytes=len(text) - 1)
+        datasets.load(path, limit_bytes=len(text) - 1, **OPTIONS[name])
     plain = write(tmp_path / name, text)
-    assert datasets.load(plain, limit_bytes=1).X.shape[0] == 6000
+    assert datasets.load(plain, limit_bytes=1, **OPTIONS[name]).X.shape[0] == 6000
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "1"])

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from qpsvm.cli.options import REPORT_HELP, DataFormat, LabelColumn
+from qpsvm.cli.options import (
+    REPORT_HELP,
+    DataFormat,
+    HeaderOption,
+    LabelColumn,
+    NumberingOption,
+)
 from qpsvm.cli.printing import complain, console, note, print_json, table, verdict
 from qpsvm.cli.progress import SolveStatus
 
@@ -27,6 +33,8 @@ def audit(
     file: Annotated[Path | None, typer.Argument(help="The data file it was trained on.")] = None,
     format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
     label: LabelColumn = None,
+    header: HeaderOption = None,
+    zero_based: NumberingOption = None,
     C: Annotated[float | None, typer.Option("--C", help=_PARAMETER)] = None,
     nu: Annotated[float | None, typer.Option(help=_PARAMETER)] = None,
     epsilon: Annotated[float | None, typer.Option(help=_PARAMETER)] = None,
@@ -43,14 +51,20 @@ def audit(
     if file is None:
         raise typer.BadParameter("name the data file that the model was trained on.")
     import qpsvm
-    from qpsvm import datasets, reports
+    from qpsvm import datasets, models, reports
+    from qpsvm.audits.files import read_model
+    from qpsvm.cli.reading import options_for
 
     if report is not None:
         reports.require_reportable(report)
-    data = datasets.load(file, format=format, label=label)
+    parsed = read_model(model)
+    options: dict[str, Any] = {"header": header, "zero_based": zero_based}
+    if isinstance(parsed, models.SavedModel):
+        options = options_for(parsed, file, format, header=header, zero_based=zero_based)
+    data = datasets.load(file, format=format, label=label, **options)
     with SolveStatus(f"{model}: auditing") as status:
         found = qpsvm.audit(
-            model,
+            parsed,
             data.X,
             data.y,
             C=C,

@@ -15,7 +15,15 @@ import typer
 from typer.core import TyperGroup
 
 from qpsvm.cli.estimator_options import ESTIMATORS, options_of, parsed
-from qpsvm.cli.options import REPORT_HELP, FormatOption, GroupsColumn, LabelColumn
+from qpsvm.cli.options import (
+    REPORT_HELP,
+    FormatOption,
+    GroupsColumn,
+    HeaderOption,
+    LabelColumn,
+    NumberingOption,
+    WidthOption,
+)
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -53,6 +61,9 @@ def _common(
     format: FormatOption = None,
     label: LabelColumn = None,
     groups: GroupsColumn = None,
+    header: HeaderOption = None,
+    zero_based: NumberingOption = None,
+    n_features: WidthOption = None,
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Scale the features; saved with the model.")
     ] = False,

@@ -31,6 +31,8 @@ class Request:
     ----------
     file : Path
     format, label, groups : str or None
+    header, zero_based : bool or None
+    n_features : int or None
         As for ``qpsvm.datasets.load``.
     standardize, as_json : bool
     model, report : Path or None
@@ -40,6 +42,9 @@ class Request:
     format: str | None
     label: str | None
     groups: str | None
+    header: bool | None
+    zero_based: bool | None
+    n_features: int | None
     standardize: bool
     model: Path | None
     report: Path | None
@@ -64,6 +69,8 @@ def run(estimator: Any, request: Request) -> None:
         found = _fitted(estimator, data.X if scaling is None else scaling(data.X), data)
     if data.feature_names is not None:
         estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
+    if data.zero_based is not None:
+        estimator.zero_based_ = data.zero_based
     source = f"{request.file}, standardised" if request.standardize else str(request.file)
     writes = request.model is not None and found["certified"]
     messages = [str(entry.message) for entry in caught]
@@ -74,7 +81,7 @@ def run(estimator: Any, request: Request) -> None:
     else:
         _print(found, source, messages)
     if request.model is not None and writes:
-        model_files.save(request.model, estimator, scaling, data.feature_names)
+        model_files.save(request.model, estimator, scaling, data)
         note(f"Model written to {request.model}")
     elif request.model is not None:
         note("Model not written: it is not certified. A larger --eps would accept it.")
@@ -116,6 +123,9 @@ def _read(estimator: object, request: Request) -> DataFile:
         format=request.format,
         label=request.label,
         groups=request.groups,
+        header=request.header,
+        zero_based=request.zero_based,
+        n_features=request.n_features,
         labelled=model_files.kind_of(estimator) is not model_files.Kind.NOVELTIES,
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from qpsvm.exceptions import ModelFileError
 
 if TYPE_CHECKING:
+    from qpsvm.datasets import DataFile
     from qpsvm.models.scaling import Scaling
 
 
@@ -61,9 +62,7 @@ def require_savable(estimator: object, *, standardize: bool) -> None:
         )
 
 
-def save(
-    path: Path, estimator: Any, scaling: Scaling | None, names: tuple[str, ...] | None
-) -> None:
+def save(path: Path, estimator: Any, scaling: Scaling | None, data: DataFile) -> None:
     """Write a fitted estimator.
 
     Parameters
@@ -72,8 +71,8 @@ def save(
     estimator : fitted estimator
     scaling : Scaling or None
         Applied to the samples before the fit.
-    names : tuple of str or None
-        Of the features.
+    data : DataFile
+        What the estimator was fitted to: names and numbering of its features are stored.
 
     Raises
     ------
@@ -87,7 +86,15 @@ def save(
 
     problem, solution = estimator.problem_, estimator.solution_
     report = verify(problem, solution, eps=estimator.eps)
-    models.save(path, problem, solution, report, scaling=scaling, feature_names=names)
+    models.save(
+        path,
+        problem,
+        solution,
+        report,
+        scaling=scaling,
+        feature_names=data.feature_names,
+        zero_based=data.zero_based,
+    )
 
 
 def load(path: Path) -> Any:

@@ -67,6 +67,21 @@ GroupsColumn: TypeAlias = Annotated[
     ),
 ]
 
+HeaderOption: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="CSV: whether the first row names the columns."),
+]
+
+NumberingOption: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--zero-based/--one-based", help="LIBSVM: features are counted from 0 or from 1."),
+]
+
+WidthOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--n-features", help="LIBSVM: number of features, if the file lacks the last."),
+]
+
 FormatOption: TypeAlias = Annotated[
     DataFormat | None, typer.Option("--format", help="The data file's format.")
 ]

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from qpsvm.cli.errors import data_errors
-from qpsvm.cli.options import FormatOption
+from qpsvm.cli.options import FormatOption, HeaderOption, NumberingOption
 from qpsvm.cli.printing import note
 from qpsvm.cli.progress import SolveStatus
 from qpsvm.numerics.arrays import Array
@@ -20,6 +20,8 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm fit --model'.")],
     file: Annotated[Path, typer.Argument(help="The samples: LIBSVM, CSV, NPZ or Parquet.")],
     format: FormatOption = None,
+    header: HeaderOption = None,
+    zero_based: NumberingOption = None,
     label: Annotated[
         str | None,
         typer.Option(help="CSV, Parquet: a column to leave out, by name or position from 0."),
@@ -52,12 +54,14 @@ def predict(
     from qpsvm import datasets, reports
     from qpsvm.cli.certified import certified_columns
     from qpsvm.cli.model_files import Kind, kind_of, load
+    from qpsvm.cli.reading import options_for
     from qpsvm.cli.samples import samples_for
 
     if output is not None:
         reports.require_writable(output, "output")
     fitted = load(model)
-    data = datasets.load(file, format=format, label=label, labelled=False)
+    options = options_for(fitted, file, format, header=header, zero_based=zero_based)
+    data = datasets.load(file, format=format, label=label, labelled=False, **options)
     with SolveStatus(f"{file}: predicting"), data_errors():
         X = samples_for(fitted, data, file)
         if training is None:
@@ -65,6 +69,7 @@ def predict(
         else:
             known = datasets.load(
                 training,
+                **options_for(fitted, training, None, header=None, zero_based=None),
                 label=training_label,
                 groups=training_groups,
                 labelled=kind_of(fitted) is not Kind.NOVELTIES,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import scipy.sparse as sp
-
 from qpsvm.datasets import DataFile
 from qpsvm.exceptions import InvalidDataError
 
@@ -15,7 +13,7 @@ def samples_for(model: object, data: DataFile, file: Path) -> Any:
     """Select the columns of a data file that the model was trained on, in its order.
 
     Where file and model have names of columns, they decide; columns that the model does not know
-    are left out. A LIBSVM file may lack the last features, which are zero then.
+    are left out.
 
     Parameters
     ----------
@@ -30,17 +28,15 @@ def samples_for(model: object, data: DataFile, file: Path) -> Any:
         Columns are missing, or there are others than in the training data.
     """
     X: Any = data.X
-    known, width = _features_of(model)
+    known, width = features_of(model)
     if known is not None and data.feature_names is not None:
         missing = [name for name in known if name not in data.feature_names]
         if missing:
             raise InvalidDataError(
                 f"{file} has no column {missing[0]!r}, which the model was trained with; its "
-                f"columns are {', '.join(data.feature_names)}."
+                f"columns are {', '.join(data.feature_names)} (without a header: --no-header)."
             )
         X = X[:, [data.feature_names.index(name) for name in known]]
-    elif data.format == "libsvm" and X.shape[1] < width:
-        X = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
     if X.shape[1] != width:
         raise InvalidDataError(
             f"{file} has {X.shape[1]} features, the model was trained with {width}; name the "
@@ -49,7 +45,7 @@ def samples_for(model: object, data: DataFile, file: Path) -> Any:
     return X
 
 
-def _features_of(model: Any) -> tuple[tuple[str, ...] | None, int]:
+def features_of(model: Any) -> tuple[tuple[str, ...] | None, int]:
     """Names of the training features, and their number."""
     if hasattr(model, "n_features_in_"):
         names = getattr(model, "feature_names_in_", None)

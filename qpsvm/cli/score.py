@@ -8,7 +8,13 @@ from typing import Annotated
 import typer
 
 from qpsvm.cli.errors import data_errors
-from qpsvm.cli.options import FormatOption, GroupsColumn, LabelColumn
+from qpsvm.cli.options import (
+    FormatOption,
+    GroupsColumn,
+    HeaderOption,
+    LabelColumn,
+    NumberingOption,
+)
 from qpsvm.cli.printing import print_json
 from qpsvm.cli.progress import SolveStatus
 
@@ -19,17 +25,23 @@ def score(
     format: FormatOption = None,
     label: LabelColumn = None,
     groups: GroupsColumn = None,
+    header: HeaderOption = None,
+    zero_based: NumberingOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Score a fitted model on a data file: accuracy, R squared, or another share."""
     from qpsvm import datasets
     from qpsvm.cli.model_files import Kind, kind_of, load
+    from qpsvm.cli.reading import options_for
     from qpsvm.cli.samples import samples_for
     from qpsvm.cli.scores import score_line, score_of
 
     fitted = load(model)
     labelled = kind_of(fitted) is not Kind.NOVELTIES
-    data = datasets.load(file, format=format, label=label, groups=groups, labelled=labelled)
+    options = options_for(fitted, file, format, header=header, zero_based=zero_based)
+    data = datasets.load(
+        file, format=format, label=label, groups=groups, labelled=labelled, **options
+    )
     with SolveStatus(f"{file}: predicting"), data_errors():
         X = samples_for(fitted, data, file)
         name, value = score_of(fitted, X, data.y, data.groups)

@@ -14,9 +14,12 @@ from qpsvm.cli.options import (
     DataFormat,
     Family,
     FormName,
+    HeaderOption,
     Intercept,
     KernelName,
     LabelColumn,
+    NumberingOption,
+    WidthOption,
 )
 from qpsvm.cli.outcome import CommandResult, finish
 from qpsvm.cli.printing import note
@@ -29,6 +32,9 @@ def solve(
         DataFormat | None, typer.Option(help="The file's format. [default: from its suffix]")
     ] = None,
     label: LabelColumn = None,
+    header: HeaderOption = None,
+    zero_based: NumberingOption = None,
+    n_features: WidthOption = None,
     family: Annotated[Family, typer.Option(help="Formulation.")] = Family.SOFT_MARGIN,
     form: Annotated[FormName, typer.Option(help="Which program to solve.")] = FormName.DUAL,
     kernel: Annotated[KernelName, typer.Option(help="Kernel.")] = KernelName.LINEAR,
@@ -80,7 +86,14 @@ def solve(
     function = qpsvm.kernels.as_kernel(kernel.value)
     function = dataclasses.replace(function, **parameters)
     qpsvm.backends.get(backend) if backend != "auto" else None
-    data = datasets.load(file, format=format, label=label)
+    data = datasets.load(
+        file,
+        format=format,
+        label=label,
+        header=header,
+        zero_based=zero_based,
+        n_features=n_features,
+    )
     scaling = models.Scaling.fit(data.X) if standardize else None
     samples = data.X if scaling is None else scaling(data.X)
     build = formulation.primal if form is FormName.PRIMAL else formulation.dual
@@ -104,7 +117,13 @@ def solve(
     built = reports.build(problem, solution, verified, trace=status.events, source=source)
     if model is not None and verified.passed:
         models.save(
-            model, problem, solution, verified, scaling=scaling, feature_names=data.feature_names
+            model,
+            problem,
+            solution,
+            verified,
+            scaling=scaling,
+            feature_names=data.feature_names,
+            zero_based=data.zero_based,
         )
         note(f"Model written to {model}")
     elif model is not None:

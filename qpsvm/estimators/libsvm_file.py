@@ -95,7 +95,8 @@ def lines(estimator: Any, vectors: AllCoefficients) -> Iterator[str]:
         yield f"label {' '.join(map(str, labels))}"
         yield f"nr_sv {' '.join(map(str, counts.tolist()))}"
     yield "SV"
-    yield from _support_vectors(kernel, vectors.support, vectors.samples, coefficients)
+    first = 0 if getattr(estimator, "zero_based_", False) else 1
+    yield from _support_vectors(kernel, vectors.support, vectors.samples, coefficients, first)
 
 
 def _labels(classes: Array) -> list[int]:
@@ -128,9 +129,9 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
 
 
 def _support_vectors(
-    kernel: Kernel, support: Index, samples: Samples, coefficients: Dense
+    kernel: Kernel, support: Index, samples: Samples, coefficients: Dense, first: int
 ) -> Iterator[str]:
-    """Yield a line for each support vector: coefficients, then index:value from 1 on."""
+    """Yield a line for each support vector: coefficients, then index:value from ``first`` on."""
     columns = coefficients.T
     if isinstance(kernel, Precomputed):
         for own, row in zip(columns, support.tolist(), strict=True):
@@ -141,7 +142,7 @@ def _support_vectors(
     for i, own in enumerate(columns):
         entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
         places, values = matrix.indices[entries].tolist(), matrix.data[entries].tolist()
-        pairs = (f"{j + 1}:{float(v)!r}" for j, v in zip(places, values, strict=True))
+        pairs = (f"{j + first}:{float(v)!r}" for j, v in zip(places, values, strict=True))
         yield " ".join([_numbers(own), *pairs])
 
 

@@ -44,7 +44,13 @@ def contents(estimator: Any) -> Arrays:
         return with_estimator(estimator._contents, description)
     # attributes like support_vectors_ belong to estimators with a kernel
     keeps_support = hasattr(estimator, "_scales")
-    return contents_of(proof.problem, proof.solution, estimator=description, support=keeps_support)
+    return contents_of(
+        proof.problem,
+        proof.solution,
+        zero_based=vars(estimator).get("zero_based_"),
+        estimator=description,
+        support=keeps_support,
+    )
 
 
 def _description(estimator: Any) -> dict[str, object]:
@@ -92,6 +98,8 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
         raise ModelFileError(f"its attributes {sorted(fitted)} are not those of {kind.__name__}.")
     _require_fitted(fitted, model)
     vars(estimator).update(fitted)
+    if model.zero_based is not None:
+        estimator.zero_based_ = model.zero_based
     if model.classes is not None:
         weights = np.ones(model.n_given) if model.sample_weight is None else model.sample_weight
         estimator._codes = np.zeros(model.n_given, dtype=np.intp)

@@ -10,12 +10,13 @@ import numpy as np
 from qpsvm.exceptions import DataFileError, InvalidDataError
 from qpsvm.files import text
 from qpsvm.files.columns import Wanted, roles
+from qpsvm.files.csv_header import header_of
 from qpsvm.files.table import Table
 from qpsvm.files.text import Labels, is_number, narrowest
 from qpsvm.numerics.integers import EXACT, first_rounded
 
 
-def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
+def read(source: str, wanted: Wanted, *, limit_bytes: int, header: bool | None = None) -> Table:
     """Read samples, labels, and the feature names if there is a header.
 
     Raises
@@ -24,20 +25,22 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
         As ``qpsvm.datasets.load``.
     """
     rows, lines = _csv_rows(source, limit_bytes)
-    header = _header(rows, wanted)
-    if header is not None:
-        rows, lines = rows[1:], lines[1:]
-    if not rows:
-        raise DataFileError(f"{source!r} holds no samples, only a header.")
-    width = len(header or rows[0])
+    width, first_line = len(rows[0]), lines[0]
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
             raise DataFileError(
                 f"{source!r} line {line} has {len(row)} columns, the file began with {width}; "
                 "quote cells that contain the separator."
             )
-    found = roles(source, header, width, wanted)
-    names = header or tuple(f"column {i}" for i in range(width))
+    own = header_of(source, rows, wanted, header, line=first_line)
+    if own is not None:
+        rows, lines = rows[1:], lines[1:]
+    if not rows:
+        raise DataFileError(
+            f"{source!r} holds no samples, only a header (header=False or --no-header: a sample)."
+        )
+    found = roles(source, own, width, wanted, header_line=first_line)
+    names = own or tuple(f"column {i}" for i in range(width))
     kept = found.features
     X = np.array([[_number(row[i]) for i in kept] for row in rows])
     if not np.isfinite(X).all():
@@ -62,7 +65,7 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
         X,
         None if found.label is None or not wanted.labelled else labels(found.label),
         None if found.groups is None else labels(found.groups),
-        None if header is None else tuple(header[i] for i in kept),
+        None if own is None else tuple(own[i] for i in kept),
     )
 
 
@@ -85,13 +88,6 @@ def _csv_rows(source: str, limit_bytes: int) -> tuple[list[list[str]], list[int]
     if not rows:
         raise DataFileError(f"{source!r} is empty.")
     return rows, lines
-
-
-def _header(rows: list[list[str]], wanted: Wanted) -> tuple[str, ...] | None:
-    """First row of a file if it is a header: no numbers, or a column name that was asked for."""
-    first = [cell.strip() for cell in rows[0]]
-    named = any(name in first and not is_number(name) for name in wanted.names)
-    return tuple(first) if named or not any(map(is_number, first)) else None
 
 
 def _bad_cell(source: str, line: int, column: str, value: str) -> InvalidDataError:

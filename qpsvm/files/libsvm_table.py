@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import IO, NoReturn
 
 import numpy as np
@@ -11,11 +13,56 @@ import scipy.sparse as sp
 from qpsvm.exceptions import DataFileError, InvalidDataError
 from qpsvm.files import text
 from qpsvm.files.text import Labels, is_number
-from qpsvm.numerics.arrays import Matrix
+from qpsvm.numerics.arrays import Sparse
 from qpsvm.numerics.integers import EXACT, first_rounded
 
+LARGEST_WIDTH = 2**27
+"""Largest number of features that a file may have without ``n_features``.
 
-def read(source: str, *, limit_bytes: int) -> tuple[Matrix, Labels, Labels | None]:
+The weights of so many features take 1 GB; public data sets have up to half as many. A larger index
+is mostly a slip of the pen, and would take all memory.
+"""
+
+INDEX_MAX = 2**31 - 1
+"""Indices are C's ``int`` to LIBSVM."""
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """How the features of a LIBSVM file are numbered, as far as the caller says it.
+
+    Attributes
+    ----------
+    zero_based : bool or None
+        Whether the first feature has the index 0 and not 1. None: the file decides.
+    n_features : int or None
+        Number of features; None is up to the largest index.
+    """
+
+    zero_based: bool | None = None
+    n_features: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class LibsvmTable:
+    """The content of a LIBSVM file.
+
+    Attributes
+    ----------
+    X : CSR array of shape (n, d)
+    y : array of shape (n,)
+    groups : array of shape (n,) or None
+    zero_based : bool
+        Whether column j has the index j in the file, and not j + 1.
+    """
+
+    X: Sparse
+    y: Labels
+    groups: Labels | None
+    zero_based: bool
+
+
+def read(source: str, numbering: Numbering, *, limit_bytes: int) -> LibsvmTable:
     """Read samples, labels, and the queries if there are any.
 
     Raises
@@ -25,28 +72,86 @@ def read(source: str, *, limit_bytes: int) -> tuple[Matrix, Labels, Labels | Non
     """
     from sklearn.datasets import load_svmlight_file
 
+    file = _Text(source, limit_bytes)
     try:
         with text.opened(source, limit_bytes) as stream:
-            X, y, queries = load_svmlight_file(_Lines(stream), dtype=np.float64, query_id=True)
+            X, y, queries = load_svmlight_file(
+                _Lines(stream), dtype=np.float64, query_id=True, zero_based=True
+            )
     except (ValueError, OverflowError, IndexError) as error:
         if isinstance(error, DataFileError):
             raise
         raise DataFileError(
-            f"{source!r} is not in LIBSVM format: {_first_bad_line(source, limit_bytes) or error}. "
+            f"{source!r} is not in LIBSVM format: {_first_bad_line(file) or error}. "
             "Each line is 'label index:value index:value ...' with ascending indices."
         ) from error
     if X.shape[0] == 0:
         raise DataFileError(f"{source!r} holds no samples; each line is one.")
     if not np.isfinite(X.data).all():
-        at = int(np.flatnonzero(~np.isfinite(X.data))[0])
-        row = int(np.searchsorted(X.indptr, at, side="right")) - 1
+        line, index, value = file.first(lambda _, value: not math.isfinite(float(value)))
         raise InvalidDataError(
-            f"{source!r}: sample {row} has {X.data[at]} for feature {int(X.indices[at])} (both "
-            "counted from 0); impute missing values, or drop the sample."
+            f"{source!r} line {line}, feature {index} is {value}; impute missing values, or drop "
+            "the sample."
         )
+    if 0 < len(queries) < len(y):
+        line = next(n for n, tokens in file.tokens() if not tokens[1:2] or tokens[1][:4] != "qid:")
+        raise DataFileError(
+            f"{source!r} line {line} has no qid, and {len(queries):,} of {len(y):,} lines have "
+            "one: write qid:... after the label of every line, or of none."
+        )
+    zero_based = _is_zero_based(file, numbering, X)
+    width = numbering.n_features or X.shape[1] - (not zero_based)
     if max(np.max(np.abs(X.data), initial=0.0), np.max(np.abs(y))) >= EXACT:
-        y = _exact_labels(source, limit_bytes)
-    return sp.csr_array(X), text.narrowest(y, source), queries if len(queries) == len(y) else None
+        y = _exact_labels(file)
+    indices = X.indices - (not zero_based)
+    samples = sp.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], max(width, 1)))
+    groups = queries if len(queries) else None
+    return LibsvmTable(samples, text.narrowest(y, source), groups, zero_based)
+
+
+def _is_zero_based(file: _Text, numbering: Numbering, X: Sparse) -> bool:
+    """Whether the indices of the file count from 0.
+
+    Raises
+    ------
+    DataFileError
+        They contradict the numbering; or nothing tells how they count, and n_features says that
+        other data decide it.
+    """
+    smallest, largest = int(X.indices.min(initial=1)), X.shape[1] - 1
+    zero_based, n_features = numbering.zero_based, numbering.n_features
+    if zero_based is None:
+        zero_based = smallest == 0
+        if n_features is not None and not zero_based and 0 < largest < n_features:
+            raise DataFileError(
+                f"{file.source!r} has the indices {smallest} to {largest} of {n_features} "
+                "features, which may be counted from 0 or from 1; say it: zero_based=True or False "
+                "(--zero-based or --one-based)."
+            )
+    if smallest == 0 and not zero_based:
+        line, _, _ = file.first(lambda index, _: index == 0)
+        raise DataFileError(
+            f"{file.source!r} line {line} has the index 0, and indices are to count from 1 "
+            "(zero_based=False, --one-based, or as the training data of the model did). If this "
+            "file counts from 0, read it with zero_based=True (--zero-based)."
+        )
+    limit = LARGEST_WIDTH if n_features is None else n_features
+    if largest > limit - zero_based:
+        line, index, _ = file.first(lambda index, _: index > limit - zero_based)
+        if n_features is None:
+            gigabytes = 8 * largest / 2**30
+            raise DataFileError(
+                f"{file.source!r} line {line} has the index {index}, so that the weights of all "
+                f"features alone would take {gigabytes:,.0f} GB; correct it, or say that it is "
+                f"meant: n_features={index + zero_based} (--n-features)."
+            )
+        raise DataFileError(
+            f"{file.source!r} line {line} has the index {index}, and the last of {n_features} "
+            f"features, counted from {1 - zero_based}, is {limit - zero_based} (n_features=, "
+            "--n-features, or the training data of the model). Leave the feature out, or train "
+            "with more features; --zero-based and --one-based say how a file counts."
+        )
+    return zero_based
 
 
 class _Lines:
@@ -65,16 +170,32 @@ class _Lines:
             yield line
 
 
-def _tokens(source: str, limit_bytes: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the words of every line with a sample, with the number of the line."""
-    with text.lines(source, limit_bytes) as stream:
-        for number, line in enumerate(stream, 1):
-            tokens = line.partition("#")[0].split()
-            if tokens:
-                yield number, tokens
+@dataclass(frozen=True)
+class _Text:
+    """A file that is read once more, word by word, to name the place of what is wrong in it."""
+
+    source: str
+    limit_bytes: int
+
+    def tokens(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the words of every line with a sample, with the number of the line."""
+        with text.lines(self.source, self.limit_bytes) as stream:
+            for number, line in enumerate(stream, 1):
+                tokens = line.partition("#")[0].split()
+                if tokens:
+                    yield number, tokens
+
+    def first(self, is_wanted: Callable[[int, str], bool]) -> tuple[int, int, str]:
+        """Line, index and value of the first entry for which a condition on the two holds."""
+        for line, (_, *entries) in self.tokens():
+            for entry in entries:
+                index, _, value = entry.partition(":")
+                if index != "qid" and is_wanted(int(index), value):
+                    return line, int(index), value
+        raise DataFileError(f"{self.source!r} has changed while it was read; read it again.")
 
 
-def _exact_labels(source: str, limit_bytes: int) -> Labels:
+def _exact_labels(file: _Text) -> Labels:
     """Read the label of every line of a LIBSVM file, as it is written.
 
     Raises
@@ -83,34 +204,44 @@ def _exact_labels(source: str, limit_bytes: int) -> Labels:
         A feature that is an integer that float64 would round.
     """
     labels = list[str]()
-    for number, (label, *entries) in _tokens(source, limit_bytes):
+    for number, (label, *entries) in file.tokens():
         labels.append(label)
         for entry in entries:
             index, _, value = entry.partition(":")
             rounded = first_rounded([value], [float(value)])
             if index != "qid" and rounded is not None:
                 raise InvalidDataError(
-                    f"{source!r} line {number}, feature {index} is {rounded.value}, "
+                    f"{file.source!r} line {number}, feature {index} is {rounded.value}, "
                     f"{rounded.problem}"
                 )
     return np.array(labels)
 
 
-def _first_bad_line(source: str, limit_bytes: int) -> str:
+def _first_bad_line(file: _Text) -> str:
     """Describe the first malformed line of a LIBSVM file; scikit-learn does not name it."""
-    for number, tokens in _tokens(source, limit_bytes):
-        if not is_number(tokens[0]):
-            return f"line {number} begins with {tokens[0]!r}, which is not a numeric label"
+    for number, (label, *entries) in file.tokens():
+        if not is_number(label):
+            return f"line {number} begins with {label!r}, which is not a numeric label"
         last = -1
-        for token in tokens[1:]:
-            index, colon, value = token.partition(":")
-            if index == "qid":
-                if not (is_number(value) and abs(float(value)) < 2**63):
-                    return f"line {number} has {token!r}, which is no integer of 64 bits"
-                continue
-            if not (colon and index.isdigit() and is_number(value)):
-                return f"line {number} has {token!r}, which is not index:value"
-            if int(index) <= last:
-                return f"line {number} has index {index} after {last}"
-            last = int(index)
+        for place, entry in enumerate(entries):
+            problem = _problem_of(entry, place, last)
+            if problem:
+                return f"line {number} has {problem}"
+            index = entry.partition(":")[0]
+            last = last if index == "qid" else int(index)
     return ""
+
+
+def _problem_of(entry: str, place: int, last: int) -> str:
+    """What is wrong with an entry of a line, after an entry with the index ``last``."""
+    index, colon, value = entry.partition(":")
+    if index == "qid":
+        if place > 0:
+            return f"{entry!r} after a feature; it comes after the label"
+        good = is_number(value) and abs(float(value)) < 2**63
+        return "" if good else f"{entry!r}, which is no integer of 64 bits"
+    if not (colon and index.isdigit() and is_number(value)):
+        return f"{entry!r}, which is not index:value"
+    if int(index) > INDEX_MAX:
+        return f"the index {index[:40]}, beyond {INDEX_MAX}"
+    return f"index {index} after {last}" if int(index) <= last else ""

@@ -40,6 +40,7 @@ def contents_of(
     *,
     scaling: Scaling | None = None,
     feature_names: tuple[str, ...] | None = None,
+    zero_based: bool | None = None,
     estimator: Mapping[str, object] | None = None,
     support: bool = False,
 ) -> Arrays:
@@ -47,7 +48,7 @@ def contents_of(
 
     Parameters
     ----------
-    problem, solution, report, scaling, feature_names
+    problem, solution, report, scaling, feature_names, zero_based
         As for ``save``.
     estimator : mapping, optional
         The estimator that the model belongs to, as plain data.
@@ -100,6 +101,7 @@ def contents_of(
         "n_given": data.n_given,
         "n_features": data.n_features,
         "feature_names": feature_names or data.feature_names,
+        "zero_based": zero_based,
         "fingerprint": fingerprint(data),
         "machines": [
             {"shapes": shapes_of(own), "program": metadata.from_qp(part.qp)}

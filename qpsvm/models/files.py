@@ -27,6 +27,7 @@ def save(
     *,
     scaling: Scaling | None = None,
     feature_names: tuple[str, ...] | None = None,
+    zero_based: bool | None = None,
 ) -> None:
     """Write a model, completely or not at all.
 
@@ -44,6 +45,8 @@ def save(
         The scaling that was applied to the data before ``problem`` was built.
     feature_names : tuple of str, optional
         By default those of the problem's data.
+    zero_based : bool, optional
+        How the LIBSVM file of the training data counts its features, ``DataFile.zero_based``.
 
     Raises
     ------
@@ -66,7 +69,14 @@ def save(
     >>> model.predict([[4.0]]), model.verify(X, y).passed
     (array(['b'], dtype='<U1'), True)
     """
-    contents = contents_of(problem, solution, report, scaling=scaling, feature_names=feature_names)
+    contents = contents_of(
+        problem,
+        solution,
+        report,
+        scaling=scaling,
+        feature_names=feature_names,
+        zero_based=zero_based,
+    )
     write(path, contents)
 
 

@@ -154,6 +154,13 @@ class Fields:
             raise ModelFileError(f"the metadata's {name} is {value!r}; it must be at least 1.")
         return int(value)
 
+    def truth(self, name: str) -> bool | None:
+        """Return an entry that must be true, false or absent."""
+        value = self._data.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise ModelFileError(f"the metadata's {name} is {value!r}; it is true or false.")
+        return value
+
     def form(self) -> Form:
         """Return an entry that must be ``"primal"`` or ``"dual"``."""
         value = self.text("form")

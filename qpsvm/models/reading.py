@@ -115,6 +115,7 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
         numbers=tuple(numbers),
         programs=tuple(programs),
         scaling=_scaling(reader, d),
+        zero_based=fields.truth("zero_based"),
         fingerprint=fields.text("fingerprint"),
         versions={str(k): str(v) for k, v in fields.mapping("versions").items()},
         certificate=fields.mapping("certificate"),

@@ -65,6 +65,9 @@ class SavedModel:
         The report of the verifier when the model was saved, a claim; empty if there was none.
     estimator : mapping or None
         The estimator that was saved, as plain data.
+    zero_based : bool or None
+        How the LIBSVM file of the training data counts its features: from 0, or from 1. None for
+        other data.
     """
 
     formulation: Any
@@ -87,6 +90,7 @@ class SavedModel:
     versions: Mapping[str, str] = field(default_factory=dict)
     certificate: Mapping[str, object] = field(default_factory=dict)
     estimator: Mapping[str, object] | None = None
+    zero_based: bool | None = None
 
     # --- predicting ----------------------------------------------------------------------------
 
