@@ -60,11 +60,11 @@ def audit(
     parsed = read_model(model)
     options: dict[str, Any] = {"header": header, "zero_based": zero_based}
     if isinstance(parsed, models.SavedModel):
-        options = options_for(parsed, file, format, header=header, zero_based=zero_based)
+        options = options_for(parsed, file, format, **options, is_training=True)
     data = datasets.load(file, format=format, label=label, **options)
     with SolveStatus(f"{model}: auditing") as status:
         found = qpsvm.audit(
-            parsed,
+            model if isinstance(parsed, models.SavedModel) else parsed,
             data.X,
             data.y,
             C=C,

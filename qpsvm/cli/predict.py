@@ -69,7 +69,7 @@ def predict(
         else:
             known = datasets.load(
                 training,
-                **options_for(fitted, training, None, header=None, zero_based=None),
+                **options_for(fitted, training, None, is_training=True),
                 label=training_label,
                 groups=training_groups,
                 labelled=kind_of(fitted) is not Kind.NOVELTIES,

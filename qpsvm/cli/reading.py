@@ -9,12 +9,19 @@ from qpsvm.cli.samples import features_of
 
 
 def options_for(
-    model: object, file: Path, format: str | None, *, header: bool | None, zero_based: bool | None
+    model: object,
+    file: Path,
+    format: str | None,
+    *,
+    header: bool | None = None,
+    zero_based: bool | None = None,
+    is_training: bool = False,
 ) -> dict[str, Any]:
     """Parameters of ``qpsvm.datasets.load`` with which a file has the features of a model.
 
-    A model that knows the names of its features finds them in the header of a CSV file. A LIBSVM
-    file is counted as that of the training data.
+    A model that knows the names of its features finds them in the header of a CSV file; where it
+    knows none, the file that it was trained on has no header. A LIBSVM file is counted as that of
+    the training data.
 
     Parameters
     ----------
@@ -23,13 +30,15 @@ def options_for(
     format : str or None
     header, zero_based : bool or None
         What the options say of this file; None where they say nothing.
+    is_training : bool
+        Whether it is the file that the model was trained on.
     """
     from qpsvm import datasets
 
     names, width = features_of(model)
     kind = datasets.format_of(str(file), format)
-    if kind == "csv" and header is None and names is not None:
-        header = True
+    if kind == "csv" and header is None and (names is not None or is_training):
+        header = names is not None
     options: dict[str, Any] = {"header": header, "zero_based": zero_based}
     if kind == "libsvm":
         known = getattr(model, "zero_based_", getattr(model, "zero_based", None))

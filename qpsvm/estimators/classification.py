@@ -47,7 +47,8 @@ class SVC(KernelClassifier):
     coef0 : float
         Of ``"poly"`` and ``"sigmoid"``.
     class_weight : dict, "balanced" or None
-        Factors of C by label; "balanced" makes the sums of C_i of all classes equal.
+        Factors of C by label, each a label in y; "balanced" makes the sums of C_i of all classes
+        equal.
     decision_function_shape : {"ovr", "ovo"}
         With three or more classes, whether ``decision_function`` has a column per class or per
         pair of classes.
@@ -168,7 +169,7 @@ class NuSVC(KernelClassifier):
     kernel, degree, gamma, coef0
         As for ``SVC``.
     class_weight : dict, "balanced" or None
-        Factors of the sample weights by label.
+        Factors of the sample weights by label, each a label in y.
     decision_function_shape, break_ties
         As for ``SVC``.
     multi_class : {"ovo", "ovr"}

@@ -45,7 +45,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
         1.0: the intercept enters the objective as ``1/2 b^2``, as in LIBLINEAR. ``numpy.inf``: it
         does not, as in ``SVC``.
     class_weight : dict, "balanced" or None
-        Factors of C by label; of a class against its rest only the class has one.
+        Factors of C by label, each a label in y; of a class against its rest only the class has
+        one.
     eps, backend, constraints, warm_start, n_jobs, max_iter, verbose
         As for ``SVC``.
 

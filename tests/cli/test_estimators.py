@@ -13,6 +13,7 @@ from sklearn import svm
 from sklearn.datasets import dump_svmlight_file, make_blobs
 from typer.testing import CliRunner
 
+import qpsvm
 from qpsvm import estimators
 from qpsvm.cli import app
 from qpsvm.cli.estimator_options import ESTIMATORS, HELP, LEFT_OUT
@@ -308,11 +309,11 @@ def test_labels_of_another_type_are_refused(files, tmp_path):
 def test_other_numbers_of_features_name_the_remedy(tmp_path):
     train, model = tmp_path / "a.csv", tmp_path / "m.npz"
     train.write_text("1,2,0\n3,4,1\n5,7,1\n")
-    passed("fit", "SVC", train, "--standardize", "--model", model)
-    result = run("predict", model, train)
+    passed("fit", "SVC", train, "--no-header", "--standardize", "--model", model)
+    result = run("predict", model, train, "--no-header")
     assert result.exit_code == 2
     assert "3 features, the model was trained with 2; name the column of the label" in result.stderr
-    assert len(rows(passed("predict", model, train, "--label", -1).stdout)) == 3
+    assert len(rows(passed("predict", model, train, "--no-header", "--label", 2).stdout)) == 3
 
 
 # --- pickles -------------------------------------------------------------------------------------
@@ -347,3 +348,98 @@ def test_audit_asks_for_the_data(tmp_path):
     result = run("audit", tmp_path / "model.npz")
     assert result.exit_code == 2
     assert "data file" in result.stderr
+
+
+# --- names and numbering -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scaling", [[], ["--standardize"]], ids=["as it is", "standardised"])
+@pytest.mark.parametrize("zero_based", [True, False])
+def test_a_libsvm_file_is_counted_as_the_training_data(zero_based, scaling, tmp_path):
+    """Also one that lacks the first and the last feature, and so could be counted either way."""
+    samples = np.column_stack([X, X[:, ::-1] ** 2])
+    model, train, test = (tmp_path / name for name in ("m.npz", "train.svm", "test.svm"))
+    dump_svmlight_file(samples, y, str(train), zero_based=zero_based)
+    passed("fit", "SVC", train, "--model", model, *scaling)
+    assert run("verify", model, train).exit_code == 0
+    assert run("audit", model, train).exit_code == 0
+    others = samples * [0.0, 1.0, 1.0, 0.0]
+    expected = qpsvm.load(model).predict(others).tolist()
+    dump_svmlight_file(others, y, str(test), zero_based=zero_based)
+    found = rows(passed("predict", model, test, "--certified", "--training", train).stdout)
+    assert [int(row["prediction"]) for row in found] == expected
+    dump_svmlight_file(others, y, str(test), zero_based=not zero_based)
+    option = "--one-based" if zero_based else "--zero-based"
+    assert [int(r["prediction"]) for r in rows(passed("predict", model, test, option).stdout)] == (
+        expected
+    )
+    dump_svmlight_file(samples, y, str(test), zero_based=not zero_based)
+    for command in ("predict", "score"):
+        refused = run(command, model, test)
+        assert refused.exit_code == 2
+        assert f"line 1 has the index {4 if zero_based else 0}" in refused.stderr
+    assert passed("score", model, test, option).stdout == passed("score", model, train).stdout
+
+
+def test_a_libsvm_file_for_a_model_of_another_format_is_asked_for(files, tmp_path):
+    model, data = tmp_path / "m.npz", tmp_path / "a.svm"
+    passed("fit", "SVC", files / "kinds.npz", "--model", model)
+    passed("predict", model, files / "kinds.libsvm")  # it has an index 0
+    data.write_text("1 1:0.5\n")
+    asked = run("predict", model, data)
+    assert asked.exit_code == 2
+    assert "--zero-based or --one-based" in asked.stderr
+    for option, column in (("--zero-based", 1), ("--one-based", 0)):
+        sample = np.zeros((1, 2))
+        sample[0, column] = 0.5
+        text = passed("predict", model, data, option).stdout
+        assert rows(text)[0]["prediction"] == qpsvm.load(model).predict(sample)[0]
+
+
+def test_a_libsvm_file_may_lack_the_last_features_of_its_model(tmp_path):
+    train, model, test = (tmp_path / name for name in ("train.svm", "m.npz", "test.svm"))
+    dump_svmlight_file(X, y, str(train), zero_based=False)
+    test.write_text("0 1:0.5 5:1\n")
+    passed("fit", "SVC", train, "--model", model)
+    refused = run("predict", model, test)
+    assert refused.exit_code == 2
+    assert "line 1 has the index 5, and the last of 2 features" in refused.stderr
+    passed("fit", "SVC", train, "--n-features", 5, "--one-based", "--model", model)
+    assert len(rows(passed("predict", model, test).stdout)) == 1
+
+
+def test_names_of_a_model_are_found_in_a_header(tmp_path):
+    model, train, new = (tmp_path / name for name in ("m.npz", "train.csv", "new.csv"))
+    write_csv(train, {"0": X[:, 0], "1": X[:, 1], "2": y})
+    asked = run("fit", "SVC", train)
+    assert asked.exit_code == 2
+    assert "--header or --no-header" in asked.stderr
+    passed("fit", "SVC", train, "--header", "--model", model)
+    write_csv(new, {"1": X[:, 1], "0": X[:, 0]})
+    expected = [str(label) for label in estimators.SVC().fit(X, y).predict(X).tolist()]
+    proven = ("--certified", "--training", train)
+    found = rows(passed("predict", model, new, *proven).stdout)
+    assert [row["prediction"] for row in found] == expected
+    new.write_text("1.5,2.5\n2.5,1.5\n")
+    refused = run("predict", model, new)
+    assert refused.exit_code == 2
+    assert "--no-header" in refused.stderr
+    assert len(rows(passed("predict", model, new, "--no-header").stdout)) == 2
+
+
+def test_training_data_without_a_header_are_read_as_they_were(tmp_path):
+    model, train = tmp_path / "m.npz", tmp_path / "train.csv"
+    train.write_text("".join(f"{i},{i * i},{i % 2}\n" for i in range(2, 20)))
+    assert "may be a header or a sample" in run("fit", "SVC", train).stderr
+    passed("fit", "SVC", train, "--no-header", "--model", model)
+    assert run("verify", model, train).exit_code == 0
+    passed("predict", model, train, "--no-header", "--label", 2, "--certified", "--training", train)
+
+
+@pytest.mark.parametrize("label", ["a,a,c,label", ",a,c,label", "Unnamed: 0,a,c,label"])
+def test_features_without_a_name_of_their_own_exit_with_2(label, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{label}\n1,2,3,yes\n2,2,1,no\n0,2,4,no\n")
+    result = run("fit", "SVC", path)
+    assert result.exit_code == 2
+    assert "line 1" in result.stderr
