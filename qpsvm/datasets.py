@@ -110,13 +110,12 @@ def load(
         quarter of the machine's memory, for texts a sixteenth of that, since they take so much
         more memory while they are read. Plain text has no limit.
     zero_based : bool, optional
-        LIBSVM only: whether the first feature has the index 0 and not 1. By default where there is
-        an index 0. A file of which a model is to predict is counted as the model's training data,
-        ``zero_based=data.zero_based``: it need not have an index 0.
+        LIBSVM only: whether the first feature has the index 0 rather than 1. By default it has
+        where an index is 0. Test data need the numbering of the training data,
+        ``zero_based=train.zero_based``, since a file without the first feature does not show it.
     n_features : int, optional
-        LIBSVM only: the number of features, of which the last ones may be missing from the file. By
-        default as many as the largest index says. Then ``zero_based`` is needed, too, where the
-        indices do not tell.
+        LIBSVM only: the number of features, by default up to the largest index. With it,
+        ``zero_based`` is needed, too, where the indices do not show the numbering.
     header : bool, optional
         CSV only: whether the first row names the columns. By default it does where it can be no row
         of the table, and does not where it can be no header; where it may be either, such as
@@ -136,7 +135,8 @@ def load(
         A value that is no number, a missing one, or an integer that float64 would round, with its
         line and column.
     InvalidParameterError
-        An unknown format, a column that does not exist, or a limit that is no integer above 0.
+        An unknown format, a column that does not exist, a limit that is no integer above 0, or a
+        parameter of other formats.
     MissingPackageError
         A Parquet file without pyarrow.
 
@@ -159,11 +159,13 @@ def load(
                 f"{what}={column!r} chooses a column of a CSV or Parquet file, {source!r} is read "
                 f"as {kind}; leave it out."
             )
-    if header is not None and (kind != "csv" or not isinstance(header, bool)):
+    if header is not None and kind != "csv":
         raise InvalidParameterError(
-            f"header is {header!r}; pass True or False, for a CSV file ({source!r} is read as "
-            f"{kind})."
+            f"header={header!r} is about the first row of a CSV file, {source!r} is read as "
+            f"{kind}; leave it out."
         )
+    if header is not None and not isinstance(header, bool):
+        raise InvalidParameterError(f"header is {header!r}; pass True, False or None.")
     numbering = _numbering(zero_based, n_features, source, kind)
     if kind == "libsvm":
         found = libsvm_table.read(source, numbering, limit_bytes=limit)

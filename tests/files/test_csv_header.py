@@ -230,7 +230,5 @@ def test_the_header_is_true_or_false(tmp_path: Path, header: Any) -> None:
     with pytest.raises(InvalidParameterError, match="header is"):
         read("a,y\n1,2\n", tmp_path, header=header)
     np.savez(tmp_path / "a.npz", X=X, y=COUNTS[:, 0])
-    with pytest.raises(
-        InvalidParameterError, match="header is True; pass True or False, for a CSV"
-    ):
+    with pytest.raises(InvalidParameterError, match="header=True is about the first row of a CSV"):
         datasets.load(tmp_path / "a.npz", header=True)
