@@ -192,7 +192,7 @@ def _limit(limit_bytes: int | None, kind: Format) -> int:
 def _numbering(
     zero_based: bool | None, n_features: int | None, source: str, kind: Format
 ) -> Numbering:
-    """How the features of a LIBSVM file are numbered; for other formats nothing may be given."""
+    """Numbering of the features of a LIBSVM file; for other formats there is none."""
     for what, value in (("zero_based", zero_based), ("n_features", n_features)):
         if value is not None and kind != "libsvm":
             raise InvalidParameterError(

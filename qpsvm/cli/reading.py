@@ -1,4 +1,4 @@
-"""How a data file is read for a model: with the names and the numbering of its training data."""
+"""Data files for a model: read with the names and the numbering of its training data."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ INDEX_MAX = 2**31 - 1
 
 @dataclass(frozen=True)
 class Numbering:
-    """How the features of a LIBSVM file are numbered, as far as the caller says it.
+    """Numbering of the features of a LIBSVM file, as far as the caller says it.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ def _first_bad_line(file: _Text) -> str:
 
 
 def _problem_of(entry: str, place: int, last: int) -> str:
-    """What is wrong with an entry of a line, after an entry with the index ``last``."""
+    """Problem of an entry of a line after one with the index ``last``; empty if it has none."""
     index, colon, value = entry.partition(":")
     if index == "qid":
         if place > 0:
