@@ -60,7 +60,7 @@ def audit(
     parsed = read_model(model)
     options: dict[str, Any] = {"header": header, "zero_based": zero_based}
     if isinstance(parsed, models.SavedModel):
-        options = options_for(parsed, file, format, **options, is_training=True)
+        options = options_for(parsed, file, format, **options)
     data = datasets.load(file, format=format, label=label, **options)
     with SolveStatus(f"{model}: auditing") as status:
         found = qpsvm.audit(

@@ -67,9 +67,10 @@ def predict(
         if training is None:
             columns = {"prediction": fitted.predict(X)}
         else:
+            is_csv = datasets.format_of(str(training)) == "csv"
             known = datasets.load(
                 training,
-                **options_for(fitted, training, None, is_training=True),
+                **options_for(fitted, training, None, header=header if is_csv else None),
                 label=training_label,
                 groups=training_groups,
                 labelled=kind_of(fitted) is not Kind.NOVELTIES,

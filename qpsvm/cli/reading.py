@@ -15,13 +15,11 @@ def options_for(
     *,
     header: bool | None = None,
     zero_based: bool | None = None,
-    is_training: bool = False,
 ) -> dict[str, Any]:
     """Parameters of ``qpsvm.datasets.load`` with which a file has the features of a model.
 
-    A model that knows the names of its features finds them in the header of a CSV file; where it
-    knows none, the file that it was trained on has no header. A LIBSVM file is counted as that of
-    the training data.
+    A model that knows the names of its features finds them in the header of a CSV file. A LIBSVM
+    file is counted as that of the training data.
 
     Parameters
     ----------
@@ -30,15 +28,13 @@ def options_for(
     format : str or None
     header, zero_based : bool or None
         What the options say of this file; None where they say nothing.
-    is_training : bool
-        Whether it is the file that the model was trained on.
     """
     from qpsvm import datasets
 
     names, width = features_of(model)
     kind = datasets.format_of(str(file), format)
-    if kind == "csv" and header is None and (names is not None or is_training):
-        header = names is not None
+    if kind == "csv" and header is None and names is not None:
+        header = True
     options: dict[str, Any] = {"header": header, "zero_based": zero_based}
     if kind == "libsvm":
         known = getattr(model, "zero_based_", getattr(model, "zero_based", None))

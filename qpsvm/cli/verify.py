@@ -35,9 +35,7 @@ def verify(
     if report is not None:
         reports.require_reportable(report)
     saved = models.load(model)
-    options = options_for(
-        saved, file, format, header=header, zero_based=zero_based, is_training=True
-    )
+    options = options_for(saved, file, format, header=header, zero_based=zero_based)
     data = datasets.load(file, format=format, label=label, **options)
     problem = saved.problem(data.X, data.y)
     solution, verified = saved.verified(problem, eps)

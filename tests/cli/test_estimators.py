@@ -427,12 +427,14 @@ def test_names_of_a_model_are_found_in_a_header(tmp_path):
     assert len(rows(passed("predict", model, new, "--no-header").stdout)) == 2
 
 
-def test_training_data_without_a_header_are_read_as_they_were(tmp_path):
+def test_training_data_without_a_header_are_read_with_the_same_answer(tmp_path):
     model, train = tmp_path / "m.npz", tmp_path / "train.csv"
     train.write_text("".join(f"{i},{i * i},{i % 2}\n" for i in range(2, 20)))
     assert "may be a header or a sample" in run("fit", "SVC", train).stderr
     passed("fit", "SVC", train, "--no-header", "--model", model)
-    assert run("verify", model, train).exit_code == 0
+    for command in ("audit", "score", "predict"):
+        assert "--header or --no-header" in run(command, model, train).stderr
+    assert run("audit", model, train, "--no-header").exit_code == 0
     passed("predict", model, train, "--no-header", "--label", 2, "--certified", "--training", train)
 
 
