@@ -17,6 +17,7 @@ from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, is_blocked
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.problem import Program
 from qpsvm.machines.routes import ByPrimal, route_of
+from qpsvm.numerics.interrupts import best_known, keep_best, map_best
 from qpsvm.policy_settings import POLICY
 from qpsvm.polish_distance import PolishDistance
 from qpsvm.qp.solution import QPSolution, Status
@@ -64,16 +65,38 @@ def solve_by_policy(
     clock = settings.deadline.clock
     call, seconds = Call(problem, backend, settings, clock()), dict[str, float]()
     state, ended = _first_state(call), call.began
-    for step in STEPS:
-        if step.applies(state):
-            state = step.act(state)
-            began, ended = ended, clock()
-            seconds[step.name] = ended - began
+    try:
+        for step in STEPS:
+            if step.applies(state):
+                state = step.act(state)
+                began, ended = ended, clock()
+                seconds[step.name] = ended - began
+    except KeyboardInterrupt as error:
+        _keep_better(error, state)
+        map_best(error, lambda found: _interrupted(state, found))
+        raise
     result = _result(state)
     seconds[STEPS[-1].name] += clock() - ended
     solution = result.solution.with_statistics(seconds=seconds, asked=state.asked)
     machine = solution if result.machine is result.solution else result.machine.replace(qp=solution)
     return Result(solution, machine, result.report)
+
+
+def _keep_better(error: KeyboardInterrupt, state: SolveState) -> None:
+    """Let an interrupt carry the better of the answer under way and the best one before it."""
+    before = state.found
+    if before is None:
+        return
+    if best_known(error) is None:
+        keep_best(error, lambda: before)
+    else:
+        map_best(error, before.better_of)
+
+
+def _interrupted(state: SolveState, found: Attempt) -> Result:
+    """Build the result of a solve that Ctrl-C ended."""
+    solution = found.solution.replace(status=Status.INTERRUPTED)
+    return _result(replace(state, found=replace(found, solution=solution)))
 
 
 # --- backends in turn ----------------------------------------------------------------------------
@@ -131,7 +154,11 @@ def _ask(state: SolveState) -> SolveState:
     backend = state.contract.backend
     state.announce_start()
     settings = state.settings.replace(deadline=state.deadline)
-    answer = backend.solve(state.contract.program, settings)
+    try:
+        answer = backend.solve(state.contract.program, settings)
+    except KeyboardInterrupt as error:
+        map_best(error, state.contract.attempt)
+        raise
     if state.call.settings.warm_start is not None and not backend.capabilities.warm_start:
         notes = filter(None, (answer.statistics.note, NO_WARM_START))
         answer = answer.with_statistics(note="; ".join(notes))
@@ -145,10 +172,10 @@ def _measure(state: SolveState) -> SolveState:
     if answer.status in NO_OPTIMUM and not contract.is_proof(answer):
         answer = answer.replace(status=Status.UNKNOWN)
     try:
-        found = contract.attempt(answer)
-    except KeyboardInterrupt:  # what was found is worth nothing unmeasured: that is the last step
-        found = contract.attempt(answer.replace(status=Status.INTERRUPTED))
-    return replace(state, found=found)
+        return replace(state, found=contract.attempt(answer))
+    except KeyboardInterrupt as error:
+        keep_best(error, lambda: contract.attempt(answer))
+        raise
 
 
 def _repair(state: SolveState) -> SolveState:
@@ -309,9 +336,13 @@ def _result(state: SolveState) -> Result:
 
 
 def _run(steps: tuple[Step, ...], state: SolveState) -> SolveState:
-    for step in steps:
-        if step.applies(state):
-            state = step.act(state)
+    try:
+        for step in steps:
+            if step.applies(state):
+                state = step.act(state)
+    except KeyboardInterrupt as error:
+        _keep_better(error, state)
+        raise
     return state
 
 

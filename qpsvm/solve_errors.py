@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from qpsvm.backends.base import Settings
 from qpsvm.certificates import certify_infeasible, conflict, not_separable, without_constraints
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedSolution
@@ -49,6 +51,16 @@ def no_optimum(solution: QPSolution) -> NoOptimumError:
     return UnboundedProgramError(
         "The objective falls without end along the verified direction in x of the solution "
         "returned without strict=True; add bounds, or check the sign of q."
+    )
+
+
+def interrupted(solution: Any) -> str:
+    """Write the message for a solve that Ctrl-C ended and that returns its best point."""
+    status: Status = solution.status
+    return (
+        f"The solve was {status.value} by Ctrl-C, and on_interrupt='return' asks for the best point "
+        "so far: it is not optimal to eps. qpsvm.certify says how far it may be off; it can be the "
+        "warm_start of another solve."
     )
 
 

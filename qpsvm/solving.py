@@ -24,18 +24,23 @@ from qpsvm.machines.arguments import BUILD, PROBLEMS, warm_start_for
 from qpsvm.machines.problem import Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
-from qpsvm.numerics.choices import require_flag
+from qpsvm.numerics.choices import require_choice, require_flag
+from qpsvm.numerics.interrupts import attach_solution, drop_best, map_best
 from qpsvm.passes import solve_chunked
 from qpsvm.policy import solve_by_policy
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solve_errors import (
+    interrupted,
     no_machine,
     no_optimum,
     not_trained_in_chunks,
     shortfall,
     shortfall_of_passes,
 )
+
+ON_INTERRUPT = ("raise", "return")
+"""What Ctrl-C can do to ``solve``."""
 
 Solution = TypeVar("Solution")
 Solution_co = TypeVar("Solution_co", covariant=True)
@@ -61,6 +66,7 @@ def solve(
     warm_start: Solution | QPSolution | None = None,
     callback: Callback | None = None,
     strict: bool = False,
+    on_interrupt: str = "raise",
     options: Mapping[str, object] | None = None,
 ) -> Solution:
     """Solve a program or an SVM problem, and verify the answer.
@@ -110,6 +116,11 @@ def solve(
         comes out as it is.
     strict : bool
         Raise instead of warning when the result is not a verified optimum.
+    on_interrupt : {"raise", "return"}
+        What Ctrl-C does: ``"raise"`` leaves the call at once with a KeyboardInterrupt, whose
+        attribute ``solution`` is the best point so far (evaluated when it is first used; None
+        where there is none yet). ``"return"`` evaluates that point, returns it with status
+        INTERRUPTED and a ToleranceNotReachedWarning, and raises where there is none.
     options : mapping, optional
         Settings of the solver under its own names; they win over those derived from ``eps``.
 
@@ -133,6 +144,9 @@ def solve(
         none of the samples.
     NotPositiveSemidefiniteError
         A program that is not convex; the message has the smallest eigenvalue of P.
+    KeyboardInterrupt
+        Ctrl-C, with the attribute ``solution``: see ``on_interrupt``. Of a ReducedProblem it is
+        None, since some of its machines have not been trained.
 
     Warns
     -----
@@ -150,6 +164,7 @@ def solve(
     """
     require_flag(strict, "strict")
     require_flag(verbose, "verbose")
+    require_choice(on_interrupt, ON_INTERRUPT, "on_interrupt")
     if not isinstance(backend, Backend):
         require_name(backend)
     settings = Settings(
@@ -160,7 +175,13 @@ def solve(
         callback=callback,
         options={} if options is None else options,
     ).started()
-    answer = solve_with(problem, backend, settings, warm_start, strict=strict)
+    try:
+        answer = solve_with(problem, backend, settings, warm_start, strict=strict)
+    except KeyboardInterrupt as error:
+        best: Any = vars(error)["solution"]
+        if best is None or on_interrupt == "raise":
+            raise
+        answer = Answer(best, (interrupted(best),))
     for message in answer.shortfalls:
         warnings.warn(message, ToleranceNotReachedWarning, stacklevel=2)
     return answer.solution
@@ -206,13 +227,19 @@ def solve_with(
     ------
     QPSVMError
         As ``solve``.
+    KeyboardInterrupt
+        With the attribute ``solution``.
     """
     if not isinstance(problem, (*PROBLEMS, *CHUNKED)):
         raise InvalidParameterError(
             f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
             f"{BUILD}."
         )
-    return problem.accept(Solving(backend, settings, strict), start)
+    try:
+        return problem.accept(Solving(backend, settings, strict), start)
+    except KeyboardInterrupt as error:
+        attach_solution(error, problem.solution_type)
+        raise
 
 
 @dataclass(frozen=True)
@@ -240,7 +267,11 @@ class Solving:
     def machine(self, problem: Program, start: object) -> Answer[Any]:
         """Solve one problem in memory; its answer is verified, and repaired where it fails."""
         settings = self.settings.replace(warm_start=warm_start_for(problem, start))
-        outcome = solve_by_policy(problem, self.backend, settings)
+        try:
+            outcome = solve_by_policy(problem, self.backend, settings)
+        except KeyboardInterrupt as error:
+            map_best(error, lambda outcome: outcome.machine)
+            raise
         solution = outcome.solution
         if solution.status in NO_OPTIMUM:
             if isinstance(problem, SVMProblem):
@@ -268,6 +299,9 @@ class Solving:
                     answers.append(self.machine(part, None))
             except QPSVMError as error:
                 error.add_note(f"This was in {name!r}.")
+                raise
+            except KeyboardInterrupt as error:  # a solution needs the machines of all parts
+                drop_best(error)
                 raise
         return put_together(problem, answers)
 

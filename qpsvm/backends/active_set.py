@@ -10,11 +10,12 @@ from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.options import settings_from_options
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.numerics.interrupts import map_best
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.active_set import decomposition
-from qpsvm.solvers.active_set.engine import least_memory, minimise
+from qpsvm.solvers.active_set.engine import Found, least_memory, minimise
 from qpsvm.solvers.active_set.settings import ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.settings import BOX
@@ -72,22 +73,28 @@ class ActiveSetBackend(Backend):
 
         start = _start(settings.warm_start, program.n_variables)
         budget = WorkBudget(watch=watch)
-        found = minimise(program, start, settings.eps, settings=own, budget=budget)
-        if budget.was_interrupted:
-            stopped.append(Status.INTERRUPTED)
-        if found.is_optimal:
-            status, words = Status.OPTIMAL, "certified gap reached"
-        elif stopped:
-            status, words = stopped[0], f"stopped: {stopped[0].value}"
-        else:
-            status, words = Status.INACCURATE, "no progress: rounding"
-        return found.solution.replace(
-            status=status,
-            native_status=f"{words} (gap {found.gap:.1e})",
-            statistics=SolveStatistics(
-                iterations=steps, solve_seconds=clock.seconds, settings=asdict(own)
-            ),
-        )
+
+        def solution(found: Found) -> QPSolution:
+            if found.is_optimal:
+                status, words = Status.OPTIMAL, "certified gap reached"
+            elif stopped:
+                status, words = stopped[0], f"stopped: {stopped[0].value}"
+            else:
+                status, words = Status.INACCURATE, "no progress: rounding"
+            return found.solution.replace(
+                status=status,
+                native_status=f"{words} (gap {found.gap:.1e})",
+                statistics=SolveStatistics(
+                    iterations=steps, solve_seconds=clock.seconds, settings=asdict(own)
+                ),
+            )
+
+        try:
+            return solution(minimise(program, start, settings.eps, settings=own, budget=budget))
+        except KeyboardInterrupt as error:
+            stopped[:] = [Status.INTERRUPTED]
+            map_best(error, solution)
+            raise
 
 
 def _start(warm: QPSolution | None, n: int) -> Vector | None:

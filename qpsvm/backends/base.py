@@ -24,6 +24,7 @@ from qpsvm.exceptions import (
     UnsupportedProgramError,
 )
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.interrupts import map_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import Chain, Inverse, drop_infinite_rows, fold_bounds
@@ -143,6 +144,8 @@ class Backend(ABC):
             The program is not for this backend; the message says which would cope.
         SolverFailedError
             The solver raised something of its own. What a callback raises comes out as it is.
+        KeyboardInterrupt
+            Ctrl-C; ``numerics.interrupts.best_known`` has the best point so far, if there is one.
         MemoryLimitError
             A matrix the solver needs does not fit.
         """
@@ -162,7 +165,7 @@ class Backend(ABC):
             warm = settings.warm_start
             if warm is not None and (reduced is not program or not self.capabilities.warm_start):
                 settings = settings.replace(warm_start=self._reduced_warm_start(program, warm))
-            solution = inverse(self._solve(reduced, settings))
+            solution = self._mapped_back(reduced, inverse, settings)
         except Stop as stop:
             early = QPSolution(stop.status, native_status=f"stopped: {stop.status.value}")
             solution = stop.solution or early
@@ -182,6 +185,21 @@ class Backend(ABC):
             version=self.version(),
             setup_seconds=max(0.0, elapsed - solve_seconds),
         )
+
+    def _mapped_back(
+        self, reduced: QuadraticProgram, inverse: Inverse, settings: Settings
+    ) -> QPSolution:
+        """Solve the reduced program and map its solution back, also that of an interrupt."""
+        try:
+            return inverse(self._solve(reduced, settings))
+        except KeyboardInterrupt as error:
+            map_best(
+                error,
+                lambda found: inverse(found).with_statistics(
+                    backend=self.label, version=self.version()
+                ),
+            )
+            raise
 
     @abstractmethod
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:

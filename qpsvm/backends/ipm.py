@@ -8,10 +8,12 @@ import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.options import settings_from_options
+from qpsvm.numerics.interrupts import map_best
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.factored import solve
+from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.translate import translation
 from qpsvm.solvers.starting_points import coordinate_descent
@@ -48,14 +50,22 @@ class IPMBackend(Backend):
         def report(iteration: int, objective: float, gap: float) -> Status | None:
             return clock.report(iteration, objective, gap, gap)
 
+        def solution(found: SearchResult) -> QPSolution:
+            return way(QPSolution(found.status, x=found.x, y=found.y)).replace(
+                native_status=f"{found.reason} (gap {found.gap:.1e})",
+                statistics=SolveStatistics(
+                    iterations=found.iterations,
+                    setup_seconds=setup,
+                    solve_seconds=clock.seconds - setup,
+                    settings=asdict(own),
+                ),
+            )
+
         limit = settings.max_iterations or MAX_ITERATIONS
-        found = solve(engine_program, settings.eps, limit, own, report, clock.deadline)
-        return way(QPSolution(found.status, x=found.x, y=found.y)).replace(
-            native_status=f"{found.reason} (gap {found.gap:.1e})",
-            statistics=SolveStatistics(
-                iterations=found.iterations,
-                setup_seconds=setup,
-                solve_seconds=clock.seconds - setup,
-                settings=asdict(own),
-            ),
-        )
+        try:
+            return solution(
+                solve(engine_program, settings.eps, limit, own, report, clock.deadline)
+            )
+        except KeyboardInterrupt as error:
+            map_best(error, solution)
+            raise

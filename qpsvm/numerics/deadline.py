@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from qpsvm.numerics.interrupts import raise_if_left
+
 
 @dataclass(frozen=True)
 class Deadline:
@@ -51,7 +53,14 @@ class Deadline:
         return max(self.at - self.clock(), 0.0) if self.is_set else math.inf
 
     def has_passed(self) -> bool:
-        """Return whether the time limit has passed; without a limit the clock is not read."""
+        """Return whether the time limit has passed; without a limit the clock is not read.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            In a thread that works for a call that Ctrl-C has left: all loops look here.
+        """
+        raise_if_left()
         return self.is_set and self.clock() >= self.at
 
     def share(self, part: float) -> Deadline:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from qpsvm.numerics.arrays import row_blocks
+from qpsvm.numerics.interrupts import Leave, working_for
 
 Piece = TypeVar("Piece")
 
@@ -93,16 +94,25 @@ class _BlasThreads:
         if pool is not None:
             pool.shutdown(cancel_futures=True)
 
-    def map(self, work: Callable[[Piece], object], pieces: Sequence[Piece], n_threads: int) -> None:
+    def map(
+        self,
+        work: Callable[[Piece], object],
+        pieces: Sequence[Piece],
+        n_threads: int,
+        leave: Leave,
+    ) -> None:
         """Call a function with every piece of a computation, in several threads.
 
-        After an error the pieces that have begun are waited for, and no other begins.
+        After an error or Ctrl-C the pieces that have begun are waited for, and no other begins.
         """
         is_done = False
         try:
             for _ in self.pool(n_threads).map(work, pieces):
                 pass
             is_done = True
+        except KeyboardInterrupt:
+            leave.set()
+            raise
         finally:
             if not (is_done and getattr(self._own, "holds", False)):
                 self._end_pool()
@@ -188,10 +198,10 @@ def for_each(work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
         for piece in pieces:
             work(piece)
         return
-    state = np.geterr()  # every thread has its own
+    state, leave = np.geterr(), Leave()  # every thread has its own state
 
     def with_state(piece: Piece) -> None:
-        with np.errstate(**state):
+        with np.errstate(**state), working_for(leave):
             work(piece)
 
-    _BLAS.map(with_state, pieces, n_threads)
+    _BLAS.map(with_state, pieces, n_threads, leave)

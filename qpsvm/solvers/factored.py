@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from qpsvm.numerics.deadline import NEVER, Deadline
+from qpsvm.numerics.interrupts import best_known, keep_best, map_best
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.presolve import presolve
@@ -47,10 +50,8 @@ def solve(
     """
     search = Search(program, eps, limit, settings, progress)
     descent = ConvergingDescent(search, deadline)
-    try:
+    with _best_on_interrupt(search):
         found = descent.found() if program.size else None
-    except KeyboardInterrupt:
-        found, search.stopped = None, Status.INTERRUPTED
     if search.stopped is not None:
         best = search.best or search.initial_point()
         reason = f"stopped: {search.stopped.value}"
@@ -62,9 +63,34 @@ def solve(
     if guess is not None:
         known = restore.forward(QPSolution(Status.UNKNOWN, x=guess.x, y=guess.y))
         guess = guess.on(presolved, np.asarray(known.x))
-    found = minimise(presolved, eps, limit, settings, progress, guess)
-    whole = restore(QPSolution(found.status, x=found.x, y=found.y))
-    return replace(found, x=np.asarray(whole.x))
+
+    def restored(found: SearchResult) -> SearchResult:
+        whole = restore(QPSolution(found.status, x=found.x, y=found.y))
+        return replace(found, x=np.asarray(whole.x))
+
+    try:
+        return restored(minimise(presolved, eps, limit, settings, progress, guess))
+    except KeyboardInterrupt as error:
+        map_best(error, restored)
+        raise
+
+
+@contextmanager
+def _best_on_interrupt(search: Search) -> Iterator[None]:
+    """Let an interrupt carry the best point of a search, or that under way if it is better."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        under_way = best_known(error)
+
+        def best() -> SearchResult:
+            found = search.best or search.initial_point()
+            other = found if under_way is None else under_way()
+            found = other if other.gap < found.gap else found
+            return replace(found, status=Status.INTERRUPTED, reason="stopped: interrupted")
+
+        keep_best(error, best)
+        raise
 
 
 def minimise(
@@ -92,12 +118,10 @@ def minimise(
     search = Search(program, eps, limit, settings, progress)
     if program.size == 0:
         return _without_variables(search)
-    try:
+    with _best_on_interrupt(search):
         found = _by_guess(search, guess)
         if found is None and search.stopped is None:
             found = _of_all(search)
-    except KeyboardInterrupt:
-        found, search.stopped = None, Status.INTERRUPTED
     if found is None:
         assert search.stopped is not None
         reason = f"stopped: {search.stopped.value}"

@@ -32,8 +32,6 @@ class WorkBudget:
         The last relative duality gap of a point of the whole program, where it was asked for.
     is_over : bool
         Whether the search was ended.
-    was_interrupted : bool
-        By Ctrl-C.
     best : Point or None
         The last one of the working sets: what there is when the search is interrupted.
     """
@@ -47,12 +45,7 @@ class WorkBudget:
     residual: float = math.inf
     gap: float | None = None
     is_over: bool = False
-    was_interrupted: bool = False
     best: Point | None = None
-
-    def interrupt(self) -> None:
-        """End the search after Ctrl-C."""
-        self.is_over = self.was_interrupted = True
 
     def add_factorisation(self, size: int, work: float) -> None:
         """Count one factorisation."""

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.active_set.columns import WORKING_SET, KernelColumns
@@ -72,7 +73,8 @@ def _support_of(
     """
     libsvm = load()
     libsvm.set_verbosity_wrap(0)  # SVC(verbose=True) elsewhere would have it print here
-    support, _, _, coefficients, *_ = libsvm.fit(
+    fit = partial(
+        libsvm.fit,
         np.ascontiguousarray(K),
         y,
         svm_type=int(kind),
@@ -81,6 +83,7 @@ def _support_of(
         sample_weight=weights,
         **options,
     )
+    support, _, _, coefficients, *_ = interruptible(fit)
     return support, coefficients[0]
 
 

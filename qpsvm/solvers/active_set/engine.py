@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.numerics.interrupts import best_known, keep_best
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
@@ -16,6 +18,7 @@ from qpsvm.solvers.active_set.chunking import Chunking
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.distinct import Distinct
 from qpsvm.solvers.active_set.parts import Parts
+from qpsvm.solvers.active_set.restriction import InitialGuess
 from qpsvm.solvers.active_set.settings import COLUMNS, DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
@@ -76,21 +79,24 @@ def minimise(
     boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
     search = _KernelSearch.of(boxed.box, program.P, for_columns, largest, eps, budget, settings)
     x = search.start(None if start is None else boxed.start(like.replace(x=start)))
-    is_optimal = False
+
+    def found(point: Point, is_optimal: bool) -> Found:
+        point = search.to_original_program(point)
+        is_optimal = is_optimal and boxed.box.is_optimal(point, eps)
+        point = replace(point, y=_with_signs(boxed, point.y))
+        return Found(boxed.solution(point, like), boxed.box.relative_gap(point), is_optimal)
+
     try:
         n_free: int | None = None
         if start is None:
             x, n_free = search.guess(x)
         else:
             n_free = int(np.sum(search.box.is_free(x)))
-        point, is_optimal = search.run(x, n_free)
-    except KeyboardInterrupt:
-        budget.interrupt()
-        point = search.interrupted(x)
-    point = search.to_original_program(point)
-    is_optimal = is_optimal and boxed.box.is_optimal(point, eps)
-    point = replace(point, y=_with_signs(boxed, point.y))
-    return Found(boxed.solution(point, like), boxed.box.relative_gap(point), is_optimal)
+        return found(*search.run(x, n_free))
+    except KeyboardInterrupt as error:
+        guess = best_known(error)  # of some parts of the samples
+        keep_best(error, lambda: found(search.interrupted(x, guess), is_optimal=False))
+        raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,12 +205,8 @@ class _KernelSearch:
         box = self.box
         if box.gap_rounding_bound(point) <= self.eps:
             return point, True
-        try:
-            point = self.refined(point)
-            moved = self.with_reduced_gap_rounding(point)
-        except KeyboardInterrupt:  # what was reached is not lost
-            self.budget.interrupt()
-            return point, False
+        point = self.refined(point)
+        moved = self.with_reduced_gap_rounding(point)
         point = moved if box.is_optimal(moved, self.eps) else point
         return point, box.gap_rounding_bound(point) <= self.eps
 
@@ -245,11 +247,14 @@ class _KernelSearch:
             settings=self.settings,
         )
 
-    def interrupted(self, x: Vector) -> Point:
-        """The best point so far, after Ctrl-C."""
+    def interrupted(self, x: Vector, guess: Callable[[], InitialGuess] | None) -> Point:
+        """The best point so far, after Ctrl-C: of working sets, else a guess, else x."""
         best = self.budget.best
         if best is not None and len(best.x) == self.box.size:
             return best
+        if guess is not None:
+            x = self.box.clip_scaled(guess().x)
+        self.budget.is_over = True
         return settle(self.box, x, largest=self.largest, budget=self.budget, settings=self.settings)
 
     def to_original_program(self, point: Point) -> Point:

@@ -25,6 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.interrupts import keep_best
 from qpsvm.numerics.threads import for_each, usable_threads
 from qpsvm.numerics.workspace import Memory
 from qpsvm.solvers.active_set import decomposition
@@ -111,13 +112,18 @@ class Parts:
         x, n_free, n_parts = np.zeros(self.program.size), [0], self._n_parts(len(samples))
         parts = [samples[first::n_parts] for first in range(n_parts)]
         solve = self._side_by_side if self._is_decomposed else self._in_turn
+
+        def joined() -> InitialGuess:
+            return InitialGuess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
+
         try:
             for own, guess in solve(parts):
                 x += guess.x * len(own) / len(samples)
                 n_free.append(guess.n_free)
-        except KeyboardInterrupt:
-            self.budget.interrupt()
-        return InitialGuess(x, round(float(np.sqrt(sum(n_free) * max(n_free)))))
+        except KeyboardInterrupt as error:  # instead of what a part of a part has
+            keep_best(error, joined)
+            raise
+        return joined()
 
     def _in_turn(self, parts: Sequence[Index]) -> Iterator[tuple[Index, InitialGuess]]:
         """Solve the program of every part of the samples; yield parts and dual variables."""

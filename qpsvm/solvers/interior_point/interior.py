@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.best_point import BestPoint
@@ -104,7 +105,13 @@ def interior_point(
             variables = step_along(system, combined)
             residuals = Residuals.of(program, variables)
             iteration += 1
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         end = Termination(Status.INTERRUPTED, "interrupted")
+        keep_best(error, lambda: _result(best, end, iteration))
+        raise
+    return _result(best, end, iteration)
+
+
+def _result(best: BestPoint, end: Termination, iteration: int) -> SearchResult:
     y, w = best.variables.y, best.variables.w
     return SearchResult(best.solution(), y, w, best.gap, end.status, end.reason, iteration)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
 from qpsvm.solvers.interior_point.interior import SearchResult, interior_point
@@ -36,7 +36,7 @@ class Search:
     iterations : int
         So far, of all kinds.
     stopped : Status or None
-        What ``progress`` said, or that it was interrupted.
+        What ``progress`` said.
     best : SearchResult or None
         Of the whole program.
     """
@@ -72,7 +72,7 @@ class Search:
         eps = self.settings.inner_accuracy * self.eps
         found = interior_point(program, eps, left, report, self.settings, start)
         self.iterations = before + found.iterations
-        if found.status is Status.INTERRUPTED or found.reason == SLOW:
+        if found.reason == SLOW:
             self.stopped = found.status
         return replace(found, iterations=self.iterations)
 
@@ -89,6 +89,13 @@ class Search:
         w = p.F.transposed(x) + p.offset
         g = p.gradient(w, y, np.empty(p.size))
         return w, g, *p.gap(x, y, w, g)
+
+    def whole(self, found: SearchResult, x: Vector, part: Index) -> SearchResult:
+        """The result for the whole program of a search for some of its variables."""
+        x = x.copy()
+        x[part] = found.x
+        w, _, _, gap = self.measured(x, found.y)
+        return replace(found, x=x, w=w, gap=gap)
 
     def record(self, found: SearchResult) -> SearchResult:
         """Keep a result if it is the best so far; return the result."""

@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, stored_values
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.starting_points.settings import STARTS
@@ -181,9 +182,14 @@ def _fitted(
         intercept_scaling=F.root or 1.0,
         random_state=0,
     )
-    with _RUN.lock, warnings.catch_warnings():
+
+    def fit() -> None:
+        with _RUN.lock:  # for as long as it runs, also where it was left
+            machine.fit(samples, F.selection.signs, sample_weight=program.upper)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(samples, F.selection.signs, sample_weight=program.upper)
+        interruptible(fit)
     return np.ravel(machine.coef_), machine.intercept_, bool(machine.n_iter_ < passes)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.numerics.arrays import Mask, Vector
+from qpsvm.numerics.interrupts import keep_best, map_best
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
@@ -182,7 +183,12 @@ class OpenSet:
             kept = np.flatnonzero(is_open)
             part = p.restricted(kept, x)
             start = known.start(part, own) if known else None
-            found = self._exact(part, self.search.interior(part, start))
+            try:
+                found = self._exact(part, self.search.interior(part, start))
+            except KeyboardInterrupt as error:
+                base = x
+                map_best(error, lambda found: self.search.whole(found, base, kept))
+                raise
             x[kept] = found.x
             w, g, _, gap = self.search.measured(x, found.y)
             known = replace(known, w=w, y=found.y) if known else None
@@ -226,28 +232,31 @@ class OpenSet:
         """Run Newton's method on the smoothed primal from the given weights."""
         if self.search.stopped is not None:
             return None
-        search = self.search
+        search, last = self.search, list[Smoothed]()
 
         def report(at: Smoothed, step: int, objective: float, gap: float) -> bool:
-            try:
-                search.report(objective, gap, int(step > 0))
-            except KeyboardInterrupt:
-                self._noted(at)
-                raise
+            last[:] = [at]
+            search.report(objective, gap, int(step > 0))
             if search.stopped is not None:
                 self._noted(at)
             return not search.may_continue
 
-        return smoothed_newton(program, w, y, mu, accuracy, self.settings, report, worst=worst)
+        try:
+            return smoothed_newton(program, w, y, mu, accuracy, self.settings, report, worst=worst)
+        except KeyboardInterrupt as error:
+            if last:
+                keep_best(error, lambda: self._noted(last[0]))
+            raise
 
-    def _noted(self, at: Smoothed) -> None:
+    def _noted(self, at: Smoothed) -> SearchResult:
         """Record the current smoothed point as the answer in case the solver is stopped."""
         p, search = self.program, self.search
         if at.program is not p:
             at = Smoothed(p, at.w, at.y, at.mu * at.program.size / p.size)
             at.evaluate()
         w, _, _, gap = search.measured(at.x, at.y)
-        search.record(SearchResult(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations))
+        found = SearchResult(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations)
+        return search.record(found)
 
     def _missed(self, x: Vector, g: Vector) -> Vector:
         """Contribution of every variable to the duality gap."""

@@ -1,0 +1,178 @@
+"""Ctrl-C: compiled calls that can be left, and the best point so far on the exception.
+
+Python raises ``KeyboardInterrupt`` in the main thread, between two instructions: a compiled call
+ends first. Long ones are therefore made in another thread (``interruptible``), which the main
+thread can leave. Threads that work for the main thread hear of Ctrl-C by a ``Leave``, which
+``Deadline.has_passed`` and ``interruptible`` look at.
+
+An exception that passes through several layers carries a function that builds the best point so
+far; each layer adds its own way back (``keep_best``). The function is called when the point is
+read: to evaluate a machine may take longer than anybody waits after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self, TypeVar
+
+Result = TypeVar("Result")
+Solution = TypeVar("Solution")
+
+POLL_SECONDS = 0.1
+"""Seconds between two looks at a call in another thread, where waiting itself ignores Ctrl-C, as
+on Windows; elsewhere waiting ends at once."""
+
+
+def keep_best(error: KeyboardInterrupt, best: Callable[[], object]) -> None:
+    """Let an interrupt carry a function that builds the best point so far.
+
+    Parameters
+    ----------
+    error : KeyboardInterrupt
+    best : callable
+        Called when the point is read, after the interrupt has left the call.
+    """
+    vars(error)["_best"] = best
+
+
+def best_known(error: KeyboardInterrupt) -> Callable[[], Any] | None:
+    """Return the function that builds the best point so far; None if there is no point yet."""
+    best: Callable[[], Any] | None = vars(error).get("_best")
+    return best
+
+
+def map_best(error: KeyboardInterrupt, way: Callable[[Any], object]) -> None:
+    """Map the best point so far that an interrupt carries, if there is one."""
+    best = best_known(error)
+    if best is not None:
+        keep_best(error, lambda: way(best()))
+
+
+def drop_best(error: KeyboardInterrupt) -> None:
+    """Drop the best point so far, where it is of no use to the caller."""
+    vars(error).pop("_best", None)
+
+
+def attach_solution(error: KeyboardInterrupt, kind: type[Any]) -> None:
+    """Make the best point so far the attribute ``solution`` of an interrupt; None without one.
+
+    Parameters
+    ----------
+    error : KeyboardInterrupt
+    kind : type
+        The type of the solution.
+    """
+    best = vars(error).pop("_best", None)
+    vars(error)["solution"] = None if best is None else deferred(kind, best)
+
+
+def deferred(kind: type[Solution], build: Callable[[], Solution]) -> Solution:
+    """Return an object that is built when it is first used, and then is of exactly that type.
+
+    Parameters
+    ----------
+    kind : type
+        A class without slots.
+    build : callable
+        Returns an object of that class.
+    """
+
+    class Deferred(kind):  # type: ignore[misc, valid-type]
+        def __getattribute__(self, name: str) -> Any:
+            built = build()
+            object.__getattribute__(self, "__dict__").update(vars(built))
+            object.__setattr__(self, "__class__", type(built))
+            return getattr(self, name)
+
+    for name in ("__name__", "__qualname__", "__module__"):
+        setattr(Deferred, name, getattr(kind, name))
+    result: Solution = object.__new__(Deferred)
+    return result
+
+
+class Leave:
+    """Signal by which threads hear that the call that they work for was left.
+
+    A copy in another process is a signal of its own: processes are ended.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
+
+    def set(self) -> None:
+        """Tell the threads to leave what they do."""
+        self._event.set()
+
+    def is_set(self) -> bool:
+        """Return whether the threads are to leave what they do."""
+        return self._event.is_set()
+
+
+_LEAVE: contextvars.ContextVar[Leave | None] = contextvars.ContextVar("leave", default=None)
+
+
+@contextmanager
+def working_for(leave: Leave) -> Iterator[None]:
+    """Let this thread work for a call that is left when the signal is given."""
+    token = _LEAVE.set(leave)
+    try:
+        yield
+    finally:
+        _LEAVE.reset(token)
+
+
+def raise_if_left() -> None:
+    """Raise KeyboardInterrupt in a thread whose call was left."""
+    leave = _LEAVE.get()
+    if leave is not None and leave.is_set():
+        raise KeyboardInterrupt
+
+
+class _Call:
+    """A call that a thread of its own makes."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+        self.is_done = threading.Event()
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.value = self.call()
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            self.error = error
+        self.is_done.set()
+
+
+def interruptible(call: Callable[[], Result]) -> Result:
+    """Make a compiled call that Ctrl-C can leave at once.
+
+    The call is made by another thread, and left to it after Ctrl-C: it goes on unseen until it ends
+    by itself, so it must not write to anything that is used again. It must release the
+    interpreter's lock, as NumPy, LIBSVM and LIBLINEAR do. A thread that neither receives Ctrl-C nor
+    works for one that does makes the call itself.
+
+    Parameters
+    ----------
+    call : callable
+        Without arguments.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main or _LEAVE.get() is not None):
+        return call()
+    context = contextvars.copy_context()  # NumPy's error state is in it
+    running = _Call(lambda: context.run(call))
+    threading.Thread(target=running.run, name="qpsvm-compiled", daemon=True).start()
+    while not running.is_done.wait(POLL_SECONDS):
+        raise_if_left()
+    if running.error is not None:
+        raise running.error
+    result: Result = running.value
+    return result
