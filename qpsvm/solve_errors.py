@@ -58,9 +58,9 @@ def interrupted(solution: Any) -> str:
     """Write the message for a solve that Ctrl-C ended and that returns its best point."""
     status: Status = solution.status
     return (
-        f"The solve was {status.value} by Ctrl-C, and on_interrupt='return' asks for the best point "
-        "so far: it is not optimal to eps. qpsvm.certify says how far it may be off; it can be the "
-        "warm_start of another solve."
+        f"The solve was {status.value} by Ctrl-C, and on_interrupt='return' asks for the best "
+        "point so far: it is not optimal to eps. qpsvm.certify says how far it may be off; it can "
+        "be the warm_start of another solve."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import VectorLike
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Identity, Inverse
@@ -138,7 +140,7 @@ def _without_null_space(program: QuadraticProgram) -> tuple[QuadraticProgram, In
     """Add the rows ``N'x = 0`` for a basis N of the null space of [P; G; A]."""
     rows = [as_dense(m) for m in (program.G, program.A)]
     stacked = np.vstack([program.P.to_dense(), *rows])
-    _, sizes, basis = np.linalg.svd(stacked, full_matrices=True)
+    _, sizes, basis = interruptible(partial(np.linalg.svd, stacked, full_matrices=True))
     padded = np.concatenate([sizes, np.zeros(program.n_variables - len(sizes))])
     null = basis[padded <= NULL_RTOL * padded[0]]
     if len(null) == 0:
@@ -175,7 +177,7 @@ def _watched(
         nonlocal iteration
         clock.tick(iteration)
         iteration += 1
-        return factor(W) if P is None else factor(W, P)
+        return interruptible(partial(factor, W) if P is None else partial(factor, W, P))
 
     return solve
 

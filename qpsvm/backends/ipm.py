@@ -63,9 +63,7 @@ class IPMBackend(Backend):
 
         limit = settings.max_iterations or MAX_ITERATIONS
         try:
-            return solution(
-                solve(engine_program, settings.eps, limit, own, report, clock.deadline)
-            )
+            return solution(solve(engine_program, settings.eps, limit, own, report, clock.deadline))
         except KeyboardInterrupt as error:
             map_best(error, solution)
             raise

@@ -9,6 +9,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.interrupts import Leave, attach_solution, working_for
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.solving import Answer, put_together, solve_with
@@ -33,6 +34,11 @@ def solve_in_parallel(
     Returns
     -------
     Answer
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C, with the attribute ``solution``: None for a reduction.
     """
     if not isinstance(problem, ReducedProblem) or len(problem.problems) == 1:
         return solve_with(problem, backend, settings, start)
@@ -42,11 +48,17 @@ def solve_in_parallel(
     starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
     if len(starts) != n_parts:
         starts = (None,) * n_parts
+    leave = Leave()
     calls = (
-        delayed(_solve_part)(part, _whole_gram(part), backend, settings, own)
+        delayed(_solve_part)(part, _whole_gram(part), backend, settings, own, leave)
         for part, own in zip(problem.problems, starts, strict=True)
     )
-    answers = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
+    try:
+        answers = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
+    except KeyboardInterrupt as error:
+        leave.set()
+        attach_solution(error, problem.solution_type)
+        raise
     return put_together(problem, answers)
 
 
@@ -64,6 +76,18 @@ def _whole_gram(part: SVMProblem) -> tuple[Dense, Index] | None:
 
 
 def _solve_part(
+    part: SVMProblem,
+    shared: tuple[Dense, Index] | None,
+    backend: str,
+    settings: Settings,
+    start: Any,
+    leave: Leave,
+) -> Answer[Any]:
+    with working_for(leave):
+        return _solved(part, shared, backend, settings, start)
+
+
+def _solved(
     part: SVMProblem,
     shared: tuple[Dense, Index] | None,
     backend: str,

@@ -29,6 +29,7 @@ Rump, "Verification of positive definiteness", BIT 46 (2006).
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import get_args
 
 import numpy as np
@@ -42,6 +43,7 @@ from qpsvm.numerics.arrays import (
     require_memory,
     row_blocks,
 )
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.convexity import negative_bound
 from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL, SYMMETRY_RTOL, Quadratic
@@ -123,7 +125,7 @@ def smallest_eigenvalue(gram: Quadratic) -> float:
     if K.size > DENSE_EIGENVALUE_SIZE:
         rest = DenseQuadratic.own(_plus_identity(K.matrix, _rounding(K.matrix) - value))
         if not rest.is_positive_semidefinite():
-            value = float(np.linalg.eigvalsh(K.matrix)[0])
+            value = float(interruptible(partial(np.linalg.eigvalsh, K.matrix))[0])
     return value
 
 
@@ -186,7 +188,7 @@ def _with_other_spectrum(K: DenseQuadratic, policy: Indefinite) -> tuple[Dense, 
         f"The eigendecomposition for indefinite={policy!r}",
         "use indefinite='shift', which needs the smallest eigenvalue only.",
     )
-    values, vectors = np.linalg.eigh(K.matrix)
+    values, vectors = interruptible(partial(np.linalg.eigh, K.matrix))
     # Eigenvalues that are zero come out of either sign. They are clipped or flipped as well, but
     # not counted, and their vectors, for which K T = K' holds anyway, are not kept.
     noise = K.size * EPS * np.max(np.abs(values))

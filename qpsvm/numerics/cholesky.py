@@ -16,10 +16,53 @@ programming", in *Reliable Numerical Computation* (1990).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
+
+UNDIVIDED = 1500
+"""Rows up to which LAPACK factors a matrix in one call, in a tenth of a second."""
+
+PRODUCTS = 3e9
+"""Products of numbers in one call of BLAS on a larger matrix, a quarter of a second: Ctrl-C waits
+for a call to end."""
+
+
+def factored_in_place(matrix: Dense) -> Dense:
+    """U with ``U'U = matrix``, from and in the upper triangle of a C-ordered matrix.
+
+    Large matrices are factored by blocks of rows: with those above done, a block is ::
+
+        S_kj = M_kj - sum_i<k U_ik'U_ij,    U_kk'U_kk = S_kk,    U_kj = U_kk^-T S_kj
+
+    so that Ctrl-C and deadlines are heard between them.
+
+    Raises
+    ------
+    LinAlgError
+        It is not positive definite.
+    """
+    from scipy.linalg.lapack import dpotrf, dtrtrs
+
+    n = len(matrix)
+    step = n if n <= UNDIVIDED else max(64, min(512, round(4.0 * PRODUCTS / n**2)))
+    for first in range(0, n, step):
+        block = slice(first, min(first + step, n))
+        rows, right = matrix[block, first:], slice(block.stop, n)
+        if first:
+            rows -= matrix[:first, block].T @ matrix[:first, first:]
+        own = matrix[block, block].T
+        factor, info = dpotrf(own, lower=1, clean=0, overwrite_a=1)
+        if info != 0:
+            raise np.linalg.LinAlgError("The matrix is not positive definite.")
+        if step == n:  # in place
+            break
+        matrix[block, block] = factor.T
+        if block.stop < n:
+            matrix[block, right] = dtrtrs(factor, matrix[block, right], lower=1)[0]
+    return matrix
 
 
 class Cholesky:
@@ -32,16 +75,12 @@ class Cholesky:
     """
 
     def __init__(self, matrix: Dense, shift: float) -> None:
-        from scipy.linalg.lapack import dpotrf
-
         self.size = len(matrix)
         if self.size == 0:
             return
         matrix[np.diag_indices(self.size)] += shift
         # in place: the transpose of a C-ordered array is what LAPACK calls a matrix
-        self._factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-        if info != 0:
-            raise np.linalg.LinAlgError("The matrix is not positive definite.")
+        self._factor = factored_in_place(matrix).T
 
     def __call__(self, r: Dense) -> Dense:
         from scipy.linalg.lapack import dpotrs
@@ -52,7 +91,14 @@ class Cholesky:
         """``L^-1 r``, or ``L^-T r``; r is overwritten where it is in LAPACK's order."""
         from scipy.linalg.lapack import dtrtrs
 
-        return np.asarray(dtrtrs(self._factor, r, lower=1, trans=int(transposed), overwrite_b=1)[0])
+        solve = partial(dtrtrs, self._factor, lower=1, trans=int(transposed), overwrite_b=1)
+        if r.ndim == 1 or self.size <= UNDIVIDED:
+            return np.asarray(solve(r)[0])
+        found, width = np.empty_like(r), max(1, round(PRODUCTS / self.size**2))
+        for first in range(0, r.shape[1], width):
+            some = slice(first, first + width)
+            found[:, some] = solve(r[:, some])[0]
+        return found
 
 
 class Bordered:

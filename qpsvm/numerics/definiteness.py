@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import splu
 
 from qpsvm.numerics.arrays import Dense, Sparse
+from qpsvm.numerics.cholesky import factored_in_place
+from qpsvm.numerics.interrupts import interruptible
 
 
 def is_definite_sparse(matrix: Sparse, shift: float) -> bool:
     """Return whether ``P + shift I = L D L'`` has a positive D, without exchanges of pivots."""
     shifted = sp.csc_array(matrix + shift * sp.eye_array(matrix.shape[0]))
     try:
-        factor = splu(
+        factored = partial(
+            splu,
             shifted,
             permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )
+        factor = interruptible(factored)
     except RuntimeError:  # a pivot of zero
         return False
     unexchanged = np.array_equal(factor.perm_r, factor.perm_c)
@@ -30,6 +35,8 @@ def is_definite_dense(matrix: Dense, shift: float) -> bool:
     """Return whether the Cholesky factorisation of ``P + shift I`` succeeds."""
     shifted = np.array(matrix, order="C")
     shifted.flat[:: len(shifted) + 1] += shift
-    # in place: the transpose of a C-ordered copy is what LAPACK calls a matrix
-    _, info = dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
-    return bool(info == 0)
+    try:
+        factored_in_place(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -25,6 +25,7 @@ from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.numerics.deadline import Deadline
+from qpsvm.numerics.interrupts import drop_best, keep_best
 from qpsvm.passes.checkpoints import load, save
 from qpsvm.passes.guess import RowSample, first_guess
 from qpsvm.passes.open_problem import SolveProgram
@@ -65,10 +66,15 @@ def solve_in_passes(
     Returns
     -------
     ChunkedSolution
-        When interrupted (Ctrl-C), the best machine so far with its certificate.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C; it carries the best machine so far with its certificate, if a pass has measured one.
+        A checkpoint stays that of the last pass.
     """
     run = _Run(problem, eps, settings, solve_program, verbose)
-    state, status = None, None
+    status = None
     try:
         state = run.first_state()
         if state.certificate(problem).passed(eps):  # of a checkpoint after the last pass
@@ -78,12 +84,13 @@ def solve_in_passes(
             status = run.verdict(state, deadline)
             if stop(state.statistics.trace[-1][0], state.statistics.passes, run.gap(state)):
                 status = status or Status.INTERRUPTED
-    except KeyboardInterrupt:
-        status, state = Status.INTERRUPTED, run.latest
-        if state is None or not np.isfinite(state.primal):
-            raise
-    assert state is not None
-    return run.solution(state, status)
+        return run.solution(state, status)
+    except KeyboardInterrupt as error:
+        drop_best(error)  # of a program over some samples
+        latest = run.latest
+        if latest is not None and np.isfinite(latest.primal):
+            keep_best(error, lambda: run.solution(latest, Status.INTERRUPTED))
+        raise
 
 
 class _Run:

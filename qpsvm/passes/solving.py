@@ -9,6 +9,7 @@ from qpsvm.backends.registry import choose, get
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution
 from qpsvm.numerics.deadline import NEVER
+from qpsvm.numerics.interrupts import keep_best
 from qpsvm.passes.algorithm import solve_in_passes
 from qpsvm.passes.settings import PassSettings
 from qpsvm.qp.program import QuadraticProgram
@@ -37,6 +38,8 @@ def solve_chunked(
     ------
     InvalidParameterError
         An unknown option.
+    KeyboardInterrupt
+        Ctrl-C; it carries the best machine so far, if a pass has measured one.
     """
     own, deadline = PassSettings.of(settings.options), settings.deadline or NEVER
     if settings.max_iterations is not None:
@@ -77,8 +80,9 @@ def _verified(problem: ChunkedProblem, solution: ChunkedSolution, eps: float) ->
         return solution
     try:
         certificate = problem.certified(solution)
-    except KeyboardInterrupt:  # what the passes found is not lost
-        return replace(solution, status=Status.INTERRUPTED)
+    except KeyboardInterrupt as error:
+        keep_best(error, lambda: replace(solution, status=Status.INTERRUPTED))
+        raise
     if not certificate.passed(eps):
         return solution
     return replace(solution, status=Status.OPTIMAL, certificate=certificate)

@@ -116,23 +116,15 @@ class OneFactor:
 
     @np.errstate(all="ignore")  # an objective that is not finite ends the search
     def _found(self, C: float, last: SearchResult | None, eps: float) -> SearchResult:
-        """Solve the dual program for one C, from the solution for the last C if there is one.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            The engine was interrupted, and returns the best point so far.
-        """
+        """Solve the dual program for one C, from the solution for the last C if there is one."""
         p = self.program
         program = replace(p, lower=C * p.lower, upper=C * p.upper)
         found, limit = None, self.settings.sequence_iterations
         if last is not None:
             search = Search(program, eps, limit, ENGINE, lambda *_: None)
             found = OpenSet(search).near(last.w, last.y)
-        if found is None or found.status not in (Status.OPTIMAL, Status.INTERRUPTED):
+        if found is None or found.status is not Status.OPTIMAL:
             found = solve(program, eps, limit, ENGINE, lambda *_: None)
-        if found.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
         return found
 
     def _alpha(self, problem: SVMProblem, C: float, x: Vector) -> Vector:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Sparse, Vector
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -100,7 +102,8 @@ def _highs(
 ) -> OptimizeResult | None:
     from scipy.optimize import linprog
 
-    result = linprog(
+    run = partial(
+        linprog,
         cost,
         A_ub=G if G.shape[0] else None,
         b_ub=h if G.shape[0] else None,
@@ -114,4 +117,5 @@ def _highs(
             "dual_feasibility_tolerance": 1e-10,
         },
     )
+    result = interruptible(run)
     return result if result.status == 0 else None

@@ -83,7 +83,7 @@ def solution_of(folder: Path, kill_in: int, name: str) -> Any:
         samples = replace(samples, chunks=tuple(chunks))
     with small_samples():
         problem = qpsvm.SoftMargin(C=1.0).dual(samples)
-    return qpsvm.solve(problem, eps=1e-9, options=MEMORY)
+    return qpsvm.solve(problem, eps=1e-9, options=MEMORY, on_interrupt="return")
 
 
 def n_tasks(dask_scheduler: Any) -> int:

@@ -154,7 +154,7 @@ def test_an_interrupt_hands_out_the_best_machine_with_its_certificate(
     own, whole = solved("hinge")
     made = counted_passes(monkeypatch, number)
     with pytest.warns(ToleranceNotReachedWarning, match="interrupted"):
-        solution = qpsvm.solve(own, eps=1e-9, options=MEMORY)
+        solution = qpsvm.solve(own, eps=1e-9, options=MEMORY, on_interrupt="return")
     monkeypatch.undo()
     assert len(made) == number
     assert solution.status is Status.INTERRUPTED
@@ -172,8 +172,9 @@ def test_an_interrupt_hands_out_the_best_machine_with_its_certificate(
 def test_an_interrupt_before_any_pass_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     own, _ = solved("hinge")
     counted_passes(monkeypatch, 1)
-    with pytest.raises(KeyboardInterrupt):
-        qpsvm.solve(own, options=MEMORY)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        qpsvm.solve(own, options=MEMORY, on_interrupt="return")
+    assert vars(caught.value)["solution"] is None
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])

@@ -19,11 +19,14 @@ Optim.* 13 (2002), section 4, who eliminate with Sherman, Morrison and Woodbury'
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrf_lwork, dsytrs, dtrtrs
 
 from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.cholesky import UNDIVIDED
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.factor_settings import FACTORS
@@ -244,9 +247,20 @@ def _cholesky(K: Dense) -> Dense:
     """Cholesky factor of a matrix from its upper triangle."""
     diagonal, shift = K.diagonal().copy(), 0.0
     for _ in range(8):
-        factor, info = dpotrf(K)
-        if info == 0:
-            return np.asarray(factor)
+        factor = _upper_factor(K)
+        if factor is not None:
+            return factor
         shift = max(10.0 * shift, FACTORS.pivot)
         np.fill_diagonal(K, diagonal * (1.0 + shift))
     raise np.linalg.LinAlgError("the normal matrix is not positive definite")
+
+
+def _upper_factor(K: Dense) -> Dense | None:
+    """Cholesky factor from the upper triangle; None if K is not positive definite."""
+    if len(K) <= UNDIVIDED:
+        factor, info = dpotrf(K)
+        return np.asarray(factor) if info == 0 else None
+    try:  # in a call that Ctrl-C can leave
+        return interruptible(partial(np.linalg.cholesky, K.T)).T
+    except np.linalg.LinAlgError:
+        return None

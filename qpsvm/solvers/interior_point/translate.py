@@ -7,11 +7,12 @@ with many rows and a diagonal Hessian (``dualise``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -127,7 +128,7 @@ def _factored(P: Quadratic, largest: int) -> LowRankQuadratic:
             f"and others up to {largest} variables; this P is a {type(P).__name__} of "
             f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
-    values, vectors = np.linalg.eigh(P.to_dense())
+    values, vectors = interruptible(partial(np.linalg.eigh, P.to_dense()))
     used = values > EPS * P.size * max(float(np.max(np.abs(values))), 0.0)
     used[-1] = True  # of a linear program: a column of zeros is simpler than none
     return LowRankQuadratic(vectors[:, used] * np.sqrt(np.maximum(values[used], 0.0)))

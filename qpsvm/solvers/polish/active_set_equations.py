@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, Vector
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.rows import take_rows
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.row_gradient import row_gradient
@@ -193,7 +195,7 @@ def _dense(hessian: Dense, constraints: Dense) -> System:
         shifted[np.diag_indices(n + m)] += _proximal(n, m, d, e)
         if n + m == 0:
             return lambda r: r
-        lu, pivots, info = dgetrf(shifted, overwrite_a=True)
+        lu, pivots, info = interruptible(partial(dgetrf, shifted, overwrite_a=True))
         if info != 0:
             raise np.linalg.LinAlgError("singular even with the proximal term")
         return lambda r: np.asarray(dgetrs(lu, pivots, r)[0])
@@ -209,7 +211,8 @@ def _sparse(hessian: Sparse, constraints: Sparse) -> System:
 
     def factor(d: float, e: float) -> Callable[[Vector], Vector]:
         shift = sp.dia_array((_proximal(n, m, d, e)[None], [0]), shape=M.shape)
-        solve: Callable[[Vector], Vector] = splu(sp.csc_array(M + shift)).solve
+        factored = interruptible(partial(splu, sp.csc_array(M + shift)))
+        solve: Callable[[Vector], Vector] = factored.solve
         return solve
 
     return (lambda v: np.asarray(M @ v)), factor

@@ -5,7 +5,7 @@ are low. What is read off its weights is measured like any other guess, so that 
 beforehand whether a problem is easy. A free intercept is penalised for the descent, and then put
 where it is best for the weights.
 
-``LinearSVC`` returns the weights ``w = F'x`` and not x. So every sample gets a feature of its own,
+LIBLINEAR returns the weights ``w = F'x`` and not x. So every sample gets a feature of its own,
 of a tiny size p: its weight is ``p x_i``, up to the sign. It adds ``p^2`` to the diagonal of
 ``F F'``, less than rounding, so that the iterates stay the same to the last bit.
 
@@ -17,18 +17,21 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, stored_values
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.starting_points.settings import STARTS
+
+DUAL_HINGE = 3
+"""LIBLINEAR's number of the dual program with the hinge loss."""
 
 
 class _OneRun:
@@ -135,11 +138,16 @@ def newton_step(n: int, rank: int) -> float:
     return STARTS.seconds_per_step + n * per_variable
 
 
+@cache
 def load() -> Any:
-    """Import LIBLINEAR, which takes a second."""
-    from sklearn.svm import LinearSVC
+    """Import scikit-learn's wrapper of LIBLINEAR, which takes a second.
 
-    return LinearSVC
+    Its function is called instead of ``LinearSVC.fit``, which warns where the passes are used up:
+    filters of warnings are of the whole process, and a run may go on after Ctrl-C.
+    """
+    from sklearn.svm import _liblinear
+
+    return _liblinear
 
 
 def descended(program: FactorProgram, passes: int, tolerance: float) -> Descended:
@@ -170,27 +178,38 @@ def _fitted(
     program: FactorProgram, samples: Stored, passes: int, tolerance: float
 ) -> tuple[Vector, float, bool]:
     """Weights and intercept by LIBLINEAR, and whether it reached its tolerance."""
-    from sklearn.exceptions import ConvergenceWarning
-
     F = program.F
-    machine = load()(
-        loss="hinge",
-        C=1.0,
-        tol=tolerance,
-        max_iter=passes,
-        fit_intercept=F.constant > 0.0 or len(program.A) > 0,
-        intercept_scaling=F.root or 1.0,
-        random_state=0,
+    liblinear, has_bias = load(), F.constant > 0.0 or len(program.A) > 0
+    bias = F.root or 1.0
+    X = samples if sp.issparse(samples) else np.ascontiguousarray(samples, dtype=np.float64)
+    train = partial(
+        liblinear.train_wrap,
+        X,
+        (F.selection.signs > 0.0).astype(np.float64),
+        sp.issparse(X),
+        DUAL_HINGE,
+        tolerance,
+        bias if has_bias else -1.0,
+        1.0,  # C, which the weights of the samples contain
+        np.ones(2),
+        passes,
+        np.random.RandomState(0).randint(np.iinfo("i").max),
+        0.0,  # of regressions
+        np.array(program.upper),
     )
 
-    def fit() -> None:
+    def run() -> tuple[Dense, Index]:
         with _RUN.lock:  # for as long as it runs, also where it was left
-            machine.fit(samples, F.selection.signs, sample_weight=program.upper)
+            liblinear.set_verbosity_wrap(0)
+            found: tuple[Dense, Index] = train()
+            return found
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        interruptible(fit)
-    return np.ravel(machine.coef_), machine.intercept_, bool(machine.n_iter_ < passes)
+    coef, iterations = interruptible(run)
+    weights = np.ravel(coef)
+    has_converged = bool(iterations[0] < passes)
+    if not has_bias:
+        return weights, 0.0, has_converged
+    return weights[:-1], bias * float(weights[-1]), has_converged
 
 
 def _cost(program: FactorProgram, w: Vector, y: Vector, g: Vector) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -186,8 +187,7 @@ class OpenSet:
             try:
                 found = self._exact(part, self.search.interior(part, start))
             except KeyboardInterrupt as error:
-                base = x
-                map_best(error, lambda found: self.search.whole(found, base, kept))
+                map_best(error, partial(self.search.whole, x=x, part=kept))
                 raise
             x[kept] = found.x
             w, g, _, gap = self.search.measured(x, found.y)

@@ -18,6 +18,7 @@ from qpsvm.exceptions import ToleranceNotReachedWarning, UnsupportedProgramError
 from qpsvm.qp import LowRankQuadratic, QuadraticProgram, Status, residuals
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from tests import tolerances
+from tests.interrupts import interrupted_point
 from tests.strategies import grid, listed
 
 EPS = 1e-8
@@ -271,7 +272,7 @@ def test_interrupted_it_hands_out_a_point(data, at) -> None:
         if event.iteration >= at:
             raise KeyboardInterrupt
 
-    found = raw(problem, callback=interrupted)
+    found = interrupted_point(lambda: raw(problem, callback=interrupted))
     assert found.status in (Status.INTERRUPTED, Status.OPTIMAL)  # which may have come before
     assert found.status is Status.INTERRUPTED or at > 1
     assert np.isfinite(found.x).all()
@@ -362,7 +363,7 @@ def test_ctrl_c_during_the_guess_hands_out_its_point() -> None:
             raise KeyboardInterrupt
         return True
 
-    found = raw(problem, callback=press)
+    found = interrupted_point(lambda: raw(problem, callback=press))
     assert found.status is Status.INTERRUPTED
     assert qpsvm.certify(problem, problem.recover(found)).relative_gap < 1.0  # that of zero
 
