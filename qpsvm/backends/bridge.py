@@ -44,7 +44,7 @@ class SolverOptions:
     default_iterations : int or None
         Where the solver's own limit is too low to mean something.
     time : str or None
-        Name of the time limit in seconds.
+        Name of the time limit in seconds. Without one the process of the solver is ended.
     fixed : mapping
         Set in any case.
     retry : mapping
@@ -84,13 +84,9 @@ class SolverOptions:
         return options | dict(settings.options)
 
     def not_passed_on(self, settings: Settings) -> str:
-        """Describe the limits that this solver has no setting for."""
-        missing = []
-        if settings.time_limit is not None and self.time is None:
-            missing.append("time limit")
-        if settings.max_iterations is not None and not self.iterations:
-            missing.append("iteration limit")
-        return f"this solver has no setting for the {' or '.join(missing)}" if missing else ""
+        """Describe the limit that this solver has no setting for: time ends its process."""
+        is_missing = settings.max_iterations is not None and not self.iterations
+        return "this solver has no setting for the iteration limit" if is_missing else ""
 
 
 SHORTER_STEPS: Mapping[str, object] = {"max_step_fraction": 0.9}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, SupportsInt
 
 import numpy as np
 
-from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
+from qpsvm.backends.base import Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, NativeOptions, SolverOptions
+from qpsvm.backends.child import ChildBackend
 from qpsvm.backends.cvxpy_options import CONSTRAINED, OPTIONS
 from qpsvm.backends.printing import silence_highs_banner, silenced
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["OPTIONS", "CVXPYBackend"]
 
 
-class CVXPYBackend(Backend):
+class CVXPYBackend(ChildBackend):
     """The program as ``cp.Problem``, compiled and inverted by CVXPY, one solver in between.
 
     Parameters
@@ -44,7 +45,7 @@ class CVXPYBackend(Backend):
     licence = "Apache-2.0"
     distribution = "cvxpy"
     required_modules: tuple[str, ...] = ("cvxpy",)
-    capabilities = Capabilities(sparse=True, certificates=True)
+    capabilities = Capabilities(sparse=True, time_limit=True, certificates=True)
 
     def __init__(self, solver: str | None = None) -> None:
         self.solver = None if solver is None else solver.upper()
@@ -74,7 +75,11 @@ class CVXPYBackend(Backend):
         packages = dict.fromkeys(["cvxpy", self.distribution])
         return f"pip install {' '.join(packages)}"
 
-    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+    @property
+    def _minds_time(self) -> bool:
+        return OPTIONS.get(self.solver or "", SolverOptions()).time is not None
+
+    def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         import cvxpy as cp
 
         clock = Clock(self.label, settings)
@@ -145,7 +150,7 @@ def _capabilities(options: SolverOptions) -> Capabilities:
         sparse=True,
         linear_programs=options.linear,
         quadratic_programs=options.quadratic,
-        time_limit=options.time is not None,
+        time_limit=True,
         iteration_limit=bool(options.iterations),
         certificates=True,
     )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, installed_version
+from qpsvm.backends.base import Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
+from qpsvm.backends.child import ChildBackend
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.backends.printing import silence_highs_banner, silenced
 from qpsvm.backends.qpsolvers_options import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["OPTIONS", "QPSolversBackend"]
 
 
-class QPSolversBackend(Backend):
+class QPSolversBackend(ChildBackend):
     """``qpsolvers.solve_problem`` with one of its solvers.
 
     Parameters
@@ -71,7 +72,7 @@ class QPSolversBackend(Backend):
             linear_programs=options.linear,
             quadratic_programs=options.quadratic,
             warm_start=self.solver in WARM_STARTED,
-            time_limit=options.time is not None,
+            time_limit=True,
             iteration_limit=bool(options.iterations),
         )
 
@@ -94,7 +95,11 @@ class QPSolversBackend(Backend):
             return reduced, inverse
         return independent_equalities(reduced, inverse)
 
-    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+    @property
+    def _minds_time(self) -> bool:
+        return OPTIONS.get(self.solver, SolverOptions()).time is not None
+
+    def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         import qpsolvers
 
         if self.solver not in qpsolvers.available_solvers:

@@ -30,6 +30,10 @@ THREADS = (
 )
 """Environment variables for threads, which libraries read when they are loaded."""
 
+HERE = {"QPSVM_CHILDREN": "0"}
+"""Environment in which solvers of other packages run in the process of the cell: its memory and
+time are measured."""
+
 PATIENCE = 600.0
 """Time limit of loading the samples, and of judging, seconds; neither is measured."""
 
@@ -102,7 +106,7 @@ def measure_apart(cell: Cell, children: Children | None = None) -> Row:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                env={**os.environ, **dict.fromkeys(THREADS, str(cell.threads))},
+                env={**os.environ, **dict.fromkeys(THREADS, str(cell.threads)), **HERE},
                 pass_fds=(writer.fileno(),),
                 start_new_session=True,
             )

@@ -117,18 +117,22 @@ class _BlasThreads:
             if not (is_done and getattr(self._own, "holds", False)):
                 self._end_pool()
 
-    def _limited(self) -> Any:
-        """Limit BLAS to one thread, and note how many threads it had.
-
-        Returns threadpoolctl's limiter, which gives the threads back; None if BLAS has one thread.
-        """
+    def current(self) -> int:
+        """Return the number of threads that BLAS has."""
         if self._controller is None:  # looking for the libraries takes a millisecond
             from threadpoolctl import ThreadpoolController
 
             self._controller = ThreadpoolController().select(user_api="blas")
         libraries = self._controller.lib_controllers
         # the most: CVXOPT comes with a BLAS of its own that has one thread
-        self._allowed = max((library.get_num_threads() for library in libraries), default=1)
+        return max((library.get_num_threads() for library in libraries), default=1)
+
+    def _limited(self) -> Any:
+        """Limit BLAS to one thread, and note how many threads it had.
+
+        Returns threadpoolctl's limiter, which gives the threads back; None if BLAS has one thread.
+        """
+        self._allowed = self.current()
         if self._allowed <= 1:
             return None
         self._leave_control()
@@ -173,6 +177,20 @@ def one_blas_thread() -> Iterator[None]:
     would add up in another order in the threads that still count on one thread.
     """
     with _BLAS.held():
+        yield
+
+
+def blas_threads() -> int:
+    """Return the number of threads that BLAS has now."""
+    return _BLAS.current()
+
+
+@contextmanager
+def limited_blas(n_threads: int) -> Iterator[None]:
+    """Let BLAS have at most so many threads."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(n_threads, user_api="blas"):
         yield
 
 

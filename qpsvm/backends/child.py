@@ -1,0 +1,240 @@
+"""Solvers in a child process, which Ctrl-C and time limits can end.
+
+A solver of another package is one compiled call: many keep Python's lock, so that nothing is heard
+until it ends, and some have no time limit. Their calls are made in a child process, which is killed
+where the caller leaves. A child that has answered is kept for the next call: starting one takes a
+second. Children end with the process that started them.
+
+The environment variable ``QPSVM_CHILDREN=0`` has all calls made in the process itself, as they are
+on Windows.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from abc import abstractmethod
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
+
+from qpsvm.backends.base import Backend, Settings, Stop
+from qpsvm.numerics.deadline import NEVER, Deadline
+from qpsvm.numerics.interrupts import raise_if_left
+from qpsvm.numerics.threads import blas_threads, limited_blas
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, Status
+
+POLL_SECONDS = 0.05
+"""Seconds between two looks at the deadline while a child works."""
+
+GRACE_SECONDS = 0.5
+"""Seconds past the time limit that a solver with such a setting has to hand out its point."""
+
+_START = "from qpsvm.backends.child import serve; serve"
+
+PATIENCE_SECONDS = 1.0
+"""Seconds that a child whose connection was closed has to end by itself."""
+
+
+class ChildBackend(Backend):
+    """Base class of backends whose solver runs in a child process.
+
+    A subclass implements ``_solve_here``, and can be pickled.
+    """
+
+    def load(self) -> None:
+        if _may_start():
+            _CHILDREN.put_back(_CHILDREN.take())
+
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        if not _may_start():
+            return self._solve_here(program, settings)
+        deadline = settings.deadline or NEVER
+        if deadline.has_passed():
+            raise Stop(Status.TIME_LIMIT)
+        P = program.P  # of a kernel, it may have a function that cannot be sent
+        stored = program.replace(P=P.to_sparse() if P.prefers_sparse else P.to_dense())
+        left = deadline.remaining() if deadline.is_set else None
+        plain = settings.replace(deadline=None, callback=None, time_limit=left)
+        try:
+            message = pickle.dumps((self, stored, plain, blas_threads()))
+        except (pickle.PicklingError, TypeError, AttributeError):  # an option that is a function
+            return self._solve_here(program, settings)
+        grace = GRACE_SECONDS if self._minds_time else 0.0
+        child = _CHILDREN.take()
+        try:
+            answer = child.answer(message, deadline, grace)
+        except BaseException:
+            child.kill()
+            raise
+        _CHILDREN.put_back(child)
+        if isinstance(answer, BaseException):
+            raise answer
+        solution: QPSolution = answer
+        return solution
+
+    @property
+    @abstractmethod
+    def _minds_time(self) -> bool:
+        """Return whether the solver itself ends at a time limit."""
+
+    @abstractmethod
+    def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        """Solve as ``Backend._solve`` in this process."""
+
+
+def _may_start() -> bool:
+    is_wanted = os.environ.get("QPSVM_CHILDREN", "1") != "0"
+    return is_wanted and sys.platform != "win32" and bool(sys.executable)
+
+
+class _Child:
+    """A process that solves one program after the other."""
+
+    def __init__(self) -> None:
+        self._sender: threading.Thread | None = None
+        self.connection, other = Pipe()
+        with other:
+            command = [sys.executable, "-P", "-c", f"{_START}({other.fileno()})"]
+            path = os.pathsep.join(entry for entry in sys.path if entry)
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path},
+                pass_fds=(other.fileno(),),
+            )
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def answer(self, message: bytes, deadline: Deadline, grace: float) -> Any:
+        """Send a program and wait for the solution, or for the exception that there was.
+
+        Raises
+        ------
+        Stop
+            At the deadline.
+        RuntimeError
+            The process has ended, as after an access violation.
+        """
+        # a child that still starts does not read yet
+        self._sender = threading.Thread(target=self._send, args=(message,), daemon=True)
+        self._sender.start()
+        try:
+            while not self.connection.poll(POLL_SECONDS):
+                raise_if_left()
+                if deadline.is_set and deadline.clock() >= deadline.at + grace:
+                    raise Stop(Status.TIME_LIMIT)
+            return pickle.loads(self.connection.recv_bytes())  # noqa: S301 - from the child
+        except (EOFError, ConnectionError):
+            code = self.process.wait()
+            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            raise RuntimeError(f"the process of the solver ended with {how}") from None
+
+    def _send(self, message: bytes) -> None:
+        with suppress(OSError):  # of a process that has ended
+            self.connection.send_bytes(message)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.process.kill()
+        self.process.wait()
+        if self._sender is not None:
+            self._sender.join()
+        self.connection.close()
+
+    def end(self) -> None:
+        """Let an idle process end, which a closed connection tells it."""
+        self.connection.close()
+        try:
+            self.process.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class _Children:
+    """The idle children of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[_Child] = []
+
+    def take(self) -> _Child:
+        """Take an idle child, or start one."""
+        with self._lock:
+            while self._idle:
+                child = self._idle.pop()
+                if child.is_alive:
+                    return child
+                child.kill()
+        return _Child()
+
+    def put_back(self, child: _Child) -> None:
+        """Keep a child for the next call."""
+        with self._lock:
+            self._idle.append(child)
+
+    def end(self) -> None:
+        """End all idle children."""
+        with self._lock:
+            while self._idle:
+                self._idle.pop().end()
+
+
+_CHILDREN = _Children()
+
+
+def _forget_children() -> None:
+    """Start anew in a forked process, whose parent's children answer the parent."""
+    global _CHILDREN  # noqa: PLW0603 - of this process
+    _CHILDREN = _Children()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_children)
+
+
+@atexit.register
+def _end_children() -> None:
+    _CHILDREN.end()
+
+
+def _serve(connection: Connection) -> None:
+    """Solve what the parent sends until it closes the connection."""
+    while True:
+        try:
+            backend, program, settings, threads = pickle.loads(  # noqa: S301 - from the parent
+                connection.recv_bytes()
+            )
+        except EOFError:
+            return
+        try:
+            with limited_blas(threads):
+                answer: object = backend._solve_here(program, settings)
+        except Exception as error:  # noqa: BLE001 - raised again in the parent
+            answer = error
+        try:
+            message = pickle.dumps(answer)
+            pickle.loads(message)  # noqa: S301 - some exceptions only seem to be sendable
+        except Exception:  # noqa: BLE001
+            message = pickle.dumps(RuntimeError(f"{type(answer).__name__}: {answer}"))
+        del backend, program, settings, answer
+        with suppress(BrokenPipeError):
+            connection.send_bytes(message)
+
+
+def serve(descriptor: int) -> None:
+    """Run a child process: solve what arrives at the connection with this number."""
+    # Ctrl-C goes to all processes of a terminal; the parent decides what it means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")  # what solvers warn about is the verifier's business
+    _serve(Connection(descriptor))
