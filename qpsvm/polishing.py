@@ -20,6 +20,7 @@ from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.deadline import Deadline
+from qpsvm.numerics.interrupts import without_solution
 from qpsvm.polish_routes import OfProgram, Route, polish_route, require_finite_vector
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.program import QuadraticProgram
@@ -111,7 +112,8 @@ def polish(
     require_pair("polish", problem, solution, programs=True)
     deadline = Deadline.after(time_limit)
     request = Polishing(eps, deadline, callback, memory_limit, deadline.clock())
-    return cast(AnySolution, problem.accept(request, solution))
+    with without_solution():
+        return cast(AnySolution, problem.accept(request, solution))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.bridge import NativeOptions
 from qpsvm.backends.printing import silenced
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
+from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -65,7 +66,7 @@ class OSQPBackend(Backend):
         _warm_start(solver, settings.warm_start, bounded)
         status, iterations, result = _run(osqp, solver, options, clock)
         x, y = _meaning(status, result)
-        return QPSolution(
+        solution = QPSolution(
             status,
             x=x,
             **_multipliers(y, program, bounded),
@@ -74,6 +75,11 @@ class OSQPBackend(Backend):
                 iterations=iterations, solve_seconds=clock.seconds, settings=options
             ),
         )
+        if _code_of(osqp, result) == SIGINT:  # heard by OSQP, which then keeps it from Python
+            error = KeyboardInterrupt()
+            keep_best(error, lambda: solution)
+            raise error
+        return solution
 
 
 _STATUS = {
@@ -88,6 +94,9 @@ _STATUS = {
     "OSQP_NON_CVX": Status.FAILED,
     "OSQP_SIGINT": Status.INTERRUPTED,
 }
+
+SIGINT = "OSQP_SIGINT"
+"""OSQP's word for Ctrl-C."""
 
 
 def _options(settings: Settings) -> NativeOptions:
@@ -168,8 +177,12 @@ def _run(
 
 
 def _status(osqp: ModuleType, result: SimpleNamespace) -> Status:
+    return _STATUS.get(_code_of(osqp, result), Status.UNKNOWN)
+
+
+def _code_of(osqp: ModuleType, result: SimpleNamespace) -> str:
     names = {member.value: member.name for member in osqp.SolverStatus}
-    return _STATUS.get(names.get(result.info.status_val, ""), Status.UNKNOWN)
+    return str(names.get(result.info.status_val, ""))
 
 
 def _meaning(status: Status, result: SimpleNamespace) -> tuple[Vector | None, Vector | None]:

@@ -71,12 +71,22 @@ class Recorder(Generic[State]):
 
     @np.errstate(all="ignore")  # what diverges is noticed at the next checkpoint
     def follow(self, start: State, iterates: Iterator[State]) -> ClassicalResult:
-        """Run a method until it ends by itself or a limit is reached."""
-        self.begin(start)
-        for iterate in iterates:
-            if self.visit(iterate):
-                break
-        return self.result()
+        """Run a method until it ends by itself or a limit is reached.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C, with the machine of the last checkpoint as its attribute ``solution``.
+        """
+        try:
+            self.begin(start)
+            for iterate in iterates:
+                if self.visit(iterate):
+                    break
+            return self.result()
+        except KeyboardInterrupt as error:
+            vars(error)["solution"] = self._solution
+            raise
 
     def begin(self, start: State) -> None:
         """Certify the start as step 0, and start the clock."""

@@ -29,6 +29,7 @@ from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arguments import Samples, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
+from qpsvm.numerics.interrupts import without_solution
 from qpsvm.qp.solution import Status
 
 if TYPE_CHECKING:
@@ -87,11 +88,12 @@ class QPEstimator(PersistentEstimator, ABC):
 
     # --- fitting ----------------------------------------------------------------------------------
     def _fit(self, X: Samples, y: Any, sample_weight: Weights | None, **data: object) -> Self:
-        """Fit the estimator; an error leaves it as its last successful fit made it."""
+        """Fit the estimator; an error or Ctrl-C leaves it as its last successful fit made it."""
         require_flag(self.warm_start, "warm_start")
         start = getattr(self, "solution_", None) if self.warm_start else None
         fresh = unfitted(self)
-        fresh._learn(X, y, sample_weight, start, **data)
+        with without_solution():
+            fresh._learn(X, y, sample_weight, start, **data)
         return replaced(self, fresh)
 
     def _learn(

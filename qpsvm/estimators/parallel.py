@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from qpsvm.backends.base import Settings
@@ -9,7 +10,8 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arrays import Dense, Index
-from qpsvm.numerics.interrupts import Leave, attach_solution, working_for
+from qpsvm.numerics.interrupts import without_solution
+from qpsvm.numerics.parallel import in_parallel
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.solving import Answer, put_together, solve_with
@@ -42,23 +44,16 @@ def solve_in_parallel(
     """
     if not isinstance(problem, ReducedProblem) or len(problem.problems) == 1:
         return solve_with(problem, backend, settings, start)
-    from joblib import Parallel, delayed
-
     n_parts = len(problem.problems)
     starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
     if len(starts) != n_parts:
         starts = (None,) * n_parts
-    leave = Leave()
     calls = (
-        delayed(_solve_part)(part, _whole_gram(part), backend, settings, own, leave)
+        partial(_solve_part, part, _whole_gram(part), backend, settings, own)
         for part, own in zip(problem.problems, starts, strict=True)
     )
-    try:
-        answers = Parallel(n_jobs=n_jobs, prefer="threads")(calls)
-    except KeyboardInterrupt as error:
-        leave.set()
-        attach_solution(error, problem.solution_type)
-        raise
+    with without_solution():  # a solution needs the machines of all parts
+        answers = in_parallel(calls, n_jobs)
     return put_together(problem, answers)
 
 
@@ -76,18 +71,6 @@ def _whole_gram(part: SVMProblem) -> tuple[Dense, Index] | None:
 
 
 def _solve_part(
-    part: SVMProblem,
-    shared: tuple[Dense, Index] | None,
-    backend: str,
-    settings: Settings,
-    start: Any,
-    leave: Leave,
-) -> Answer[Any]:
-    with working_for(leave):
-        return _solved(part, shared, backend, settings, start)
-
-
-def _solved(
     part: SVMProblem,
     shared: tuple[Dense, Index] | None,
     backend: str,

@@ -69,6 +69,20 @@ def attach_solution(error: KeyboardInterrupt, kind: type[Any]) -> None:
     vars(error)["solution"] = None if best is None else deferred(kind, best)
 
 
+@contextmanager
+def without_solution() -> Iterator[None]:
+    """Give an interrupt of a computation that has no single best point the solution None.
+
+    That of a solve within it stays.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        drop_best(error)
+        vars(error).setdefault("solution", None)
+        raise
+
+
 def deferred(kind: type[Solution], build: Callable[[], Solution]) -> Solution:
     """Return an object that is built when it is first used, and then is of exactly that type.
 

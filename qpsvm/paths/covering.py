@@ -19,6 +19,7 @@ from qpsvm.formulations.parameters import require_price
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.interrupts import without_solution
 from qpsvm.paths.cover import CertifiedPath, Part, Witness, relative_gaps
 from qpsvm.paths.settings import DEFAULTS, PathSettings
 from qpsvm.paths.training import Training
@@ -106,6 +107,17 @@ def certified_path(
         indefinite=indefinite,
     )
     search = _Search(training, eps, settings)
+    with without_solution():
+        parts = _covered(search, low, high, callback)
+    bounds = np.array(sorted((w.C, w.lower) for w in search.known.values()))
+    return CertifiedPath(training, low, high, eps, tuple(parts), bounds)
+
+
+def _covered(
+    search: _Search, low: float, high: float, callback: Callable[[Part], object] | None
+) -> list[Part]:
+    """Cover a range of C from below, part by part."""
+    settings, eps = search.settings, search.eps
     parts, begin = list[Part](), search.witness(low)
     while not parts or high > parts[-1].end.C:
         if len(parts) == settings.max_machines:
@@ -118,8 +130,7 @@ def certified_path(
         begin = parts[-1].end
         if callback is not None:
             callback(parts[-1])
-    bounds = np.array(sorted((w.C, w.lower) for w in search.known.values()))
-    return CertifiedPath(training, low, high, eps, tuple(parts), bounds)
+    return parts
 
 
 def _range(C: object) -> tuple[float, float]:

@@ -91,6 +91,8 @@ def svm_path(
         dual program that is not piecewise linear.
     InvalidDataError, KernelError, IndefiniteKernelError, MemoryLimitError
         As ``SoftMargin.dual``.
+    KeyboardInterrupt
+        Ctrl-C; its attribute ``solution`` is the path as far as it was traced, or None.
 
     Warns
     -----
@@ -134,25 +136,33 @@ def svm_path(
     wanted = checked_values(values, over)
     for value in wanted[[0, -1]]:
         training.problem(float(value))  # refuses values outside the domain
-    program = _program(training, wanted, exact)
-    follows = program is not None and _is_followed(program, exact, settings)
-    trace = _trace(training, program, wanted, settings) if program and follows else None
-    jumps = program is not None and program.can_keep(settings.kept_bytes)
-    steps = Steps(training, eps, trace, program if jumps else None, settings)
-    machines = steps.machines(wanted)
-    if trace is None:
-        for sequence in (OneFactor, OneMatrix):
-            shared = sequence.of(training, program, settings)
-            machines = shared.machines(wanted, eps) if shared else machines
-    solutions = list[SVMSolution]()
-    for value, machine in zip(wanted.tolist(), machines, strict=False):
-        solutions.append(machine)
-        if verbose:
-            print(f"{over} = {value:<12.6g} {solutions[-1]!r}")
-        if callback is not None and callback(value, solutions[-1]) is False:
-            break
+    solutions, trace = list[SVMSolution](), None
+
+    def path() -> Path:
+        return Path(training, wanted[: len(solutions)], tuple(solutions), eps, trace)
+
+    try:
+        program = _program(training, wanted, exact)
+        follows = program is not None and _is_followed(program, exact, settings)
+        trace = _trace(training, program, wanted, settings) if program and follows else None
+        jumps = program is not None and program.can_keep(settings.kept_bytes)
+        steps = Steps(training, eps, trace, program if jumps else None, settings)
+        machines = steps.machines(wanted)
+        if trace is None:
+            for sequence in (OneFactor, OneMatrix):
+                shared = sequence.of(training, program, settings)
+                machines = shared.machines(wanted, eps) if shared else machines
+        for value, machine in zip(wanted.tolist(), machines, strict=False):
+            solutions.append(machine)
+            if verbose:
+                print(f"{over} = {value:<12.6g} {solutions[-1]!r}")
+            if callback is not None and callback(value, solutions[-1]) is False:
+                break
+    except KeyboardInterrupt as error:
+        vars(error)["solution"] = path() if solutions else None
+        raise
     warn_of_misses(over, wanted, solutions, eps)
-    return Path(training, wanted[: len(solutions)], tuple(solutions), eps, trace)
+    return path()
 
 
 def _default_values(over: str, settings: PathSettings) -> Vector:

@@ -27,6 +27,7 @@ from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
+from qpsvm.numerics.interrupts import without_solution
 from qpsvm.selection import grid, scores
 from qpsvm.selection.choice import Choice
 from qpsvm.selection.cv_results import FoldScore, cv_results
@@ -119,7 +120,8 @@ class BaseSearch(ABC):
             A machine is not certified to ``eps``.
         """
         fresh = unfitted(self)
-        fresh._search(X, y, sample_weight)
+        with without_solution():
+            fresh._search(X, y, sample_weight)
         return replaced(self, fresh)
 
     def _search(self, X: Samples, y: Targets, sample_weight: Weights | None) -> None:

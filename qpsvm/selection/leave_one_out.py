@@ -29,6 +29,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, require_memory
+from qpsvm.numerics.interrupts import without_solution
 from qpsvm.selection.kernel_sums import KernelSums
 from qpsvm.selection.left_out import HOW, How, LeftOutValues
 from qpsvm.selection.settings import LEAVE_ONE_OUT
@@ -156,10 +157,11 @@ def leave_one_out(
     n = problem.data.n_samples
     require_memory(n, 3 * n, "Leaving one out", "use fewer samples, or cross-validation.")
     full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=solution)
-    found, sums = LeftOutValues(problem, full, eps), KernelSums.of(problem.model)
-    for group in price_groups(problem):
-        found.by_group(group, sums)
-    found.by_refits()
+    with without_solution():
+        found, sums = LeftOutValues(problem, full, eps), KernelSums.of(problem.model)
+        for group in price_groups(problem):
+            found.by_group(group, sums)
+        found.by_refits()
     return _result(found)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 
 from qpsvm.display import short_repr
 from qpsvm.estimators import inputs
@@ -16,6 +16,7 @@ from qpsvm.estimators.base import QPEstimator
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.numerics.arrays import Vector, all_finite
+from qpsvm.numerics.parallel import in_parallel
 from qpsvm.selection.choice import Choice
 from qpsvm.selection.cv_results import FoldScore, cv_results
 from qpsvm.selection.fold_machines import FoldResult, refine_fold, run_fold
@@ -124,11 +125,12 @@ class SearchRun:
     def _on_shared(self, shared: SharedKernels) -> list[list[FoldScore]]:
         groups = self._groups()
         C = np.sort(np.unique([each["C"] for each in self.candidates]).astype(np.float64))
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads", pre_dispatch="n_jobs")(
-            delayed(run_fold)(K, task, fold, C, self.eps)
+        calls = (
+            partial(run_fold, K, task, fold, C, self.eps)
             for K, task in self._tasks(shared, groups)
             for fold in self.folds
         )
+        results = in_parallel(calls, self.n_jobs, pre_dispatch="n_jobs")
         found: list[list[FoldScore]] = [[] for _ in self.candidates]
         places = iter(results)
         for rows in groups:
@@ -221,13 +223,19 @@ class SearchRun:
     # --- one estimator for each candidate and fold ------------------------------------------------
     def _separate(self) -> list[list[FoldScore]]:
         scorer = self.learner.scorer
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(run_separately)(
-                self._estimator(candidate), *self.given, self.weights, fold, scorer
+        calls = (
+            partial(
+                run_separately,
+                self._estimator(candidate),
+                *self.given,
+                self.weights,
+                fold,
+                scorer,
             )
             for candidate in self.candidates
             for fold in self.folds
         )
+        results = in_parallel(calls, self.n_jobs)
         places, found = iter(results), list[list[FoldScore]]()
         for _ in self.candidates:
             found.append([])
