@@ -11,15 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Settings
 from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, is_blocked
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.problem import Program
 from qpsvm.machines.routes import ByPrimal, route_of
-from qpsvm.numerics.interrupts import best_known, keep_best, map_best
+from qpsvm.numerics.deadline import Deadline
+from qpsvm.numerics.interrupts import TimeIsUp, best_known, keep_best, map_best, working_until
 from qpsvm.policy_settings import POLICY
 from qpsvm.polish_distance import PolishDistance
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solve_state import Call, Result, SolveState
 from qpsvm.solvers.polish.dispatch import polish
@@ -110,6 +115,7 @@ def _first_state(call: Call) -> SolveState:
         name, reason = "cvxopt", BY_PRIMAL
     elif call.is_auto:
         name, reason = registry.choose(route.reduced.program)
+    call = _with_time_to_verify(call, route.reduced.program)
     contract = Contract(call.problem, route, _resolved(name), settings)
     if settings.warm_start is not None:
         settings = settings.replace(warm_start=route.start(settings.warm_start))
@@ -122,6 +128,24 @@ def _first_state(call: Call) -> SolveState:
     gives_way = stands_by and settings.max_iterations is None
     share = call.deadline.share(POLICY.first_share)
     return replace(first, settings=settings.replace(gives_way=gives_way), deadline=share)
+
+
+def _with_time_to_verify(call: Call, program: QuadraticProgram) -> Call:
+    """Set aside the time that the last verification takes, where there is a limit.
+
+    It evaluates the kernel between all samples and the support vectors, which may be any.
+    """
+    deadline, P = call.deadline, program.P
+    if not (deadline.is_set and isinstance(P, KernelQuadratic)) or P.gram.is_kept:
+        return call
+    n = P.gram.size
+    rows = np.arange(0, n, max(1, n * n // POLICY.timed_entries))
+    began = deadline.clock()
+    P.gram.block(rows, np.arange(n))
+    whole = (deadline.clock() - began) * n / len(rows)
+    reserve = min(POLICY.support_share * whole, POLICY.largest_reserve * deadline.remaining())
+    earlier = Deadline(deadline.at - reserve, deadline.clock)
+    return replace(call, settings=call.settings.replace(deadline=earlier))
 
 
 def _others(state: SolveState) -> Iterator[SolveState]:
@@ -155,7 +179,10 @@ def _ask(state: SolveState) -> SolveState:
     state.announce_start()
     settings = state.settings.replace(deadline=state.deadline)
     try:
-        answer = backend.solve(state.contract.program, settings)
+        with working_until(state.deadline.has_passed):
+            answer = backend.solve(state.contract.program, settings)
+    except TimeIsUp as stop:
+        answer = _out_of_time(stop, backend)
     except KeyboardInterrupt as error:
         map_best(error, state.contract.attempt)
         raise
@@ -163,6 +190,16 @@ def _ask(state: SolveState) -> SolveState:
         notes = filter(None, (answer.statistics.note, NO_WARM_START))
         answer = answer.with_statistics(note="; ".join(notes))
     return replace(state, answer=answer, asked=(*state.asked, backend.label))
+
+
+def _out_of_time(stop: TimeIsUp, backend: Backend) -> QPSolution:
+    """Return the best point of a backend that was left at the deadline."""
+    best = best_known(stop)
+    if best is None:
+        early = QPSolution(Status.TIME_LIMIT, native_status="stopped: time limit")
+        return early.with_statistics(backend=backend.label, version=backend.version())
+    found: QPSolution = best()
+    return found.replace(status=Status.TIME_LIMIT)
 
 
 def _measure(state: SolveState) -> SolveState:
@@ -193,13 +230,17 @@ def _polish(state: SolveState) -> SolveState:
     """Polish the answer by solving for its active set."""
     state.announce("polish")
     contract, best = state.contract, state.best
-    polished = polish(
-        contract.program,
-        best.solution,
-        goal=contract.settings.eps * POLICY.polish_share,
-        measure=PolishDistance(best),
-        budget=WorkBudget(limit=DEFAULTS.work_limit, deadline=state.deadline),
-    )
+    try:
+        with working_until(state.deadline.has_passed):
+            polished = polish(
+                contract.program,
+                best.solution,
+                goal=contract.settings.eps * POLICY.polish_share,
+                measure=PolishDistance(best),
+                budget=WorkBudget(limit=DEFAULTS.work_limit, deadline=state.deadline),
+            )
+    except TimeIsUp:
+        return state
     if polished is best.solution:
         return state
     found = contract.attempt(polished)
@@ -289,7 +330,11 @@ def _search_longer(state: SolveState) -> SolveState:
 
 
 def _search(state: SolveState, at_most: float) -> SolveState:
-    evidence = state.contract.evidence(at_most, state.deadline)
+    try:
+        with working_until(state.deadline.has_passed):
+            evidence = state.contract.evidence(at_most, state.deadline)
+    except TimeIsUp:
+        return state
     if evidence is None:
         return state
     solution = evidence.replace(statistics=state.best.solution.statistics)

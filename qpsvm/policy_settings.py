@@ -15,6 +15,13 @@ class PolicySettings:
         Share of the time limit for the first backend of ``"auto"`` and its polish; what it leaves
         is for a second one. The package's own engines, which end where their progress does, may
         take all of it where no second interior-point method is affordable.
+    timed_entries : int
+        Kernel values that are evaluated to estimate what the last verification takes: some ten
+        milliseconds.
+    support_share : float
+        Share of the samples that are taken for support vectors in this estimate.
+    largest_reserve : float
+        Share of the time limit that is set aside for the verification, at most.
     tighter : float
         ``eps`` of the second attempt, as a share of the caller's.
     smallest_eps : float
@@ -38,6 +45,9 @@ class PolicySettings:
     """
 
     first_share: float = 2.0 / 3.0
+    timed_entries: int = 1_000_000
+    support_share: float = 0.5
+    largest_reserve: float = 0.5
     tighter: float = 1e-2
     smallest_eps: float = 1e-15
     polish_share: float = 1e-2

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 ROOT = Path(__file__).resolve().parents[1]
 
 ALLOWED = 1.0
-"""Seconds of the processor from Ctrl-C to the end of a call: on an idle machine those of the clock."""
+"""Seconds of the processor from Ctrl-C to the end of a call: the clock's, if nothing else runs."""
 
 
 def interrupted_point(call: Callable[[], object]) -> Any:

@@ -46,7 +46,8 @@ PATIENCE_SECONDS = 1.0
 class ChildBackend(Backend):
     """Base class of backends whose solver runs in a child process.
 
-    A subclass implements ``_solve_here``, and can be pickled.
+    A subclass implements ``_solve_here``, and can be pickled. A call with a callback, which a
+    solver hears of between its iterations, is made in the process itself.
     """
 
     def load(self) -> None:
@@ -54,7 +55,8 @@ class ChildBackend(Backend):
             _CHILDREN.put_back(_CHILDREN.take())
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
-        if not _may_start():
+        hears = settings.callback is not None and self.capabilities.callback
+        if hears or not _may_start():
             return self._solve_here(program, settings)
         deadline = settings.deadline or NEVER
         if deadline.has_passed():

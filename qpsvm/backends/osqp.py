@@ -76,9 +76,9 @@ class OSQPBackend(Backend):
             ),
         )
         if _code_of(osqp, result) == SIGINT:  # heard by OSQP, which then keeps it from Python
-            error = KeyboardInterrupt()
-            keep_best(error, lambda: solution)
-            raise error
+            interrupt = KeyboardInterrupt()
+            keep_best(interrupt, lambda: solution)
+            raise interrupt
         return solution
 
 

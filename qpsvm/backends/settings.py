@@ -17,6 +17,11 @@ SHORTEST = 1e-9
 """Least seconds that a solver is told, since some take zero for no limit."""
 
 
+OVERRUN_SECONDS = 0.5
+"""Seconds past the time limit at which an iteration may end; one that would take longer, by the
+time of the last one, does not begin. As much is left for the verification."""
+
+
 @dataclass(frozen=True)
 class Progress:
     """One event of a running solve, handed to the callback.
@@ -198,7 +203,7 @@ class Clock:
         self.backend = backend
         self.settings = settings
         self.deadline = settings.deadline or Deadline.after(settings.time_limit)
-        self.began = self.deadline.clock()
+        self.began = self._last = self.deadline.clock()
 
     @property
     def seconds(self) -> float:
@@ -235,4 +240,12 @@ class Clock:
                 raise CallbackFailed(error) from error
             if not may_continue:
                 return Status.INTERRUPTED
-        return Status.TIME_LIMIT if self.deadline.has_passed() else None
+        return Status.TIME_LIMIT if self._is_over() else None
+
+    def _is_over(self) -> bool:
+        """Return whether the time is over, or another iteration like the last would overrun it."""
+        if not self.deadline.is_set:
+            return self.deadline.has_passed()
+        now = self.deadline.clock()
+        step, self._last = now - self._last, now
+        return self.deadline.has_passed() or now + step > self.deadline.at + OVERRUN_SECONDS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
+from qpsvm.backends.base import Capabilities, Clock, Settings, Stop
+from qpsvm.backends.child import ChildBackend
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.multipliers import multipliers_at
@@ -15,7 +16,7 @@ from qpsvm.solvers.classical import slsqp
 from qpsvm.solvers.classical.settings import LIMITS
 
 
-class SLSQPBackend(Backend):
+class SLSQPBackend(ChildBackend):
     """``scipy.optimize.minimize(method="SLSQP")`` with exact gradients.
 
     A solver for nonlinear programs: it learns P by quasi-Newton updates, one dense least-squares
@@ -41,7 +42,11 @@ class SLSQPBackend(Backend):
         reduced, inverse = super()._reduce(program)
         return independent_equalities(reduced, inverse)
 
-    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+    @property
+    def _minds_time(self) -> bool:
+        return True
+
+    def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         options = slsqp.options(program.n_variables, settings.max_iterations, settings.options)
         clock = Clock(self.label, settings)
         path = _Path(program, clock)

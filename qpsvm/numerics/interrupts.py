@@ -148,6 +148,33 @@ def raise_if_left() -> None:
         raise KeyboardInterrupt
 
 
+class TimeIsUp(KeyboardInterrupt):
+    """Raised to leave a compiled call at a deadline, with the best point so far as after Ctrl-C.
+
+    Whoever sets the deadline by ``working_until`` catches it.
+    """
+
+
+_IS_OVER: contextvars.ContextVar[Callable[[], bool] | None] = contextvars.ContextVar(
+    "is_over", default=None
+)
+
+
+@contextmanager
+def working_until(is_over: Callable[[], bool] | None) -> Iterator[None]:
+    """Let ``interruptible`` leave compiled calls with TimeIsUp once a condition holds."""
+    token = _IS_OVER.set(is_over)
+    try:
+        yield
+    finally:
+        _IS_OVER.reset(token)
+
+
+def limit_of_work() -> Callable[[], bool] | None:
+    """Return the condition of ``working_until``, for threads that work for this one."""
+    return _IS_OVER.get()
+
+
 class _Call:
     """A call that a thread of its own makes."""
 
@@ -177,15 +204,25 @@ def interruptible(call: Callable[[], Result]) -> Result:
     ----------
     call : callable
         Without arguments.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C.
+    TimeIsUp
+        At the deadline of ``working_until``.
     """
     is_main = threading.current_thread() is threading.main_thread()
-    if not (is_main or _LEAVE.get() is not None):
+    is_over = _IS_OVER.get()
+    if not (is_main or is_over is not None or _LEAVE.get() is not None):
         return call()
     context = contextvars.copy_context()  # NumPy's error state is in it
     running = _Call(lambda: context.run(call))
     threading.Thread(target=running.run, name="qpsvm-compiled", daemon=True).start()
     while not running.is_done.wait(POLL_SECONDS):
         raise_if_left()
+        if is_over is not None and is_over():
+            raise TimeIsUp
     if running.error is not None:
         raise running.error
     result: Result = running.value

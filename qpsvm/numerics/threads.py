@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from qpsvm.numerics.arrays import row_blocks
-from qpsvm.numerics.interrupts import Leave, working_for
+from qpsvm.numerics.interrupts import Leave, limit_of_work, working_for, working_until
 
 Piece = TypeVar("Piece")
 
@@ -216,10 +216,11 @@ def for_each(work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
         for piece in pieces:
             work(piece)
         return
-    state, leave = np.geterr(), Leave()  # every thread has its own state
+    # every thread has its own
+    state, leave, limit = np.geterr(), Leave(), limit_of_work()
 
     def with_state(piece: Piece) -> None:
-        with np.errstate(**state), working_for(leave):
+        with np.errstate(**state), working_for(leave), working_until(limit):
             work(piece)
 
     _BLAS.map(with_state, pieces, n_threads, leave)

@@ -221,8 +221,8 @@ def test_options_win_and_are_recorded() -> None:
 
 
 def test_limits_that_are_not_passed_on_are_told() -> None:
-    solution = get("cvxpy:PIQP").solve(PROGRAM, Settings(time_limit=10.0))
-    assert "no setting for the time limit" in solution.statistics.note
+    solution = get("qpsolvers:quadprog").solve(PROGRAM, Settings(max_iterations=10))
+    assert "no setting for the iteration limit" in solution.statistics.note
 
 
 # --- entry points --------------------------------------------------------------------------------

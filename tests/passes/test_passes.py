@@ -244,7 +244,7 @@ def test_a_resumed_solve_takes_the_steps_of_one_that_was_not_interrupted(
     own, whole = solved("quantile")
     path = tmp_path / "state"
     counted_passes(monkeypatch, number)
-    with pytest.warns(ToleranceNotReachedWarning):
+    with pytest.raises(KeyboardInterrupt):
         qpsvm.solve(own, eps=1e-9, options=MEMORY | {"checkpoint": path})
     monkeypatch.undo()
     made = counted_passes(monkeypatch, -1)
