@@ -54,9 +54,7 @@ def solve(
     ] = False,
     backend: Annotated[str, typer.Option(help="A name from 'qpsvm backends'.")] = "auto",
     eps: Annotated[float, typer.Option(help="Relative accuracy to be certified.")] = 1e-8,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds, for backends with such a limit.")
-    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for the whole solve.")] = None,
     report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
     model: Annotated[
         Path | None, typer.Option(help="Write the model (.npz), if it is verified.")

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from qpsvm.numerics.arrays import Dense, Sparse
 from qpsvm.numerics.cholesky import factored_in_place
-from qpsvm.numerics.interrupts import interruptible
 
 
 def is_definite_sparse(matrix: Sparse, shift: float) -> bool:
     """Return whether ``P + shift I = L D L'`` has a positive D, without exchanges of pivots."""
     shifted = sp.csc_array(matrix + shift * sp.eye_array(matrix.shape[0]))
     try:
-        factored = partial(
-            splu,
+        factor = splu(
             shifted,
             permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )
-        factor = interruptible(factored)
     except RuntimeError:  # a pivot of zero
         return False
     unexchanged = np.array_equal(factor.perm_r, factor.perm_c)

@@ -7,13 +7,10 @@ equations with a small regularisation and iterative refinement where they are ma
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Matrix, Vector, as_dense
-from qpsvm.numerics.interrupts import interruptible
 
 DENSE_ROWS = 600
 """Missed rows up to which a change is computed by a singular value decomposition."""
@@ -68,7 +65,7 @@ def _smallest_solution(rows: Matrix, right: Vector) -> Vector:
     system = sp.block_array(
         [[sp.eye_array(n), B.T], [B, -REGULARISATION * sp.eye_array(m)]], format="csc"
     )
-    factor = interruptible(partial(splu, system))
+    factor = splu(system)
     t, left = np.zeros(n), right
     size = np.inf
     for _ in range(40):

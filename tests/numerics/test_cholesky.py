@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.numerics.cholesky import Bordered, Cholesky
+from qpsvm.numerics.cholesky import UNDIVIDED, Bordered, Cholesky, factored_in_place
 from qpsvm.numerics.workspace import Memory
 from qpsvm.solvers.box.curvature import DenseCurvature
 from qpsvm.solvers.box.settings import BOX
@@ -81,3 +81,22 @@ def test_memory_is_written_to_again_and_grows_and_shrinks() -> None:
     assert np.shares_memory(memory.matrix("one", 2, 3), larger)
     memory.shrink("one", 99)
     assert not np.shares_memory(memory.matrix("one", 2, 3), larger)
+
+
+@pytest.mark.parametrize("n", [UNDIVIDED, UNDIVIDED + 1, UNDIVIDED + 700])
+def test_blocks_make_the_same_factor(n: int) -> None:
+    rng = np.random.default_rng(n)
+    F = rng.standard_normal((n, 30))
+    matrix = F @ F.T + np.eye(n)
+    upper = np.triu(factored_in_place(matrix.copy()))
+    assert np.abs(upper.T @ upper - matrix).max() <= 1e-12 * np.abs(matrix).max()
+    factor, right = Cholesky(matrix.copy(), 0.0), rng.standard_normal((n, 700))
+    half = factor.half(np.asfortranarray(right))
+    assert np.abs(upper.T @ half - right).max() <= 1e-10
+
+
+def test_large_matrices_that_are_not_definite_are_refused() -> None:
+    matrix = np.eye(UNDIVIDED + 100)
+    matrix[-1, -1] = -1.0
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        factored_in_place(matrix)

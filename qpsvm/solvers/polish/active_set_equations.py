@@ -211,8 +211,8 @@ def _sparse(hessian: Sparse, constraints: Sparse) -> System:
 
     def factor(d: float, e: float) -> Callable[[Vector], Vector]:
         shift = sp.dia_array((_proximal(n, m, d, e)[None], [0]), shape=M.shape)
-        factored = interruptible(partial(splu, sp.csc_array(M + shift)))
-        solve: Callable[[Vector], Vector] = factored.solve
+        # not in another thread: SuperLU frees memory only in the thread that it comes from
+        solve: Callable[[Vector], Vector] = splu(sp.csc_array(M + shift)).solve
         return solve
 
     return (lambda v: np.asarray(M @ v)), factor
