@@ -97,8 +97,9 @@ def solve(
     time_limit : float, optional
         Seconds of wall clock for the whole call; of a ReducedProblem, for all of its parts. Every
         step looks at the same deadline, begins nothing after it and leaves what is under way. The
-        verification of the answer is never left out; its time is set aside. With ``"auto"`` the first backend may take two thirds of it.
-        ``statistics.seconds`` has the seconds of each step.
+        verification of the answer is never left out; its time is set aside. With ``"auto"`` the
+        first backend may take two thirds of it. ``statistics.seconds`` has the seconds of each
+        step.
     max_iterations : int, optional
         In the backend's own counting.
     verbose : bool

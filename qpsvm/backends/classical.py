@@ -15,6 +15,7 @@ from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.options import settings_from_options
 from qpsvm.exceptions import InvalidParameterError, UnknownBackendError
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.classical.methods import MAX_STEPS, METHODS, run
@@ -70,18 +71,26 @@ class ClassicalBackend(Backend):
         clock = Clock(self.label, settings)
         watcher = _Watcher(dual, clock, own, settings.max_iterations or MAX_STEPS[self.method])
         start = dual.start(_known(settings.warm_start, dual.size))
-        run(self.method, program, dual, start, own, watcher.visit)
-        x = start if watcher.x is None else watcher.x
-        if watcher.status is None:  # the method ended by itself
-            watcher.measure(x)
-        status = watcher.status or Status.INACCURATE
-        return dual.solution(x).replace(
-            status=status,
-            native_status=f"{status.value} (gap {watcher.gap:.1e})",
-            statistics=SolveStatistics(
-                iterations=watcher.steps, solve_seconds=clock.seconds, settings=asdict(own)
-            ),
-        )
+
+        def solution() -> QPSolution:
+            x = start if watcher.x is None else watcher.x
+            if watcher.status is None:  # the method ended by itself, or Ctrl-C did
+                watcher.measure(x)
+            status = watcher.status or Status.INACCURATE
+            return dual.solution(x).replace(
+                status=status,
+                native_status=f"{status.value} (gap {watcher.gap:.1e})",
+                statistics=SolveStatistics(
+                    iterations=watcher.steps, solve_seconds=clock.seconds, settings=asdict(own)
+                ),
+            )
+
+        try:
+            run(self.method, program, dual, start, own, watcher.visit)
+        except KeyboardInterrupt as error:
+            keep_best(error, solution)
+            raise
+        return solution()
 
 
 class _Watcher:

@@ -8,6 +8,7 @@ from qpsvm.backends.base import Capabilities, Clock, Settings, Stop
 from qpsvm.backends.child import ChildBackend
 from qpsvm.backends.equalities import independent_equalities
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -53,6 +54,11 @@ class SLSQPBackend(ChildBackend):
         start = _start(program, settings.warm_start)
         try:
             result = slsqp.minimised(program, start, path.visit, options)
+        except KeyboardInterrupt as error:
+            last = path.x
+            if last is not None:
+                keep_best(error, lambda: multipliers_at(program, last))
+            raise
         except Stop as stop:
             x, status, words, iterations = path.x, stop.status, "stopped", path.iterations
         else:
