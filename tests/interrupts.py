@@ -99,10 +99,20 @@ def after_a_signal(
 
 
 def worked_for(pid: int, seconds: float) -> float:
-    """Wait until a process has used the processor for so long from now; return what it has used."""
+    """Wait until a process has used the processor for so long from now; return what it has used.
+
+    A process that ends before that is not waited for.
+    """
     until = processor_seconds(pid) + seconds
-    wait_until(lambda: processor_seconds(pid) >= until, f"{seconds} s of the processor")
+    wait_until(
+        lambda: processor_seconds(pid) >= until or has_ended(pid), f"{seconds} s of the processor"
+    )
     return processor_seconds(pid)
+
+
+def has_ended(pid: int) -> bool:
+    """Return whether a process has ended that nobody has waited for yet."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def processor_seconds(pid: int) -> float:

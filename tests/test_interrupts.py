@@ -50,9 +50,9 @@ CALLS = {
         MEASURED,
     ),
     "osqp": (
-        DATA.format(n=600) + "problem = qpsvm.SoftMargin(C=1e4).dual(X, y, kernel='rbf')",
+        DATA.format(n=1500) + "problem = qpsvm.SoftMargin(C=1e4).dual(X, y, kernel='rbf')",
         "qpsvm.solve(problem, 'osqp', options={'max_iter': 10**8})",
-        3.0,
+        1.5,
         MEASURED,
     ),
     "cvxopt": (
@@ -72,7 +72,7 @@ CALLS = {
         MANY + "\nfrom sklearn.model_selection import GridSearchCV",
         "machine = GridSearchCV(SVC(), {'C': [1000.0, 2000.0]}, cv=2)\nmachine.fit(X, y)",
         3.0,
-        ESTIMATOR,
+        "",
     ),
     "search": (
         MANY + "\nfrom qpsvm.selection import SVCSearch",
@@ -81,13 +81,13 @@ CALLS = {
         ESTIMATOR,
     ),
     "path": (
-        DATA.format(n=1500),
+        DATA.format(n=4000),
         "qpsvm.paths.svm_path(X, y, kernel='rbf', values=np.geomspace(1.0, 1e4, 40))",
         2.0,
         "",
     ),
     "leave-one-out": (
-        DATA.format(n=1500) + "problem = qpsvm.SoftMargin(C=100.0).dual(X, y, kernel='rbf')",
+        DATA.format(n=4000) + "problem = qpsvm.SoftMargin(C=100.0).dual(X, y, kernel='rbf')",
         "qpsvm.selection.leave_one_out(problem)",
         2.0,
         "",
