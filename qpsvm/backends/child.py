@@ -3,7 +3,8 @@
 A solver of another package is one compiled call: many keep Python's lock, so that nothing is heard
 until it ends, and some have no time limit. Their calls are made in a child process, which is killed
 where the caller leaves. A child that has answered is kept for the next call: starting one takes a
-second. Children end with the process that started them.
+second. Children end with the process that started them, and nobody else can write to their
+connection.
 
 The environment variable ``QPSVM_CHILDREN=0`` has all calls made in the process itself, as they are
 on Windows.
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -22,6 +22,8 @@ import warnings
 from abc import abstractmethod
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
+from multiprocessing.reduction import ForkingPickler
+from pickle import PicklingError
 from typing import Any
 
 from qpsvm.backends.base import Backend, Settings, Stop
@@ -66,8 +68,8 @@ class ChildBackend(Backend):
         left = deadline.remaining() if deadline.is_set else None
         plain = settings.replace(deadline=None, callback=None, time_limit=left)
         try:
-            message = pickle.dumps((self, stored, plain, blas_threads()))
-        except (pickle.PicklingError, TypeError, AttributeError):  # an option that is a function
+            message = ForkingPickler.dumps((self, stored, plain, blas_threads()))
+        except (PicklingError, TypeError, AttributeError):  # an option that is a function
             return self._solve_here(program, settings)
         grace = GRACE_SECONDS if self._minds_time else 0.0
         child = _CHILDREN.take()
@@ -117,7 +119,7 @@ class _Child:
     def is_alive(self) -> bool:
         return self.process.poll() is None
 
-    def answer(self, message: bytes, deadline: Deadline, grace: float) -> Any:
+    def answer(self, message: memoryview, deadline: Deadline, grace: float) -> Any:
         """Send a program and wait for the solution, or for the exception that there was.
 
         Raises
@@ -135,13 +137,13 @@ class _Child:
                 raise_if_left()
                 if deadline.is_set and deadline.clock() >= deadline.at + grace:
                     raise Stop(Status.TIME_LIMIT)
-            return pickle.loads(self.connection.recv_bytes())  # noqa: S301 - from the child
+            return self.connection.recv()
         except (EOFError, ConnectionError):
             code = self.process.wait()
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             raise RuntimeError(f"the process of the solver ended with {how}") from None
 
-    def _send(self, message: bytes) -> None:
+    def _send(self, message: memoryview) -> None:
         with suppress(OSError):  # of a process that has ended
             self.connection.send_bytes(message)
 
@@ -214,9 +216,7 @@ def _serve(connection: Connection) -> None:
     """Solve what the parent sends until it closes the connection."""
     while True:
         try:
-            backend, program, settings, threads = pickle.loads(  # noqa: S301 - from the parent
-                connection.recv_bytes()
-            )
+            backend, program, settings, threads = connection.recv()
         except EOFError:
             return
         try:
@@ -225,10 +225,10 @@ def _serve(connection: Connection) -> None:
         except Exception as error:  # noqa: BLE001 - raised again in the parent
             answer = error
         try:
-            message = pickle.dumps(answer)
-            pickle.loads(message)  # noqa: S301 - some exceptions only seem to be sendable
+            message = ForkingPickler.dumps(answer)
+            ForkingPickler.loads(message)  # some exceptions only seem to be sendable
         except Exception:  # noqa: BLE001
-            message = pickle.dumps(RuntimeError(f"{type(answer).__name__}: {answer}"))
+            message = ForkingPickler.dumps(RuntimeError(f"{type(answer).__name__}: {answer}"))
         del backend, program, settings, answer
         with suppress(BrokenPipeError):
             connection.send_bytes(message)
