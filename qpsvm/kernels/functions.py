@@ -47,7 +47,10 @@ class _OfNumbers(Kernel):
         return type(self).__call__.__module__ == __name__  # a subclass may have its own values
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
-        return self._values(X, Z)
+        right = Z if hasattr(Z, "shape") else np.asarray(Z, dtype=np.float64)  # lists
+        if X is Z:
+            return self._values(right, right)
+        return self._values(X if hasattr(X, "shape") else np.asarray(X, np.float64), right)
 
     def write_square(self, X: Stored, out: Dense) -> None:
         if self.runs_in_threads:
