@@ -145,12 +145,19 @@ class Attempt:
     def is_as_accurate_as_rounding_allows(self) -> bool:
         """Return whether only rounding errors that all answers share keep this one from passing.
 
-        Gap and residuals are within ``eps``. What samples at the kink of their loss add to the
+        Of a bare program: rounding and hidden curvature exceed ``eps``, and all else is within
+        ``eps`` or within them. Of a machine gap and residuals are within ``eps``. What samples at the kink of their loss add to the
         rounding is not counted as far as answers that are clear of it save it (``GapBound``). The
         rest hardly depends on the answer.
         """
         report, eps, problem = self.report, self.contract.settings.eps, self.contract.problem
         certificate = report.certificate
+        if report.bound is not None:
+            floor = report.bound.floor
+            others = (c for c in report.checks if c.name != "certified_gap")
+            is_near = all(c.scaled <= max(c.tolerance, floor) for c in others)
+            is_floor = report.bound.relative_gap - floor <= max(eps, POLICY.share_of_floor * floor)
+            return is_near and is_floor and floor > POLICY.unavoidable * eps
         if not isinstance(problem, SVMProblem) or certificate is None:
             return False
         others = (c for c in report.checks if c.name not in ("certified_gap", "rounding"))
@@ -201,6 +208,7 @@ class Attempt:
         """
         certificate, contract = self.report.certificate, self.contract
         exceeds = certificate is not None and certificate.rounding > contract.settings.eps
+        exceeds = exceeds or self.is_as_accurate_as_rounding_allows
         return exceeds or not isinstance(contract.route, Direct)
 
     def repaired(self, deadline: Deadline) -> Attempt:
