@@ -146,9 +146,9 @@ class Attempt:
         """Return whether only rounding errors that all answers share keep this one from passing.
 
         Of a bare program: rounding and hidden curvature exceed ``eps``, and all else is within
-        ``eps`` or within them. Of a machine gap and residuals are within ``eps``. What samples at the kink of their loss add to the
-        rounding is not counted as far as answers that are clear of it save it (``GapBound``). The
-        rest hardly depends on the answer.
+        ``eps`` or within them. Of a machine gap and residuals are within ``eps``. What samples at
+        the kink of their loss add to the rounding is not counted as far as answers that are clear
+        of it save it (``GapBound``). The rest hardly depends on the answer.
         """
         report, eps, problem = self.report, self.contract.settings.eps, self.contract.problem
         certificate = report.certificate
