@@ -229,15 +229,16 @@ def two_class_part(
     class_weight = getattr(formulation, "class_weight", None)
     if isinstance(class_weight, Mapping):
         factors = class_factors(class_weight, data)[members]
-        own = classes.tolist()
-        if set(own) <= set(data.classes.tolist()):
+        labels = data.classes[data.codes[members]]
+        if split.weighs_rest and np.array_equal(np.asarray(split.labels)[members], labels):
+            own = classes.tolist()
             known = {label: class_weight[label] for label in own if label in class_weight}
             formulation = replace(formulation, class_weight=known)  # type: ignore[call-arg]
         else:
             formulation = replace(formulation, class_weight=None)  # type: ignore[call-arg]
-            weights = weights * (
-                factors if split.weighs_rest else np.where(signs > 0.0, factors, 1.0)
-            )
+            if not split.weighs_rest:
+                factors = np.where(signs > 0.0, factors, 1.0)
+            weights = weights * factors
     part = BinaryTrainingSet(
         X=X if isinstance(X, SinglePrecision) else freeze(X),
         weights=freeze(weights),

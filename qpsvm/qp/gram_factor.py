@@ -80,4 +80,4 @@ def _product_rounding(F: Dense) -> float:
     bits = (BITS - math.ceil(math.log2(max(2, r)))) // 2
     largest, sums = np.max(np.abs(F), axis=1), np.sum(np.abs(F), axis=1)
     size = float(np.linalg.norm(largest)) * float(np.linalg.norm(sums))
-    return (r + 16.0) * 2.0 ** (2 - BITS - bits) * size
+    return math.ldexp((r + 16.0) * size, 2 - BITS - bits)

@@ -10,14 +10,14 @@ negative, which gains at most ``1/2 sum_j s_j d_j^2``: this price, over all d th
 is the first bound. It bounds how far from their bounds variables with a reduced cost can be at all,
 and this lowers the price in turn.
 
-The few variables S without a reduced cost depend on the others, T. With ``Q = P + diag(s) + k A'A``,
-which is P + diag(s) along feasible directions, and its smallest eigenvalue ``mu`` on S,
+The few variables S without a reduced cost depend on the others, T. With ``Q = P + diag(s) +
+k A'A``, which is P + diag(s) along feasible directions, and its smallest eigenvalue ``mu`` on S,
 
     d'Qd >= mu |d_S + M d_T|^2     with M = Q_SS^-1 Q_ST
 
 since the Schur complement of Q is semidefinite. So ``d'Pd`` is negative only near ``d_S = -M d_T``,
-and if ``|M d_T| <= m``, then d_S gains ``1/2 s m^2 mu / (mu - s)`` at most. Repeated, the price of a
-program whose solution is unique by a margin falls to next to nothing.
+and if ``|M d_T| <= m``, then d_S gains ``1/2 s m^2 mu / (mu - s)`` at most. Repeated, the price of
+a program whose solution is unique by a margin falls to next to nothing.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class _Local:
         cost = self._pressed[1]
         return np.asarray(np.where(cost > 0.0, 1.0 / cost, np.inf))
 
-    # --- P + diag(s) + k A'A, which is P + diag(s) along feasible directions -----------------------
+    # --- Q = P + diag(s) + k A'A ----------------------------------------------------------------
 
     @cached_property
     def _rows(self) -> Dense:

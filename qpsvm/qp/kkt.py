@@ -220,11 +220,7 @@ def _measure(
     products = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
     products[unbounded & (multipliers != 0.0)] = INFINITE
     primal, dual = objectives(program, Px, x, z, y, z_lower, z_upper)
-    quadratic = 0.5 * float(x @ Px)
-    if floor is None:
-        scale = objective_scale(program, x, quadratic)
-    else:
-        scale = max(objective_terms(program, x, quadratic), floor)
+    scale = _gap_scale(program, x, Px, floor)
     complementarity = _residual("complementarity", products, relative_to(products, scale))
 
     repaired = repaired_dual_objective(program, Px, x, z, y)
@@ -258,6 +254,14 @@ def _measure(
         primal_objective=primal,
         dual_objective=dual,
     )
+
+
+def _gap_scale(program: QuadraticProgram, x: Vector, Px: Vector, floor: float | None) -> float:
+    """What gaps are relative to: of a bare program, or with the floor of a machine."""
+    quadratic = 0.5 * float(x @ Px)
+    if floor is None:
+        return objective_scale(program, x, quadratic)
+    return max(objective_terms(program, x, quadratic), floor)
 
 
 # --- small pieces ----------------------------------------------------------------------------

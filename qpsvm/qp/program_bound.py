@@ -106,7 +106,9 @@ class FeasiblePair:
             Status.UNKNOWN, self.x, z=self.z, z_lower=self.z_lower, z_upper=self.z_upper
         )
         own = way(bounded)
-        assert own.z is not None and own.z_lower is not None and own.z_upper is not None
+        assert own.z is not None
+        assert own.z_lower is not None
+        assert own.z_upper is not None
         left = np.zeros(len(own.z) + len(self.y))
         left[np.concatenate([way.kept, len(own.z) + np.arange(len(self.y))])] = self.left
         return FeasiblePair(self.x, self.w, self.y, own.z, own.z_lower, own.z_upper, left)
