@@ -21,6 +21,7 @@ from qpsvm.certificates import certify_infeasible
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
+from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.policy_settings import POLICY
 from qpsvm.qp.bounds import repaired
@@ -229,6 +230,32 @@ class Attempt:
         exceeds = exceeds or self.is_as_accurate_as_rounding_allows
         return exceeds or not isinstance(contract.route, Direct)
 
+    def with_better_weights(self) -> Attempt:
+        """Correct the weights of a linear machine beside its alpha while that helps."""
+        contract, problem, best = self.contract, self.contract.problem, self
+        if not (isinstance(problem, SVMProblem) and problem.form == "dual"):
+            return best
+        for _ in range(POLICY.weight_corrections):
+            if best.is_settled:
+                break
+            with np.errstate(all="ignore"):  # of a solver's nonsense
+                own = corrected(problem.model, best.own)
+            if own is None:
+                break
+            given = best.solution
+            qp = problem.recovery.to_qp(own).replace(
+                status=given.status,
+                native_status=given.native_status,
+                statistics=given.statistics,
+            )
+            own = own.of(own.solution.replace(qp=qp))
+            report = verify_evaluated(problem, own, eps=contract.settings.eps)
+            following = best.better_of(Attempt(contract.route.start(qp), report, contract, own))
+            if following is best:
+                break
+            best = following
+        return best
+
     def repaired(self, deadline: Deadline) -> Attempt:
         """Find the nearest point that satisfies rows and bounds, with matching multipliers.
 
@@ -247,6 +274,7 @@ class Attempt:
                 x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper
             )
             best = best.better_of(contract.attempt(candidate))
+            best = best.with_better_weights()
         if contract.is_always_feasible:
             return best
         candidates = repaired(contract.program, best.solution)
