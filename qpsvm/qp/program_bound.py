@@ -56,18 +56,18 @@ class ProgramBound:
     @property
     def relative_gap(self) -> float:
         """``gap_upper / scale``."""
-        gap = self.gap_upper
-        if not math.isfinite(gap):
-            return math.inf
-        return gap / self.scale if gap > 0.0 else 0.0
+        return self._relative(self.gap_upper)
 
     @property
     def floor(self) -> float:
         """``(rounding + curvature) / scale``: the part of the gap that all answers share."""
-        floor = self.rounding + self.curvature
-        if not math.isfinite(floor):
-            return math.inf
-        return floor / self.scale if floor > 0.0 else 0.0
+        return self._relative(self.rounding + self.curvature)
+
+    def _relative(self, gap: float) -> float:
+        """A gap relative to the scale, which is zero where nothing sets any."""
+        if not gap > 0.0:
+            return math.inf if math.isnan(gap) else 0.0
+        return gap / self.scale if math.isfinite(gap) and self.scale > 0.0 else math.inf
 
     def to_dict(self) -> dict[str, object]:
         """The figures by name, for JSON."""
