@@ -182,7 +182,8 @@ class Attempt:
         digits of the decision values show how large it is.
         """
         problem, report = self.contract.problem, self.report
-        if not str(self.solution.native_status).startswith(BY_ROUNDING):
+        is_said = str(self.solution.native_status).startswith(BY_ROUNDING)
+        if not (is_said and isinstance(problem, SVMProblem)):
             return False
         rounding = problem.model.rounding(self.own, report.objective)
         exceeds = rounding > POLICY.unavoidable * self.contract.settings.eps

@@ -253,7 +253,9 @@ class NuSVC(KernelClassifier):
             return formulation
         by_position = dict(enumerate(self.class_weight_.tolist()))
         largest = _largest_nu(
-            NuClassification(nu=self.nu, class_weight=by_position), totals, self.multi_class
+            NuClassification(nu=self.nu, class_weight=by_position),
+            totals.astype(np.float64),
+            self.multi_class,
         )
         if self.nu <= largest:
             return formulation

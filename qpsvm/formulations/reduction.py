@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from qpsvm.numerics.arrays import Dense, Index, Mask, freeze
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
+
+TwoClass = TypeVar("TwoClass", bound=Classifier)
 
 
 class Options(TypedDict, total=False):
@@ -213,8 +215,8 @@ class _Parts:
 
 
 def two_class_part(
-    formulation: Classifier, data: MulticlassTrainingSet, split: Split, kernel: Kernel | None = None
-) -> tuple[Classifier, BinaryTrainingSet]:
+    formulation: TwoClass, data: MulticlassTrainingSet, split: Split, kernel: Kernel | None = None
+) -> tuple[TwoClass, BinaryTrainingSet]:
     """Return formulation and samples of one two-class problem of a reduction.
 
     Class weights name the caller's classes. A pair has two of these and is the same problem as of

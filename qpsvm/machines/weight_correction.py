@@ -14,11 +14,10 @@ It costs ``kappa/2 |dw|^2``, the square of a rounding error, and saves C times t
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector, as_dense
 
 LARGEST_SYSTEM = 4_000_000
 """Entries of the equations, free alphas times features, up to which they are solved."""
@@ -42,8 +41,7 @@ def corrected(model: SupportVectorModel, evaluation: Evaluation) -> Evaluation |
     free = _free(model, solution.alpha, missed)
     if len(free) == 0 or len(free) * model.data.n_features > LARGEST_SYSTEM:
         return None
-    rows = c.rows[free] @ model.data.X
-    costly = np.asarray(rows.toarray() if sp.issparse(rows) else rows)
+    costly = as_dense(c.rows[free] @ model.data.X)
     signs = c.signs[free]
     if model.constant:
         costly = np.column_stack([costly, signs])
@@ -86,7 +84,7 @@ def _free(model: SupportVectorModel, alpha: Vector, missed: Vector) -> Index:
 def _least_change(costly: Dense, costless: Dense, right: Vector) -> tuple[Vector, Vector]:
     """``(u, v)`` with ``costly u + costless v = right`` and the smallest u, by least squares."""
     if costless.size == 0:
-        return np.linalg.lstsq(costly, right)[0], np.zeros(0)
+        return np.asarray(np.linalg.lstsq(costly, right)[0]), np.zeros(0)
     Q, _ = np.linalg.qr(costless)
-    u = np.linalg.lstsq(costly - Q @ (Q.T @ costly), right - Q @ (Q.T @ right))[0]
-    return u, np.linalg.lstsq(costless, right - costly @ u)[0]
+    u = np.asarray(np.linalg.lstsq(costly - Q @ (Q.T @ costly), right - Q @ (Q.T @ right))[0])
+    return u, np.asarray(np.linalg.lstsq(costless, right - costly @ u)[0])

@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.arrays import Index, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.bound_rows import BoundsAsRows, rows_as_bounds
@@ -232,8 +232,7 @@ class _Bounding:
         is_worth = float(np.abs(g[S]) @ distance) > NEGLIGIBLE * terms
         if not is_worth or len(S) > MOVABLE_SIZE:
             return x, y, g, error
-        A = program.A[:, S]
-        A = np.asarray(A.toarray() if sp.issparse(A) else A)
+        A = as_dense(program.A[:, S])
         system = np.block([[program.P.block(S, S), A.T], [A, np.zeros((len(A), len(A)))]])
         try:
             step = np.linalg.lstsq(system, np.concatenate([-g[S], np.zeros(len(A))]))[0]

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Mask, Vector
+from qpsvm.numerics.arrays import Dense, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.implied_bounds import implied_bounds
+from qpsvm.qp.kkt_scales import row_norms
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.row_gradient import row_gradient
 
@@ -155,20 +155,14 @@ class _Local:
     @cached_property
     def _rows(self) -> Dense:
         """The rows of A, each times the root of its k, which makes it as large as P is."""
-        A = self.program.A
-        dense = np.asarray(A.toarray() if sp.issparse(A) else A)
-        return dense * self._factors[:, None]
+        return as_dense(self.program.A) * self._factors[:, None]
 
     @cached_property
     def _factors(self) -> Vector:
-        A, P = self.program.A, self.program.P
-        squares = (
-            np.asarray(abs(A).max(axis=1).toarray()).ravel()
-            if sp.issparse(A)
-            else (np.max(np.abs(A), axis=1, initial=0.0))
-        )
-        size = math.sqrt(float(np.max(np.maximum(P.diagonal(), 0.0))))
-        return np.asarray(size / np.where(squares > 0.0, squares, 1.0))
+        """The root of k for every row."""
+        largest = row_norms(self.program.A)
+        size = math.sqrt(float(np.max(np.maximum(self.program.P.diagonal(), 0.0))))
+        return np.asarray(size / np.where(largest > 0.0, largest, 1.0))
 
     @cached_property
     def _missed(self) -> float:

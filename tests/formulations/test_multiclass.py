@@ -557,7 +557,7 @@ def test_real_data_are_solved_and_verified(reduction, load):
     assert solution.score(X[held], y[held]) > 0.9
 
 
-# --- classes without samples, and weights by class -------------------------------------------------
+# --- classes without samples, and weights by class --------------------------------------------
 
 
 @BOTH
