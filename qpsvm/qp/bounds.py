@@ -26,14 +26,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Vector, as_dense
+from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.bound_rows import BoundsAsRows, rows_as_bounds
 from qpsvm.qp.complementarity_gap import complementarity_gap, finite_or_zero
 from qpsvm.qp.hidden_curvature import hidden_curvature_price
@@ -44,18 +42,11 @@ from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
 from qpsvm.qp.program_rows import primal_restrictions, row_name, stationarity_rows
+from qpsvm.qp.reduced_costs import MOVABLE_SIZE, NEGLIGIBLE, ReducedCosts
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
-from qpsvm.qp.row_gradient import row_gradient, row_gradient_sizes
+from qpsvm.qp.row_gradient import row_gradient_sizes
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
-
-MOVABLE_SIZE = 3000
-"""Up to so many variables all entries of w may move to make stationarity hold; of more, where P is
-not sparse, only those of the variables in question."""
-
-NEGLIGIBLE = 1e-10
-"""Share of the objective that the rounding of a reduced cost may contribute through one far bound;
-a variable inside bounds further apart than that is made stationary like one without bounds."""
 
 
 def bound(
@@ -112,6 +103,7 @@ class _Bounding:
     def __init__(self, program: QuadraticProgram) -> None:
         self.given = program
         self.program, self.way = rows_as_bounds(program)
+        self.reduced_costs = ReducedCosts(self.program)
 
     def bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
         if not isinstance(self.way, BoundsAsRows):
@@ -180,7 +172,7 @@ class _Bounding:
     ) -> tuple[Vector, Vector, Vector, Vector, Vector, NearestPoint]:
         """Move (w, y, z) to stationarity; return them, the reduced costs, and the move."""
         program = self.program
-        w, y, g, error = self._newton_step(x, y, z)
+        w, y, g, error = self.reduced_costs.newton_step(x, y, z)
         is_lower, is_upper = np.isfinite(program.lb), np.isfinite(program.ub)
         free = ~is_lower & ~is_upper
         widest = np.maximum(finite_or_zero(x - program.lb), finite_or_zero(program.ub - x))
@@ -204,46 +196,13 @@ class _Bounding:
         n_w = len(moved.point) - len(y) - len(z)
         w = w.copy()
         w[movable], y, z = np.split(moved.point, [n_w, n_w + len(y)])
-        g, error = self._reduced_costs(w, y, z)
+        g, error = self.reduced_costs.at(w, y, z)
         # a real neighbour has these reduced costs on the right side of zero
         g[self._rows[is_equality]] = 0.0
         g = np.where(one_sided & is_lower, np.maximum(g, 0.0), g)
         g = np.where(one_sided & is_upper, np.minimum(g, 0.0), g)
         error[self._rows[is_equality]] = 0.0
         return w, y, z, g, error, moved
-
-    def _newton_step(
-        self, x: Vector, y: Vector, z: Vector
-    ) -> tuple[Vector, Vector, Vector, Vector]:
-        """Choose the point w of stationarity: x, or a Newton step from it where that is better.
-
-        A small reduced cost of a variable far inside its bounds costs its size times the distance
-        of a bound. One step makes it zero, and costs the square of ``x - w`` instead. The result
-        is (w, y), the reduced costs, and their rounding.
-        """
-        program = self.program
-        g, error = self._reduced_costs(x, y, z)
-        width, size = program.ub - program.lb, float(np.max(np.abs(program.q))) or 1.0
-        room = np.minimum(x - program.lb, program.ub - x)
-        inside = np.isfinite(width) & (room * size > np.abs(g) * width)
-        S = np.flatnonzero(inside)
-        distance = np.where(g > 0.0, x - program.lb, program.ub - x)[S]
-        terms = abs(float(program.q @ x)) + abs(float(x @ (g - program.q)))
-        is_worth = float(np.abs(g[S]) @ distance) > NEGLIGIBLE * terms
-        if not is_worth or len(S) > MOVABLE_SIZE:
-            return x, y, g, error
-        A = as_dense(program.A[:, S])
-        system = np.block([[program.P.block(S, S), A.T], [A, np.zeros((len(A), len(A)))]])
-        try:
-            step = np.linalg.lstsq(system, np.concatenate([-g[S], np.zeros(len(A))]))[0]
-        except np.linalg.LinAlgError:
-            return x, y, g, error
-        w, moved_y = x.copy(), y + step[len(S) :]
-        w[S] += step[: len(S)]
-        moved_g, moved_error = self._reduced_costs(w, moved_y, z)
-        before = sum(complementarity_gap(program, x, x, z, g, error))
-        after = sum(complementarity_gap(program, x, w, z, moved_g, moved_error))
-        return (w, moved_y, moved_g, moved_error) if after < before else (x, y, g, error)
 
     def _stationarity(
         self, w: Vector, movable: Index, sides: Vector, is_equality: Mask
@@ -264,22 +223,6 @@ class _Bounding:
             np.concatenate([-free, np.zeros(program.n_inequalities)]),
             np.concatenate([free, np.where(np.isfinite(program.h), np.inf, 0.0)]),
         )
-
-    def _reduced_costs(self, w: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector]:
-        """Reduced costs ``Pw + q + A'y + G'z`` with bounds on their rounding."""
-        program = self.program
-        Pw, lost = program.P.product_with_error(w)
-        g = Pw + program.q + row_gradient(program, z, y)
-        terms = np.abs(Pw) + np.abs(program.q) + row_gradient_sizes(program, z, y)
-        return np.asarray(g), np.asarray(lost + 0.5 * EPS * self._steps * terms)
-
-    @cached_property
-    def _steps(self) -> Vector:
-        """The largest number of roundings of a term of each reduced cost beside Pw, shape (n,).
-
-        Thousands of terms that are added one after the other may all be rounded the same way.
-        """
-        return terms_per_row(self.program.A.T) + terms_per_row(self.program.G.T) + 3.0
 
     def _is_affordable(self) -> bool:
         """Return whether the rows of P that moving w takes are few enough to be formed."""
