@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.backends.active_set import BY_ROUNDING
 from qpsvm.backends.base import Backend, Settings
 from qpsvm.certificates import certify_infeasible
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
+from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.policy_settings import POLICY
 from qpsvm.qp.bounds import repaired
@@ -145,14 +147,23 @@ class Attempt:
     def is_as_accurate_as_rounding_allows(self) -> bool:
         """Return whether only rounding errors that all answers share keep this one from passing.
 
-        Gap and residuals are within ``eps``. What samples at the kink of their loss add to the
-        rounding is not counted as far as answers that are clear of it save it (``GapBound``). The
-        rest hardly depends on the answer.
+        Of a bare program: rounding and hidden curvature exceed ``eps``, and all else is within
+        ``eps`` or within them. Of a machine gap and residuals are within ``eps``. What samples at
+        the kink of their loss add to the rounding is not counted as far as answers that are clear
+        of it save it (``GapBound``). The rest hardly depends on the answer.
         """
         report, eps, problem = self.report, self.contract.settings.eps, self.contract.problem
         certificate = report.certificate
+        if report.bound is not None:
+            floor = report.bound.floor
+            others = (c for c in report.checks if c.name != "certified_gap")
+            is_near = all(c.scaled <= max(c.tolerance, floor) for c in others)
+            is_floor = report.bound.relative_gap - floor <= max(eps, POLICY.share_of_floor * floor)
+            return is_near and is_floor and floor > POLICY.unavoidable * eps
         if not isinstance(problem, SVMProblem) or certificate is None:
             return False
+        if self._search_ended_by_rounding:
+            return True
         others = (c for c in report.checks if c.name not in ("certified_gap", "rounding"))
         if not (certificate.rounding > eps and report.relative_gap <= eps):
             return False
@@ -161,6 +172,22 @@ class Attempt:
         bound = problem.model.gap_bound(certificate.evaluation)
         of_kinks = 0.0 if bound is None else bound.avoidable / certificate.objective_scale
         return certificate.rounding - of_kinks > POLICY.unavoidable * eps
+
+    @property
+    def _search_ended_by_rounding(self) -> bool:
+        """Return whether the search for a kernel machine ended where rounding undoes its steps.
+
+        Decision values of alphas that are rounded themselves have errors, which times C enter the
+        objective. A gap within these is that of every answer in double precision, although more
+        digits of the decision values show how large it is.
+        """
+        problem, report = self.contract.problem, self.report
+        is_said = str(self.solution.native_status).startswith(BY_ROUNDING)
+        if not (is_said and isinstance(problem, SVMProblem)):
+            return False
+        rounding = problem.model.rounding(self.own, report.objective)
+        exceeds = rounding > POLICY.unavoidable * self.contract.settings.eps
+        return bool(exceeds and report.relative_gap <= rounding)
 
     @cached_property
     def is_at_rounding(self) -> bool:
@@ -201,7 +228,34 @@ class Attempt:
         """
         certificate, contract = self.report.certificate, self.contract
         exceeds = certificate is not None and certificate.rounding > contract.settings.eps
+        exceeds = exceeds or self.is_as_accurate_as_rounding_allows
         return exceeds or not isinstance(contract.route, Direct)
+
+    def with_better_weights(self) -> Attempt:
+        """Correct the weights of a linear machine beside its alpha while that helps."""
+        contract, problem, best = self.contract, self.contract.problem, self
+        if not (isinstance(problem, SVMProblem) and problem.form == "dual"):
+            return best
+        for _ in range(POLICY.weight_corrections):
+            if best.is_settled:
+                break
+            with np.errstate(all="ignore"):  # of a solver's nonsense
+                own = corrected(problem.model, best.own)
+            if own is None:
+                break
+            given = best.solution
+            qp = problem.recovery.to_qp(own).replace(
+                status=given.status,
+                native_status=given.native_status,
+                statistics=given.statistics,
+            )
+            own = own.of(own.solution.replace(qp=qp))
+            report = verify_evaluated(problem, own, eps=contract.settings.eps)
+            following = best.better_of(Attempt(contract.route.start(qp), report, contract, own))
+            if following is best:
+                break
+            best = following
+        return best
 
     def repaired(self, deadline: Deadline) -> Attempt:
         """Find the nearest point that satisfies rows and bounds, with matching multipliers.
@@ -221,6 +275,7 @@ class Attempt:
                 x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper
             )
             best = best.better_of(contract.attempt(candidate))
+            best = best.with_better_weights()
         if contract.is_always_feasible:
             return best
         candidates = repaired(contract.program, best.solution)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+LARGEST_EPS = 0.9
+"""An eps must be below 1; with one digit it still is."""
+
+
 @dataclass(frozen=True, eq=False)
 class KKTReport:
     """The verdict on a solution, with every check, bound and note that it is based on.
@@ -76,6 +80,13 @@ class KKTReport:
         ``eps * max(scaled / tolerance)``: at most ``eps`` exactly when the report passed.
         """
         return self.eps * max(check.scaled / check.tolerance for check in self.checks)
+
+    @property
+    def passes_at(self) -> float:
+        """An eps at which the same figures pass, with a margin of a half; infinite if none does."""
+        needed = (c.scaled if c.tolerance == self.eps else c.scaled**2 for c in self.checks)
+        worst = 1.5 * max(needed, default=math.inf)
+        return worst if worst < LARGEST_EPS else math.inf
 
     @property
     def objective(self) -> float:

@@ -8,6 +8,7 @@ it again. Every step, and every search within it, looks at the same deadline.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -317,6 +318,9 @@ def _ask_another(state: SolveState) -> SolveState:
 def _may_have_no_optimum(state: SolveState) -> bool:
     if not state.is_open or state.was_interrupted or not state.contract.can_lack_an_optimum:
         return False
+    bound = state.best.report.bound
+    if bound is not None and math.isfinite(bound.relative_gap):
+        return False  # the objective is bounded from below, and a feasible point is known
     return not state.best.report.worst < POLICY.optimum_within
 
 

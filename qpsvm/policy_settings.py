@@ -42,6 +42,12 @@ class PolicySettings:
     unavoidable : float
         Rounding error of the objectives, in units of ``eps``, from which no other answer can be
         expected to pass verification: that of other optima differs by some percent.
+    weight_corrections : int
+        Corrections of the weights of a linear machine beside its alpha, at most: each squares
+        what the last one left, down to rounding.
+    share_of_floor : float
+        Excess of a bare program's gap over what rounding and hidden curvature contribute, as a
+        share of that, up to which the answer is as good as any.
     """
 
     first_share: float = 2.0 / 3.0
@@ -56,6 +62,8 @@ class PolicySettings:
     search_seconds: float = 10.0
     hopeless: float = 1e3
     unavoidable: float = 1.2
+    weight_corrections: int = 3
+    share_of_floor: float = 0.2
 
 
 POLICY = PolicySettings()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from qpsvm.backends.active_set import BY_ROUNDING
 from qpsvm.backends.base import Settings
 from qpsvm.certificates import certify_infeasible, conflict, not_separable, without_constraints
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedSolution
@@ -70,11 +72,37 @@ def shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
     figures = ", ".join(f"{c.name} {c.scaled:.2e} (allowed {c.tolerance:.0e})" for c in failed)
     backend = solution.statistics.backend
     why = "".join(f"Note: {note}. " for note in report.notes)
+    if report.passes_at < math.inf and "passes at" not in why:
+        why += f"This answer passes at eps={report.passes_at:.1g}. "
     return (
         f"Backend {backend!r} did not reach eps={eps:g}: {figures or 'no figures'}. Status "
-        f"{solution.status.value!r}, solver's own: {solution.native_status!r}. {why}Try another "
-        "backend, a larger eps, or scale the features."
+        f"{solution.status.value!r}, solver's own: {solution.native_status!r}. {why}"
+        f"{_remedy(solution, report, eps)}"
     )
+
+
+def _remedy(solution: QPSolution, report: KKTReport, eps: float) -> str:
+    """Say what helps against the cause for which an answer misses ``eps``."""
+    bound, certificate = report.bound, report.certificate
+    if bound is not None and bound.floor > eps:
+        share = f"{bound.floor:.1g} of the objective, whatever the answer"
+        if bound.curvature > bound.rounding:
+            return (
+                f"Rounding of P hides negative curvature that may cost {share}: pass P by its "
+                "factor (qpsvm.qp.LowRankQuadratic), or tighter bounds, or take a larger eps."
+            )
+        return (
+            f"Rounding may hide {share}: scale the variables (a machine's features), or take a "
+            "larger eps; another backend rounds as much."
+        )
+    is_at_rounding = str(solution.native_status).startswith(BY_ROUNDING)
+    if is_at_rounding or (certificate is not None and certificate.rounding > eps):
+        return (
+            "Rounding of decision values keeps every answer in double precision from more digits: "
+            "scale the features, take a smaller C or degree, or a larger eps; another backend "
+            "rounds as much."
+        )
+    return "Try another backend, a larger eps, or scale the features."
 
 
 def shortfall_of_passes(solution: ChunkedSolution, eps: float) -> str:

@@ -221,7 +221,8 @@ def _measure_svm(
     product = None
     if evaluation is not None:
         product = problem.model.hessian_product(evaluation, problem.qp.P, claimed.x)
-    measured = residuals_beside(problem.qp, claimed, product)
+    floor = 0.0 if certificate is None else certificate.floor
+    measured = residuals_beside(problem.qp, claimed, product, floor)
     checks = [*measured.check(tolerances), *checks]
     notes = [*measured.problems, *notes]
     return KKTReport(

@@ -93,10 +93,11 @@ class BareProgram:
                 yield f"misses {miss.name} by {_ratio(miss.amount, miss.terms):.2e} of its terms"
         value = program.objective(point)
         off = value - self.answer.value
-        allowed = ALLOWED * max(1, abs(value)) + ROUNDINGS * UNIT * program.terms(point)
+        scale = program.objective_scale(point)
+        allowed = ALLOWED * scale + ROUNDINGS * UNIT * program.terms(point)
         if abs(off) > allowed:
             where = "above" if off > 0 else "below"
-            yield f"objective {_ratio(abs(off), max(1, abs(value))):.2e} {where} the optimum"
+            yield f"objective {_ratio(abs(off), scale):.2e} {where} the optimum"
 
     @staticmethod
     def _is_beside(point: Row, other: Row) -> bool:
@@ -107,8 +108,9 @@ class BareProgram:
 
     def excess(self, x: Any) -> float:
         """How far the objective is from the optimum, in units of ``EPS``."""
-        value = self.exact.objective(exact(np.asarray(x, dtype=np.float64)))
-        return _ratio(abs(value - self.answer.value), max(1, abs(value))) / EPS
+        point = exact(np.asarray(x, dtype=np.float64))
+        off = abs(self.exact.objective(point) - self.answer.value)
+        return _ratio(off, self.exact.objective_scale(point)) / EPS
 
 
 def _ratio(a: Fraction, b: Any) -> float:

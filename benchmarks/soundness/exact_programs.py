@@ -79,6 +79,21 @@ class ExactProgram:
         P = [[abs(v) for v in row] for row in self.P]
         return dot(size, times(P, size)) / 2 + dot([abs(v) for v in self.q], size)
 
+    def objective_scale(self, x: Row) -> Fraction:
+        """What the distance from the optimum is relative to: the two terms of the objective.
+
+        ``1/2 x'Px + |q'x|``, never more than ``max(1, |objective|)``, and not below a millionth of
+        the objective of one variable of size ``max(1, |x_j|)``: an optimum may be zero.
+        """
+        quadratic, linear = dot(x, times(self.P, x)) / 2, dot(self.q, x)
+        sizes = [max(Fraction(1), abs(v)) for v in x]
+        own = [
+            abs(q) * s + abs(row[j]) * s * s / 2
+            for j, (q, row, s) in enumerate(zip(self.q, self.P, sizes, strict=True))
+        ]
+        terms = max(abs(quadratic) + abs(linear), max(own) / 10**6)
+        return min(terms, max(Fraction(1), abs(quadratic + linear)))
+
     def misses(self, x: Row) -> Iterator[Miss]:
         """Every row and bound that does not hold exactly."""
         sides = [("G", self.G, self.h, False), ("A", self.A, self.b, True)]

@@ -101,9 +101,10 @@ in rational numbers:
 
 - a row is violated by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum; a
   bound by more than `eps` of its size, or of 1 if the point that is clipped to its bounds is good;
-- the objective is not within `eps` of the optimum, above or below: relative to `max(1, |P|)` for a
-  bare program (plus 32 roundings of its terms), to its own objective or the documented floor for a
-  machine (plus the rounding that the certificate states);
+- the objective is not within `eps` of the optimum, above or below: for a bare program relative to
+  its terms `x'Px / 2 + |q'x|`, at most `max(1, |P|)`, with a floor for optima of zero (plus 32
+  roundings of all products), for a machine to its own objective or the documented floor (plus the
+  rounding that the certificate states);
 - the program has no optimum (programs whose objective falls by less than 1e-12 of its terms along a
   ray are not drawn, because only their last digits leave them without an optimum);
 - the weights are farther from the optimal ones than their cost allows, or `decision_function` and

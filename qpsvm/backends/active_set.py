@@ -80,7 +80,7 @@ class ActiveSetBackend(Backend):
             elif stopped:
                 status, words = stopped[0], f"stopped: {stopped[0].value}"
             else:
-                status, words = Status.INACCURATE, "no progress: rounding"
+                status, words = Status.INACCURATE, BY_ROUNDING
             return found.solution.replace(
                 status=status,
                 native_status=f"{words} (gap {found.gap:.1e})",
@@ -95,6 +95,10 @@ class ActiveSetBackend(Backend):
             stopped[:] = [Status.INTERRUPTED]
             map_best(error, solution)
             raise
+
+
+BY_ROUNDING = "no progress: rounding"
+"""Begin of the native status of a search that ended because rounding undoes its steps."""
 
 
 def _start(warm: QPSolution | None, n: int) -> Vector | None:

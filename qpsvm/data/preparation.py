@@ -16,7 +16,7 @@ from qpsvm.data.training_sets import (
 )
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Vector, freeze, is_sparse
 from qpsvm.numerics.layout import sealed
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
@@ -53,14 +53,11 @@ def binary_training_set(
     Raises
     ------
     InvalidDataError
-        As ``as_samples``, ``as_signs`` and ``as_weights``; another number of labels than rows; a
-        class of which no row is left.
+        As ``as_samples``, ``as_signs`` and ``as_weights``; another number of labels than rows.
     """
-    signs, classes = as_signs(y)
+    signs, classes = as_signs(y, sample_weight)
     base = _samples(X, len(signs), kernel, sample_weight)
     signs = freeze(signs[base["kept"]])
-    remedy = "a classifier needs samples of two classes."
-    _require_samples([bool((signs == sign).any()) for sign in (-1.0, 1.0)], classes, remedy)
     return BinaryTrainingSet(**base, signs=signs, classes=classes)
 
 
@@ -74,11 +71,9 @@ def multiclass_training_set(
     InvalidDataError
         As ``binary_training_set``.
     """
-    codes, classes = as_classes(y)
+    codes, classes = as_classes(y, sample_weight)
     base = _samples(X, len(codes), kernel, sample_weight)
     codes = freeze(codes[base["kept"]])
-    present = np.bincount(codes, minlength=len(classes)) > 0
-    _require_samples(present.tolist(), classes, "leave its rows out.")
     return MulticlassTrainingSet(**base, codes=codes, classes=classes)
 
 
@@ -95,13 +90,6 @@ def regression_training_set(
     values = as_targets(y)
     base = _samples(X, len(values), kernel, sample_weight)
     return RegressionTrainingSet(**base, values=freeze(values[base["kept"]]))
-
-
-def _require_samples(present: list[bool], classes: Labels, remedy: str) -> None:
-    """Raise InvalidDataError for the first class of which no sample is left."""
-    if not all(present):
-        label = classes.tolist()[present.index(False)]
-        raise InvalidDataError(f"Every sample of class {label!r} has weight 0; {remedy}")
 
 
 def _samples(

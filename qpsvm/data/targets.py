@@ -16,15 +16,17 @@ from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_sparse
 from qpsvm.numerics.integers import EXACT, exact_array, first_rounded
 
 
-def as_signs(y: Targets | None) -> tuple[Vector, Labels]:
+def as_signs(y: Targets | None, sample_weight: Weights | None = None) -> tuple[Vector, Labels]:
     """Convert two kinds of labels to -1 and +1; return also the sorted labels (negative first).
+
+    Labels of samples of weight zero do not count, as in ``as_classes``.
 
     Raises
     ------
     InvalidDataError
         As ``as_classes``; more than two classes.
     """
-    codes, classes = as_classes(y)
+    codes, classes = as_classes(y, sample_weight)
     if len(classes) > 2:
         shown = ", ".join(repr(_plain(c)) for c in classes[:6]) + (
             ", ..." if len(classes) > 6 else ""
@@ -44,8 +46,11 @@ def as_signs(y: Targets | None) -> tuple[Vector, Labels]:
     return freeze(np.where(codes == 1, 1.0, -1.0)), classes
 
 
-def as_classes(y: Targets | None) -> tuple[Index, Labels]:
+def as_classes(y: Targets | None, sample_weight: Weights | None = None) -> tuple[Index, Labels]:
     """Convert labels to indices into the sorted distinct labels; return both.
+
+    A class whose samples all have weight zero is a class without samples: it is not among the
+    labels, and its samples have the index 0.
 
     Raises
     ------
@@ -58,11 +63,31 @@ def as_classes(y: Targets | None) -> tuple[Index, Labels]:
     except TypeError as error:
         require_one_kind(labels.tolist())
         raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
+    index = np.asarray(index).ravel()
+    has_samples = np.bincount(index[_counts(sample_weight, len(index))], minlength=len(classes)) > 0
+    if not has_samples.all() and np.count_nonzero(has_samples) > 1:
+        position = np.where(has_samples, np.cumsum(has_samples) - 1, 0)
+        classes, index = classes[has_samples], position[index]
+    elif not has_samples.all() and has_samples.any():
+        label = _plain(classes[np.argmin(has_samples)])
+        raise InvalidDataError(
+            f"Every sample of class {label!r} has weight 0; a classifier needs samples of two "
+            "classes."
+        )
     if len(classes) == 1:
         raise InvalidDataError(
             f"y has only one class, {_plain(classes[0])!r}; a classifier needs samples of two."
         )
-    return np.asarray(freeze(np.asarray(index).ravel().astype(np.intp))), freeze(np.array(classes))
+    return np.asarray(freeze(index.astype(np.intp))), freeze(np.array(classes))
+
+
+def _counts(sample_weight: Weights | None, n: int) -> Mask:
+    """Which samples count; all of them where the weights are none, which others say better."""
+    try:
+        weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.full(n, True)
+    return weights != 0.0 if weights.shape == (n,) else np.full(n, True)
 
 
 def as_labels(y: Targets | None) -> Labels:

@@ -82,8 +82,9 @@ class QPEstimator(PersistentEstimator, ABC):
     def _kernel(self, X: Samples, weights: Vector | None) -> Kernel:
         """Build the kernel from the parameters; ``weights`` where samples have any."""
 
-    def _targets(self, y: Any) -> Any:
-        """Check the targets y, and store the classes where there are any."""
+    def _targets(self, y: Any, weights: Vector) -> Any:
+        """Check the targets y, and store the classes of samples with weight where there are any."""
+        del weights
         return y
 
     # --- fitting ----------------------------------------------------------------------------------
@@ -101,8 +102,8 @@ class QPEstimator(PersistentEstimator, ABC):
     ) -> None:
         """Build the training problem, solve it, and store problem and solution."""
         samples, y = inputs.training_data(self, X, y)
-        targets = self._targets(y)
         weights = inputs.weights(sample_weight, samples)
+        targets = self._targets(y, weights)
         kernel = self._kernel(samples, None if sample_weight is None else weights)
         formulation: Any = self._formulation(weights)
         problem = formulation.dual(

@@ -11,21 +11,25 @@ import numpy as np
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.constraints import Constraints
+from qpsvm.data.training_sets import BinaryTrainingSet, MulticlassTrainingSet
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.classifier import KernelClassifier
 from qpsvm.exceptions import NuReducedWarning
 from qpsvm.formulations import (
     CrammerSinger,
     NuClassification,
+    OneVsOne,
+    OneVsRest,
     SoftMargin,
 )
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.prices import ClassWeight
+from qpsvm.formulations.reduction import two_class_part
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Vector, freeze
 
 
 class SVC(KernelClassifier):
@@ -246,8 +250,15 @@ class NuSVC(KernelClassifier):
     def _two_classes(self, weights: Vector) -> Family:
         formulation = NuClassification(nu=self.nu, class_weight=self._class_factors(weights))
         totals = np.bincount(self._codes, weights, minlength=len(self.classes_))
-        largest = largest_nu(totals * self.class_weight_, one_by_one=self.multi_class == "ovo")
-        if self.nu <= largest or largest == 0.0:  # a class without weight: the data are at fault
+        if len(totals) < 2 or not totals.all():  # the formulation refuses a single class
+            return formulation
+        by_position = dict(enumerate(self.class_weight_.tolist()))
+        largest = _largest_nu(
+            NuClassification(nu=self.nu, class_weight=by_position),
+            totals.astype(np.float64),
+            self.multi_class,
+        )
+        if self.nu <= largest:
             return formulation
         warnings.warn(
             f"nu is {self.nu!r}, and these classes allow at most {largest!r}, twice the smaller "
@@ -274,16 +285,25 @@ class NuSVC(KernelClassifier):
         return tags
 
 
-def largest_nu(of_classes: Dense, *, one_by_one: bool) -> float:
-    """The largest feasible nu for classes with these weights.
+def _largest_nu(formulation: NuClassification, totals: Vector, multi_class: str) -> float:
+    """The largest nu that is feasible for all machines of classes with these total weights.
 
-    Twice the smaller side's share, of all pairs or of all classes against their rest; a little
-    less, so that rounding does not make it infeasible.
+    A class is like one sample with its weight. A little less than the largest, so that rounding
+    does not make it infeasible.
     """
-    total = float(np.sum(of_classes))
-    if one_by_one or len(of_classes) == 2:
-        two = np.sort(of_classes)[[0, -1]]
-        share = float(two[0] / np.sum(two))
-    else:
-        share = float(np.min(np.minimum(of_classes, total - of_classes)) / total)
-    return 2.0 * share * (1.0 - 1e-12)
+    count = len(totals)
+    fields: dict[str, Any] = {
+        "X": freeze(np.zeros((count, 1))),
+        "weights": freeze(totals),
+        "kept": freeze(np.arange(count)),
+        "n_given": count,
+        "feature_names": None,
+    }
+    classes = freeze(np.arange(count))
+    if count == 2:
+        pair = BinaryTrainingSet(**fields, signs=freeze(np.array([-1.0, 1.0])), classes=classes)
+        return formulation.largest_nu(pair) * (1.0 - 1e-12)
+    data = MulticlassTrainingSet(**fields, codes=classes, classes=classes)
+    reduction = (OneVsRest if multi_class == "ovr" else OneVsOne)(formulation)
+    parts = (two_class_part(formulation, data, s) for s in reduction.splits(classes, classes))
+    return min(own.largest_nu(part) for own, part in parts) * (1.0 - 1e-12)

@@ -41,19 +41,23 @@ class QPClassifier(ClassifierMixin, QPEstimator):
     Attributes
     ----------
     classes_ : array of shape (k,)
-        The labels, sorted.
+        The labels, sorted; a class whose samples all have weight zero is none of them.
     class_weight_ : array of shape (k,)
         Factor of C of every class.
     """
 
     class_weight: ClassWeight
 
-    def _targets(self, y: Any) -> Array:
+    def _targets(self, y: Any, weights: Vector) -> Array:
         labels: Array = exact_labels(y, "y")
         of_any_size = labels.dtype == object and all(isinstance(v, int) for v in labels.tolist())
         if not of_any_size:  # scikit-learn knows no integers beyond 64 bits
             check_classification_targets(labels)
         self.classes_, self._codes = np.unique(labels, return_inverse=True)
+        has_samples = np.bincount(self._codes, weights, minlength=len(self.classes_)) > 0.0
+        if np.count_nonzero(has_samples) > 1:  # the formulation refuses a single class
+            position = np.where(has_samples, np.cumsum(has_samples) - 1, 0)
+            self.classes_, self._codes = self.classes_[has_samples], position[self._codes]
         return labels
 
     def _class_factors(self, weights: Vector) -> ClassWeight:
@@ -67,7 +71,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
             factors = factors_by_label(given, labels)
         elif given == "balanced":
             of_classes = np.bincount(self._codes, weights, minlength=len(labels))
-            with np.errstate(divide="ignore"):  # the formulation says which class has no weight
+            with np.errstate(divide="ignore"):  # the formulation refuses a single class
                 factors = np.where(of_classes > 0.0, np.sum(weights) / of_classes, 1.0)
             factors /= len(labels)
         self.class_weight_ = factors

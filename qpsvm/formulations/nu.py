@@ -42,7 +42,6 @@ from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind
-from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +87,7 @@ class NuClassification(Classifier):
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram
         share = prices(1.0, data, class_weight=self.class_weight, average=True)
-        self._require_feasible(share, data)
+        self._require_feasible(data)
         return Conditions(
             rows=one_each(data.signs),
             required=ZERO,
@@ -102,13 +101,23 @@ class NuClassification(Classifier):
             relative_to_spread=True,
         )
 
-    def _require_feasible(self, share: Vector, data: BinaryTrainingSet) -> None:
-        if self.intercept == "free":
-            # s'alpha = 0 lets no more into alpha than twice what the smaller class holds
-            largest = 2.0 * min(float(np.sum(share[data.signs == sign])) for sign in (-1.0, 1.0))
-            why = "twice the smaller class's share of the weights"
-        else:
-            largest, why = float(np.sum(share)), "the sum of the weights"
+    def largest_nu(self, data: BinaryTrainingSet) -> float:
+        """Return the largest nu that is feasible for the weights and classes of some samples.
+
+        Twice the sum of the ``u_i`` of the smaller class, with ``u_i`` of the module's
+        docstring; without a free intercept the sum of all ``u_i``.
+        """
+        share = prices(1.0, data, class_weight=self.class_weight, average=True)
+        if self.intercept != "free":
+            return float(np.sum(share))
+        # s'alpha = 0 lets no more into alpha than twice what the smaller class holds
+        return 2.0 * min(float(np.sum(share[data.signs == sign])) for sign in (-1.0, 1.0))
+
+    def _require_feasible(self, data: BinaryTrainingSet) -> None:
+        largest = self.largest_nu(data)
+        why = "twice the smaller class's share of the weights"
+        if self.intercept != "free":
+            why = "the sum of the weights"
         if self.nu > largest * (1.0 + 1e-12):
             raise InvalidParameterError(
                 f"nu is {self.nu!r}, and these data allow at most {largest!r} ({why}); choose a "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -29,10 +29,12 @@ from qpsvm.machines.form import Form
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Index, Mask, freeze
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
+
+TwoClass = TypeVar("TwoClass", bound=Classifier)
 
 
 class Options(TypedDict, total=False):
@@ -160,13 +162,7 @@ class Reduction(ExplainsKeywords, ABC):
         function = as_kernel(kernel)
         require_whole(X, type(self).__name__)
         data = multiclass_training_set(X, y, function, sample_weight)
-        formulation, factors = self.formulation, np.ones(data.n_samples)
-        class_weight = getattr(formulation, "class_weight", None)
-        if isinstance(class_weight, Mapping):
-            # it names the caller's classes, which a split may have merged
-            factors = class_factors(class_weight, data)
-            formulation = replace(formulation, class_weight=None)  # type: ignore[call-arg]
-        build = _Parts(formulation, form, data, factors, function.resolve(data.X), options)
+        build = _Parts(self.formulation, form, data, function.resolve(data.X), options)
         splits = list(self.splits(data.codes, data.classes))
         problems = tuple(build.problem(split) for split in splits)
         return ReducedProblem(problems, tuple(s.name for s in splits), data, self, form)
@@ -180,7 +176,6 @@ class _Parts:
         formulation: Family,
         form: Form,
         data: MulticlassTrainingSet,
-        factors: Vector,
         kernel: Kernel,
         options: Options,
     ) -> None:
@@ -190,7 +185,7 @@ class _Parts:
                 f"{formulation!r}."
             )
         self.formulation, self.form, self.options = formulation, form, options
-        self.data, self.factors, self.kernel = data, factors, kernel
+        self.data, self.kernel = data, kernel
         # what is done with an indefinite matrix depends on all of it, and a primal program holds
         # its matrix: each part has its own
         self.whole = None
@@ -201,27 +196,9 @@ class _Parts:
 
     def problem(self, split: Split) -> SVMProblem:
         """Build the two-class problem of one split."""
-        data, members = self.data, np.flatnonzero(split.members)
-        signs, classes = as_signs(np.asarray(split.labels)[members])
-        X = data.X
-        if len(members) < data.n_samples:
-            of_kernel = isinstance(self.kernel, Precomputed)
-            X = X[np.ix_(members, members)] if of_kernel else rows_of(X, members)
-        factors = self.factors[members]
-        if not split.weighs_rest:
-            factors = np.where(signs > 0.0, factors, 1.0)
-        part = BinaryTrainingSet(
-            X=X if isinstance(X, SinglePrecision) else freeze(X),
-            weights=freeze(data.weights[members] * factors),
-            kept=freeze(data.kept[members]),
-            n_given=data.n_given,
-            feature_names=data.feature_names,
-            signs=signs,
-            classes=classes,
-        )
-        return self.formulation.of_training_set(
-            part, self.kernel, self.form, gram=self._gram(part, members), **self.options
-        )
+        formulation, part = two_class_part(self.formulation, self.data, split, self.kernel)
+        gram = self._gram(part, np.flatnonzero(split.members))
+        return formulation.of_training_set(part, self.kernel, self.form, gram=gram, **self.options)
 
     def _gram(
         self, part: BinaryTrainingSet, members: Index
@@ -235,3 +212,42 @@ class _Parts:
         if self.whole is None:
             return None
         return KernelQuadratic(self.whole.sharing(members, part.X)), None
+
+
+def two_class_part(
+    formulation: TwoClass, data: MulticlassTrainingSet, split: Split, kernel: Kernel | None = None
+) -> tuple[TwoClass, BinaryTrainingSet]:
+    """Return formulation and samples of one two-class problem of a reduction.
+
+    Class weights name the caller's classes. A pair has two of these and is the same problem as of
+    the two alone. A split that merges classes multiplies the sample weights by them instead.
+    """
+    members = np.flatnonzero(split.members)
+    signs, classes = as_signs(np.asarray(split.labels)[members])
+    X, weights = data.X, data.weights[members]
+    if len(members) < data.n_samples:
+        is_kernel = isinstance(kernel, Precomputed)
+        X = X[np.ix_(members, members)] if is_kernel else rows_of(X, members)
+    class_weight = getattr(formulation, "class_weight", None)
+    if isinstance(class_weight, Mapping):
+        factors = class_factors(class_weight, data)[members]
+        labels = data.classes[data.codes[members]]
+        if split.weighs_rest and np.array_equal(np.asarray(split.labels)[members], labels):
+            own = classes.tolist()
+            known = {label: class_weight[label] for label in own if label in class_weight}
+            formulation = replace(formulation, class_weight=known)  # type: ignore[call-arg]
+        else:
+            formulation = replace(formulation, class_weight=None)  # type: ignore[call-arg]
+            if not split.weighs_rest:
+                factors = np.where(signs > 0.0, factors, 1.0)
+            weights = weights * factors
+    part = BinaryTrainingSet(
+        X=X if isinstance(X, SinglePrecision) else freeze(X),
+        weights=freeze(weights),
+        kept=freeze(data.kept[members]),
+        n_given=data.n_given,
+        feature_names=data.feature_names,
+        signs=signs,
+        classes=classes,
+    )
+    return formulation, part

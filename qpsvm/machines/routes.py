@@ -134,8 +134,9 @@ def route_of(problem: Program, *, any_form: bool = True) -> Direct | ByPrimal:
         by_primal = _by_primal(problem)
         if by_primal is not None:
             return by_primal
-    program = problem.qp if isinstance(problem, TrainingProblem) else problem
-    return Direct(problem, Reduced.of(program))
+    if isinstance(problem, TrainingProblem):
+        return Direct(problem, Reduced.of(problem.qp))
+    return Direct(problem, Reduced.of(problem, is_bare=True))
 
 
 def _by_primal(problem: SVMProblem) -> ByPrimal | None:

@@ -74,6 +74,21 @@ def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
     return np.asarray((k + 16.0) * 2.0**-BITS * np.minimum(sizes, cut))
 
 
+def precise_product(A: Dense, v: Vector) -> tuple[Vector, Vector, Vector]:
+    """``A v`` as two numbers that add up to it, with a bound on the error of their sum.
+
+    Examples
+    --------
+    >>> hi, lo, error = precise_product(np.array([[1.0, 1e-20]]), np.ones(2))
+    >>> hi[0], lo[0], bool(error[0] < 1e-19)
+    (np.float64(1.0), np.float64(1e-20), True)
+    """
+    total = Total((len(A), 1))
+    total.add(A, v[:, None])
+    hi, lo = total.parts
+    return hi[:, 0], lo[:, 0], rounding_bound(A, v)
+
+
 def sums_of_groups(group: Index, x: Vector, size: int) -> Vector:
     """``sum of x_i with group_i = g`` for every g below size, shape (size,).
 

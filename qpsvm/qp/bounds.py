@@ -26,35 +26,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.rows import terms_per_row
+from qpsvm.qp.bound_rows import BoundsAsRows, rows_as_bounds
 from qpsvm.qp.complementarity_gap import complementarity_gap, finite_or_zero
 from qpsvm.qp.hidden_curvature import hidden_curvature_price
 from qpsvm.qp.implied_bounds import implied_bounds
+from qpsvm.qp.kkt_scales import objective_scale
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
 from qpsvm.qp.program_rows import primal_restrictions, row_name, stationarity_rows
+from qpsvm.qp.reduced_costs import MOVABLE_SIZE, NEGLIGIBLE, ReducedCosts
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
-from qpsvm.qp.row_gradient import row_gradient, row_gradient_sizes
+from qpsvm.qp.row_gradient import row_gradient_sizes
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
-
-MOVABLE_SIZE = 3000
-"""Up to so many variables all entries of w may move to make stationarity hold; of more, where P is
-not sparse, only those of the variables in question."""
-
-NEGLIGIBLE = 1e-10
-"""Share of the objective that the rounding of a reduced cost may contribute through one far bound;
-a variable inside bounds further apart than that is made stationary like one without bounds."""
 
 
 def bound(
@@ -103,64 +95,88 @@ def repaired(program: QuadraticProgram, solution: QPSolution) -> Iterator[QPSolu
 
 
 class _Bounding:
-    """Computation of bounds on the optimum of one program."""
+    """Computation of bounds on the optimum of one program.
+
+    Rows that are bounds are treated as bounds (``bound_rows``).
+    """
 
     def __init__(self, program: QuadraticProgram) -> None:
-        self.program = program
+        self.given = program
+        self.program, self.way = rows_as_bounds(program)
+        self.reduced_costs = ReducedCosts(self.program)
 
     def bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
+        if not isinstance(self.way, BoundsAsRows):
+            return self._bound(x, z, y)
+        # multipliers of bounds follow from those of the other rows
+        found, pair = self._bound(x, z[self.way.kept], y)
+        return found, pair.with_rows(self.way)
+
+    def _bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
         program = self.program
-        objective = program.objective(x)
+        quadratic = 0.5 * float(x @ program.P.product_with_error(x)[0])
+        objective = quadratic + float(program.q @ x)
+        scale = objective_scale(program, x, quadratic)
         restrictions = primal_restrictions(program)
         point = prove_rows(restrictions, nearest_feasible(restrictions, x))
         x = point.point
-        Px = program.P.matvec(x)
+        Px, lost = program.P.product_with_error(x)
         gradient = Px + program.q
         upper = 0.5 * float(x @ Px) + float(program.q @ x)
-        upper_rounding = EPS * float(np.abs(x) @ (program.P.term_sizes(x) + np.abs(program.q)))
+        upper_rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * lost))
         upper_rounding += float(np.abs(gradient) @ np.abs(point.change))
         if point.change.any():
             change = np.abs(point.change)  # of unknown signs
             upper_rounding += 0.5 * float(change @ program.P.term_sizes(change))
         known = np.isfinite(program.h)
         z = np.where(known, np.maximum(z, 0.0), 0.0)
-        w, y, z, g, error, moved = self._stationary(x, y, z)
+        w, y, z, g, error, moved = self._stationary(x, y, z, scale)
         z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
         z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
         pair = FeasiblePair(x, w, y, z, z_lower, z_upper, point.left)
         if point.blocked is not None:
-            reason = f"no point near x satisfies {row_name(program, point.blocked)}"
-            return ProgramBound(objective, math.inf, -math.inf, 0.0, reason), pair
+            reason = f"no point near x satisfies {self._name_of(point.blocked)}"
+            return ProgramBound(objective, math.inf, -math.inf, 0.0, 0.0, scale, reason), pair
         if moved.blocked is not None:
             j = int(self._rows[moved.blocked])
             reason = f"no multipliers near those given make x[{j}] stationary"
-            return ProgramBound(objective, upper, -math.inf, upper_rounding, reason), pair
+            return ProgramBound(
+                objective, upper, -math.inf, upper_rounding, 0.0, scale, reason
+            ), pair
         gap, rounding = complementarity_gap(program, x, w, z, g, error)
         rounding += self._price(x, w, z, g, point, moved)
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
         rounding += self._price_of_contradiction(x, moved.left)
-        price = hidden_curvature_price(program, w, y, z)
+        if isinstance(self.way, BoundsAsRows):  # quotients are rounded inwards
+            rounding += float(np.abs(g) @ self.way.inexact)
+        price = hidden_curvature_price(program, w, y, z, (g, error))
         reason = ""
         if not math.isfinite(price):
             reason = "P has curvature that rounding hides, in variables without bounds"
         return ProgramBound(
-            objective, upper, upper - gap - price, upper_rounding + rounding, reason
+            objective, upper, upper - gap - price, upper_rounding + rounding, price, scale, reason
         ), pair
+
+    def _name_of(self, row: int) -> str:
+        """The name of a row of ``primal_restrictions`` in the program as given."""
+        if isinstance(self.way, BoundsAsRows):
+            kept, m = self.way.kept, self.given.n_inequalities
+            row = int(kept[row]) if row < len(kept) else row - len(kept) + m
+        return row_name(self.given, row)
 
     # --- stationarity ----------------------------------------------------------------------------
 
     def _stationary(
-        self, x: Vector, y: Vector, z: Vector
+        self, x: Vector, y: Vector, z: Vector, scale: float
     ) -> tuple[Vector, Vector, Vector, Vector, Vector, NearestPoint]:
         """Move (w, y, z) to stationarity; return them, the reduced costs, and the move."""
         program = self.program
-        w = x
-        g, error = self._reduced_costs(w, y, z)
+        w, y, g, error = self.reduced_costs.newton_step(x, y, z)
         is_lower, is_upper = np.isfinite(program.lb), np.isfinite(program.ub)
         free = ~is_lower & ~is_upper
         widest = np.maximum(finite_or_zero(x - program.lb), finite_or_zero(program.ub - x))
-        allowed = NEGLIGIBLE * max(1.0, abs(program.objective(x)))
+        allowed = NEGLIGIBLE * scale
         far = is_lower & is_upper & (np.abs(g) <= error) & (error * widest > allowed)
         is_equality = free | far
         one_sided = is_lower ^ is_upper
@@ -180,7 +196,7 @@ class _Bounding:
         n_w = len(moved.point) - len(y) - len(z)
         w = w.copy()
         w[movable], y, z = np.split(moved.point, [n_w, n_w + len(y)])
-        g, error = self._reduced_costs(w, y, z)
+        g, error = self.reduced_costs.at(w, y, z)
         # a real neighbour has these reduced costs on the right side of zero
         g[self._rows[is_equality]] = 0.0
         g = np.where(one_sided & is_lower, np.maximum(g, 0.0), g)
@@ -207,27 +223,6 @@ class _Bounding:
             np.concatenate([-free, np.zeros(program.n_inequalities)]),
             np.concatenate([free, np.where(np.isfinite(program.h), np.inf, 0.0)]),
         )
-
-    def _reduced_costs(self, w: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector]:
-        """Reduced costs ``Pw + q + A'y + G'z`` with bounds on their rounding."""
-        program = self.program
-        g = program.P.matvec(w) + program.q + row_gradient(program, z, y)
-        terms = program.P.term_sizes(w) + np.abs(program.q)
-        terms = terms + row_gradient_sizes(program, z, y)
-        return np.asarray(g), np.asarray(0.5 * EPS * self._steps * terms)
-
-    @cached_property
-    def _steps(self) -> Vector:
-        """The largest number of roundings of a term of each reduced cost, shape (n,).
-
-        Thousands of terms that are added one after the other may all be rounded the same way.
-        """
-        P: Any = self.program.P
-        if hasattr(P, "matrix"):
-            own = terms_per_row(P.matrix)
-        else:
-            own = np.full(P.size, float(P.size + getattr(P, "rank", 0)))
-        return own + terms_per_row(self.program.A.T) + terms_per_row(self.program.G.T) + 2.0
 
     def _is_affordable(self) -> bool:
         """Return whether the rows of P that moving w takes are few enough to be formed."""

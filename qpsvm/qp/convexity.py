@@ -9,7 +9,8 @@ A stored matrix is seldom semidefinite to the last bit: a rounded Gram matrix ha
    roundoff ``u = 2^-53`` and the root ``|P|_F`` of the sum of squares;
 2. *within rounding*: the Cholesky factorisation of ``P + c I`` succeeds. P then counts as
    semidefinite, but ``x'Px`` down to ``-2 c |x|^2`` is not excluded, and whoever bounds an optimum
-   has to pay for that over every feasible x;
+   has to pay for that (``hidden_curvature``). A dense P has a factor F then, and what is left of
+   ``P - F F'`` replaces c where it is smaller (``gram_factor``);
 3. *no*.
 
 The tolerance is relative to the rounding of P: a matrix ``diag(-1e-10, 1)`` is not convex.
@@ -31,6 +32,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Sparse, Vector
 from qpsvm.numerics.definiteness import is_definite_dense, is_definite_sparse
 from qpsvm.numerics.precision import TINY
+from qpsvm.qp.gram_factor import gram_factor
 
 U = 2.0**-53
 
@@ -52,10 +54,14 @@ class Convexity:
     shift : array of shape (n,)
         ``P + diag(shift)`` is positive semidefinite; zero where P itself is, infinite where it
         is not.
+    factor : array of shape (n, r) or None
+        F with ``P = F F'`` but for rounding, of a dense matrix that is semidefinite within
+        rounding.
     """
 
     is_convex: bool
     shift: Vector
+    factor: Dense | None = None
 
     @classmethod
     def proven(cls, n: int) -> Convexity:
@@ -78,14 +84,27 @@ def of_matrix(matrix: Matrix) -> Convexity:
     >>> of_matrix(np.diag([1.0, -1e-16])).is_convex
     False
     """
-    n = matrix.shape[0]
+    n, factor = matrix.shape[0], None
     shift = np.zeros(n)
     for index, block in _blocks(matrix):
         found = _shift_of(block) if len(index) <= DENSE_SIZE else _shift_of_large(block)
         if found is None:
             return Convexity.refuted(n)
+        if found > 0.0 and not sp.issparse(block):
+            found, of_block = _by_factor(block, found)
+            factor = of_block if len(index) == n else None
         shift[index] = found
-    return Convexity(True, shift)
+    return Convexity(True, shift, factor)
+
+
+def _by_factor(block: Dense, shift: float) -> tuple[float, Dense | None]:
+    """The shift that a factor of the matrix leaves, if it is smaller than a known one; with F."""
+    exponent = 2 * (math.frexp(float(np.max(np.abs(block))))[1] // 2)
+    found = gram_factor(np.ldexp(block, -exponent))
+    if found is None:
+        return shift, None
+    F = np.ldexp(found.F, exponent // 2)
+    return min(shift, math.ldexp(found.shift, exponent)), F
 
 
 def negative_bound(matrix: Dense, tolerance: float) -> float:

@@ -15,8 +15,8 @@ inequality       ``(Gx - h)_j`` if positive            the row's terms ``sum_k |
 equality         ``|(Ax - b)_j|``                      the row's terms ``sum_k |A_jk x_k| + |b_j|``
 bounds           ``lb_i - x_i`` and ``x_i - ub_i``     ``min(ub_i - lb_i, max(v, |bound_i|))``
 multiplier sign  ``-z_j`` if positive, all three       ``max(u, max_i |q_i|)`` over the row's norm
-complementarity  ``|z_j s_j|``, all three              ``max(1, |primal objective|)``
-duality gap      ``|primal - dual objective|``, twice  ``max(1, |primal objective|)``
+complementarity  ``|z_j s_j|``, all three              ``1/2 x'Px + |q'x|``, or a floor
+duality gap      ``|primal - dual objective|``, twice  ``1/2 x'Px + |q'x|``, or a floor
 natural          ``|min(z_j, s_j)|``, ``|r|, |Ax-b|``  those above, s by ``max_k |G_jk|, |h_j|``
 ===============  ====================================  ===========================================
 
@@ -62,8 +62,11 @@ from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst
 from qpsvm.qp.kkt_scales import (
     backward_error,
     bound_scale,
+    objective_scale,
+    objective_terms,
     objective_unit,
     positive,
+    relative_to,
     row_norms,
     variable_unit,
 )
@@ -122,7 +125,10 @@ def residuals(
 
 
 def residuals_beside(
-    program: QuadraticProgram, solution: QPSolution, product: HessianProduct | None
+    program: QuadraticProgram,
+    solution: QPSolution,
+    product: HessianProduct | None,
+    floor: float = 0.0,
 ) -> KKTResiduals:
     """Measure how far the solution of a training problem's program is from being optimal.
 
@@ -136,6 +142,8 @@ def residuals_beside(
     solution : QPSolution
     product : HessianProduct, optional
         That of P and x, where the caller has computed it; computed here if None.
+    floor : float
+        Of the scale of the gap: that of the machine's certificate.
 
     Returns
     -------
@@ -145,7 +153,7 @@ def residuals_beside(
     if vectors is None or problems:
         return _unusable(problems)
     with np.errstate(all="ignore"):
-        return _measure(program, *vectors, product=product)
+        return _measure(program, *vectors, product=product, floor=floor)
 
 
 def _measure(
@@ -157,6 +165,7 @@ def _measure(
     z_upper: Vector,
     contradiction: Vector | None = None,
     product: HessianProduct | None = None,
+    floor: float | None = None,
 ) -> KKTResiduals:
     G, A = program.G, program.A
     left = np.zeros(G.shape[0] + A.shape[0]) if contradiction is None else contradiction
@@ -211,8 +220,8 @@ def _measure(
     products = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
     products[unbounded & (multipliers != 0.0)] = INFINITE
     primal, dual = objectives(program, Px, x, z, y, z_lower, z_upper)
-    objective_scale = max(1.0, abs(primal))
-    complementarity = _residual("complementarity", products, products / objective_scale)
+    scale = _gap_scale(program, x, Px, floor)
+    complementarity = _residual("complementarity", products, relative_to(products, scale))
 
     repaired = repaired_dual_objective(program, Px, x, z, y)
     gap = np.array([abs(primal - dual), abs(primal - repaired)])
@@ -220,7 +229,7 @@ def _measure(
     summed = float(np.abs(x) @ np.abs(program.q))
     summed += sum(finite_dot(np.abs(right), np.abs(m)) for right, m in pairs)
     gap = _beyond_rounding(gap, lambda: np.array(summed), lambda: np.array(hessian.size))
-    duality_gap = _residual("duality_gap", gap, gap / objective_scale)
+    duality_gap = _residual("duality_gap", gap, relative_to(gap, scale))
 
     # natural residual: |min(z_j, s_j)|, the distance to the nearer of the two cases
     bounds = [bound_scale(bound, width, 1.0) for bound in (program.lb, program.ub)]
@@ -245,6 +254,14 @@ def _measure(
         primal_objective=primal,
         dual_objective=dual,
     )
+
+
+def _gap_scale(program: QuadraticProgram, x: Vector, Px: Vector, floor: float | None) -> float:
+    """What gaps are relative to: of a bare program, or with the floor of a machine."""
+    quadratic = 0.5 * float(x @ Px)
+    if floor is None:
+        return objective_scale(program, x, quadratic)
+    return max(objective_terms(program, x, quadratic), floor)
 
 
 # --- small pieces ----------------------------------------------------------------------------

@@ -138,7 +138,7 @@ class KKTResiduals:
 
     @property
     def relative_gap(self) -> float:
-        """``|primal - dual| / max(1, |primal|)``."""
+        """``|primal - dual|``, relative to the terms of the objective (``objective_scale``)."""
         return self.duality_gap.scaled
 
     def check(self, tolerances: Tolerances) -> tuple[Check, ...]:

@@ -9,7 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.qp.bound_rows import rows_as_bounds
 from qpsvm.qp.program import QuadraticProgram
+
+SHARE_OF_NATURAL = 1e-6
+"""Share of a variable's natural objective that an optimum of zero is measured in: as far
+as the objective is quadratic, that of a thousandth of the variable's natural size. At the default
+eps a gap of fifty roundings of the natural objective is allowed."""
 
 
 def objective_unit(program: QuadraticProgram) -> float:
@@ -18,6 +24,63 @@ def objective_unit(program: QuadraticProgram) -> float:
     if not largest >= 1.0:  # the diagonal of P costs a pass over the samples
         largest = max(largest, float(np.max(np.abs(program.P.diagonal()), initial=0.0)))
     return min(1.0, largest) if largest > 0.0 else 1.0
+
+
+def objective_terms(program: QuadraticProgram, x: Vector, quadratic: float) -> float:
+    """Return ``1/2 x'Px + |q'x|``, the two terms of the objective at x; the first one is given."""
+    return max(quadratic, 0.0) + abs(float(program.q @ x))
+
+
+def objective_scale(program: QuadraticProgram, x: Vector, quadratic: float) -> float:
+    """Return what gaps of a bare program are relative to: ``1/2 x'Px + |q'x|``, or a floor.
+
+    The two terms of the objective at x, and never a 1 in place of them: a program and the same one
+    with its objective times 1e-12 have the same verdict. Where the optimum is zero, no gap is small
+    beside the terms. The floor is a millionth of the objective of the one variable that matters
+    most, ``|q_j| s_j + 1/2 P_jj s_j^2``, at its natural size ``s_j``: the smallest that its bounds,
+    the terms of its rows and its own curvature suggest, at most ``max(1, |x_j|)``.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    x : array of shape (n,)
+    quadratic : float
+        ``1/2 x'Px``.
+    """
+    terms = objective_terms(program, x, quadratic)
+    q, curvature = np.abs(program.q), np.maximum(program.P.diagonal(), 0.0)
+    if not (q.any() or curvature.any()):
+        return max(terms, 1.0)  # an objective without terms has no unit of its own
+    sizes = _natural_sizes(rows_as_bounds(program)[0], x)
+    is_curved = (q > 0.0) & (curvature > 0.0)
+    preferred = np.divide(q, curvature, out=np.full(len(q), np.inf), where=is_curved)
+    sizes = np.minimum(sizes, preferred)
+    own = q * sizes + 0.5 * curvature * sizes * sizes
+    return max(terms, SHARE_OF_NATURAL * float(np.max(own)))
+
+
+def _natural_sizes(program: QuadraticProgram, x: Vector) -> Vector:
+    """Size of each variable that its bounds and the terms of its rows suggest.
+
+    At most ``max(1, |x_j|)``, and ``|x_j|`` where neither bounds nor rows suggest any.
+    """
+    sizes = np.full(len(x), np.inf)
+    for bound in (program.lb, program.ub):
+        is_number = np.isfinite(bound) & (bound != 0.0)
+        sizes = np.where(is_number, np.minimum(sizes, np.abs(bound)), sizes)
+    for rows, right in ((program.G, program.h), (program.A, program.b)):
+        matrix = sp.coo_array(abs(rows))
+        finite = np.where(np.isfinite(right), np.abs(right), 0.0)
+        terms = np.asarray(abs(rows) @ np.abs(x)) + finite
+        row, column = matrix.coords
+        known = (matrix.data > 0.0) & (terms[row] > 0.0) & np.isfinite(right[row])
+        np.minimum.at(sizes, column[known], terms[row[known]] / matrix.data[known])
+    return np.minimum(np.where(np.isfinite(sizes), sizes, np.abs(x)), np.maximum(np.abs(x), 1.0))
+
+
+def relative_to(values: Vector, scale: float) -> Vector:
+    """Divide figures by a scale that may be zero: zero figures are zero, others infinite."""
+    return np.asarray(np.where(values == 0.0, 0.0, values / np.float64(scale)))
 
 
 def row_norms(matrix: Matrix) -> Vector:

@@ -21,7 +21,9 @@ from qpsvm.numerics.arrays import (
     is_sparse,
     require_memory,
 )
+from qpsvm.numerics.compensated import precise_product
 from qpsvm.numerics.layout import plain, plain_sparse
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of, stored_values
@@ -138,6 +140,17 @@ class LowRankQuadratic(SampleQuadratic):
         return self.from_product(
             x, np.asarray(X @ sum_of_rows(X, self.selection.gather(x), self._offset))
         )
+
+    def product_with_error(self, x: Vector) -> tuple[Vector, Vector]:
+        F = self.factor
+        if sp.issparse(F):
+            return super().product_with_error(x)
+        w, w_lost, w_error = precise_product(F.T, x)
+        first, second = precise_product(F, w), precise_product(F, w_lost)
+        own = self.diag * x
+        value = (first[0] + (first[1] + (second[0] + second[1]))) + own
+        error = first[2] + second[2] + np.abs(F) @ w_error
+        return value, error + EPS * (np.abs(value) + np.abs(own))
 
     def from_product(self, x: Vector, product: Vector) -> Vector:
         """``P x`` from ``X X'R'x``, shape (n,)."""

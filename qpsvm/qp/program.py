@@ -179,7 +179,11 @@ class QuadraticProgram:
     def replace(self, **parts: object) -> QuadraticProgram:
         """A program with other ``parts``, such as ``G`` and ``h``; None leaves a part out."""
         own = {name: getattr(self, name) for name in self.__slots__ if name != "_convexity"}
-        return QuadraticProgram(**(own | parts))
+        replaced = QuadraticProgram(**(own | parts))
+        known = getattr(self, "_convexity", None)
+        if known is not None and replaced.P is self.P:
+            object.__setattr__(replaced, "_convexity", known)
+        return replaced
 
     # --- sizes ---------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.bound_rows import BoundsAsRows
+from qpsvm.qp.solution import QPSolution, Status
 
 
 @short_repr
@@ -27,6 +29,11 @@ class ProgramBound:
         found.
     rounding : float
         Estimate of what rounding may have done to both, absolute.
+    curvature : float
+        What negative curvature of P within its rounding may lower the objective by, absolute; part
+        of ``lower``.
+    scale : float
+        What the gap is relative to: the terms of the objective at x (``objective_scale``).
     reason : str
         Why there is no bound; empty if there is one.
     """
@@ -35,6 +42,8 @@ class ProgramBound:
     upper: float
     lower: float
     rounding: float
+    curvature: float
+    scale: float
     reason: str = ""
 
     @property
@@ -46,14 +55,24 @@ class ProgramBound:
 
     @property
     def relative_gap(self) -> float:
-        """``gap_upper / max(1, |objective|)``."""
-        if not math.isfinite(self.gap_upper):
-            return math.inf
-        return self.gap_upper / max(1.0, abs(self.objective))
+        """``gap_upper / scale``."""
+        return self._relative(self.gap_upper)
+
+    @property
+    def floor(self) -> float:
+        """``(rounding + curvature) / scale``: the part of the gap that all answers share."""
+        return self._relative(self.rounding + self.curvature)
+
+    def _relative(self, gap: float) -> float:
+        """A gap relative to the scale, which is zero where nothing sets any."""
+        if not gap > 0.0:
+            return math.inf if math.isnan(gap) else 0.0
+        return gap / self.scale if math.isfinite(gap) and self.scale > 0.0 else math.inf
 
     def to_dict(self) -> dict[str, object]:
         """The figures by name, for JSON."""
-        figures = {"gap_upper": self.gap_upper, "relative_gap": self.relative_gap}
+        names = ("gap_upper", "relative_gap", "floor")
+        figures = {name: getattr(self, name) for name in names}
         return {**vars(self), **figures}
 
 
@@ -80,3 +99,16 @@ class FeasiblePair:
     z_lower: Vector
     z_upper: Vector
     left: Vector
+
+    def with_rows(self, way: BoundsAsRows) -> FeasiblePair:
+        """The pair of the program whose rows were written as bounds."""
+        bounded = QPSolution(
+            Status.UNKNOWN, self.x, z=self.z, z_lower=self.z_lower, z_upper=self.z_upper
+        )
+        own = way(bounded)
+        assert own.z is not None
+        assert own.z_lower is not None
+        assert own.z_upper is not None
+        left = np.zeros(len(own.z) + len(self.y))
+        left[np.concatenate([way.kept, len(own.z) + np.arange(len(self.y))])] = self.left
+        return FeasiblePair(self.x, self.w, self.y, own.z, own.z_lower, own.z_upper, left)

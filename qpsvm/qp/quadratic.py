@@ -29,6 +29,8 @@ from qpsvm.numerics.arrays import (
     Vector,
     largest_magnitude,
 )
+from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.convexity import Convexity, of_matrix
 
 SYMMETRY_RTOL = 1e-10
@@ -110,6 +112,15 @@ class Quadratic(ABC):
             return np.asarray(abs(matrix) @ np.abs(x))
         norms = np.sqrt(np.abs(self.diagonal()))  # |P_ij| <= sqrt(P_ii P_jj)
         return np.asarray(norms * float(norms @ np.abs(x)))
+
+    def product_with_error(self, x: Vector) -> tuple[Vector, Vector]:
+        """``P x``, with more digits where P is dense, and a bound on its rounding, shape (n,)."""
+        matrix = getattr(self, "matrix", None)
+        if matrix is None:
+            steps = np.full(self.size, float(self.size + getattr(self, "rank", 0)))
+        else:
+            steps = terms_per_row(matrix)
+        return self.matvec(x), 0.5 * EPS * steps * self.term_sizes(x)
 
     def value(self, x: Vector) -> float:
         """``1/2 x'Px``."""

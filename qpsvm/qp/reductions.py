@@ -2,8 +2,9 @@
 
 A chain of equivalent programs, each link a ``(program, inverse)`` of its own:
 
-1. ``centring``: large offsets of columns are taken out;
-2. ``equilibration``: rows and variables of very different sizes are scaled, by powers of two.
+1. ``rewriting``, of a bare program: bounds that were rows, factors, the unit of the objective;
+2. ``centring``: large offsets of columns are taken out;
+3. ``equilibration``: rows and variables of very different sizes are scaled, by powers of two.
 
 A program that needs neither is left as it is: the very object, so that nothing changes for it.
 """
@@ -15,7 +16,8 @@ from dataclasses import dataclass
 from qpsvm.qp.centring import centre
 from qpsvm.qp.equilibration import BAD_SPREAD, equilibrate
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.transforms import Reversible, ReversibleChain
+from qpsvm.qp.rewriting import rewritten
+from qpsvm.qp.transforms import Identity, Reversible, ReversibleChain
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +41,17 @@ class Reduced:
     is_scaled: bool = False
 
     @classmethod
-    def of(cls, program: QuadraticProgram, bad_spread: float = BAD_SPREAD) -> Reduced:
+    def of(
+        cls, program: QuadraticProgram, bad_spread: float = BAD_SPREAD, *, is_bare: bool = False
+    ) -> Reduced:
         """Reduce a program as far as it helps; ``bad_spread`` as ``equilibrate`` takes it."""
-        centred, offsets = centre(program)
+        written, way = rewritten(program) if is_bare else (program, Identity())
+        centred, offsets = centre(written)
         scaled, scales = equilibrate(centred, bad_spread)
         notes = []
-        if centred is not program:
+        if centred is not written:
             notes.append("large offsets of columns taken out")
         if scaled is not centred:
             notes.append("rows and variables of very different sizes scaled")
-        way = ReversibleChain((offsets, scales))
-        return cls(scaled, way, "; ".join(notes), scaled is not centred)
+        chain = ReversibleChain((way, offsets, scales))
+        return cls(scaled, chain, "; ".join(notes), scaled is not centred)

@@ -21,6 +21,8 @@ from qpsvm.numerics.arrays import (
     require_memory,
     row_blocks,
 )
+from qpsvm.numerics.compensated import precise_product
+from qpsvm.numerics.precision import EPS
 from qpsvm.qp.quadratic import SYMMETRY_RTOL, Quadratic
 
 
@@ -72,6 +74,11 @@ class DenseQuadratic(_StoredQuadratic):
 
     def matvec(self, x: Vector) -> Vector:
         return self.matrix @ x
+
+    def product_with_error(self, x: Vector) -> tuple[Vector, Vector]:
+        hi, lo, error = precise_product(self.matrix, x)
+        value = hi + lo
+        return value, error + 0.5 * EPS * np.abs(value)
 
     def block(self, rows: Index, columns: Index) -> Dense:
         return self.matrix[np.ix_(rows, columns)]

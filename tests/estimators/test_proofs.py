@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn import datasets, svm
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
@@ -194,3 +195,53 @@ def test_a_notebook_shows_the_certificate() -> None:
     html = model.fit(X, Y)._repr_html_()
     assert "Certified optimal to eps = 1e-08" in html
     assert "qpsvm-certificate" in model._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(("weights", "nu"), [((1.5, 0.2), 0.2), ((10.0, 2.0), 0.5)])
+def test_the_largest_nu_is_that_of_the_program_with_its_class_weights(weights, nu) -> None:
+    samples, labels = [[1.0, 2.0, 3.0], [0.0, 5.0, 2.0]], [-1, 1]
+    class_weight = dict(zip(labels, weights, strict=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NuReducedWarning)
+        model = NuSVC(nu=0.5, class_weight=class_weight).fit(samples, labels)
+    assert model.problem_.formulation.nu == pytest.approx(nu, rel=1e-9)
+    # it is the largest: the formulation refuses a little more
+    if nu < 0.5:
+        formulation = qpsvm.NuClassification(nu=nu * 1.001, class_weight=class_weight)
+        with pytest.raises(qpsvm.exceptions.InvalidParameterError, match="at most"):
+            formulation.dual(samples, labels)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 2.0, 1: 0.5, 2: 3.0}])
+def test_a_reduced_nu_is_feasible_for_every_machine(multi_class, class_weight) -> None:
+    samples, labels = IRIS[0][:110], IRIS[1][:110]
+    with pytest.warns(NuReducedWarning, match="allow at most"):
+        model = NuSVC(nu=0.99, class_weight=class_weight, multi_class=multi_class).fit(
+            samples, labels
+        )
+    nus = {problem.formulation.nu for problem in model.problem_.problems}
+    assert len(nus) == 1
+    largest = [p.formulation.largest_nu(p.data) for p in model.problem_.problems]
+    assert nus.pop() == pytest.approx(min(largest), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", [SVC, LinearSVC, NuSVC])
+def test_a_class_whose_samples_all_have_weight_zero_is_a_missing_class(kind) -> None:
+    samples, labels = IRIS
+    weights = np.where(labels == 1, 0.0, 1.0)
+    kept = labels != 1
+    model, expected = kind().fit(samples, labels, weights), kind().fit(samples[kept], labels[kept])
+    assert model.classes_.tolist() == [0, 2]
+    np.testing.assert_array_equal(model.predict(samples), expected.predict(samples))
+    np.testing.assert_allclose(
+        model.decision_function(samples), expected.decision_function(samples), atol=1e-5
+    )
+
+
+def test_bagging_meets_bootstraps_without_a_class() -> None:
+    corners = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=float)
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    bagged = BaggingClassifier(SVC(kernel="linear"), random_state=0).fit(corners, labels)
+    assert {len(each.classes_) for each in bagged.estimators_} == {2, 3}
+    assert set(bagged.predict(corners)) <= {0, 1, 2}

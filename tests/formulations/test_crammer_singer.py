@@ -980,7 +980,7 @@ def test_parameters_out_of_their_domain_are_refused(parameters, message):
         (["a", "a", "a"], {}, "only one class"),
         (["a", "b"], {}, "X has 3 rows and y has 2 labels"),
         (["a", "b", None], {}, r"y\[2\] is None"),
-        (["a", "b", "c"], {"sample_weight": [1, 0, 1]}, "Every sample of class 'b' has weight 0"),
+        (["a", "b", "b"], {"sample_weight": [0, 1, 1]}, "Every sample of class 'a' has weight 0"),
         (["a", "b", "c"], {"sample_weight": [1, -1, 1]}, r"sample_weight\[1\] is -1"),
     ],
 )

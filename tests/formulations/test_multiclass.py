@@ -530,7 +530,7 @@ def test_what_is_no_two_class_formulation_is_refused(reduction):
     [
         (["a"] * 3, None, "only one class"),
         (["a", "b"], None, "X has 3 rows and y has 2 labels"),
-        (["a", "b", "c"], [1, 1, 0], "Every sample of class 'c' has weight 0"),
+        (["a", "b", "b"], [0, 1, 1], "Every sample of class 'a' has weight 0"),
     ],
 )
 def test_data_it_cannot_learn_from_are_refused(reduction, form, labels, weights, message):
@@ -555,3 +555,40 @@ def test_real_data_are_solved_and_verified(reduction, load):
     theirs = reference(SVC(C=1.0, gamma=gamma, tol=1e-9)).fit(X[~held], y[~held])
     np.testing.assert_array_equal(solution.predict(X[held]), theirs.predict(X[held]))
     assert solution.score(X[held], y[held]) > 0.9
+
+
+# --- classes without samples, and weights by class --------------------------------------------
+
+
+@BOTH
+@EITHER
+def test_a_class_of_weight_zero_is_a_class_without_samples(reduction, form):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), np.repeat(["a", "b", "c", "d"], 10)
+    weights = np.where(y == "b", 0.0, 1.0)
+    kept = y != "b"
+    whole = getattr(reduction(SoftMargin()), form)(X, y, sample_weight=weights)
+    part = getattr(reduction(SoftMargin()), form)(X[kept], y[kept])
+    assert whole.names == part.names
+    found, expected = qpsvm.solve(whole), qpsvm.solve(part)
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-6)
+    assert list(found.predict(X)) == list(expected.predict(X))
+
+
+@EITHER
+def test_two_classes_are_left_of_three(form):
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 2]
+    problem = getattr(SoftMargin(), form)(X, y, sample_weight=[1.0, 1.0, 1.0, 0.0])
+    assert problem.data.classes.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("average", [SoftMargin(average_loss=True), NuClassification(nu=0.1)])
+def test_a_pair_of_many_classes_is_the_problem_of_the_two_alone(average):
+    X, y = np.arange(7.0)[:, None], np.array([0, 0, 1, 1, 0, 2, 2])
+    weights = {0: 5.0, 1: 1.0, 2: 3.0}
+    pairs = OneVsOne(dataclasses.replace(average, class_weight=weights)).dual(X, y)
+    for problem, (i, j) in zip(pairs.problems, [(0, 1), (0, 2), (1, 2)], strict=True):
+        own = {label: weights[label] for label in (i, j)}
+        two = np.isin(y, (i, j))
+        alone = dataclasses.replace(average, class_weight=own).dual(X[two], y[two])
+        np.testing.assert_array_equal(problem.qp.ub, alone.qp.ub)

@@ -1,0 +1,85 @@
+"""Reduced costs ``Pw + q + A'y + G'z`` of a program, and the point w that makes them small.
+
+Multipliers bound the optimum with the point w at which they are stationary, and that need not be
+the feasible point x whose objective they are compared with (``bounds``).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Vector, as_dense
+from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import terms_per_row
+from qpsvm.qp.complementarity_gap import complementarity_gap
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.row_gradient import row_gradient, row_gradient_sizes
+
+MOVABLE_SIZE = 3000
+"""Up to so many variables all entries of w may move to make stationarity hold; of more, where P is
+not sparse, only those of the variables in question."""
+
+NEGLIGIBLE = 1e-10
+"""Share of the objective that the rounding of a reduced cost may contribute through one far bound;
+a variable inside bounds further apart than that is made stationary like one without bounds."""
+
+
+class ReducedCosts:
+    """Reduced costs of one program, at any point and for any multipliers of its rows.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    """
+
+    def __init__(self, program: QuadraticProgram) -> None:
+        self.program = program
+
+    def at(self, w: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        """Reduced costs ``Pw + q + A'y + G'z`` with bounds on their rounding."""
+        program = self.program
+        Pw, lost = program.P.product_with_error(w)
+        g = Pw + program.q + row_gradient(program, z, y)
+        terms = np.abs(Pw) + np.abs(program.q) + row_gradient_sizes(program, z, y)
+        return np.asarray(g), np.asarray(lost + 0.5 * EPS * self._steps * terms)
+
+    @cached_property
+    def _steps(self) -> Vector:
+        """The largest number of roundings of a term of each reduced cost beside Pw, shape (n,).
+
+        Thousands of terms that are added one after the other may all be rounded the same way.
+        """
+        return terms_per_row(self.program.A.T) + terms_per_row(self.program.G.T) + 3.0
+
+    def newton_step(self, x: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector, Vector, Vector]:
+        """Choose the point w of stationarity: x, or a Newton step from it where that is better.
+
+        A small reduced cost of a variable far inside its bounds costs its size times the distance
+        of a bound. One step makes it zero, and costs the square of ``x - w`` instead. The result
+        is (w, y), the reduced costs, and their rounding.
+        """
+        program = self.program
+        g, error = self.at(x, y, z)
+        width, size = program.ub - program.lb, float(np.max(np.abs(program.q))) or 1.0
+        room = np.minimum(x - program.lb, program.ub - x)
+        inside = np.isfinite(width) & (room * size > np.abs(g) * width)
+        S = np.flatnonzero(inside)
+        distance = np.where(g > 0.0, x - program.lb, program.ub - x)[S]
+        terms = abs(float(program.q @ x)) + abs(float(x @ (g - program.q)))
+        is_worth = float(np.abs(g[S]) @ distance) > NEGLIGIBLE * terms
+        if not is_worth or len(S) > MOVABLE_SIZE:
+            return x, y, g, error
+        A = as_dense(program.A[:, S])
+        system = np.block([[program.P.block(S, S), A.T], [A, np.zeros((len(A), len(A)))]])
+        try:
+            step = np.linalg.lstsq(system, np.concatenate([-g[S], np.zeros(len(A))]))[0]
+        except np.linalg.LinAlgError:
+            return x, y, g, error
+        w, moved_y = x.copy(), y + step[len(S) :]
+        w[S] += step[: len(S)]
+        moved_g, moved_error = self.at(w, moved_y, z)
+        before = sum(complementarity_gap(program, x, x, z, g, error))
+        after = sum(complementarity_gap(program, x, w, z, moved_g, moved_error))
+        return (w, moved_y, moved_g, moved_error) if after < before else (x, y, g, error)

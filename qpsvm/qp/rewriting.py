@@ -1,0 +1,73 @@
+"""Programs of a user's own, written as solvers take them best: equal programs, equal answers.
+
+The same program may be written in many ways, and none of them should cost time or digits:
+
+1. rows with a single variable become bounds (``bound_rows``);
+2. a dense Hessian that is a Gram matrix but for rounding becomes its factor (``gram_factor``),
+   where that is much smaller;
+3. an objective in a unit far from 1 is multiplied by a power of two. Solvers stop at an accuracy
+   that is absolute for small objectives, and an objective times 1e-12 is the same program.
+
+Programs of machines are built in their best form and need nothing of this.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from qpsvm.qp.bound_rows import rows_as_bounds
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.scaling import scale
+from qpsvm.qp.stored_quadratic import DenseQuadratic
+from qpsvm.qp.transforms import Identity, Reversible, ReversibleChain
+
+LARGEST_RANK = 0.5
+"""Columns of a factor, as a share of the variables, up to which it replaces the matrix."""
+
+ORDINARY = 2.0**-10, 2.0**10
+"""Range of the largest linear term (of the largest curvature where there is none) in which an
+objective is left in its unit."""
+
+
+def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
+    """Write a bare program as solvers take it best; see the module's docstring.
+
+    Returns
+    -------
+    program : QuadraticProgram
+        The very program where nothing needs to be done.
+    inverse : Reversible
+
+    Examples
+    --------
+    >>> textbook = QuadraticProgram([[1e-9]], [-3e-9], G=[[-1.0], [1.0]], h=[0.0, 2.0])
+    >>> program, _ = rewritten(textbook)
+    >>> program.n_inequalities, bool(0.5 < -program.q[0] < 4.0)
+    (0, True)
+    """
+    bounded, rows = rows_as_bounds(program)
+    with_factor = _with_factor(bounded)
+    scaled, unit = _in_ordinary_unit(with_factor)
+    return scaled, ReversibleChain((rows, unit))
+
+
+def _with_factor(program: QuadraticProgram) -> QuadraticProgram:
+    if not isinstance(program.P, DenseQuadratic):
+        return program
+    F = program.convexity.factor
+    if F is None or F.shape[1] > LARGEST_RANK * len(F):
+        return program
+    return program.replace(P=LowRankQuadratic(F))
+
+
+def _in_ordinary_unit(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
+    unit = float(np.max(np.abs(program.q)))
+    if unit == 0.0:
+        unit = float(np.max(np.abs(program.P.diagonal())))
+    if unit == 0.0 or not math.isfinite(unit) or ORDINARY[0] <= unit <= ORDINARY[1]:
+        return program, Identity()
+    # an even exponent: the root of the factor is exact, too
+    return scale(program, objective=math.ldexp(1.0, -2 * (math.frexp(unit)[1] // 2)))
