@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,8 +61,11 @@ def sessions(root: Path) -> list[Session]:
         Session(f"README-{number}", block)
         for number, block in enumerate(blocks(root / "README.md"), 1)
     ]
-    pages = {page.relative_to(root / "docs").with_suffix("").as_posix(): list(blocks(page))
-             for page in sorted((root / "docs").rglob("*.md")) if "_build" not in page.parts}  # fmt: skip
+    pages = {
+        page.relative_to(root / "docs").with_suffix("").as_posix(): list(blocks(page))
+        for page in sorted((root / "docs").rglob("*.md"))
+        if "_build" not in page.parts
+    }
     unknown = [name for name, code in pages.items() if code and name not in (*SEQUENCE, *NOT_RUN)]
     if unknown:
         raise LookupError(f"commands of {', '.join(unknown)} are in no list of {__file__}")
@@ -75,14 +79,19 @@ def run(session: Session, checkout: Path, folder: Path) -> int:
     log = folder / f"{session.name}.log"
     clean = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     with log.open("w", encoding="utf-8") as output:
+        process = subprocess.Popen(
+            ["sh", "-exc", session.script], cwd=place, env=clean, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+        )  # fmt: skip
         try:
-            return subprocess.run(
-                ["sh", "-exc", session.script], cwd=place, env=clean, timeout=SECONDS,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, check=False,
-            ).returncode  # fmt: skip
+            return process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             output.write(f"ended after {SECONDS} s\n")
             return 124
+        finally:
+            if process.poll() is None:  # the shell, and what it has started
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def main(checkout: Path, folder: Path) -> int:

@@ -74,12 +74,12 @@ class SVC(KernelClassifier):
     max_iter : int
         Limit of the backend's iterations, -1 for its own.
     verbose : bool
-        Print how far the solve is.
+        Print progress.
 
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -88,7 +88,8 @@ class SVC(KernelClassifier):
 
     Notes
     -----
-    What ``sklearn.svm.SVC`` minimises. Source: Cortes and Vapnik, *Machine Learning* 20 (1995),
+    Minimises the same objective as ``sklearn.svm.SVC``.
+    Source: Cortes and Vapnik, *Machine Learning* 20 (1995),
     section 3; one against one: Knerr, Personnaz and Dreyfus (1990).
 
     Examples
@@ -180,7 +181,7 @@ class NuSVC(KernelClassifier):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------

@@ -53,7 +53,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -61,7 +61,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
 
     Notes
     -----
-    What ``sklearn.svm.LinearSVC`` minimises. Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR",
+    Minimises the same objective as ``sklearn.svm.LinearSVC``.
+    Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR",
     *JMLR* 9 (2008), section 2 and appendix.
 
     Examples
@@ -184,7 +185,7 @@ class LinearSVR(QPRegressor, LinearEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -192,7 +193,8 @@ class LinearSVR(QPRegressor, LinearEstimator):
 
     Notes
     -----
-    What ``sklearn.svm.LinearSVR`` minimises. Source: Ho and Lin, "Large-scale linear support vector
+    Minimises the same objective as ``sklearn.svm.LinearSVR``.
+    Source: Ho and Lin, "Large-scale linear support vector
     regression", *JMLR* 13 (2012), section 2.
 
     Examples

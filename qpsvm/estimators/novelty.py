@@ -56,7 +56,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         Raises
         ------
         ValueError
-            Data or parameters from which no machine can be built.
+            If the data or parameters are invalid.
 
         Warns
         -----
@@ -129,7 +129,7 @@ class OneClassSVM(NoveltyDetector):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -212,7 +212,7 @@ class SVDD(NoveltyDetector):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------

@@ -39,7 +39,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -122,7 +122,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         Raises
         ------
         ValueError
-            Data or parameters from which no machine can be built; nothing to order.
+            If the data or parameters are invalid, or there is nothing to order.
 
         Warns
         -----

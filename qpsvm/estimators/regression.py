@@ -35,7 +35,7 @@ class SVR(QPRegressor, KernelEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -43,7 +43,8 @@ class SVR(QPRegressor, KernelEstimator):
 
     Notes
     -----
-    What ``sklearn.svm.SVR`` minimises. Source: Smola and Schoelkopf, "A tutorial on support vector
+    Minimises the same objective as ``sklearn.svm.SVR``.
+    Source: Smola and Schoelkopf, "A tutorial on support vector
     regression", *Statistics and Computing* 14 (2004), section 1.2.
 
     Examples
@@ -119,7 +120,7 @@ class NuSVR(QPRegressor, KernelEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -127,7 +128,8 @@ class NuSVR(QPRegressor, KernelEstimator):
 
     Notes
     -----
-    What ``sklearn.svm.NuSVR`` minimises. Source: Schoelkopf, Smola, Williamson and Bartlett,
+    Minimises the same objective as ``sklearn.svm.NuSVR``.
+    Source: Schoelkopf, Smola, Williamson and Bartlett,
     *Neural Computation* 12 (2000), section 2.
 
     Examples
@@ -200,7 +202,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
