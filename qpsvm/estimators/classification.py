@@ -29,9 +29,11 @@ from qpsvm.numerics.arrays import Dense, Vector
 
 
 class SVC(KernelClassifier):
-    """C-support vector classification, solved to a certified gap.
+    r"""C-support vector classification, solved to a certified gap.
 
-    ``minimize 1/2 w'w + sum_i C_i max(0, 1 - s_i (w'phi(x_i) + b))``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + \sum_i C_i \max(0, 1 - s_i (w^\top \phi(x_i) + b))
 
     Parameters
     ----------
@@ -157,9 +159,12 @@ class SVC(KernelClassifier):
 
 
 class NuSVC(KernelClassifier):
-    """Nu-support vector classification, solved to a certified gap.
+    r"""Nu-support vector classification, solved to a certified gap.
 
-    ``minimize 1/2 w'w - nu rho + 1/n sum_i max(0, rho - s_i (w'phi(x_i) + b)),  rho >= 0``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w - \nu \rho + \tfrac{1}{n} \sum_i \max(0, \rho - s_i (w^\top
+        \phi(x_i) + b)), \quad \rho \ge 0
 
     Parameters
     ----------

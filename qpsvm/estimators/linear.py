@@ -23,9 +23,11 @@ from qpsvm.numerics.choices import require_choice
 
 
 class LinearSVC(QPClassifier, LinearEstimator):
-    """Linear support vector classification, solved to a certified gap.
+    r"""Linear support vector classification, solved to a certified gap.
 
-    ``minimize 1/2 (w'w + b^2) + sum_i C_i max(0, 1 - s_i (w'x_i + b))^2``
+    .. math::
+
+        \min \; \tfrac{1}{2} (w^\top w + b^2) + \sum_i C_i \max(0, 1 - s_i (w^\top x_i + b))^2
 
     Parameters
     ----------
@@ -165,9 +167,12 @@ class LinearSVC(QPClassifier, LinearEstimator):
 
 
 class LinearSVR(QPRegressor, LinearEstimator):
-    """Linear support vector regression, solved to a certified gap.
+    r"""Linear support vector regression, solved to a certified gap.
 
-    ``minimize 1/2 (w'w + b^2) + sum_i C_i max(0, |t_i - w'x_i - b| - epsilon)``
+    .. math::
+
+        \min \; \tfrac{1}{2} (w^\top w + b^2) + \sum_i C_i \max(0, \lvert t_i - w^\top x_i - b
+        \rvert - \epsilon)
 
     Parameters
     ----------

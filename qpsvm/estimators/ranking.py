@@ -21,9 +21,12 @@ from qpsvm.numerics.arrays import Vector
 
 
 class SVMRanker(NumberPredictor, KernelEstimator):
-    """Pairwise ranking machine, solved to a certified gap.
+    r"""Pairwise ranking machine, solved to a certified gap.
 
-    ``minimize 1/2 w'w + C sum_{t_i > t_j} max(0, 1 - w'(phi(x_i) - phi(x_j)))``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + C \sum_{t_i > t_j} \max(0, 1 - w^\top (\phi(x_i) -
+        \phi(x_j)))
 
     Parameters
     ----------

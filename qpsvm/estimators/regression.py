@@ -17,9 +17,12 @@ from qpsvm.numerics.arrays import Vector
 
 
 class SVR(QPRegressor, KernelEstimator):
-    """Epsilon-support vector regression, solved to a certified gap.
+    r"""Epsilon-support vector regression, solved to a certified gap.
 
-    ``minimize 1/2 w'w + sum_i C_i max(0, |t_i - w'phi(x_i) - b| - epsilon)``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + \sum_i C_i \max(0, \lvert t_i - w^\top \phi(x_i) - b \rvert
+        - \epsilon)
 
     Parameters
     ----------
@@ -96,9 +99,12 @@ class SVR(QPRegressor, KernelEstimator):
 
 
 class NuSVR(QPRegressor, KernelEstimator):
-    """Nu-support vector regression, which finds the width of the tube; solved to a certified gap.
+    r"""Nu-support vector regression, which finds the width of the tube; solved to a certified gap.
 
-    ``minimize 1/2 w'w + C sum_i (nu epsilon + max(0, |t_i - f(x_i)| - epsilon)),  epsilon >= 0``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + C \sum_i (\nu \epsilon + \max(0, \lvert t_i - f(x_i) \rvert
+        - \epsilon)), \quad \epsilon \ge 0
 
     Parameters
     ----------

@@ -24,9 +24,10 @@ UNKNOWN = Library("the library")
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """A model as plain arrays, in the scale of qpsvm's programs.
+    r"""A model as plain arrays, in the scale of qpsvm's programs.
 
-    ``f(x) = sum_i s_i alpha_i k(x_i, x) + intercept``, or ``f(x) = coef'x + intercept``
+    :math:`f(x) = \sum_i s_i \alpha_i k(x_i, x) + \mathrm{intercept}`, or :math:`f(x) =
+    \mathrm{coef}^\top x + \mathrm{intercept}`
 
     Attributes
     ----------
