@@ -55,7 +55,7 @@ def certified_path(
     Parameters
     ----------
     X, y, kernel, sample_weight, indefinite
-        As for ``SoftMargin.dual``.
+        As for ``SoftMargin.primal``.
     C : (float, float)
         The range, :math:`0 < \mathrm{low} \le \mathrm{high}`.
     formulation : Family, optional

@@ -60,7 +60,7 @@ def svm_path(
     Parameters
     ----------
     X, y, kernel, sample_weight, indefinite
-        As for ``SoftMargin.dual``.
+        As for ``SoftMargin.primal``.
     over : {"C", "epsilon", "nu"}
         The parameter of the formulation that moves.
     values : sequence of float, optional

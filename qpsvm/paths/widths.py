@@ -98,7 +98,7 @@ def width_path(
     Parameters
     ----------
     X, y, sample_weight
-        As for ``SoftMargin.dual``.
+        As for ``SoftMargin.primal``.
     gammas : sequence of float
         Above 0.
     formulation : Family, optional
