@@ -41,7 +41,8 @@ def test_every_term_has_a_definition(row: list[str]) -> None:
     """Words beside names of the code and sources, which begin with the names of authors."""
     words = re.sub(r"`[^`]*`", "", row[3]).split(";")[0]
     source = re.match(r"\s*[A-Z][\w-]+(,| and|\s+et al|\s*\(\d{4})", words)
-    assert source is None and len(words.split()) >= 3, row[3]
+    assert source is None, row[3]
+    assert len(words.split()) >= 3, row[3]
 
 
 def test_every_term_stands_once() -> None:

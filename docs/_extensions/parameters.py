@@ -58,11 +58,7 @@ class _Shown:
 
 
 def signature_of(value: Any) -> inspect.Signature | None:
-    """Signature of a class or function without annotations, or None where callers need none."""
-    if inspect.isclass(value) and (
-        issubclass(value, enum.Enum | BaseException) or getattr(value, "_is_protocol", False)
-    ):
-        return None
+    """Signature of a class or function without annotations, or None where Python knows none."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
@@ -90,9 +86,13 @@ def process_signature(
     del app, name, options, signature
     if what not in ("class", "function", "method"):
         return None
+    if inspect.isclass(value) and (
+        issubclass(value, enum.Enum | BaseException) or getattr(value, "_is_protocol", False)
+    ):
+        return "", None  # callers do not make objects of it
     found = signature_of(value)
     if found is None:
-        return ("", None) if what == "class" else None
+        return None
     if what == "method" and inspect.isfunction(value):  # bound methods have lost their first one
         found = found.replace(parameters=list(found.parameters.values())[1:])
     return str(found), returned
