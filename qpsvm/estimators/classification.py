@@ -42,12 +42,12 @@ class SVC(KernelClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, Kernel or callable
         A name, an object of ``qpsvm.kernels``, or a function ``(X, Z) -> kernel values``.
     degree : int
-        Of ``"poly"``.
+        Degree of the polynomial kernel; ignored otherwise.
     gamma : {"scale", "auto"} or float
-        Of ``"rbf"``, ``"poly"`` and ``"sigmoid"``. "scale" is ``1 / (d var X)``, in which samples
-        count by their weights; "auto" is ``1 / d``.
+        Coefficient of the RBF, polynomial and sigmoid kernels; ignored otherwise. "scale" is
+        ``1 / (d var X)``, in which samples count by their weights; "auto" is ``1 / d``.
     coef0 : float
-        Of ``"poly"`` and ``"sigmoid"``.
+        Constant term of the polynomial and sigmoid kernels; ignored otherwise.
     class_weight : dict, "balanced" or None
         Factors of C by label, each a label in y; "balanced" makes the sums of C_i of all classes
         equal.
@@ -64,17 +64,17 @@ class SVC(KernelClassifier):
     backend : str
         As for ``qpsvm.solve``.
     constraints : LinearConstraints, builder, or list of them, optional
-        On (w, b), for the linear kernel; see ``qpsvm.constraints``.
+        Linear constraints on (w, b), for the linear kernel; see ``qpsvm.constraints``.
     indefinite : {"error", "clip", "flip", "shift"}
         What to do with a kernel matrix that has negative eigenvalues.
     memory_limit : int, optional
-        Bytes for kernel values; a quarter of the machine's memory without it.
+        Bytes available for kernel values; by default a quarter of the machine's memory.
     warm_start : bool
-        Whether ``fit`` begins at the solution of the last ``fit``.
+        Whether ``fit`` starts from the solution of the previous ``fit``.
     n_jobs : int, optional
-        How many of the machines of several classes are solved at the same time; as in joblib.
+        Number of machines solved in parallel with more than two classes; as in joblib.
     max_iter : int
-        Limit of the backend's iterations, -1 for its own.
+        Largest number of iterations of the backend; -1 for its own limit.
     verbose : bool
         Print progress.
 
