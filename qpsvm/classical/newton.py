@@ -45,9 +45,11 @@ def newton(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Newton's method on the primal of the squared hinge, in the weights of a linear machine.
+    r"""Newton's method on the primal of the squared hinge, in the weights of a linear machine.
 
-    ``(I + 2 X_V'C X_V) step = w - 2 X_V'C (s - f)_V,   w <- w - t step``
+    .. math::
+
+        (I + 2 X_V^\top C X_V) d = w - 2 X_V^\top C (s - f)_V, \quad w \gets w - t d
 
     Parameters
     ----------

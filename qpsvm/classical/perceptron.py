@@ -41,9 +41,11 @@ def perceptron(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Separate two classes by gradient descent on the perceptron criterion.
+    r"""Separate two classes by gradient descent on the perceptron criterion.
 
-    ``w <- w + eta/N sum { s_i x_i : s_i f(x_i) <= 0 }``
+    .. math::
+
+        w \gets w + \tfrac{\eta}{N} \sum_{i : s_i f(x_i) \le 0} s_i x_i
 
     Parameters
     ----------

@@ -60,9 +60,11 @@ def subgradient(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Sub-gradient descent on the primal, with all samples in every step.
+    r"""Sub-gradient descent on the primal, with all samples in every step.
 
-    ``w <- w - eta_t (w - sum_i C_i s_i x_i [s_i f(x_i) < 1])``
+    .. math::
+
+        w \gets w - \eta_t \Bigl( w - \sum_i C_i s_i x_i [s_i f(x_i) < 1] \Bigr)
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ INTEGERS = ("memory_limit", "n_jobs")
 
 HELP: Mapping[str, str] = {
     "C": "Price of a margin violation.",
-    "nu": "Upper bound on the share of errors, lower bound on that of support vectors; in (0, 1].",
+    "nu": "Upper bound on the share of errors, lower bound on that of support vectors.",
     "epsilon": "Half-width of the tube.",
     "quantile": "Share of targets below the prediction; in (0, 1).",
     "kernel": "linear, poly, rbf, sigmoid or precomputed.",

@@ -190,9 +190,11 @@ class NuSVR(QPRegressor, KernelEstimator):
 
 
 class QuantileSVR(QPRegressor, KernelEstimator):
-    """Support vector regression of a quantile, solved to a certified gap.
+    r"""Support vector regression of a quantile, solved to a certified gap.
 
-    ``minimize 1/2 w'w + sum_i C_i max(q r_i, (q - 1) r_i)`` with ``r_i = t_i - f(x_i)``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + \sum_i C_i \max(q r_i, (q - 1) r_i), \quad r_i = t_i - f(x_i)
 
     Parameters
     ----------

@@ -49,10 +49,10 @@ from qpsvm.machines.solution import SVMSolution
 class OneClass(Unlabelled):
     r"""Hyperplane that separates most of the data from the origin with the largest distance.
 
-    :math:`\min \; \tfrac{1}{2} w^\top w - \rho + \frac{1}{\nu n} \sum_i \max(0, \rho - w^\top
-    \phi(x_i))`, .. math::
+    .. math::
 
-        f(x) = w^\top \phi(x) - \rho
+        \min \; \tfrac{1}{2} w^\top w - \rho + \tfrac{1}{\nu n} \sum_i
+        \max(0, \rho - w^\top \phi(x_i)), \quad f(x) = w^\top \phi(x) - \rho
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ class OneClass(Unlabelled):
 class DataDescription(Unlabelled):
     r"""The smallest ball around most of the data (SVDD).
 
-    :math:`\min \; R^2 + C \sum_i \max(0, \lVert \phi(x_i) - c \rVert^2 - R^2)`,
     .. math::
 
+        \min \; R^2 + C \sum_i \max(0, \lVert \phi(x_i) - c \rVert^2 - R^2), \quad
         f(x) = R^2 - \lVert \phi(x) - c \rVert^2
 
     Parameters

@@ -41,7 +41,12 @@ class ProgramVisitor(Protocol[Result_co]):
 
 
 class QuadraticProgram:
-    r"""Minimise ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``, ``lb <= x <= ub``.
+    r"""Quadratic program with inequality rows, equality rows and bounds.
+
+    .. math::
+
+        \min_x \; \tfrac{1}{2} x^\top P x + q^\top x \quad \text{subject to} \quad G x \le h, \;
+        A x = b, \; \mathrm{lb} \le x \le \mathrm{ub}
 
     With multipliers :math:`z \ge 0` (for G), ``y`` (for A), :math:`z_\mathrm{lower} \ge 0` and
     :math:`z_\mathrm{upper} \ge 0`, a point is optimal exactly when it is feasible, complementary,
@@ -65,7 +70,7 @@ class QuadraticProgram:
         ``-inf`` and ``+inf`` (the default) for no bound.
     names : mapping, optional
         For people: what the variables and rows are, shown by ``repr``.
-    check_psd : bool, default False
+    check_psd : bool
         Compute the smallest eigenvalue of P and refuse an indefinite one.
 
     Raises
