@@ -42,7 +42,7 @@ HELP: Mapping[str, str] = {
     "class_weight": "Factors of C by class: balanced, or label=factor,label=factor.",
     "eps": "Relative accuracy to certify.",
     "backend": "A name from 'qpsvm backends'.",
-    "indefinite": "Treatment of negative eigenvalues of a kernel matrix: error, clip, flip or shift.",
+    "indefinite": "Negative eigenvalues of a kernel matrix: error, clip, flip or shift.",
     "memory_limit": "Memory for kernel values, in bytes.",
     "n_jobs": "Number of machines solved in parallel with more than two classes.",
     "max_iter": "Largest number of iterations of the backend; -1 for its own limit.",

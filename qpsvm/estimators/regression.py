@@ -194,7 +194,8 @@ class QuantileSVR(QPRegressor, KernelEstimator):
 
     .. math::
 
-        \min \; \tfrac{1}{2} w^\top w + \sum_i C_i \max(q r_i, (q - 1) r_i), \quad r_i = t_i - f(x_i)
+        \min \; \tfrac{1}{2} w^\top w + \sum_i C_i \max(q r_i, (q - 1) r_i),
+        \quad r_i = t_i - f(x_i)
 
     Parameters
     ----------
