@@ -184,7 +184,7 @@ class AuditedMachine:
             return (ended,) if ended else ()
         part = found.share
         if part >= NEARLY:
-            return (f"{library.name}'s float32 kernel values account for the gap",)
+            return (f"{library.name}'s float32 kernel cache explains the gap",)
         lost = found.digits
         if lost is not None and found.rounded_gap > found.stopping_gap + lost.gap:
             most = at_most(found.stopping_gap + lost.gap)

@@ -330,7 +330,7 @@ def test_report_prints_and_writes(store, tmp_path, summary):
     assert ran.exit_code == 0
     for who in CONTESTANTS:
         assert who in ran.stdout
-    assert f"{len(summary.claims)} claims of {LIAR} were refuted." in ran.stdout
+    assert f"{len(summary.claims)} claims by {LIAR} were refuted" in ran.stdout
     assert all(page.stat().st_size > 1000 for page in pages)
 
 
