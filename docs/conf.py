@@ -41,6 +41,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "api_pages",
     "backend_table",
+    "name_breaks",
+    "parameters",
     "source_pages",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -59,6 +61,8 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the numpydoc sections have the types, and the shapes
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
+maximum_signature_line_length = 72  # longer ones have a line for each parameter
 # numpydoc compiles its one template anew for every docstring, a fifth of the build's time
 TEMPLATES = SandboxedEnvironment(
     loader=FileSystemLoader(Path(numpydoc.docscrape_sphinx.__file__).parent / "templates")
@@ -121,6 +125,7 @@ html_theme_options = {
     "secondary_sidebar_items": {
         "**": ["page-toc"],
         "backends": [],
+        "glossary": [],
         "index": [],
         **{f"measured/{page.stem}": [] for page in (HERE / "measured").glob("*.md")},
     },

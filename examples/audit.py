@@ -38,8 +38,8 @@ for name, model in MODELS.items():
     print(f"{model}\n    {found[name].verdict}")
 
 # %%
-# LIBSVM, which is behind ``SVC``, keeps kernel values in single precision: a tolerance of 1e-10
-# does not bring it to 1e-10. The same program, solved exactly, passes the same audit.
+# LIBSVM, the solver inside ``SVC``, stores kernel values in single precision: with a tolerance of
+# 1e-10 it does not reach 1e-10. The same program, solved exactly, passes the same audit.
 
 Z = StandardScaler().fit_transform(X)
 formulation, kernel = qpsvm.SoftMargin(C=1e4), qpsvm.kernels.RBF("scale").resolve(Z)
@@ -49,7 +49,7 @@ found["qpsvm"] = qpsvm.audit(numbers, Z, y)
 print(f"qpsvm, C=1e4\n    {found['qpsvm'].verdict}")
 
 # %%
-# The certified relative gap of every model; the line is the accuracy asked for.
+# The certified relative gap of every model; the line is the requested accuracy.
 
 figure, axes = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
 gaps = [audit.worst.relative_gap for audit in found.values()]

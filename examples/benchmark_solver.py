@@ -13,7 +13,7 @@ from qpsvm.qp import QPSolution, Status
 class ProjectedGradient(Contestant):
     def refusal(self, task):
         qp = task.problem.qp
-        return "its dual is no box" if len(qp.b) + len(qp.h) or np.isinf(qp.ub).any() else ""
+        return "its dual is not a box" if len(qp.b) + len(qp.h) or np.isinf(qp.ub).any() else ""
 
     def fit(self, task):  # timed
         qp, ends = task.formulation.dual(task.X, task.y, kernel=task.kernel).qp, time.monotonic()

@@ -1,6 +1,6 @@
 """
-What stochastic gradients leave
-===============================
+How far stochastic gradients get
+================================
 
 Two blobs that overlap, and the same soft margin by two ways: stochastic sub-gradient descent, which
 looks at a few samples per step, and a quadratic program. Both predict equally well. Only one is the
@@ -36,8 +36,8 @@ for name, machine in machines.items():
     print(f"     w = {machine.coef.round(4)}, certified relative gap {gaps[name]:.0e}")
 
 # %%
-# The regions look alike. The third picture has what they hide: the gap over the steps, on
-# logarithmic axes. The last tenfold of steps gained about one digit; the program has nine.
+# The regions look alike. The third picture shows what they hide: the gap over the steps, on
+# logarithmic axes. The last tenfold increase in steps gained about one digit; the program has nine.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.5), layout="constrained")
 low, high = Z_train.min() - 0.3, Z_train.max() + 0.3
@@ -58,7 +58,7 @@ axes[2].set(title="distance from the optimum", xlabel="step", ylabel="certified 
 axes[2].legend(loc="center left")
 
 # %%
-# The gap is a proof, and the optimum confirms it: SGD's cost lies above, by no more than it says.
+# The gap is a proof, and the optimum confirms it: SGD's objective is above it by at most the gap.
 
 proof, optimum = qpsvm.certify(problem, machines["SGD"]), qpsvm.certify(problem, machines["QP"])
 excess = proof.primal_objective - optimum.primal_objective

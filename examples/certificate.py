@@ -22,8 +22,8 @@ rough = exact.replace(expansion=exact.expansion.round(3))  # three digits of eac
 proof = qpsvm.certify(problem, rough)
 
 # %%
-# **The gap.** The objective of any machine is at least the optimum, that of any feasible alpha at
-# most. Nothing else is needed, no solver and no trust.
+# **The gap.** The objective of any machine is an upper bound on the optimum, that of any feasible
+# alpha a lower bound. Nothing else is needed, and no solver has to be trusted.
 
 print(
     f"The exact optimum lies between {proof.dual_objective:.4f} and {proof.primal_objective:.4f}:"
@@ -31,7 +31,7 @@ print(
 print(f"this machine's objective is at most a share of {proof.relative_gap:.1e} above it.")
 
 # %%
-# **The weights.** The objective is strongly convex, so a small gap leaves little room for others.
+# **The weights.** The objective is strongly convex, so a small gap bounds their error.
 
 print(f"The optimal weights are within {proof.weight_error:.3f} of these, in feature space.")
 
@@ -48,7 +48,7 @@ print(f"{labels.fraction_decided:.0%} of {len(labels)} new labels are proven.")
 
 low, high = proof.intercept_bounds
 print(f"Every optimal intercept lies between {low:.3f} and {high:.3f}.")
-print(f"Of 400 samples, {proof.screening.counts['zero']} could be left out, for certain.")
+print(f"Of 400 samples, {proof.screening.counts['zero']} are proven not to be support vectors.")
 
 # %%
 # Every interval, in order: grey where the label is proven, orange where it is not.
@@ -61,7 +61,7 @@ axes.axhline(0.0, color="k", linewidth=1)
 axes.set(xlabel="new samples, by decision value", ylabel="f(x) of the exact optimum")
 
 # %%
-# The proof is right: the exact machine lies within every bound, and has every proven label.
+# The proof holds: the exact machine lies within every bound and predicts every proven label.
 
 f = exact.decision_function(X[test])
 assert np.all((bounds.lower <= f) & (f <= bounds.upper))

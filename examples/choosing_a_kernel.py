@@ -30,8 +30,8 @@ GRIDS = {
 searches = {name: SVCSearch(C=C, cv=5, **grid).fit(X, y) for name, grid in GRIDS.items()}
 
 # %%
-# **Proven**: whose score is higher on these folds, where the intervals do not overlap; *equal*,
-# where both are the same point. Otherwise it is undecided.
+# **Proven**: which score is higher on these folds, if the intervals do not overlap; *equal*, if
+# both are the same point. Otherwise the comparison is undecided.
 
 for name, search in searches.items():
     found = search.choice_
@@ -43,7 +43,7 @@ for name, search in searches.items():
 # %%
 # **Not proven**: that the choice is best on new samples. 300 samples leave a score uncertain by
 # about a percent, however exact the machines: the thin lines are standard errors over the folds.
-# The intervals of the exact scores are there too, narrower than the markers.
+# The intervals of the exact scores are drawn too; they are narrower than the markers.
 
 figure, axes = plt.subplots(figsize=(7.5, 4), layout="constrained")
 styles = zip(searches.items(), CLASS_COLOURS[:4] + CLASS_COLOURS[5:6], "os^Dv", strict=True)
@@ -57,7 +57,7 @@ axes.set(xscale="log", xlabel="C", ylabel="accuracy, mean of 5 folds")
 axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
 # %%
-# The best of all, on samples that no fold has seen.
+# The best candidate, on samples that no fold has seen.
 
 best = max(searches, key=lambda name: searches[name].best_score_)
 winner = searches[best]

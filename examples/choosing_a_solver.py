@@ -27,8 +27,8 @@ PROBLEMS = {
 BACKENDS = ("ipm", "active-set", "cvxopt", "osqp", "cvxpy:CLARABEL", "cvxpy:SCIPY")
 
 # %%
-# A backend that cannot solve a kind of program says so before it begins. Seconds are those of the
-# processor that built this page, verification included, the better of two runs.
+# A backend that cannot solve a kind of program refuses before it starts. Processor seconds on the
+# machine that built this page, verification included; the better of two runs.
 
 chosen, seconds, proofs = {}, {}, {}
 for title, problem in PROBLEMS.items():
@@ -50,7 +50,7 @@ for title, problem in PROBLEMS.items():
         print(f"{proof.primal_objective:.6f}, gap {proof.relative_gap:.0e}")
 
 # %%
-# A ring is the choice of ``"auto"``; a backend without a mark has refused.
+# A ring marks the choice of ``"auto"``; a backend without a mark refused the program.
 
 figure, axes = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
 for k, title in enumerate(PROBLEMS):

@@ -33,7 +33,7 @@ granted = ability + 2.0 - 0.7 * group + rng.normal(size=n) > 0
 train, test = slice(0, 200), slice(200, n)
 
 # %%
-# Rules are a list, so they can be combined.
+# Constraints are passed as a list, so they can be combined.
 
 ORDER = [constraints.nonnegative("income", "savings"), constraints.decreasing("debt", "late")]
 FAIR = constraints.fairness_band(group[train], 0.05)
@@ -53,8 +53,8 @@ for name, rules in RULES.items():
     print(f" {share[0]:9.2f} / {share[1]:.2f}")
 
 # %%
-# Left the weights, right the covariance with its band. Without rules savings count against the
-# applicant, as in the archive; the monotone machine does not look at them.
+# Left: the weights. Right: the covariance with its band. Without constraints savings count against
+# the applicant, as in the archive; the monotone machine ignores them.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), width_ratios=[2, 1])
 at = np.arange(len(people.columns))
@@ -68,7 +68,7 @@ right.axhspan(-0.05, 0.05, color="0.85", zorder=0)
 right.set(xticks=range(4), xticklabels=RULES, ylabel="covariance of group and f(x)")
 
 # %%
-# The rules hold, and each costs: the lower bound with a rule is above the upper bound without.
+# The constraints hold, and each has a cost: the lower bound with it exceeds the upper one without.
 
 assert weights["none"][1] < 0.0
 assert weights["monotone"][1] < 1e-6

@@ -46,8 +46,8 @@ right.set(xlabel="$x_1$", ylabel="$x_2$", title="boundaries and margins", ylim=(
 right.legend(loc="lower left")
 
 # %%
-# Where the classes overlap there is no hard margin at the end of the path. The error is a proof
-# that anyone can check: a point that is a weighted mean of each class, so no line is between them.
+# If the classes overlap, the path does not end in a hard margin. The error contains a proof that
+# anyone can check: a point that is a weighted mean of each class, so no line separates them.
 
 mixed = X.copy()
 mixed[0] = -X[0]

@@ -28,8 +28,8 @@ MODELS = {
 }
 
 # %%
-# LIBLINEAR puts the intercept into the norm: another program, whose optimum is close by here. An
-# audit compares each machine with the program that its own library solves.
+# LIBLINEAR includes the intercept in the norm: a different program, whose optimum happens to be
+# close here. An audit compares each machine with the program that its own library solves.
 
 gaps = {}
 for name, model in MODELS.items():
@@ -62,7 +62,7 @@ axes.set(xlabel="petal length, standardised", ylabel="petal width, standardised"
 axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
 # %%
-# The exact machine is proven to 1e-8. No other is, whatever its accuracy on the samples.
+# Only the exact machine is certified to 1e-8, whatever the accuracy of the others on the samples.
 
 accuracies = [model.score(X, y) for model in MODELS.values()]
 assert max(accuracies) - min(accuracies) <= 0.05

@@ -42,7 +42,7 @@ for C in PRICES:
     print(f"{C:8g} {row[0]:18.1e} {row[1]:18.1e} {row[2]:18.1e}")
 
 # %%
-# A smaller tolerance gains digits at every C, and fewer than it asks for.
+# A smaller tolerance gains digits at every C, but fewer than requested.
 
 figure, axes = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 for k, name in enumerate(NAMES):
@@ -53,7 +53,7 @@ axes.set(xlabel="C", ylabel="certified relative gap", ylim=(1e-16, 1.0))
 axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0))
 
 # %%
-# LIBSVM's gap grows with C at either tolerance, and 1e-10 is nowhere reached.
+# LIBSVM's gap grows with C at either tolerance, and never reaches 1e-10.
 
 coarse, fine, exact = np.transpose(gaps)
 assert np.all(np.diff(coarse) > 0.0)

@@ -36,7 +36,7 @@ print(f"largest product {np.abs(alpha * slack).max():.0e}, sum alpha s {alpha @ 
 
 # %%
 # **Leave one out.** Train without a sample, then predict it. Only a support vector can be an error,
-# because without any other sample the machine is the same. So the share of errors is at most
+# because removing any other sample does not change the machine. So the share of errors is at most
 # #SV / N. The mean share over data sets is the probability of an error for machines of N - 1
 # samples: it is at most E[#SV] / N. Some textbooks divide by N - 1, which is a little more.
 
@@ -48,7 +48,7 @@ errors = sum(
 print(f"leave-one-out errors {errors} of {N}, support vectors {support}")
 
 # %%
-# Now 20 data sets, judged by 2,000 new samples. The bound is one of the mean, the cross.
+# Now 20 data sets, each tested on 2,000 new samples. The bound applies to the mean, the cross.
 
 rng = np.random.default_rng(99)
 sign = np.repeat([-1, 1], 1000)

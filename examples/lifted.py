@@ -31,7 +31,7 @@ except qpsvm.exceptions.NotSeparableError as error:
 #
 # **Gaussian landmarks.** :math:`\phi(x) = (e^{-\gamma (x - l_1)^2}, e^{-\gamma (x - l_2)^2})`, with
 # landmarks at -2 and 1. A Gaussian kernel has such a feature for every sample, and a scalar product
-# that is known without them.
+# that can be computed without them.
 
 LANDMARKS, gamma = np.array([-2.0, 1.0]), 0.3
 MAPS = {

@@ -4,8 +4,8 @@ Mercer's condition, and a kernel that breaks it
 
 A symmetric function is a scalar product in some space exactly if every matrix of its values has no
 negative eigenvalue (Mercer's condition). The Gaussian kernel satisfies it. The "sigmoid kernel"
-:math:`\tanh(\gamma x^\top z + r)` of many libraries does not: the dual is then no convex program, a
-solver may stop far from the best point, and no gap tells.
+:math:`\tanh(\gamma x^\top z + r)` of many libraries does not: the dual is then not convex, a solver
+may stop far from the best point, and no duality gap will reveal it.
 """
 
 import matplotlib.pyplot as plt

@@ -34,7 +34,8 @@ def drawn(machine, place, title, noise):
 # %%
 # Degree 3 has ten monomials in two variables: as features of a linear machine, or inside of a
 # kernel with r = 1. Degree 10 has 66, and r = 100 gives the low degrees more weight. Its values are
-# near 1e20: these moons are quiet, and noisier ones would leave no digits for a certificate.
+# near 1e20: these moons have little noise; with more, rounding would leave too few digits to
+# certify.
 
 figure, places = plt.subplots(1, 3, figsize=(9.5, 3.1), layout="constrained")
 cubic = make_pipeline(PolynomialFeatures(3), StandardScaler(), LinearSVC(C=10.0, loss="hinge"))
@@ -46,8 +47,8 @@ for place, (d, r) in zip(places[1:], ((3, 1.0), (10, 100.0)), strict=True):
 
 # %%
 # The Gaussian kernel, on noisier moons. Down: gamma, from wide bells to narrow ones. Across: C,
-# from a wide margin with many samples inside to none. Small and small is nearly a line; large and
-# large follows every sample.
+# from a wide margin with many samples inside to none. With both small the boundary is nearly a
+# line; with both large it follows every sample.
 
 figure, places = plt.subplots(2, 2, figsize=(7.5, 6.2), layout="constrained")
 found = {}
@@ -58,9 +59,9 @@ for i, gamma in enumerate((0.1, 5.0)):
         found[gamma, C] = drawn(machine, places[i, j], title, 0.25)
 
 # %%
-# What the pictures say: every polynomial bends enough. Of the Gaussians, the machine that follows
-# every sample is right about all of these and wrong about more new ones than a gentler one; the
-# stiffest is wrong about most.
+# What the pictures show: every polynomial bends enough. Of the Gaussians, the machine that follows
+# every sample fits the training set perfectly but generalises worse than a smoother one; the
+# stiffest makes the most errors.
 
 scores = {setting: each[1] for setting, each in found.items()}
 stiff, wild = scores[0.1, 0.1], scores[5.0, 1000.0]

@@ -42,8 +42,8 @@ class ProjectedGradient(Backend):
 
 
 # %%
-# It always says "optimal". Its raw answers, and those of ``qpsvm.solve``, which measures them and
-# goes on from there:
+# It always claims "optimal". Its raw answers, and those of ``qpsvm.solve``, which verifies and
+# improves them:
 
 X, y = make_moons(150, noise=0.2, random_state=0)
 kernel = qpsvm.kernels.RBF(gamma=1.0)
@@ -68,7 +68,7 @@ axes.set(xlabel="steps", ylabel="certified relative gap")
 axes.legend(loc=(0.62, 0.58))
 
 # %%
-# With an entry point in the group ``qpsvm.backends`` a package makes it known by its name.
+# A package registers it by name with an entry point in the group ``qpsvm.backends``.
 
 assert all(np.diff(raw) < 0.0)
 assert raw[-1] > 1e-3

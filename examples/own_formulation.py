@@ -57,7 +57,7 @@ print(f"Huber: slope {huber.coef[0]:.4f}, intercept {huber.intercept:.4f}")
 print(f"certified relative gap {proof.relative_gap:.0e}")
 
 # %%
-# **Check it from outside.** Huber's loss is smooth, so the optimum is where the gradient of the
+# **An independent check.** Huber's loss is smooth, so the optimum is where the gradient of the
 # cost vanishes: :math:`w = \sum_i \ell'(v_i) x_i` and :math:`\sum_i \ell'(v_i) = 0`.
 
 pull = np.clip(C / delta * (t - huber.predict(x[:, None])), -C, C)
@@ -71,7 +71,7 @@ axes.set(xlabel="x", ylabel="t")
 axes.legend()
 
 # %%
-# The outliers are at the bound, where they pull no more than C; the slope is nearly the true 0.8.
+# The outliers are at the bound, so their influence is at most C; the slope is close to 0.8.
 
 assert proof.relative_gap <= 1e-8
 assert np.allclose([pull @ x, pull.sum()], [huber.coef[0], 0.0], atol=1e-3)

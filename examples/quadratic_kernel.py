@@ -8,7 +8,7 @@ For samples of two features the kernel :math:`k(x, z) = (1 + x^\top z)^2` is the
 
     \phi(x) = (1,\ \sqrt2\, x_1,\ \sqrt2\, x_2,\ x_1^2,\ \sqrt2\, x_1 x_2,\ x_2^2).
 
-Whoever writes out the six features and whoever never does solve the same program: same alpha, same
+Writing out the six features or never computing them leads to the same program: same alpha, same
 boundary. The kernel's boundary is a conic, and the weights in feature space are its coefficients.
 """
 
@@ -35,7 +35,7 @@ print(f"largest difference of the two kernel matrices {difference:.0e}")
 
 # %%
 # The same formulation twice. The linear machine has six weights, the kernel machine 90 coefficients
-# beta, of which few are not zero. They give the same weights: :math:`w = \sum_i \beta_i \phi(x_i)`.
+# beta, most of them zero. They give the same weights: :math:`w = \sum_i \beta_i \phi(x_i)`.
 
 formulation = qpsvm.SoftMargin(C=10.0)
 explicit = qpsvm.solve(formulation.dual(phi(X), s))
@@ -47,7 +47,7 @@ for name, left, right in zip(names, explicit.coef, from_kernel, strict=True):
 print(f"   intercept {explicit.intercept:9.5f} {implicit.intercept:9.5f}")
 
 # %%
-# In the picture the broad line is the explicit machine's boundary, the thin one the kernel's.
+# In the picture the thick line is the explicit machine's boundary, the thin one the kernel's.
 
 figure, axes = plt.subplots(figsize=(6.5, 4.4), layout="constrained")
 for sign, colour, marker in ((-1, CLASS_COLOURS[0], "o"), (1, CLASS_COLOURS[1], "^")):

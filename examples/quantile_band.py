@@ -45,8 +45,8 @@ inside = (band[0.1].predict(X_new) <= t_new) & (t_new <= band[0.9].predict(X_new
 print(f"new samples inside the band: {inside.mean():.3f}")
 
 # %%
-# **Novelty**: of the points (x, t), without saying which is the target. nu is the share that may be
-# outside; at the optimum at most that many are, and at least that many are support vectors.
+# **Novelty** of the points (x, t), with no targets. nu bounds the share of outliers: at the optimum
+# at most that many points lie outside, and at least that many are support vectors.
 
 nu, points = 0.1, np.column_stack([X, t])
 novelty = qpsvm.OneClass(nu=nu).dual(points, kernel=qpsvm.kernels.RBF(gamma=0.5))

@@ -44,14 +44,14 @@ for place, (name, value) in zip(axes, columns.items(), strict=True):
     place.set(xlabel=f"${name}$", xticks=[], yticks=[])
 
 # %%
-# ``canonical`` builds the same six.
+# ``canonical`` builds the same six matrices.
 
 problem = qpsvm.SoftMargin(C=C).dual(X, s)
 six = problem.canonical("dense")
 print(problem)
 
 # %%
-# CVXOPT solves them directly, and knows nothing of qpsvm. Its multiplier of ``Ax = b`` is the
+# CVXOPT solves them directly, without qpsvm. Its multiplier of ``Ax = b`` is the
 # intercept, and the stationarity of L gives the weights.
 
 raw = solvers.qp(*map(matrix, six), options={"show_progress": False})
@@ -60,7 +60,7 @@ w, intercept = (alpha * s) @ X, raw["y"][0]
 print(f"alpha = {alpha.round(6)}, w = {w.round(6)}, b = {intercept:.6f}")
 
 # %%
-# ``from_canonical`` turns the raw answer into a machine, and the verifier says how good it is.
+# ``from_canonical`` turns the raw answer into a machine, and the verifier checks it.
 
 by_hand = problem.from_canonical(raw)
 print(qpsvm.verify(problem, by_hand, eps=1e-6))

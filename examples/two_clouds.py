@@ -21,8 +21,8 @@ X = np.vstack([rng.normal([-2.0, -1.0], 0.8, (30, 2)), rng.normal([2.0, 1.0], 0.
 y = np.repeat([-1, 1], 30)
 
 # %%
-# The dual program has one variable per sample. Those above zero are the support vectors: they lie
-# on the margins and hold the line; all other samples could be left out.
+# The dual program has one variable per sample. Samples with a positive one are the support vectors:
+# they lie on the margins and determine the line; all other samples could be omitted.
 
 problem = qpsvm.HardMargin().dual(X, y)
 solution = qpsvm.solve(problem, backend="slsqp")
@@ -44,7 +44,7 @@ axes.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(X[:, 0].min() - 0.5, X[:, 0].max(
 axes.legend(loc="upper left")
 
 # %%
-# Every backend solves the same program, and the same verifier measures every answer.
+# Every backend solves the same program, and the same verifier checks every answer.
 
 machines = {"slsqp": solution}
 for backend in qpsvm.backends.available():
@@ -58,8 +58,8 @@ for name, machine in machines.items():
     print(f"{name:20} w = {machine.coef.round(6)}  certified relative gap {gap:.0e}")
 
 # %%
-# What this page says is checked when it is built: the support vectors are on the margin, nothing is
-# inside of it, and all backends agree to their last certified digits.
+# The claims of this page are checked when it is built: the support vectors lie on the margin, no
+# sample lies inside it, and all backends agree to their last certified digits.
 
 margins = y * solution.decision_function(X)
 assert np.allclose(margins[solution.support], 1.0, atol=1e-6)

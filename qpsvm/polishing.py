@@ -48,9 +48,11 @@ def polish(
     r"""Improve any approximate solution, to the optimum if possible.
 
     A proximal primal-dual active-set method (``docs/polish.md``): the active set that the solution
-    suggests turns the optimality conditions into linear equations ::
+    suggests turns the optimality conditions into linear equations
 
-        (P_FF + s I) x_F + A_F' y = s c_F - q_F - P_FB x_B,     A x = b
+    .. math::
+
+        (P_{FF} + s I) x_F + A_F^\top y = s c_F - q_F - P_{FB} x_B, \quad A x = b
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def solve(
     max_iterations : int, optional
         In the backend's own counting.
     verbose : bool
-        Print how far the solve is: the solver's own lines (for solvers without any, a line per
+        Print progress: the solver's own lines (for solvers without any, a line per
         iteration), and one for each further step of the contract.
     warm_start : solution of such a problem, or QPSolution, optional
         Used by the backends that can (``capabilities.warm_start``); ``statistics.note`` says where

@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "glossary.md"
 ROWS = [
     [cell.strip() for cell in line.strip("|\n").split("|")]
     for line in PAGE.read_text(encoding="utf-8").splitlines()
-    if line.startswith("| ") and not line.startswith(("| term", "|---"))
+    if line.startswith("| ") and not line.startswith(("| term |", "|---"))
 ]
 RESULTS = (qpsvm.SVMSolution, qpsvm.KKTReport, qpsvm.Certificate)
 
@@ -34,6 +34,15 @@ def test_the_names_of_a_concept_are_in_the_code(row: list[str]) -> None:
             kinds = [c for kind in RESULTS for c in kind.__mro__[:-1]]
             declared = any(name in vars(c) or name in c.__annotations__ for c in kinds)
             assert declared, f"{name} is neither a path nor an attribute of a result"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_every_term_has_a_definition(row: list[str]) -> None:
+    """Words beside names of the code and sources, which begin with the names of authors."""
+    words = re.sub(r"`[^`]*`", "", row[3]).split(";")[0]
+    source = re.match(r"\s*[A-Z][\w-]+(,| and|\s+et al|\s*\(\d{4})", words)
+    assert source is None, row[3]
+    assert len(words.split()) >= 3, row[3]
 
 
 def test_every_term_stands_once() -> None:

@@ -160,6 +160,66 @@ def test_no_page_is_wider_than_a_phone(tmp_path: Path) -> None:
             assert all(url.startswith("file:") for url in browser.requests), name
 
 
+CLIPPED = """
+[...document.querySelectorAll(".bd-article pre")].filter(e => e.scrollWidth > e.clientWidth).length
+"""
+
+
+@built
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_code_is_cut_off(tmp_path: Path, width: int) -> None:
+    folder = Path(str(SITE)).resolve()
+    names = [page.stem for page in PAGES] + ["gallery/two_clouds", "api/names/qpsvm.SVMProblem"]
+    with opened(tmp_path) as browser:
+        for name in names:
+            browser.open(folder / f"{name}.html", width)
+            assert browser.run(CLIPPED) == 0, name
+
+
+BROKEN_WORDS = r"""
+(() => {
+  const found = [], range = document.createRange();
+  const texts = document.createTreeWalker(
+    document.querySelector("article"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (node.parentElement.closest("mjx-container, pre, script")) continue;
+    for (const word of node.data.matchAll(/[A-Za-z0-9]+/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(r => r.top)).size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+})()
+"""
+
+
+@built
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_name_is_broken_inside_a_word(tmp_path: Path, width: int) -> None:
+    with opened(tmp_path) as browser:
+        for name in ("glossary", "audit", "backends", "api/names/qpsvm.estimators.SVC"):
+            browser.open(Path(str(SITE)).resolve() / f"{name}.html", width)
+            assert browser.run(BROKEN_WORDS) == [], name
+
+
+@built
+def test_signatures_and_parameters_have_defaults() -> None:
+    for name, known in {
+        "qpsvm.estimators.SVC": ["C", "1.0", "eps", "1e-08"],
+        "qpsvm.estimators.NuSVR": ["nu", "0.5", "kernel", "'rbf'"],
+        "qpsvm.solve": ["backend", "'auto'", "strict", "False"],
+    }.items():
+        page = (Path(str(SITE)) / f"api/names/{name}.html").read_text(encoding="utf-8")
+        shown = re.sub(r"<[^>]+>", "", page[page.index("<dt class=") :])
+        signature = shown[: shown.index("Parameters:")]
+        for parameter, default in zip(known[::2], known[1::2], strict=True):
+            assert f"{parameter}={default}" in signature.replace("\n", "")
+            assert re.search(rf"{parameter}.*default=.?{default.strip(chr(39))}", shown)
+        assert "*args" not in signature
+
+
 @built
 def test_formulas_are_drawn(tmp_path: Path) -> None:
     with opened(tmp_path) as browser:

@@ -61,7 +61,7 @@ CLAUSES = {
         r"subtract the mean of every feature and scale it before the fit",
         "ended": r"(LIBSVM|LIBLINEAR|scikit-learn's SGD) ended at its (stopping tolerance of "
         r"\S+|iteration limit of \S+)",
-        "float32": r"its float32 kernel cache explains (nothing|\d+%) of the gap",
+        "float32": r"float32 kernel values account for (none|\d+%) of the gap",
         "unproven": r"Not proven: .*",
     }.items()
 }

@@ -193,9 +193,9 @@ class AuditedMachine:
                 f"one is {residual(found.rounded_gap)} there: the model was fitted to other data, "
                 "weights or parameters than these, or changed after the fit",
             )
-        explained = "nothing" if part <= 1.0 - NEARLY else f"{part:.0%}"
+        explained = "none" if part <= 1.0 - NEARLY else f"{part:.0%}"
         words = [ended] if ended else []
-        words.append(f"its float32 kernel cache explains {explained} of the gap")
+        words.append(f"float32 kernel values account for {explained} of the gap")
         if lost is not None:
             words.append(_lost(lost))
         return ("; ".join(words),)

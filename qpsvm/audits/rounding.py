@@ -39,7 +39,7 @@ class KernelRounding:
     gap : float
         ``P - D`` with the kernel in double precision, as certified.
     rounded_gap : float
-        ``P' - D'`` with every kernel value rounded to single precision.
+        :math:`P' - D'` with every kernel value rounded to single precision.
     stopping_gap : float
         The largest gap that the library's stopping tolerance leaves with such a kernel; infinite
         where that is not known.

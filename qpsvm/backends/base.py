@@ -42,14 +42,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Features that a backend supports; shown by ``qpsvm backends``.
+    r"""Features that a backend supports; shown by ``qpsvm backends``.
 
     Attributes
     ----------
     sparse : bool
         Sparse linear algebra inside.
     bounds : bool
-        Takes ``lb <= x <= ub`` as such; otherwise they are folded into G.
+        Takes :math:`\mathrm{lb} \le x \le \mathrm{ub}` as such; otherwise they are folded into G.
     linear_programs, quadratic_programs : bool
         Takes P = 0, takes any other P.
     warm_start, time_limit, iteration_limit, callback : bool

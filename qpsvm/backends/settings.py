@@ -75,7 +75,7 @@ class Settings:
     max_iterations : int or None
         In the solver's own counting; None for the backend's choice.
     verbose : bool
-        Print how far the solve is: the solver's own lines, or qpsvm's for solvers without any.
+        Print progress: the solver's own lines, or qpsvm's for solvers without any.
     warm_start : QPSolution or None
         Where to begin, for the backends that can.
     callback : callable or None

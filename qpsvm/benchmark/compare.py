@@ -1,9 +1,11 @@
-"""Comparison of two runs: changes, and whether the runs agree within their uncertainty.
+r"""Comparison of two runs: changes, and whether the runs agree within their uncertainty.
 
-A contestant's time on a program changed by the factor ``t_b / t_a``, and by more than the
-uncertainty if, with the standard errors e of ``log t``::
+A contestant's time on a program changed by the factor :math:`t_b / t_a`, and by more than the
+uncertainty if, with the standard errors e of ``log t``,
 
-    |log t_b - log t_a|  >  1.96 sqrt(e_a^2 + e_b^2)
+.. math::
+
+    \lvert \log t_b - \log t_a \rvert > 1.96 \sqrt{e_a^2 + e_b^2}.
 
 If nothing changed between the runs and the uncertainty is stated rightly, that happens to 5% of
 the times. Answers of both runs are measured against the same lower bounds, the better of both.

@@ -41,7 +41,7 @@ class Certifiable(Protocol[AnySolution_contra, Result_co]):
 def certify(
     problem: Certifiable[AnySolution, Result], solution: AnySolution, *, rigorous: bool = False
 ) -> Result:
-    """Bound the distance of any solution from the exact optimum of ``problem``.
+    r"""Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
     ----------
@@ -71,8 +71,9 @@ def certify(
 
     Notes
     -----
-    Weak duality: Boyd and Vandenberghe, *Convex Optimization*, section 5.2.2. The bound on w:
-    the objective minus ``1/2 |w|^2`` is convex, so it grows at least like ``1/2 |w - w*|^2``.
+    Weak duality: Boyd and Vandenberghe, *Convex Optimization*, section 5.2.2. The bound on w: the
+    objective minus :math:`\tfrac{1}{2} \lVert w \rVert^2` is convex, so it grows at least like
+    :math:`\tfrac{1}{2} \lVert w - w^{*} \rVert^2`.
 
     Examples
     --------

@@ -195,12 +195,12 @@ class Certificate:
 
     @property
     def weight_error(self) -> float:
-        """Bound ``sqrt(2 gap / kappa)`` on the distance ``|w - w*|`` from the optimal weights.
+        r"""Bound ``sqrt(2 gap / kappa)`` on the distance ``|w - w*|`` from the optimal weights.
 
         With a penalised intercept that of (w, b) together. An infeasible (w, b) of a hard margin
         adds its distance ``infeasibility * |w'|`` from the feasible multiple w' that the gap is
         about. Infinite where w is not determined (L1-norm). Where a given kernel matrix K has
-        eigenvalues down to ``-delta``, w and w* are those of ``K + 2 delta I``
+        eigenvalues down to ``-delta``, w and w* are those of :math:`K + 2 \delta I`
         (``machines.negative_curvature``).
         """
         curvature = self.model.norm_curvature
@@ -220,9 +220,12 @@ class Certificate:
         return NORM_ROUNDING * (math.sqrt(square) + scaling)
 
     def decision_bounds(self, X: Samples, *, squares: ArrayLike | None = None) -> DecisionBounds:
-        """Bound the decision value of the exact optimum for every row of X, from below and above.
+        r"""Bound the decision value of the exact optimum for every row of X, from below and above.
 
-        ``|f*(x) - f(x)| <= weight_error |phi(x) - c| + |shift of the intercept|``
+        .. math::
+
+            \lvert f^*(x) - f(x) \rvert \le \delta\, \lVert \phi(x) - c \rVert + \lvert b^* - b
+            \rvert
 
         Parameters
         ----------

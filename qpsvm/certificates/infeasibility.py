@@ -100,7 +100,7 @@ class InfeasibilityCertificate:
 
 
 def certify_infeasible(problem: Program, evidence: QPSolution) -> InfeasibilityCertificate:
-    """Measure evidence from any source that a problem has no optimum.
+    r"""Measure evidence from any source that a problem has no optimum.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ def certify_infeasible(problem: Program, evidence: QPSolution) -> InfeasibilityC
     Notes
     -----
     For a hard margin the evidence is measured in the data's own units, however large or small the
-    features are: weights ``l >= 0`` that sum to one over each class and give both the same mean.
-    Source: Boyd and Vandenberghe, *Convex Optimization*, section 5.8; for the convex hulls Bennett
-    and Bredensteiner, "Duality and geometry in SVM classifiers", ICML 2000.
+    features are: weights :math:`l \ge 0` that sum to one over each class and give both the same
+    mean. Source: Boyd and Vandenberghe, *Convex Optimization*, section 5.8; for the convex hulls
+    Bennett and Bredensteiner, "Duality and geometry in SVM classifiers", ICML 2000.
 
     Examples
     --------

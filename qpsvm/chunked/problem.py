@@ -35,10 +35,10 @@ class ChunkedVisitor(Protocol[Result_co]):
 
 @dataclass(frozen=True, eq=False)
 class ChunkedProblem:
-    """A linear training problem whose samples are read chunk by chunk.
+    r"""A linear training problem whose samples are read chunk by chunk.
 
-    ``minimize kappa/2 |w|^2 [+ 1/2 b^2] + price_b b + price_t t + sum_k loss_k(v_k)``, as in
-    ``qpsvm.machines.conditions``.
+    :math:`\min \; \tfrac{\kappa}{2} \lVert w \rVert^2 \; [{} + \tfrac{1}{2} b^2] + c_b b + c_t t +
+    \sum_k \ell_k(v_k)`, as in ``qpsvm.machines.conditions``.
 
     Attributes
     ----------

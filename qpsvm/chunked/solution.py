@@ -55,7 +55,7 @@ class PassStatistics:
 
 @dataclass(frozen=True, eq=False)
 class ChunkedSolution:
-    """A linear machine ``f(x) = coef'x + intercept`` with a certificate and a dual point.
+    r"""A linear machine ``f(x) = coef'x + intercept`` with a certificate and a dual point.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class ChunkedSolution:
     is_novelty : bool
         Predictions are +1 (inside) and -1.
     is_ball : bool
-        ``|x|^2`` is subtracted from decision values.
+        :math:`\lVert x \rVert^2` is subtracted from decision values.
     statistics : PassStatistics
     """
 

@@ -23,9 +23,12 @@ def slsqp(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Maximise the dual objective with SciPy's SLSQP and exact derivatives.
+    r"""Maximise the dual objective with SciPy's SLSQP and exact derivatives.
 
-    ``minimise 1/2 alpha'H alpha - 1'alpha,  gradient H alpha - 1,  Jacobian of s'alpha: s``
+    .. math::
+
+        \min_\alpha \; \tfrac{1}{2} \alpha^\top H \alpha - 1^\top \alpha, \quad \text{gradient } H
+        \alpha - 1, \quad \text{Jacobian of } s^\top \alpha \text{: } s
 
     Parameters
     ----------
@@ -70,9 +73,12 @@ def smo(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Sequential minimal optimisation: maximise the dual over two variables at a time.
+    r"""Sequential minimal optimisation: maximise the dual over two variables at a time.
 
-    ``a_i x_i <- a_i x_i + t,   a_j x_j <- a_j x_j - t,   t = (G_j - G_i) / kappa, clipped``
+    .. math::
+
+        a_i x_i \gets a_i x_i + t, \quad a_j x_j \gets a_j x_j - t, \quad t = (G_j - G_i) / \kappa
+        \text{, clipped}
 
     Parameters
     ----------
@@ -119,9 +125,12 @@ def coordinate_descent(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Dual coordinate descent: maximise the dual over one variable at a time.
+    r"""Dual coordinate descent: maximise the dual over one variable at a time.
 
-    ``alpha_i <- clip(alpha_i - (s_i w'x_i - 1) / k(x_i, x_i), 0, C_i),   w = sum s_i alpha_i x_i``
+    .. math::
+
+        \alpha_i \gets \operatorname{clip}(\alpha_i - (s_i w^\top x_i - 1) / k(x_i, x_i), 0, C_i),
+        \quad w = \sum s_i \alpha_i x_i
 
     Parameters
     ----------
@@ -171,9 +180,12 @@ def frank_wolfe(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Frank-Wolfe method on the dual: steps towards vertices of the feasible set.
+    r"""Frank-Wolfe method on the dual: steps towards vertices of the feasible set.
 
-    ``v = argmin { g'v : v feasible },   alpha <- alpha + t (v - alpha),   g = H alpha - 1``
+    .. math::
+
+        v = \operatorname{argmin} \{ g^\top v : v \text{ feasible} \}, \quad \alpha \gets \alpha + t
+        (v - \alpha), \quad g = H \alpha - 1
 
     Parameters
     ----------
@@ -219,9 +231,12 @@ def admm(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Alternating direction method of multipliers on the dual: equality row and box in turn.
+    r"""Alternating direction method of multipliers on the dual: equality row and box in turn.
 
-    ``x <- argmin { f(x) + rho/2 |x - z + u|^2 : s'x = 0 },  z <- clip(x + u),  u <- u + x - z``
+    .. math::
+
+        x \gets \operatorname{argmin} \{ f(x) + \tfrac{\rho}{2} \lVert x - z + u \rVert^2 : s^\top x
+        = 0 \}, \quad z \gets \operatorname{clip}(x + u), \quad u \gets u + x - z
 
     Parameters
     ----------

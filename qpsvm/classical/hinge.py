@@ -42,9 +42,12 @@ def hinge_cost(
     regularization: float = 1.0,
     intercept: float | None = None,
 ) -> float:
-    """The regularised hinge objective of a linear classifier.
+    r"""The regularised hinge objective of a linear classifier.
 
-    ``1/2 |weights|^2 + regularization/N sum_i max(0, 1 - y_i f(x_i))``
+    .. math::
+
+        \tfrac{1}{2} \lVert w \rVert^2 + \tfrac{\mathrm{regularization}}{N} \sum_i \max(0, 1 - y_i
+        f(x_i))
 
     Parameters
     ----------
@@ -73,7 +76,8 @@ def hinge_cost(
 
     Examples
     --------
-    By hand: scores 2 and 6, losses 3 and 0, their mean 3/2, and ``1/2 |(1, 2)|^2 = 5/2``.
+    By hand: scores 2 and 6, losses 3 and 0, their mean 3/2, and :math:`\tfrac{1}{2} \lVert (1, 2)
+    \rVert^2 = \tfrac{5}{2}`.
 
     >>> import qpsvm
     >>> qpsvm.classical.hinge_cost([1.0, 2.0], [[0.5], [2.5]], [-1, 1])
@@ -92,9 +96,11 @@ def hinge_subgradient(
     regularization: float = 1.0,
     intercept: float | None = None,
 ) -> tuple[Vector, float]:
-    """A sub-gradient of ``hinge_cost`` in the weights and the intercept.
+    r"""A sub-gradient of ``hinge_cost`` in the weights and the intercept.
 
-    ``weights - regularization/N sum { y_i x_i : y_i f(x_i) < 1 }``
+    .. math::
+
+        w - \tfrac{\mathrm{regularization}}{N} \sum_{i : y_i f(x_i) < 1} y_i x_i
 
     Parameters
     ----------

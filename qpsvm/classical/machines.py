@@ -26,9 +26,12 @@ from qpsvm.qp.solution import QPSolution, Status
 
 
 def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
-    """Compute weights and intercept of a machine from its dual variables alpha.
+    r"""Compute weights and intercept of a machine from its dual variables alpha.
 
-    ``w = sum alpha_i s_i x_i,   b = mean { s_i - w'x_i : 0 < alpha_i < C_i }``
+    .. math::
+
+        w = \sum \alpha_i s_i x_i, \quad b = \operatorname{mean} \{ s_i - w^\top x_i : 0 < \alpha_i
+        < C_i \}
 
     Parameters
     ----------

@@ -1,19 +1,20 @@
-"""Newton's method on the primal of the squared hinge, in weights or in an expansion.
+r"""Newton's method on the primal of the squared hinge, in weights or in an expansion.
 
 The squared hinge is differentiable, and quadratic as long as the same samples violate their
-margins. With those samples V and ``C = diag(C_i)``, in weights (Chapelle's section 3)::
+margins. With those samples V and :math:`C = \operatorname{diag}(C_i)`, in weights (Chapelle's
+section 3)::
 
     F(w, b) = 1/2 |w|^2 + sum_{i in V} C_i (s_i - w'x_i - b)^2
     gradient: w - 2 X_V'C (s - f)_V,       Hessian: I + 2 X_V'C X_V        (and b likewise)
 
-and with the representer expansion ``f(x) = sum_j beta_j k(x_j, x) + b`` (section 4), where the
-Newton step has a closed form: beta vanishes outside V, and::
+and with the representer expansion :math:`f(x) = \sum_j \beta_j k(x_j, x) + b` (section 4), where
+the Newton step has a closed form: beta vanishes outside V, and::
 
     (K_VV + 1/2 C^{-1}) beta_V + b 1 = s_V,     1'beta_V = 0
 
 A step that leaves V as it was is the last one: then F is that quadratic, and its minimum is reached
 exactly. Steps that do not decrease F enough are halved. The dual variables are the slopes of the
-loss, ``alpha_i = 2 C_i max(0, 1 - s_i f(x_i))``.
+loss, :math:`\alpha_i = 2 C_i \max(0, 1 - s_i f(x_i))`.
 
 Sources: Chapelle, "Training a support vector machine in the primal", *Neural Computation* 19
 (2007), sections 3 and 4; finite convergence: Keerthi and DeCoste, *JMLR* 6 (2005), theorem 1.
@@ -44,9 +45,11 @@ def newton(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Newton's method on the primal of the squared hinge, in the weights of a linear machine.
+    r"""Newton's method on the primal of the squared hinge, in the weights of a linear machine.
 
-    ``(I + 2 X_V'C X_V) step = w - 2 X_V'C (s - f)_V,   w <- w - t step``
+    .. math::
+
+        (I + 2 X_V^\top C X_V) d = w - 2 X_V^\top C (s - f)_V, \quad w \gets w - t d
 
     Parameters
     ----------
@@ -91,9 +94,12 @@ def kernel_newton(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Minimise the squared-hinge primal of a kernel machine by Newton's method.
+    r"""Minimise the squared-hinge primal of a kernel machine by Newton's method.
 
-    ``(K_VV + 1/2 C^{-1}) beta_V + b 1 = s_V,   1'beta_V = 0,   beta elsewhere 0``
+    .. math::
+
+        (K_{VV} + \tfrac{1}{2} C^{-1}) \beta_V + b 1 = s_V, \quad 1^\top \beta_V = 0, \quad \beta_i
+        = 0 \text{ for } i \notin V
 
     Parameters
     ----------

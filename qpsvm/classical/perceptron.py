@@ -1,4 +1,4 @@
-"""The perceptron criterion, whose minimisers separate the classes without a widest margin.
+r"""The perceptron criterion, whose minimisers separate the classes without a widest margin.
 
     J(w, b) = 1/N sum_i max(0, -s_i (w'x_i + b))
 
@@ -7,8 +7,9 @@ counts how far samples are on the wrong side. Its sub-gradient adds every miscla
     w <- w + eta/N sum { s_i x_i : s_i f(x_i) <= 0 },    b <- b + eta/N sum { s_i : the same i }
 
 J is zero for *every* line that separates, and for w = 0 besides: nothing in it prefers a wide
-margin, and the first separating line ends the descent. The hard margin minimises ``1/2 |w|^2`` with
-``s_i f(x_i) >= 1``, which is another objective; its certificate says how far from it this line is.
+margin, and the first separating line ends the descent. The hard margin minimises
+:math:`\tfrac{1}{2} \lVert w \rVert^2` with :math:`s_i f(x_i) \ge 1`, which is another objective;
+its certificate says how far from it this line is.
 
 Sources: Rosenblatt, "The perceptron", *Psychological Review* 65 (1958); the criterion: Duda, Hart
 and Stork, *Pattern Classification* (2001), section 5.5.
@@ -40,9 +41,11 @@ def perceptron(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Separate two classes by gradient descent on the perceptron criterion.
+    r"""Separate two classes by gradient descent on the perceptron criterion.
 
-    ``w <- w + eta/N sum { s_i x_i : s_i f(x_i) <= 0 }``
+    .. math::
+
+        w \gets w + \tfrac{\eta}{N} \sum_{i : s_i f(x_i) \le 0} s_i x_i
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sub-gradient descent on the primal hinge objective: all samples, mini-batches, Pegasos.
+r"""Sub-gradient descent on the primal hinge objective: all samples, mini-batches, Pegasos.
 
     F(w, b) = 1/2 |w|^2 + sum_i C_i max(0, 1 - s_i (w'x_i + b)),     C_i = reg/N
 
@@ -6,16 +6,17 @@ A step with the samples of a batch B, which stand for all N of them::
 
     w <- w - eta_t (w - N/|B| sum_{i in B} C_i s_i x_i [s_i f(x_i) < 1])
 
-``eta_t = 1/t`` is the step of Pegasos: F is 1-strongly convex, and in the scale of that paper,
-``lambda/2 |w|^2 + 1/N sum hinge`` with ``lambda = 1/reg``, it reads ``1/(lambda t)``. Pegasos then
-scales w back into the ball ``|w| <= sqrt(sum C_i)`` (theirs: ``1/sqrt(lambda)``), which contains
-the optimum.
+:math:`\eta_t = \tfrac{1}{t}` is the step of Pegasos: F is 1-strongly convex, and in the scale of
+that paper, :math:`\tfrac{\lambda}{2} \lVert w \rVert^2 + \tfrac{1}{N} \sum \text{hinge}` with
+``lambda = 1/reg``, it reads :math:`1 / (\lambda t)`. Pegasos then scales w back into the ball
+:math:`\lVert w \rVert \le \sqrt{\sum C_i}` (theirs: :math:`1 / \sqrt{\lambda}`), which contains the
+optimum.
 
 The cost is not monotone, and the last iterate is worse than an average of all: the mean, or the
 mean with weights t, which converges faster.
 
 Each step adds a multiple of some ``s_i x_i``: the multiples, added up, are an alpha with
-``w = sum alpha_i s_i x_i``, and the lower bound of the certificate comes from them.
+:math:`w = \sum \alpha_i s_i x_i`, and the lower bound of the certificate comes from them.
 
 Sources: Shalev-Shwartz, Singer, Srebro and Cotter, *Mathematical Programming* 127 (2011), figures 1
 and 2; the averages: Lacoste-Julien, Schmidt and Bach, "A simpler approach to obtaining an O(1/t)
@@ -59,9 +60,11 @@ def subgradient(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Sub-gradient descent on the primal, with all samples in every step.
+    r"""Sub-gradient descent on the primal, with all samples in every step.
 
-    ``w <- w - eta_t (w - sum_i C_i s_i x_i [s_i f(x_i) < 1])``
+    .. math::
+
+        w \gets w - \eta_t \Bigl( w - \sum_i C_i s_i x_i [s_i f(x_i) < 1] \Bigr)
 
     Parameters
     ----------
@@ -128,17 +131,20 @@ def stochastic_subgradient(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Minimise the primal hinge objective by stochastic sub-gradient steps on mini-batches.
+    r"""Minimise the primal hinge objective by stochastic sub-gradient steps on mini-batches.
 
-    ``w <- w - eta_t (w - N/|B| sum_{i in B} C_i s_i x_i [s_i f(x_i) < 1])``
+    .. math::
+
+        w \gets w - \eta_t \Bigl( w - \tfrac{N}{\lvert B \rvert} \sum_{i \in B} C_i s_i x_i [s_i
+        f(x_i) < 1] \Bigr)
 
     Parameters
     ----------
     problem
         As for ``subgradient``.
     batch_size : int
-        ``|B|``, at most N; the samples are shuffled anew for every pass, whose last batch may be
-        smaller.
+        :math:`\lvert B \rvert`, at most N; the samples are shuffled anew for every pass, whose last
+        batch may be smaller.
     rate, average, bias
         As for ``subgradient``.
     seed : int
@@ -193,9 +199,12 @@ def pegasos(
     verbose: bool = False,
     settings: TraceSettings = DEFAULTS,
 ) -> ClassicalResult:
-    """Pegasos: stochastic sub-gradient descent with steps 1/t, and a ball that holds the optimum.
+    r"""Pegasos: stochastic sub-gradient descent with steps 1/t, and a ball that holds the optimum.
 
-    ``w <- (1 - 1/t) w + 1/t N/|B| sum_{i in B} C_i s_i x_i [...],   w <- min(1, R/|w|) w``
+    .. math::
+
+        w \gets (1 - \tfrac{1}{t}) w + \tfrac{1}{t} \tfrac{N}{\lvert B \rvert} \sum_{i \in B} C_i
+        s_i x_i [s_i f(x_i) < 1], \quad w \gets \min(1, R / \lVert w \rVert) w
 
     Parameters
     ----------
@@ -216,8 +225,8 @@ def pegasos(
 
     Notes
     -----
-    Source: Shalev-Shwartz et al. (2011), figure 2 with the optional projection; ``R^2 = sum C_i``.
-    The paper has no bias; ``bias="first"`` is its section 6, "incorporating a bias term".
+    Source: Shalev-Shwartz et al. (2011), figure 2 with the optional projection; :math:`R^2 = \sum
+    C_i`. The paper has no bias; ``bias="first"`` is its section 6, "incorporating a bias term".
 
     Examples
     --------

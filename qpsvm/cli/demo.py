@@ -27,7 +27,7 @@ REPORT = Path("qpsvm-demo.html")
 
 
 def demo(
-    eps: Annotated[float, typer.Option(help="Relative accuracy to be certified.")] = 1e-6,
+    eps: Annotated[float, typer.Option(help="Relative accuracy to certify.")] = 1e-6,
     report: Annotated[
         Path, typer.Option(help="The report: .html, .json, .md, .tex or .txt.")
     ] = REPORT,

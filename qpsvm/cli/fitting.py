@@ -164,8 +164,8 @@ def _print(found: dict[str, Any], source: str, messages: list[str]) -> None:
     meaning = "certified optimal" if found["certified"] else "not certified"
     out.print(
         word,
-        f"{meaning} at eps={found['eps']:g}: the objective is at most "
-        f"{found['relative_gap']:.1e} above the optimum, relative to it",
+        f"{meaning} at eps={found['eps']:g}: the objective is within "
+        f"{found['relative_gap']:.1e} (relative) of the optimum",
         soft_wrap=True,
     )
     out.print(score_line(found["score_name"], found["score"], "Training"))

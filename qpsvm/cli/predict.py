@@ -31,7 +31,10 @@ def predict(
     ] = None,
     certified: Annotated[
         bool,
-        typer.Option("--certified", help="Also which predictions are proven, or their bounds."),
+        typer.Option(
+            "--certified",
+            help="Add a column: is the prediction proven (for regression, its bounds).",
+        ),
     ] = False,
     training: Annotated[
         Path | None, typer.Option(help="With --certified: the data that the model was fitted to.")
@@ -43,7 +46,7 @@ def predict(
         str | None, typer.Option(help="Its column of the groups, as for 'qpsvm fit'.")
     ] = None,
 ) -> None:
-    """Predict for every sample of a file: CSV with a header and a row for each sample."""
+    """Predict every sample in FILE and write CSV, one row per sample."""
     if certified and training is None:
         raise typer.BadParameter(
             "--certified needs the data that the model was fitted to, which a model file does not "

@@ -29,7 +29,7 @@ def score(
     zero_based: NumberingOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Score a fitted model on a data file: accuracy, R squared, or another share."""
+    """Score a fitted model on a data file: accuracy, R squared, or the score of its family."""
     from qpsvm import datasets
     from qpsvm.cli.model_files import Kind, kind_of, load
     from qpsvm.cli.reading import options_for

@@ -39,11 +39,11 @@ def solve(
     form: Annotated[FormName, typer.Option(help="Which program to solve.")] = FormName.DUAL,
     kernel: Annotated[KernelName, typer.Option(help="Kernel.")] = KernelName.LINEAR,
     gamma: Annotated[
-        str | None, typer.Option(help="A number, 'scale' or 'auto'. [default: scale]")
+        str | None, typer.Option(help="Kernel coefficient: number, scale or auto. [default: scale]")
     ] = None,
-    degree: Annotated[int | None, typer.Option(help="Polynomial kernel. [default: 3]")] = None,
+    degree: Annotated[int | None, typer.Option(help="Degree of poly. [default: 3]")] = None,
     coef0: Annotated[
-        float | None, typer.Option(help="Polynomial and sigmoid kernel. [default: 0]")
+        float | None, typer.Option(help="Constant term of poly and sigmoid. [default: 0]")
     ] = None,
     C: Annotated[
         float | None, typer.Option("--C", help="Price of a margin violation. [default: 1]")
@@ -53,13 +53,13 @@ def solve(
         bool, typer.Option("--standardize", help="Scale the features; saved with the model.")
     ] = False,
     backend: Annotated[str, typer.Option(help="A name from 'qpsvm backends'.")] = "auto",
-    eps: Annotated[float, typer.Option(help="Relative accuracy to be certified.")] = 1e-8,
+    eps: Annotated[float, typer.Option(help="Relative accuracy to certify.")] = 1e-8,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the whole solve.")] = None,
     report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
     model: Annotated[
         Path | None, typer.Option(help="Write the model (.npz), if it is verified.")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Let the solver print.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train a support vector machine on a file and verify that it is optimal."""

@@ -1,14 +1,14 @@
-"""User-defined linear constraints on the weights and the intercept of ``f(x) = w'x + b``.
+r"""User-defined linear constraints on the weights and the intercept of ``f(x) = w'x + b``.
 
-===================================  =========================================================
-``LinearConstraints(G, h, A, b)``    ``G (w, b) <= h`` and ``A (w, b) = b``
-``nonnegative``, ``nonpositive``     ``w_j >= 0``, ``w_j <= 0``
-``increasing``, ``decreasing``       the same, said of f: it never falls, or rises, with feature j
-``bounded``, ``fixed``               ``lower <= w_j <= upper``, ``w_j = value``
-``ordered``                          ``w_1 <= w_2 <= ... <= w_k`` over the columns in that order
-``sum_of``                           ``at_least <= sum_j w_j <= at_most``
-``fairness_band``                    the covariance of a sensitive column and f(x) within a bound
-===================================  =========================================================
+===================================  ==============================================================
+``LinearConstraints(G, h, A, b)``    :math:`G (w, b) \le h` and :math:`A (w, b) = b`
+``nonnegative``, ``nonpositive``     :math:`w_j \ge 0`, :math:`w_j \le 0`
+``increasing``, ``decreasing``       the same for f: non-decreasing, non-increasing in feature j
+``bounded``, ``fixed``               lower :math:`\le w_j \le` upper, :math:`w_j =` value
+``ordered``                          :math:`w_1 \le w_2 \le \dots \le w_k` in that order
+``sum_of``                           at_least :math:`\le \sum_j w_j \le` at_most
+``fairness_band``                    covariance of a sensitive column and f(x) within a bound
+===================================  ==============================================================
 
 Columns go by name (a string, looked up in the DataFrame) or by position (an integer from 0, never a
 label). Which columns and samples are meant is settled when the data is there: ``resolve`` turns a

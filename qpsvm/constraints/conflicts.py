@@ -21,11 +21,12 @@ def conflicting(
     multipliers_eq: VectorLike,
     rtol: float = NEGLIGIBLE,
 ) -> list[str]:
-    """Names of the rows that contradict each other, the largest share first.
+    r"""Names of the rows that contradict each other, the largest share first.
 
-    Multipliers ``z >= 0`` and y prove by ``G'z + A'y = 0``, ``h'z + b'y < 0`` that no (w, b)
-    satisfies all rows (Farkas' lemma; Boyd and Vandenberghe, *Convex Optimization*, section 5.8.3).
-    The share of a row is ``|z_i| (|G_i|_1 + |h_i|)``, whatever the units it is written in.
+    Multipliers :math:`z \ge 0` and y prove by :math:`G^\top z + A^\top y = 0`, :math:`h^\top z +
+    b^\top y < 0` that no (w, b) satisfies all rows (Farkas' lemma; Boyd and Vandenberghe, *Convex
+    Optimization*, section 5.8.3). The share of a row is :math:`\lvert z_i \rvert (\lVert G_i
+    \rVert_1 + \lvert h_i \rvert)`, whatever the units it is written in.
 
     Parameters
     ----------

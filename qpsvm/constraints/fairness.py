@@ -26,7 +26,7 @@ from qpsvm.numerics.single_precision import Stored
 
 
 def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
-    """Require ``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound`` for a sensitive variable z.
+    r"""Require ``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound`` for a sensitive variable z.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
 
     Notes
     -----
-    Because ``sum_i (z_i - mean z) = 0`` the row is ``1/n (z - mean z)'X`` for w and exactly zero
-    for the intercept. Sample weights enter mean and covariance, so that a weight of 2 is a repeated
-    row here as well. For z in {0, 1}, with a share p of ones, the covariance is ``p (1 - p)`` times
-    the difference of the two groups' mean decision values.
+    Because :math:`\sum_i (z_i - \bar z) = 0` the row is :math:`\tfrac{1}{n} (z - \bar z)^\top X`
+    for w and exactly zero for the intercept. Sample weights enter mean and covariance, so that a
+    weight of 2 is a repeated row here as well. For z in {0, 1}, with a share p of ones, the
+    covariance is ``p (1 - p)`` times the difference of the two groups' mean decision values.
 
     Source: Zafar, Valera, Gomez Rodriguez and Gummadi, "Fairness constraints: mechanisms for fair
     classification", AISTATS 2017, section 3.

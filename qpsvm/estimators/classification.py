@@ -33,9 +33,11 @@ from qpsvm.numerics.arrays import Vector, freeze
 
 
 class SVC(KernelClassifier):
-    """C-support vector classification, solved to a certified gap.
+    r"""C-support vector classification, solved to a certified gap.
 
-    ``minimize 1/2 w'w + sum_i C_i max(0, 1 - s_i (w'phi(x_i) + b))``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + \sum_i C_i \max(0, 1 - s_i (w^\top \phi(x_i) + b))
 
     Parameters
     ----------
@@ -44,12 +46,12 @@ class SVC(KernelClassifier):
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, Kernel or callable
         A name, an object of ``qpsvm.kernels``, or a function ``(X, Z) -> kernel values``.
     degree : int
-        Of ``"poly"``.
+        Degree of the polynomial kernel; ignored otherwise.
     gamma : {"scale", "auto"} or float
-        Of ``"rbf"``, ``"poly"`` and ``"sigmoid"``. "scale" is ``1 / (d var X)``, in which samples
-        count by their weights; "auto" is ``1 / d``.
+        Coefficient of the RBF, polynomial and sigmoid kernels; ignored otherwise. "scale" is
+        ``1 / (d var X)``, in which samples count by their weights; "auto" is ``1 / d``.
     coef0 : float
-        Of ``"poly"`` and ``"sigmoid"``.
+        Constant term of the polynomial and sigmoid kernels; ignored otherwise.
     class_weight : dict, "balanced" or None
         Factors of C by label, each a label in y; "balanced" makes the sums of C_i of all classes
         equal.
@@ -66,24 +68,24 @@ class SVC(KernelClassifier):
     backend : str
         As for ``qpsvm.solve``.
     constraints : LinearConstraints, builder, or list of them, optional
-        On (w, b), for the linear kernel; see ``qpsvm.constraints``.
+        Linear constraints on (w, b), for the linear kernel; see ``qpsvm.constraints``.
     indefinite : {"error", "clip", "flip", "shift"}
         What to do with a kernel matrix that has negative eigenvalues.
     memory_limit : int, optional
-        Bytes for kernel values; a quarter of the machine's memory without it.
+        Bytes available for kernel values; by default a quarter of the machine's memory.
     warm_start : bool
-        Whether ``fit`` begins at the solution of the last ``fit``.
+        Whether ``fit`` starts from the solution of the previous ``fit``.
     n_jobs : int, optional
-        How many of the machines of several classes are solved at the same time; as in joblib.
+        Number of machines solved in parallel with more than two classes; as in joblib.
     max_iter : int
-        Limit of the backend's iterations, -1 for its own.
+        Largest number of iterations of the backend; -1 for its own limit.
     verbose : bool
-        Print how far the solve is.
+        Print progress.
 
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -92,7 +94,8 @@ class SVC(KernelClassifier):
 
     Notes
     -----
-    What ``sklearn.svm.SVC`` minimises. Source: Cortes and Vapnik, *Machine Learning* 20 (1995),
+    Minimises the same objective as ``sklearn.svm.SVC``.
+    Source: Cortes and Vapnik, *Machine Learning* 20 (1995),
     section 3; one against one: Knerr, Personnaz and Dreyfus (1990).
 
     Examples
@@ -160,9 +163,12 @@ class SVC(KernelClassifier):
 
 
 class NuSVC(KernelClassifier):
-    """Nu-support vector classification, solved to a certified gap.
+    r"""Nu-support vector classification, solved to a certified gap.
 
-    ``minimize 1/2 w'w - nu rho + 1/n sum_i max(0, rho - s_i (w'phi(x_i) + b)),  rho >= 0``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w - \nu \rho + \tfrac{1}{n} \sum_i \max(0, \rho - s_i (w^\top
+        \phi(x_i) + b)), \quad \rho \ge 0
 
     Parameters
     ----------
@@ -184,7 +190,7 @@ class NuSVC(KernelClassifier):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------

@@ -170,7 +170,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         Raises
         ------
         ValueError
-            Data or parameters from which no machine can be built.
+            If the data or parameters are invalid.
 
         Warns
         -----

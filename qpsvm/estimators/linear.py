@@ -23,9 +23,11 @@ from qpsvm.numerics.choices import require_choice
 
 
 class LinearSVC(QPClassifier, LinearEstimator):
-    """Linear support vector classification, solved to a certified gap.
+    r"""Linear support vector classification, solved to a certified gap.
 
-    ``minimize 1/2 (w'w + b^2) + sum_i C_i max(0, 1 - s_i (w'x_i + b))^2``
+    .. math::
+
+        \min \; \tfrac{1}{2} (w^\top w + b^2) + \sum_i C_i \max(0, 1 - s_i (w^\top x_i + b))^2
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -61,7 +63,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
 
     Notes
     -----
-    What ``sklearn.svm.LinearSVC`` minimises. Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR",
+    Minimises the same objective as ``sklearn.svm.LinearSVC``.
+    Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR",
     *JMLR* 9 (2008), section 2 and appendix.
 
     Examples
@@ -164,9 +167,12 @@ class LinearSVC(QPClassifier, LinearEstimator):
 
 
 class LinearSVR(QPRegressor, LinearEstimator):
-    """Linear support vector regression, solved to a certified gap.
+    r"""Linear support vector regression, solved to a certified gap.
 
-    ``minimize 1/2 (w'w + b^2) + sum_i C_i max(0, |t_i - w'x_i - b| - epsilon)``
+    .. math::
+
+        \min \; \tfrac{1}{2} (w^\top w + b^2) + \sum_i C_i \max(0, \lvert t_i - w^\top x_i - b
+        \rvert - \epsilon)
 
     Parameters
     ----------
@@ -184,7 +190,7 @@ class LinearSVR(QPRegressor, LinearEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -192,7 +198,8 @@ class LinearSVR(QPRegressor, LinearEstimator):
 
     Notes
     -----
-    What ``sklearn.svm.LinearSVR`` minimises. Source: Ho and Lin, "Large-scale linear support vector
+    Minimises the same objective as ``sklearn.svm.LinearSVR``.
+    Source: Ho and Lin, "Large-scale linear support vector
     regression", *JMLR* 13 (2012), section 2.
 
     Examples

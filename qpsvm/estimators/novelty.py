@@ -56,7 +56,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         Raises
         ------
         ValueError
-            Data or parameters from which no machine can be built.
+            If the data or parameters are invalid.
 
         Warns
         -----
@@ -112,9 +112,12 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
 
 
 class OneClassSVM(NoveltyDetector):
-    """The hyperplane between most samples and the origin, solved to a certified gap.
+    r"""The hyperplane between most samples and the origin, solved to a certified gap.
 
-    ``minimize 1/2 w'w - rho + 1/(nu n) sum_i max(0, rho - w'phi(x_i))``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w - \rho + \frac{1}{\nu n} \sum_i \max(0, \rho - w^\top
+        \phi(x_i))
 
     Parameters
     ----------
@@ -129,7 +132,7 @@ class OneClassSVM(NoveltyDetector):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -190,9 +193,11 @@ class OneClassSVM(NoveltyDetector):
 
 
 class SVDD(NoveltyDetector):
-    """The smallest ball around most samples, solved to a certified gap.
+    r"""The smallest ball around most samples, solved to a certified gap.
 
-    ``minimize R^2 + 1/(nu n) sum_i max(0, |phi(x_i) - c|^2 - R^2)``
+    .. math::
+
+        \min \; R^2 + \frac{1}{\nu n} \sum_i \max(0, \lVert \phi(x_i) - c \rVert^2 - R^2)
 
     Parameters
     ----------
@@ -212,7 +217,7 @@ class SVDD(NoveltyDetector):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------

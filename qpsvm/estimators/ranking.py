@@ -21,9 +21,12 @@ from qpsvm.numerics.arrays import Vector
 
 
 class SVMRanker(NumberPredictor, KernelEstimator):
-    """Pairwise ranking machine, solved to a certified gap.
+    r"""Pairwise ranking machine, solved to a certified gap.
 
-    ``minimize 1/2 w'w + C sum_{t_i > t_j} max(0, 1 - w'(phi(x_i) - phi(x_j)))``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + C \sum_{t_i > t_j} \max(0, 1 - w^\top (\phi(x_i) -
+        \phi(x_j)))
 
     Parameters
     ----------
@@ -39,7 +42,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -122,7 +125,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         Raises
         ------
         ValueError
-            Data or parameters from which no machine can be built; nothing to order.
+            If the data or parameters are invalid, or there is nothing to order.
 
         Warns
         -----

@@ -17,9 +17,12 @@ from qpsvm.numerics.arrays import Vector
 
 
 class SVR(QPRegressor, KernelEstimator):
-    """Epsilon-support vector regression, solved to a certified gap.
+    r"""Epsilon-support vector regression, solved to a certified gap.
 
-    ``minimize 1/2 w'w + sum_i C_i max(0, |t_i - w'phi(x_i) - b| - epsilon)``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + \sum_i C_i \max(0, \lvert t_i - w^\top \phi(x_i) - b \rvert
+        - \epsilon)
 
     Parameters
     ----------
@@ -35,7 +38,7 @@ class SVR(QPRegressor, KernelEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -43,7 +46,8 @@ class SVR(QPRegressor, KernelEstimator):
 
     Notes
     -----
-    What ``sklearn.svm.SVR`` minimises. Source: Smola and Schoelkopf, "A tutorial on support vector
+    Minimises the same objective as ``sklearn.svm.SVR``.
+    Source: Smola and Schoelkopf, "A tutorial on support vector
     regression", *Statistics and Computing* 14 (2004), section 1.2.
 
     Examples
@@ -95,9 +99,12 @@ class SVR(QPRegressor, KernelEstimator):
 
 
 class NuSVR(QPRegressor, KernelEstimator):
-    """Nu-support vector regression, which finds the width of the tube; solved to a certified gap.
+    r"""Nu-support vector regression, which finds the width of the tube; solved to a certified gap.
 
-    ``minimize 1/2 w'w + C sum_i (nu epsilon + max(0, |t_i - f(x_i)| - epsilon)),  epsilon >= 0``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + C \sum_i (\nu \epsilon + \max(0, \lvert t_i - f(x_i) \rvert
+        - \epsilon)), \quad \epsilon \ge 0
 
     Parameters
     ----------
@@ -119,7 +126,7 @@ class NuSVR(QPRegressor, KernelEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------
@@ -127,7 +134,8 @@ class NuSVR(QPRegressor, KernelEstimator):
 
     Notes
     -----
-    What ``sklearn.svm.NuSVR`` minimises. Source: Schoelkopf, Smola, Williamson and Bartlett,
+    Minimises the same objective as ``sklearn.svm.NuSVR``.
+    Source: Schoelkopf, Smola, Williamson and Bartlett,
     *Neural Computation* 12 (2000), section 2.
 
     Examples
@@ -182,9 +190,12 @@ class NuSVR(QPRegressor, KernelEstimator):
 
 
 class QuantileSVR(QPRegressor, KernelEstimator):
-    """Support vector regression of a quantile, solved to a certified gap.
+    r"""Support vector regression of a quantile, solved to a certified gap.
 
-    ``minimize 1/2 w'w + sum_i C_i max(q r_i, (q - 1) r_i)`` with ``r_i = t_i - f(x_i)``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + \sum_i C_i \max(q r_i, (q - 1) r_i),
+        \quad r_i = t_i - f(x_i)
 
     Parameters
     ----------
@@ -200,7 +211,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
     Raises
     ------
     UnknownParameterError
-        A parameter that there is not; the message says what takes its place.
+        If a parameter does not exist; the message names its replacement.
 
     See Also
     --------

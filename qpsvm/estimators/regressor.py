@@ -63,7 +63,7 @@ class QPRegressor(RegressorMixin, NumberPredictor):
         Raises
         ------
         ValueError
-            Data or parameters from which no machine can be built.
+            If the data or parameters are invalid.
 
         Warns
         -----

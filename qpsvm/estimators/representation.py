@@ -29,7 +29,7 @@ def certificate_line(estimator: Any) -> str:
     verdict = "Certified optimal" if estimator.fit_status_ == 0 else "Not certified"
     if has_quick_certificate(estimator):
         gap = estimator.certificate_.relative_gap
-        detail = f"the objective is at most {gap:.1e} above the optimum, relative to it."
+        detail = f"the objective is within {gap:.1e} (relative) of the optimum."
     else:
         detail = "<code>certificate_</code> has the gap."
     return (

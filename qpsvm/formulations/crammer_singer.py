@@ -56,9 +56,12 @@ class JointProblem(TrainingProblem[JointModel, JointSolution]):
 
 @dataclass(frozen=True, repr=False)
 class CrammerSinger(ExplainsKeywords):
-    """The multiclass machine of Crammer and Singer.
+    r"""The multiclass machine of Crammer and Singer.
 
-    ``minimize 1/2 sum_m |w_m|^2 + C sum_i max_m (w_m'x_i + 1 - [m = y_i]) - w_{y_i}'x_i``
+    .. math::
+
+        \min_w \; \tfrac{1}{2} \sum_m \lVert w_m \rVert^2 + C \sum_i \Bigl( \max_m (w_m^\top x_i + 1
+        - [m = y_i]) - w_{y_i}^\top x_i \Bigr)
 
     Parameters
     ----------
@@ -66,7 +69,7 @@ class CrammerSinger(ExplainsKeywords):
         Price of a margin violation, above 0 and finite.
     intercept : {"none", "penalized"}
         Whether the decision functions have no intercepts, or such that enter the objective as
-        ``1/2 sum_m b_m^2``.
+        :math:`\tfrac{1}{2} \sum_m b_m^2`.
     class_weight : dict, "balanced" or None
         Factors of C by label.
     average_loss : bool
@@ -79,7 +82,7 @@ class CrammerSinger(ExplainsKeywords):
 
     Notes
     -----
-    With two classes it is ``SoftMargin`` with twice the C: ``w_2 = -w_1 = w / 2``. With
+    With two classes it is ``SoftMargin`` with twice the C: :math:`w_2 = -w_1 = w / 2`. With
     ``intercept="penalized"`` it is what ``LinearSVC(multi_class="crammer_singer")`` minimises.
 
     Examples

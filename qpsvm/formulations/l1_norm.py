@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class L1Norm(Classifier):
-    """The 1-norm support vector classifier: few features, by a linear program.
+    r"""The 1-norm support vector classifier: few features, by a linear program.
 
-    ``minimize |w|_1 + C sum_i max(0, 1 - s_i (w'x_i + b))``
+    .. math::
+
+        \min \; \lVert w \rVert_1 + C \sum_i \max(0, 1 - s_i (w^\top x_i + b))
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ class L1Norm(Classifier):
     Notes
     -----
     The optimal w need not be unique: the certificate bounds the objective, and no distance
-    ``|w - w*|`` follows from it.
+    :math:`\lVert w - w^{*} \rVert` follows from it.
 
     Examples
     --------

@@ -31,9 +31,11 @@ from qpsvm.machines.intercept import InterceptKind
 
 @dataclass(frozen=True, repr=False)
 class LeastSquares(Classifier):
-    """The least-squares support vector classifier.
+    r"""The least-squares support vector classifier.
 
-    ``minimize 1/2 w'w + C/2 sum_i (1 - s_i (w'x_i + b))^2``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + \tfrac{C}{2} \sum_i (1 - s_i (w^\top x_i + b))^2
 
     Parameters
     ----------

@@ -38,14 +38,16 @@ from qpsvm.numerics.arguments import is_real_number
 
 @dataclass(frozen=True, repr=False)
 class HardMargin(Classifier):
-    """The maximum-margin classifier of separable classes, without slack.
+    r"""The maximum-margin classifier of separable classes, without slack.
 
-    ``minimize 1/2 w'w subject to s_i (w'x_i + b) >= 1``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w \quad \text{subject to} \quad s_i (w^\top x_i + b) \ge 1
 
     Parameters
     ----------
     intercept : {"free", "penalized", "none"}
-        Whether b is left out of the objective, enters it as ``1/2 b^2``, or is zero.
+        Whether b is left out of the objective, enters it as :math:`\tfrac{1}{2} b^2`, or is zero.
 
     Raises
     ------
@@ -86,19 +88,21 @@ class HardMargin(Classifier):
 
 @dataclass(frozen=True, repr=False)
 class SoftMargin(Classifier):
-    """The C-support vector classifier.
+    r"""The C-support vector classifier.
 
-    ``minimize 1/2 w'w + C sum_i max(0, 1 - s_i (w'x_i + b))``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + C \sum_i \max(0, 1 - s_i (w^\top x_i + b))
 
     Parameters
     ----------
     C : float
         Price of a margin violation, above 0 and finite; for an infinite price use HardMargin.
     intercept : {"free", "penalized", "none"}
-        Whether b is left out of the objective, enters it as ``1/2 b^2`` (what LIBLINEAR solves),
-        or is zero.
+        Whether b is left out of the objective, enters it as :math:`\tfrac{1}{2} b^2` (what
+        LIBLINEAR solves), or is zero.
     loss : {"hinge", "squared_hinge"}
-        Whether a violation v costs ``C v`` or ``C v^2``.
+        Whether a violation v costs ``C v`` or :math:`C v^2`.
     class_weight : dict, "balanced" or None
         Factors of C by label; "balanced" makes the sums of C_i of both classes equal.
     average_loss : bool

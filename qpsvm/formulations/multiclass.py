@@ -29,9 +29,11 @@ from qpsvm.numerics.choices import require_flag
 
 @dataclass(frozen=True, repr=False)
 class OneVsRest(Reduction):
-    """One against the rest: one two-class machine per class.
+    r"""One against the rest: one two-class machine per class.
 
-    ``f(x) = argmax_m f_m(x)``
+    .. math::
+
+        f(x) = \operatorname{argmax}_m f_m(x)
 
     Parameters
     ----------
@@ -90,9 +92,11 @@ class OneVsRest(Reduction):
 
 @dataclass(frozen=True, repr=False)
 class OneVsOne(Reduction):
-    """One against one: one two-class machine per pair of classes, and votes.
+    r"""One against one: one two-class machine per pair of classes, and votes.
 
-    ``f(x) = argmax_m #{n : f_mn(x) speaks for m}``
+    .. math::
+
+        f(x) = \operatorname{argmax}_m \#\{n : f_{mn}(x) \text{ votes for } m\}
 
     Parameters
     ----------

@@ -47,10 +47,12 @@ from qpsvm.machines.solution import SVMSolution
 
 @dataclass(frozen=True, repr=False)
 class OneClass(Unlabelled):
-    """Hyperplane that separates most of the data from the origin with the largest distance.
+    r"""Hyperplane that separates most of the data from the origin with the largest distance.
 
-    ``minimize 1/2 w'w - rho + 1/(nu n) sum_i max(0, rho - w'phi(x_i))``,
-    ``f(x) = w'phi(x) - rho``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w - \rho + \tfrac{1}{\nu n} \sum_i
+        \max(0, \rho - w^\top \phi(x_i)), \quad f(x) = w^\top \phi(x) - \rho
 
     Parameters
     ----------
@@ -94,10 +96,12 @@ class OneClass(Unlabelled):
 
 @dataclass(frozen=True, repr=False)
 class DataDescription(Unlabelled):
-    """The smallest ball around most of the data (SVDD).
+    r"""The smallest ball around most of the data (SVDD).
 
-    ``minimize R^2 + C sum_i max(0, |phi(x_i) - c|^2 - R^2)``,
-    ``f(x) = R^2 - |phi(x) - c|^2``
+    .. math::
+
+        \min \; R^2 + C \sum_i \max(0, \lVert \phi(x_i) - c \rVert^2 - R^2), \quad
+        f(x) = R^2 - \lVert \phi(x) - c \rVert^2
 
     Parameters
     ----------

@@ -46,9 +46,12 @@ from qpsvm.machines.intercept import InterceptKind
 
 @dataclass(frozen=True, repr=False)
 class NuClassification(Classifier):
-    """The nu-support vector classifier: nu in place of C.
+    r"""The nu-support vector classifier: nu in place of C.
 
-    ``minimize 1/2 w'w - nu rho + 1/n sum_i max(0, rho - s_i (w'x_i + b)),  rho >= 0``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w - \nu \rho + \tfrac{1}{n} \sum_i \max(0, \rho - s_i (w^\top
+        x_i + b)), \quad \rho \ge 0
 
     Parameters
     ----------
@@ -67,9 +70,9 @@ class NuClassification(Classifier):
 
     Notes
     -----
-    ``solution.width`` is rho. With ``C = 1 / (n rho)``, ``SoftMargin(C)`` gives the same classifier
-    divided by rho. Where the classes overlap so much that rho = 0, w = 0 is optimal. Source:
-    Schoelkopf, Smola, Williamson and Bartlett (2000), section 4.
+    ``solution.width`` is rho. With :math:`C = \frac{1}{n \rho}`, ``SoftMargin(C)`` gives the same
+    classifier divided by rho. Where the classes overlap so much that rho = 0, w = 0 is optimal.
+    Source: Schoelkopf, Smola, Williamson and Bartlett (2000), section 4.
 
     Examples
     --------
@@ -127,10 +130,12 @@ class NuClassification(Classifier):
 
 @dataclass(frozen=True, repr=False)
 class NuRegression(Regressor):
-    """Support vector regression with nu: the width of the tube is chosen by the program.
+    r"""Support vector regression with nu: the width of the tube is chosen by the program.
 
-    ``minimize 1/2 w'w + C (nu epsilon + 1/n sum_i max(0, |t_i - f(x_i)| - epsilon)),
-    epsilon >= 0``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + C (\nu \epsilon + \tfrac{1}{n} \sum_i \max(0, \lvert t_i -
+        f(x_i) \rvert - \epsilon)), \quad \epsilon \ge 0
 
     Parameters
     ----------

@@ -33,10 +33,12 @@ from qpsvm.machines.intercept import InterceptKind
 
 @dataclass(frozen=True, repr=False)
 class QuantileRegression(Regressor):
-    """The tau-quantile of the target, given the features.
+    r"""The tau-quantile of the target, given the features.
 
-    ``minimize 1/2 w'w + C sum_i pinball(t_i - f(x_i))``,
-    ``pinball(v) = max(tau v, (tau - 1) v)``
+    :math:`\min \; \tfrac{1}{2} w^\top w + C \sum_i \operatorname{pinball}(t_i - f(x_i))`,
+    .. math::
+
+        \operatorname{pinball}(v) = \max(\tau v, (\tau - 1) v)
 
     Parameters
     ----------

@@ -65,16 +65,19 @@ class RankedTrainingSet(RegressionTrainingSet):
 
 @dataclass(frozen=True, repr=False)
 class Ranking(Family):
-    """The pairwise ranking machine.
+    r"""The pairwise ranking machine.
 
-    ``minimize 1/2 w'w + C sum_{t_i > t_j} max(0, 1 - w'(phi(x_i) - phi(x_j)))``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + C \sum_{t_i > t_j} \max(0, 1 - w^\top (\phi(x_i) -
+        \phi(x_j)))
 
     Parameters
     ----------
     C : float
         Price of a violated pair, above 0 and finite.
     loss : {"hinge", "squared_hinge"}
-        Whether a violation v costs ``C v`` or ``C v^2``.
+        Whether a violation v costs ``C v`` or :math:`C v^2`.
     average_loss : bool
         Divide C by the number of pairs (the sum of their weights).
 

@@ -41,9 +41,11 @@ from qpsvm.numerics.arrays import Sparse, Vector
 
 @dataclass(frozen=True, repr=False)
 class EpsilonRegression(Regressor):
-    """Epsilon-support vector regression: deviations up to epsilon are free.
+    r"""Epsilon-support vector regression: deviations up to epsilon are free.
 
-    ``minimize 1/2 w'w + C sum_i max(0, |t_i - f(x_i)| - epsilon)``
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + C \sum_i \max(0, \lvert t_i - f(x_i) \rvert - \epsilon)
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class EpsilonRegression(Regressor):
         Half-width of the tube, in units of the targets; at least 0.
     intercept : {"free", "penalized", "none"}
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
-        Whether a deviation v beyond the tube costs ``C v`` or ``C v^2``.
+        Whether a deviation v beyond the tube costs ``C v`` or :math:`C v^2`.
     average_loss : bool
         Divide C by the sum of the sample weights, which is n without any.
 

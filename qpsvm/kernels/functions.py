@@ -121,12 +121,13 @@ class _WithGamma(_OfNumbers):
 
 @dataclass(frozen=True)
 class RBF(_WithGamma):
-    """``k(x, z) = exp(-gamma |x - z|^2)``.
+    r"""``k(x, z) = exp(-gamma |x - z|^2)``.
 
     Parameters
     ----------
     gamma : float, "scale" or "auto"
-        Inverse squared width, above 0; "scale" is ``1 / (d var(X))``, "auto" ``1 / d``.
+        Inverse squared width, above 0; "scale" is :math:`1 / (d \operatorname{var} X)`, "auto"
+        :math:`1 / d`.
 
     Raises
     ------
@@ -200,12 +201,13 @@ def _exponentials(parts: Exponents) -> Finish:
 
 @dataclass(frozen=True)
 class Polynomial(_WithGamma):
-    """``k(x, z) = (gamma x'z + coef0)^degree``.
+    r"""``k(x, z) = (gamma x'z + coef0)^degree``.
 
     Parameters
     ----------
     gamma : float, "scale" or "auto"
-        Factor of the product, above 0; "scale" is ``1 / (d var(X))``, "auto" ``1 / d``.
+        Factor of the product, above 0; "scale" is :math:`1 / (d \operatorname{var} X)`, "auto"
+        :math:`1 / d`.
     degree : int, at least 1
         Exponent.
     coef0 : float
@@ -268,12 +270,13 @@ class Polynomial(_WithGamma):
 
 @dataclass(frozen=True)
 class Sigmoid(_WithGamma):
-    """``k(x, z) = tanh(gamma x'z + coef0)``: not positive semidefinite in general.
+    r"""``k(x, z) = tanh(gamma x'z + coef0)``: not positive semidefinite in general.
 
     Parameters
     ----------
     gamma : float, "scale" or "auto"
-        Factor of the product, above 0; "scale" is ``1 / (d var(X))``, "auto" ``1 / d``.
+        Factor of the product, above 0; "scale" is :math:`1 / (d \operatorname{var} X)`, "auto"
+        :math:`1 / d`.
     coef0 : float
         What is added to the product.
 

@@ -28,13 +28,13 @@ FACTOR = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
 @short_repr
 @dataclass(frozen=True, eq=False)
 class KernelRepair:
-    """The repair of an indefinite kernel matrix K of n samples.
+    r"""The repair of an indefinite kernel matrix K of n samples.
 
     Attributes
     ----------
     policy : {"clip", "flip", "shift"}
     smallest_eigenvalue, norm : float
-        Of K; ``|K|_F``.
+        Of K; :math:`\lVert K \rVert_F`.
     negative_values : array of shape (m,)
         The negative eigenvalues, ascending; empty for shift, which needs only the smallest.
     negative_vectors : array of shape (n, m)
@@ -86,9 +86,9 @@ class KernelRepair:
         return own
 
     def coefficients(self, expansion: Vector) -> Vector:
-        """Compute the coefficients with which a new sample x is predicted, ``sum_j c_j k(x, x_j)``.
+        r"""Compute the coefficients for predictions of a new sample x, ``sum_j c_j k(x, x_j)``.
 
-        ``c = T beta``: new samples do not see the repair.
+        :math:`c = T \beta`: new samples do not see the repair.
 
         Parameters
         ----------

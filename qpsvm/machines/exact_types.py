@@ -21,6 +21,7 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.numerics import contents
 from qpsvm.numerics.single_precision import SinglePrecision
+from qpsvm.numerics.wording import an
 from qpsvm.qp.solution import QPSolution, Status
 
 NUMBER_TYPES = (bool, int, float, np.float64, np.float32, np.int64, np.int32)
@@ -173,7 +174,7 @@ def _require_field(name: str, value: object, allowed: tuple[type, ...]) -> None:
             if kind is not _NONE
         )
         raise InvalidDataError(
-            f"The solution's {name} is a {seen} where {wanted} belongs; only stored numbers are "
+            f"The solution's {name} is {an(seen)} where {wanted} belongs; only stored numbers are "
             f"verified: solution.replace({name}=...) with such a value."
         )
 

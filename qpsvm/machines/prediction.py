@@ -89,11 +89,11 @@ class Machine(ABC):
 
 
 class KernelMachine(Machine):
-    """A machine whose parameters come from a quadratic program.
+    r"""A machine whose parameters come from a quadratic program.
 
-    ``f(x) = coef'x + intercept`` for the linear kernel, and
-    ``f(x) = sum_i expansion_i k(x_i, x) + intercept`` for the others; with a row of coef and a
-    column of expansion for every class if there are several decision functions.
+    :math:`f(x) = \mathrm{coef}^\top x + \mathrm{intercept}` for the linear kernel, and :math:`f(x)
+    = \sum_i \mathrm{expansion}_i k(x_i, x) + \mathrm{intercept}` for the others; with a row of coef
+    and a column of expansion for every class if there are several decision functions.
     """
 
     coef: Dense | None

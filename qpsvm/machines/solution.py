@@ -23,11 +23,11 @@ from qpsvm.qp.solution import QPSolution
 
 @dataclass(frozen=True, eq=False)
 class SVMSolution(KernelMachine):
-    """A support vector machine of any family with one decision function.
+    r"""A support vector machine of any family with one decision function.
 
-    The decision function is ``f(x) = coef'x + intercept`` for the linear kernel and
-    ``f(x) = sum_i expansion_i k(x_i, x) + intercept`` for the others (``DataDescription``
-    subtracts ``k(x, x)``).
+    The decision function is :math:`f(x) = \mathrm{coef}^\top x + \mathrm{intercept}` for the linear
+    kernel and :math:`f(x) = \sum_i \mathrm{expansion}_i k(x_i, x) + \mathrm{intercept}` for the
+    others (``DataDescription`` subtracts ``k(x, x)``).
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class SVMSolution(KernelMachine):
         The half-width the program chose: rho of ``NuClassification``, epsilon of ``NuRegression``;
         0 for the others.
     slack : array of shape (N,)
-        By how much each condition is missed: ``max(0, 1 - s_i f(x_i))`` for a classifier.
+        By how much each condition is missed: :math:`\max(0, 1 - s_i f(x_i))` for a classifier.
     constraint_multipliers : array of shape (m,)
         Of constraints on (w, b): inequalities (not negative), then equalities; else empty.
     conditions : Conditions

@@ -42,9 +42,12 @@ def certified_path(
     callback: Callable[[Part], object] | None = None,
     settings: PathSettings = DEFAULTS,
 ) -> CertifiedPath:
-    """Few machines such that for every C in a range one of them is within ``eps``, proven.
+    r"""Few machines such that for every C in a range one of them is within ``eps``, proven.
 
-    ``P_k(C) - V(C) <= eps max(P_k(C), floor)  for every C in the interval of machine k``
+    .. math::
+
+        P_k(C) - V(C) \le \mathrm{eps} \cdot \max(P_k(C), \mathrm{floor}) \quad \text{for every } C
+        \text{ in the interval of machine } k
 
     P_k is the objective of machine k, affine in C; V is the optimum, concave in C. Lower bounds on
     V at both ends of an interval bound it between, so that finitely many numbers prove the
@@ -53,9 +56,9 @@ def certified_path(
     Parameters
     ----------
     X, y, kernel, sample_weight, indefinite
-        As for ``SoftMargin.dual``.
+        As for ``SoftMargin.primal``.
     C : (float, float)
-        The range, ``0 < low <= high``.
+        The range, :math:`0 < \mathrm{low} \le \mathrm{high}`.
     formulation : Family, optional
         Any with one decision function and a parameter C. None: ``SoftMargin``.
     eps : float

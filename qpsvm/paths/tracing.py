@@ -45,9 +45,11 @@ def svm_path(
     verbose: bool = False,
     settings: PathSettings = DEFAULTS,
 ) -> Path:
-    """Machines for many values of one parameter, each verified.
+    r"""Machines for many values of one parameter, each verified.
 
-    ``a(s) = a_k + (s - s_k) a'_k  between two events s_k <= s <= s_(k+1)``
+    .. math::
+
+        a(s) = a_k + (s - s_k) a_k' \quad \text{between two events } s_k \le s \le s_{k+1}
 
     The optimal dual variables are piecewise linear in C, epsilon or nu where the loss is not
     squared. The exact path finds all events: a free variable meets a bound, or the multiplier of a
@@ -58,7 +60,7 @@ def svm_path(
     Parameters
     ----------
     X, y, kernel, sample_weight, indefinite
-        As for ``SoftMargin.dual``.
+        As for ``SoftMargin.primal``.
     over : {"C", "epsilon", "nu"}
         The parameter of the formulation that moves.
     values : sequence of float, optional

@@ -79,7 +79,7 @@ class Training:
         Parameters
         ----------
         X, y, kernel, sample_weight, indefinite
-            As for ``SoftMargin.dual``.
+            As for ``SoftMargin.primal``.
         over, formulation
             As for ``svm_path``.
 

@@ -86,9 +86,11 @@ def width_path(
     callback: Callable[[float, SVMSolution], object] | None = None,
     settings: PathSettings = DEFAULTS,
 ) -> WidthPath:
-    """Machines with the kernel ``exp(-gamma |x - z|^2)`` for many gamma, each verified.
+    r"""Machines with the kernel ``exp(-gamma |x - z|^2)`` for many gamma, each verified.
 
-    ``K_gamma = exp(-gamma D),   D_ij = |x_i - x_j|^2``
+    .. math::
+
+        K_\gamma = \exp(-\gamma D), \quad D_{ij} = \lVert x_i - x_j \rVert^2
 
     D is computed once, up to ``settings.distance_bytes``; for more samples every width evaluates
     the columns of its matrix that it needs. Each width is solved from the solution before.
@@ -96,7 +98,7 @@ def width_path(
     Parameters
     ----------
     X, y, sample_weight
-        As for ``SoftMargin.dual``.
+        As for ``SoftMargin.primal``.
     gammas : sequence of float
         Above 0.
     formulation : Family, optional

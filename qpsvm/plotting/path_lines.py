@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PathLines(Display):
-    """Plot of ``alpha_k / C_k`` along a path, one line for each dual variable that changes.
+    r"""Plot of ``alpha_k / C_k`` along a path, one line for each dual variable that changes.
 
     A line at 0 is a sample beyond the margin, a line at 1 one inside it; between, the sample is on
     the margin. Lines join the machines of the path; ticks at the lower edge are changes of the
@@ -30,7 +30,7 @@ class PathLines(Display):
     values : array of shape (m,)
         Of the parameter.
     shares : array of shape (m, k)
-        ``alpha_k / C_k`` of the machine at each value.
+        :math:`\alpha_k / C_k` of the machine at each value.
     variables : array of int of shape (k,)
         Which dual variables the lines are.
     events : array of shape (e,)

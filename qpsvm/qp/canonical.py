@@ -24,7 +24,7 @@ def from_canonical(
     z: VectorLike | None = None,
     y: VectorLike | None = None,
 ) -> QPSolution:
-    """Convert a solution of ``program.canonical()`` to one of the program, for ``qpsvm.verify``.
+    r"""Convert a solution of ``program.canonical()`` to one of the program, for ``qpsvm.verify``.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def from_canonical(
         The point; or everything by name, as ``cvxopt.solvers.qp`` returns it: ``x``, and ``z``,
         ``y`` and ``status`` if they are there.
     z : array of shape (rows of the canonical G,), optional
-        Multipliers of ``Gx <= h``, those of bounds among them.
+        Multipliers of :math:`G x \le h`, those of bounds among them.
     y : array of shape (p,), optional
-        Multipliers of ``Ax = b``.
+        Multipliers of :math:`A x = b`.
 
     Returns
     -------

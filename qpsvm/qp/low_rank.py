@@ -32,10 +32,10 @@ from qpsvm.qp.selection import Selection
 
 
 class LowRankQuadratic(SampleQuadratic):
-    """``P = F F' + diag(d)`` with ``d >= 0``: the dual Hessian of every linear SVM.
+    r"""``P = F F' + diag(d)`` with ``d >= 0``: the dual Hessian of every linear SVM.
 
-    ``F = R [X, sqrt(constant)]`` for a signed selection R: variables that look at the same sample
-    share its row, and a feature that is the same for all samples is not stored.
+    :math:`F = R \, [X, \sqrt{\mathrm{constant}}]` for a signed selection R: variables that look at
+    the same sample share its row, and a feature that is the same for all samples is not stored.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ class LowRankQuadratic(SampleQuadratic):
     diag : array of shape (n,) or None
         d, zero if None.
     signs, index : arrays of shape (n,) or None
-        The rows of F: ``F_i = signs_i X_index(i)``; ones and the identity if None.
+        The rows of F: :math:`F_i = \mathrm{signs}_i X_{\mathrm{index}(i)}`; ones and the identity
+        if None.
     constant : float
         At least 0: what is added to every product of two samples.
 

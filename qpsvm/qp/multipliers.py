@@ -14,12 +14,13 @@ ACTIVE = 1e-7
 
 
 def multipliers_at(program: QuadraticProgram, x: Vector, tol: float = ACTIVE) -> QPSolution:
-    """Compute the multipliers that minimise the stationarity residual at x.
+    r"""Compute the multipliers that minimise the stationarity residual at x.
 
-    Minimises ``|Px + q + G'z + A'y - z_lower + z_upper|`` over ``z, z_lower, z_upper >= 0`` that
-    vanish on rows and bounds which are not active at x: non-negative least squares (Lawson and
-    Hanson, *Solving Least Squares Problems*, chapter 23). At an optimum the minimum is zero; at any
-    other point it is not, so nothing is hidden from a verifier.
+    Minimises :math:`\lVert P x + q + G^\top z + A^\top y - z_\mathrm{lower} + z_\mathrm{upper}
+    \rVert` over :math:`z, z_\mathrm{lower}, z_\mathrm{upper} \ge 0` that vanish on rows and bounds
+    which are not active at x: non-negative least squares (Lawson and Hanson, *Solving Least Squares
+    Problems*, chapter 23). At an optimum the minimum is zero; at any other point it is not, so
+    nothing is hidden from a verifier.
 
     Parameters
     ----------

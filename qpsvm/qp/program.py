@@ -41,12 +41,20 @@ class ProgramVisitor(Protocol[Result_co]):
 
 
 class QuadraticProgram:
-    """Minimise ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``, ``lb <= x <= ub``.
+    r"""Quadratic program with inequality rows, equality rows and bounds.
 
-    With multipliers ``z >= 0`` (for G), ``y`` (for A), ``z_lower >= 0`` and ``z_upper >= 0``, a
-    point is optimal exactly when it is feasible, complementary, and stationary::
+    .. math::
 
-        Px + q + G'z + A'y - z_lower + z_upper = 0
+        \min_x \; \tfrac{1}{2} x^\top P x + q^\top x \quad \text{subject to} \quad G x \le h, \;
+        A x = b, \; \mathrm{lb} \le x \le \mathrm{ub}
+
+    With multipliers :math:`z \ge 0` (for G), ``y`` (for A), :math:`z_\mathrm{lower} \ge 0` and
+    :math:`z_\mathrm{upper} \ge 0`, a point is optimal exactly when it is feasible, complementary,
+    and stationary,
+
+    .. math::
+
+        P x + q + G^\top z + A^\top y - z_\mathrm{lower} + z_\mathrm{upper} = 0.
 
     Parameters
     ----------
@@ -62,13 +70,14 @@ class QuadraticProgram:
         ``-inf`` and ``+inf`` (the default) for no bound.
     names : mapping, optional
         For people: what the variables and rows are, shown by ``repr``.
-    check_psd : bool, default False
+    check_psd : bool
         Compute the smallest eigenvalue of P and refuse an indefinite one.
 
     Raises
     ------
     InvalidProgramError
-        Shapes that disagree, NaN, an asymmetric P, ``lb > ub``; names that are no mapping.
+        Shapes that disagree, NaN, an asymmetric P, :math:`\mathrm{lb} > \mathrm{ub}`; names that
+        are no mapping.
     NotPositiveSemidefiniteError
         With ``check_psd``: P has a negative eigenvalue (in the message).
 
@@ -264,10 +273,11 @@ class QuadraticProgram:
     def canonical(
         self, storage: Storage = "natural", *, memory_limit: int | None = None
     ) -> CanonicalForm:
-        """Return the textbook matrices ``(P, q, G, h, A, b)``, bounds folded into G and h.
+        r"""Return the textbook matrices ``(P, q, G, h, A, b)``, bounds folded into G and h.
 
-        Rows of G come in this order: the program's own (finite) rows, ``-x_i <= -lb_i`` for the
-        finite lower bounds, ``x_i <= ub_i`` for the finite upper bounds.
+        Rows of G come in this order: the program's own (finite) rows, :math:`-x_i \le
+        -\mathrm{lb}_i` for the finite lower bounds, :math:`x_i \le \mathrm{ub}_i` for the finite
+        upper bounds.
 
         Parameters
         ----------

@@ -138,11 +138,11 @@ class Quadratic(ABC):
         return dense.astype(dtype) if dtype is not None or copy else dense
 
     def smallest_eigenvalue(self) -> float:
-        """Smallest eigenvalue of P: LAPACK for small n, Lanczos with ``matvec`` beyond.
+        r"""Smallest eigenvalue of P: LAPACK for small n, Lanczos with ``matvec`` beyond.
 
-        Lanczos returns ``v'Pv`` of a unit vector v, which is never below the smallest eigenvalue:
-        equal to it where it stands apart from the others, about ``1e-6 |P|`` above it in a cluster.
-        That nothing is smaller, only a factorisation proves.
+        Lanczos returns :math:`v^\top Pv` of a unit vector v, which is never below the smallest
+        eigenvalue: equal to it where it stands apart from the others, about ``1e-6 |P|`` above it
+        in a cluster. That nothing is smaller, only a factorisation proves.
         """
         if self.size == 0:
             return 0.0

@@ -89,7 +89,7 @@ class SolveStatistics:
 
 @dataclass(frozen=True, eq=False)
 class QPSolution:
-    """A point and its multipliers, in the convention of ``QuadraticProgram``.
+    r"""A point and its multipliers, in the convention of ``QuadraticProgram``.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class QPSolution:
         What the vectors mean.
     x : array of shape (n,) or None
     z, y : arrays of shape (m,) and (p,) or None
-        Multipliers of ``Gx <= h`` (non-negative) and ``Ax = b`` (free).
+        Multipliers of :math:`G x \le h` (non-negative) and :math:`A x = b` (free).
     z_lower, z_upper : arrays of shape (n,) or None
         Multipliers of the bounds, non-negative, zero on infinite bounds.
     native_status : str

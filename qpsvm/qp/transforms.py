@@ -186,10 +186,10 @@ def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inv
 def drop_dependent_equalities(
     program: QuadraticProgram, rtol: float = 1e-11
 ) -> tuple[QuadraticProgram, Inverse]:
-    """Keep a largest independent set of rows of A (QR with column pivoting of A').
+    r"""Keep a largest independent set of rows of A (QR with column pivoting of A').
 
-    Interior-point solvers factor ``A H A'`` and break down when rows depend on each other. The
-    rows that leave are implied by those that stay only if the system is consistent: a solution
+    Interior-point solvers factor :math:`A H A^\top` and break down when rows depend on each other.
+    The rows that leave are implied by those that stay only if the system is consistent: a solution
     of the smaller program must therefore still be checked against the full one.
 
     Parameters

@@ -75,9 +75,9 @@ def _optimum(report: ReportContent, certificate: Certificate) -> str:
         f"possible one (relative gap {residual(certificate.relative_gap)})"
     )
     basis = (
-        "This holds in exact arithmetic on these numbers: every rounding is enclosed."
+        "This holds in exact arithmetic on these numbers: rounding errors are bounded rigorously."
         if certificate.rigorous
-        else "In this and in what follows from it, rounding is estimated, not enclosed."
+        else "Here and below, rounding error is estimated, not rigorously bounded."
     )
     ends = _ends(certificate)
     if ends is None:
@@ -178,7 +178,8 @@ def _statuses(report: ReportContent, certificate: Certificate) -> str:
     if known["undecided"] == n:
         return ""
     words = (
-        f"Proven of the exact optimum: of {count(n, noun)}, {known['zero']:,} could be left out "
+        f"Proven for the exact optimum: {known['zero']:,} of {count(n, noun)} "
+        f"{'is not a support vector' if known['zero'] == 1 else 'are not support vectors'} "
         f"(alpha = 0), {known['free']:,} have alpha strictly between its bounds, and "
         f"{known['bound']:,} at a bound"
     )

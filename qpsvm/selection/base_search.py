@@ -111,8 +111,7 @@ class BaseSearch(ABC):
         Raises
         ------
         ValueError
-            Data or parameters from which no machine can be built; a fold without one of the
-            classes.
+            If the data or parameters are invalid, or a fold lacks one of the classes.
 
         Warns
         -----

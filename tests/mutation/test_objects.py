@@ -478,7 +478,7 @@ def test_the_ways_between_program_and_machine_take_their_own_kind() -> None:
         with pytest.raises(InvalidParameterError, match="recover takes a QPSolution, got"):
             problem.recover(wrong)
     for wrong in (None, solution.qp, SOLUTIONS["joint"]):
-        with pytest.raises(InvalidParameterError, match="to_qp takes a SVMSolution, got"):
+        with pytest.raises(InvalidParameterError, match="to_qp takes an SVMSolution, got"):
             problem.to_qp(wrong)
 
 

@@ -214,7 +214,7 @@ def contradictions(built):
 
 
 def statuses(words):
-    return words[words.find("Proven of the exact optimum: of") :]
+    return words[words.find("Proven for the exact optimum:") :]
 
 
 @pytest.mark.parametrize("name", [*FAMILIES, "L1 norm"])

@@ -35,9 +35,10 @@ _MAX_BRACKETS = 10_000
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ArrayModel:
-    """A model as plain arrays, in the scale of qpsvm's programs; arrays are read-only.
+    r"""A model as plain arrays, in the scale of qpsvm's programs; arrays are read-only.
 
-    ``f(x) = sum_i s_i alpha_i k(x_i, x) + intercept``, or ``f(x) = coef'x + intercept``
+    :math:`f(x) = \sum_i s_i \alpha_i k(x_i, x) + \mathrm{intercept}`, or :math:`f(x) =
+    \mathrm{coef}^\top x + \mathrm{intercept}`
 
     Attributes
     ----------

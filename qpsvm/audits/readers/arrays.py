@@ -16,6 +16,7 @@ from qpsvm.kernels import KernelArgument, Linear
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import MatrixLike, VectorLike
 from qpsvm.numerics.arrays import Dense, Vector, stored
+from qpsvm.numerics.wording import an
 
 UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""
@@ -24,9 +25,10 @@ UNKNOWN = Library("the library")
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """A model as plain arrays, in the scale of qpsvm's programs.
+    r"""A model as plain arrays, in the scale of qpsvm's programs.
 
-    ``f(x) = sum_i s_i alpha_i k(x_i, x) + intercept``, or ``f(x) = coef'x + intercept``
+    :math:`f(x) = \sum_i s_i \alpha_i k(x_i, x) + \mathrm{intercept}`, or :math:`f(x) =
+    \mathrm{coef}^\top x + \mathrm{intercept}`
 
     Attributes
     ----------
@@ -113,7 +115,8 @@ def _require_enough(model: Arrays, problem: object) -> None:
         raise AuditRefusedError("Arrays holds neither alpha nor coef; pass one of them.")
     if model.coef is not None and not isinstance(problem.kernel, Linear):
         raise AuditRefusedError(
-            f"Arrays holds coef, and a {problem.kernel} kernel has no explicit weights; pass alpha."
+            f"Arrays holds coef, and {an(f'{problem.kernel} kernel')} has no explicit weights; "
+            "pass alpha."
         )
     follows = isinstance(problem, SVMProblem) and problem.model.norm.weights_follow
     if model.coef is None and not follows:

@@ -171,7 +171,7 @@ def _rounded(model: LibsvmModel, found: Expansions) -> tuple[str, ...]:
         if abs(own - theirs).max() > 0.0:
             remarks.append(
                 f"the file stores its support vectors with {model.sv_digits} digits; the audit "
-                "uses the rows of X that they are"
+                "uses the matching rows of X"
             )
     if model.parameter_digits <= FEW_DIGITS:
         remarks.append(

@@ -102,8 +102,11 @@ def _refuted(claims: tuple[FalseClaim, ...]) -> str:
     names = ", ".join(sorted({claim.contestant for claim in claims}))
     were = "was" if len(claims) == 1 else "were"
     harmless = sum(claim.machine_is_optimal for claim in claims)
-    but = f" In {harmless:,} of them the multipliers alone are wrong." if harmless else ""
-    return f"{count(len(claims), 'claim')} of {names} {were} refuted.{but}"
+    claimed = f"{count(len(claims), 'claim')} by {names} {were} refuted"
+    if not harmless:
+        return f"{claimed}."
+    which = "" if harmless == len(claims) else f"in {harmless:,} of them "
+    return f"{claimed}; {which}only {'its' if len(claims) == 1 else 'the'} multipliers were wrong."
 
 
 # --- sections ------------------------------------------------------------------------------------

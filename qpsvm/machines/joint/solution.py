@@ -20,10 +20,10 @@ from qpsvm.qp.solution import QPSolution
 
 @dataclass(frozen=True, eq=False)
 class JointSolution(KernelMachine):
-    """A trained machine with k decision functions that were learned together.
+    r"""A trained machine with k decision functions that were learned together.
 
-    ``f_m(x) = coef_m'x + intercept_m`` for the linear kernel, and
-    ``f_m(x) = sum_i expansion_im k(x_i, x) + intercept_m`` for the others.
+    :math:`f_m(x) = \mathrm{coef}_m^\top x + \mathrm{intercept}_m` for the linear kernel, and
+    :math:`f_m(x) = \sum_i \mathrm{expansion}_{im} k(x_i, x) + \mathrm{intercept}_m` for the others.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class JointSolution(KernelMachine):
         w_1, ..., w_k, for the linear kernel.
     intercept : array of shape (k,)
     slack : array of shape (n,)
-        ``max_m (f_m(x_i) + 1 - [m = y_i]) - f_{y_i}(x_i)``: by how much the sample's own class
+        :math:`\max_m (f_m(x_i) + 1 - [m = y_i]) - f_{y_i}(x_i)`: by how much the sample's own class
         falls short of a margin of 1 over the best of the others.
     upper : array of shape (n,)
         ``C_i``, the bound of ``alpha[i, y_i]``.
