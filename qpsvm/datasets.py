@@ -22,6 +22,7 @@ from qpsvm.files import csv_table, libsvm_table, npz, parquet_table, text
 from qpsvm.files.columns import Wanted
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.layout import compressed_rows
 
 Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
@@ -71,6 +72,7 @@ class DataFile:
     format: Format
 
 
+@explains_calls
 def load(
     path: str | os.PathLike[str],
     *,

@@ -20,10 +20,12 @@ from qpsvm.exceptions import (
     ToleranceNotReachedWarning,
 )
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.arguments import BUILD, PROBLEMS, warm_start_for
+from qpsvm.machines.arguments import PROBLEMS, warm_start_for
 from qpsvm.machines.problem import Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.remedies import remedy_for
 from qpsvm.machines.warm_start import NothingKnownError
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_flag
 from qpsvm.passes import solve_chunked
 from qpsvm.policy import solve_by_policy
@@ -50,6 +52,7 @@ class Solvable(Protocol[Solution_co]):
     def accept(self, visitor: Solving, solution: Any) -> Answer[Any]: ...
 
 
+@explains_calls
 def solve(
     problem: Solvable[Solution],
     backend: str | Backend = "auto",
@@ -148,6 +151,7 @@ def solve(
     >>> solution.status.value, round(program.objective(solution.x), 6)
     ('optimal', 20.0)
     """
+    require_problem(problem)
     require_flag(strict, "strict")
     require_flag(verbose, "verbose")
     if not isinstance(backend, Backend):
@@ -164,6 +168,15 @@ def solve(
     for message in answer.shortfalls:
         warnings.warn(message, ToleranceNotReachedWarning, stacklevel=2)
     return answer.solution
+
+
+def require_problem(problem: object) -> None:
+    """Raise InvalidParameterError, with the way to a problem, for what ``solve`` cannot take."""
+    if isinstance(problem, (*PROBLEMS, *CHUNKED)):
+        return
+    taken = "an SVMProblem or a QuadraticProgram"
+    got = f"the class {problem.__name__}" if isinstance(problem, type) else type(problem).__name__
+    raise InvalidParameterError(f"solve takes {taken}, got {got}; {remedy_for(problem)}.")
 
 
 @dataclass(frozen=True)
@@ -207,11 +220,7 @@ def solve_with(
     QPSVMError
         As ``solve``.
     """
-    if not isinstance(problem, (*PROBLEMS, *CHUNKED)):
-        raise InvalidParameterError(
-            f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
-            f"{BUILD}."
-        )
+    require_problem(problem)
     return problem.accept(Solving(backend, settings, strict), start)
 
 

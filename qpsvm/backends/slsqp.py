@@ -6,6 +6,8 @@ import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
 from qpsvm.backends.equalities import independent_equalities
+from qpsvm.backends.native_options import option_names
+from qpsvm.backends.options import require_options
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
@@ -42,6 +44,7 @@ class SLSQPBackend(Backend):
         return independent_equalities(reduced, inverse)
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        require_options(self.label, settings.options, option_names("slsqp"))
         options = slsqp.options(program.n_variables, settings.max_iterations, settings.options)
         clock = Clock(self.label, settings)
         path = _Path(program, clock)

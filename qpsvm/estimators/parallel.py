@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from qpsvm.backends.base import Settings
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
+from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
@@ -33,7 +35,16 @@ def solve_in_parallel(
     Returns
     -------
     Answer
+
+    Raises
+    ------
+    InvalidParameterError
+        ``n_jobs`` is not a whole number, or 0.
     """
+    if n_jobs is not None and (not is_real_number(n_jobs) or n_jobs != int(n_jobs) or n_jobs == 0):
+        raise InvalidParameterError(
+            f"n_jobs is {n_jobs!r}; pass a whole number of workers, -1 for all cores, or None."
+        )
     if not isinstance(problem, ReducedProblem) or len(problem.problems) == 1:
         return solve_with(problem, backend, settings, start)
     from joblib import Parallel, delayed

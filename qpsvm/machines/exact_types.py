@@ -21,6 +21,7 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.numerics import contents
 from qpsvm.numerics.single_precision import SinglePrecision
+from qpsvm.numerics.wording import an
 from qpsvm.qp.solution import QPSolution, Status
 
 NUMBER_TYPES = (bool, int, float, np.float64, np.float32, np.int64, np.int32)
@@ -54,7 +55,7 @@ def require_stored(solution: Any, kind: Any) -> None:
     """
     if type(solution) is not kind:
         raise InvalidDataError(
-            f"The solution is a {type(solution).__name__}, not a {kind.__name__} itself: a "
+            f"The solution is {an(solution)}, not a {kind.__name__} itself: a "
             "subclass can predict with something else than the numbers that are verified; pass a "
             f"{kind.__name__} with the same fields."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.numerics.wording import an
 from qpsvm.plotting.complementarity import Complementarity
 from qpsvm.plotting.displays import Display, legend
 from qpsvm.plotting.picture import Style
@@ -85,8 +86,8 @@ class AlphaMargin(Display):
         last = estimator if steps is None else steps[-1][1]
         if not callable(getattr(last, "report", None)):
             raise InvalidParameterError(
-                f"A {type(last).__name__} does not know its alphas and margins; pass an estimator "
-                "of qpsvm.estimators, or a Pipeline that ends in one."
+                f"The model is {an(last)}, which does not know its alphas and margins; pass an "
+                "estimator of qpsvm.estimators, or a Pipeline that ends in one."
             )
         report = last.report()
         reports = report.machines or (report,)
