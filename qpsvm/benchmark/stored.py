@@ -84,7 +84,7 @@ def _loader(name: str) -> ModuleType:
         raise SuiteError(
             f"There are no data {name!r}.{_meant(name, known)} There are "
             f"{', '.join(sorted(BUNDLED))} (of scikit-learn), {', '.join(sorted(GENERATED))} "
-            f"(generated), and files such as heart.csv. For others set {FOLDER} to a folder with "
+            f"(generated), and files such as heart.csv. For others set {FOLDER} to the folder with "
             f"load.py, manifest.json and the files; there is no {path}."
         )
     return _imported(path)

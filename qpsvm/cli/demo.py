@@ -243,11 +243,11 @@ def _print(
         soft_wrap=True,
     )
     for outcome, name, programs, reason in comparison.reasons():
-        if verbose or outcome == "FAIL":
+        if verbose or outcome == "FAIL" or not comparison.passed:
             out.print(f"{outcome}: {name}, {', '.join(programs)}: {reason}", soft_wrap=True)
     if left_out and verbose:
         out.print(f"Not run: {', '.join(left_out)}", soft_wrap=True)
-    elif comparison.count("skipped") and not verbose:
+    elif comparison.passed and comparison.count("skipped") and not verbose:
         out.print("Why a backend was skipped or not run: --verbose, or the report.")
 
 

@@ -51,6 +51,7 @@ class PathLines(Display):
     n_variables : int
         All of them, drawn or not.
     of : "alpha" or "coef"
+        What the lines are: shares of bounds, or coefficients.
     names : sequence of str
         Of the features, in the order of the lines; empty for dual variables.
 
