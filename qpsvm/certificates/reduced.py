@@ -91,7 +91,7 @@ class ReducedCertificate(Generic[AnyProof]):
     def __repr__(self) -> str:
         return (
             f"ReducedCertificate(relative gap {self.relative_gap:.2e} of {len(self.names)} "
-            "machines; print it for each, .to_dict() has all figures)"
+            "machines; print it for each, .to_dict() has all)"
         )
 
     def passed(self, eps: float) -> bool:
