@@ -23,6 +23,7 @@ from qpsvm.files.columns import Wanted
 from qpsvm.files.libsvm_table import Numbering
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.layout import compressed_rows
 
 Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
@@ -75,6 +76,7 @@ class DataFile:
     zero_based: bool | None = None
 
 
+@explains_calls
 def load(
     path: str | os.PathLike[str],
     *,

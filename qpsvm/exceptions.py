@@ -27,6 +27,7 @@ __all__ = [
     "InvalidProgramError",
     "KernelError",
     "MemoryLimitError",
+    "MissingArgumentError",
     "MissingPackageError",
     "ModelFileError",
     "NoOptimumError",
@@ -89,6 +90,10 @@ class InvalidParameterError(QPSVMError, ValueError):
 
 class UnknownParameterError(QPSVMError, TypeError):
     """A keyword that a class or method does not have; the message says where it belongs."""
+
+
+class MissingArgumentError(QPSVMError, TypeError):
+    """A function got fewer arguments than it needs; the message says which is missing."""
 
 
 class KernelError(InvalidDataError):

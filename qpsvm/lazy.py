@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -41,9 +42,8 @@ def lazy_names(
     def find(name: str) -> Any:
         module = sys.modules[package]
         if name not in places:
-            raise AttributeError(
-                f"module {package!r} has no attribute {name!r}", name=name, obj=module
-            )
+            message = f"module {package!r} has no attribute {name!r}{_elsewhere(package, name)}"
+            raise AttributeError(message, name=name, obj=module)
         source, _, attribute = places[name].partition(":")
         value = importlib.import_module(source)
         found = getattr(value, attribute) if attribute else value
@@ -54,6 +54,19 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *places})
 
     return find, names
+
+
+def _elsewhere(package: str, name: str) -> str:
+    """Name the module of a package in which there is what was looked for in the package itself."""
+    if name.startswith("_"):
+        return ""
+    module = sys.modules[package]
+    for part in getattr(module, "__all__", ()):
+        if part.islower() and importlib.util.find_spec(f"{package}.{part}") is not None:
+            found = importlib.import_module(f"{package}.{part}")
+            if name in getattr(found, "__all__", ()):
+                return f"; it is {package}.{part}.{name}"
+    return ""
 
 
 def modules_of(package: str, *names: str) -> dict[str, str]:

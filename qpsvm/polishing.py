@@ -16,9 +16,10 @@ from qpsvm.backends.settings import Callback, Progress
 from qpsvm.certificates.certifying import AnySolution, AnySolution_contra
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kkt_report import KKTReport
-from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.polish_routes import OfProgram, Route, polish_route, require_finite_vector
@@ -36,6 +37,8 @@ class Polishable(Protocol[AnySolution_contra]):
     def accept(self, visitor: Polishing, solution: AnySolution_contra) -> object: ...
 
 
+@takes_pair
+@explains_calls
 def polish(
     problem: Polishable[AnySolution],
     solution: AnySolution,

@@ -20,10 +20,12 @@ from qpsvm.exceptions import (
     ToleranceNotReachedWarning,
 )
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.arguments import BUILD, PROBLEMS, warm_start_for
+from qpsvm.machines.arguments import PROBLEMS, warm_start_for
 from qpsvm.machines.problem import Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.remedies import remedy_for
 from qpsvm.machines.warm_start import NothingKnownError
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_choice, require_flag
 from qpsvm.numerics.interrupts import attach_solution, drop_best, map_best
 from qpsvm.passes import solve_chunked
@@ -55,6 +57,7 @@ class Solvable(Protocol[Solution_co]):
     def accept(self, visitor: Solving, solution: Any) -> Answer[Any]: ...
 
 
+@explains_calls
 def solve(
     problem: Solvable[Solution],
     backend: str | Backend = "auto",
@@ -162,6 +165,7 @@ def solve(
     >>> solution.status.value, round(program.objective(solution.x), 6)
     ('optimal', 20.0)
     """
+    require_problem(problem)
     require_flag(strict, "strict")
     require_flag(verbose, "verbose")
     require_choice(on_interrupt, ON_INTERRUPT, "on_interrupt")
@@ -185,6 +189,15 @@ def solve(
     for message in answer.shortfalls:
         warnings.warn(message, ToleranceNotReachedWarning, stacklevel=2)
     return answer.solution
+
+
+def require_problem(problem: object) -> None:
+    """Raise InvalidParameterError, with the way to a problem, for what ``solve`` cannot take."""
+    if isinstance(problem, (*PROBLEMS, *CHUNKED)):
+        return
+    taken = "an SVMProblem or a QuadraticProgram"
+    got = f"the class {problem.__name__}" if isinstance(problem, type) else type(problem).__name__
+    raise InvalidParameterError(f"solve takes {taken}, got {got}; {remedy_for(problem)}.")
 
 
 @dataclass(frozen=True)
@@ -230,11 +243,7 @@ def solve_with(
     KeyboardInterrupt
         With the attribute ``solution``.
     """
-    if not isinstance(problem, (*PROBLEMS, *CHUNKED)):
-        raise InvalidParameterError(
-            f"solve takes an SVMProblem or a QuadraticProgram, got {type(problem).__name__}; "
-            f"{BUILD}."
-        )
+    require_problem(problem)
     try:
         return problem.accept(Solving(backend, settings, strict), start)
     except KeyboardInterrupt as error:

@@ -29,7 +29,7 @@ from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedReport
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.kkt_report import KKTReport
-from qpsvm.machines.arguments import require_pair, require_program_solution
+from qpsvm.machines.arguments import require_pair, require_program_solution, takes_pair
 from qpsvm.machines.changes import require_same_values
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.feasibility import missed_constraints
@@ -37,6 +37,7 @@ from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt import residuals, residuals_beside
@@ -51,6 +52,8 @@ class Verifiable(Protocol[AnySolution_contra, Result_co]):
     def accept(self, visitor: Verification, solution: AnySolution_contra) -> Result_co: ...
 
 
+@takes_pair
+@explains_calls
 def verify(
     problem: Verifiable[AnySolution, Result],
     solution: AnySolution | QPSolution,

@@ -122,6 +122,17 @@ def test_what_is_left_out_can_be_reached_the_way_that_is_named():
     assert proof.to_dict()["relative_gap"] == proof.relative_gap
 
 
+def test_a_certificate_prints_its_relative_gap_first():
+    found = results()
+    for name in ("soft margin", "primal", "regression", "one against one", "joint"):
+        proof = found[f"{name} certificate"]
+        assert str(proof).splitlines()[0].startswith(f"relative gap {proof.relative_gap:.2e}")
+        assert f"relative gap {proof.relative_gap:.2e}" in repr(proof)
+    proof = found["soft margin certificate"]
+    assert f"{proof.dual_objective:.12g}" in str(proof)
+    assert f"{proof.weight_error:.1e}" in str(proof)
+
+
 def test_hessians_print_their_type_and_shape():
     for name in ("hessian of linear", "dense hessian", "sparse hessian"):
         P = results()[name]

@@ -25,6 +25,7 @@ from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.kernels import Custom
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.precision import EPS
 from qpsvm.polishing import polish
@@ -47,6 +48,7 @@ WITHOUT_MULTIPLIERS = (
 )
 
 
+@explains_calls
 def audit(
     model: Estimator,
     X: Samples,

@@ -19,6 +19,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError, InvalidDataError, InvalidParameterError
 from qpsvm.formulations import EpsilonRegression, SoftMargin
 from qpsvm.formulations.family import Family
+from qpsvm.numerics.wording import an
 from qpsvm.reports.numbers import at_most
 from qpsvm.reports.predictions import ESTIMATED
 
@@ -132,8 +133,8 @@ def audit_in_chunks(
     names = {kind.__name__ for kind in type(model).__mro__}
     if not isinstance(model, HasSupportVectors) or names.isdisjoint(("SVC", "SVR")):
         raise AuditRefusedError(
-            f"A {type(model).__name__} cannot be audited on samples in chunks; a fitted SVC of two "
-            "classes or an SVR can."
+            f"audit reads a fitted SVC of two classes or an SVR on samples in chunks, got "
+            f"{an(model)}; pass one of these, or all samples at once."
         )
     is_classifier = hasattr(model, "classes_")
     formulation, task = _formulation(model, is_classifier)

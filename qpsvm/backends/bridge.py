@@ -69,6 +69,14 @@ class SolverOptions:
     linear: bool = True
     quadratic: bool = True
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of all settings that qpsvm itself passes on."""
+        if self.within is not None:
+            return frozenset({self.within})
+        own = {*self.tolerances, *self.iterations, *self.fixed, *self.retry}
+        return frozenset(own | ({self.time} if self.time is not None else set()))
+
     def build(self, settings: Settings) -> NativeOptions:
         """Settings by the solver's names, overridden by ``settings.options``."""
         eps = max(settings.eps * self.factor, self.floor)

@@ -12,7 +12,8 @@ import numpy as np
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.bridge import NativeOptions
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.exceptions import InvalidParameterError
+from qpsvm.backends.native_options import option_names
+from qpsvm.backends.options import require_options
 from qpsvm.numerics.arguments import VectorLike
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
@@ -78,18 +79,8 @@ _STATUS = {
 }
 
 
-KNOWN_OPTIONS = frozenset(
-    {"abstol", "reltol", "feastol", "maxiters", "show_progress", "refinement", "kktreg"}
-)
-
-
 def _options(settings: Settings) -> NativeOptions:
-    unknown = set(settings.options) - KNOWN_OPTIONS
-    if unknown:  # CVXOPT itself would ignore a misspelt one
-        raise InvalidParameterError(
-            f"CVXOPT has no option {', '.join(map(repr, sorted(unknown)))}; it has "
-            f"{', '.join(sorted(KNOWN_OPTIONS))}."
-        )
+    require_options("cvxopt", settings.options, option_names("cvxopt"))
     gap, feasibility = settings.eps / 100, settings.eps / 10
     return {
         # an interior point spreads the gap evenly over all rows: only a gap well below eps

@@ -14,7 +14,9 @@ from qpsvm.backends.base import Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, NativeOptions, SolverOptions
 from qpsvm.backends.child import ChildBackend
 from qpsvm.backends.cvxpy_options import CONSTRAINED, OPTIONS
-from qpsvm.backends.printing import silence_highs_banner, silenced
+from qpsvm.backends.native_options import names_behind_cvxpy
+from qpsvm.backends.options import require_options
+from qpsvm.backends.printing import silence_highs_banner, silenced, with_output
 from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
@@ -99,6 +101,7 @@ class CVXPYBackend(ChildBackend):
                 "use 'cvxopt' or 'osqp'."
             )
         table = OPTIONS.get(chosen, SolverOptions())
+        require_options(self.label, settings.options, names_behind_cvxpy(chosen, table))
         options = table.build(settings)
         statistics = SolveStatistics(
             settings={"solver": chosen, **options}, note=table.not_passed_on(settings)
@@ -107,8 +110,9 @@ class CVXPYBackend(ChildBackend):
         inverse[-1].solver_options = options
         if chosen == "HIGHS" and not settings.verbose:
             silence_highs_banner()
+        printed = list[str]()
         try:
-            with silenced(unless=settings.verbose):
+            with silenced(unless=settings.verbose) as printed:
                 raw = chain.solve_via_data(
                     problem, data, False, settings.verbose, {**options, **_copies(options)}
                 )
@@ -116,7 +120,7 @@ class CVXPYBackend(ChildBackend):
         except cp.error.SolverError as error:
             return QPSolution(
                 Status.FAILED,
-                native_status=str(error),
+                native_status=with_output(error, printed),
                 statistics=dataclasses.replace(statistics, solve_seconds=clock.seconds),
             )
         solution = _translated(answer, x, parts, program)

@@ -1,8 +1,8 @@
-"""Conversion of the ``options`` of ``solve`` to the settings object of one of our solvers."""
+"""Checks of the ``options`` of ``solve``, and their conversion to a settings object of ours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -34,18 +34,46 @@ def settings_from_options(kind: type[Own], options: Mapping[str, object], backen
         A name that is no field, or a value of another kind than the default.
     """
     defaults: Any = kind()
-    names = [field.name for field in fields(defaults)]
+    require_options(backend, options, [field.name for field in fields(defaults)])
     for name, value in options.items():
-        if name not in names:
-            near = get_close_matches(str(name), names, 3, 0.4) or names[:3]
-            raise InvalidParameterError(
-                f"Backend {backend!r} has no option {name!r}; did you mean "
-                f"{', '.join(map(repr, near))}? All are fields of {kind.__module__}."
-                f"{kind.__name__}."
-            )
         _check(name, value, getattr(defaults, name))
     changed: Own = replace(defaults, **options)
     return changed
+
+
+def require_options(
+    backend: str, options: Mapping[str, object], names: Iterable[str] | None
+) -> None:
+    """Refuse an option that a solver does not have, which some solvers would silently ignore.
+
+    Parameters
+    ----------
+    backend : str
+        Name of the backend, for the error.
+    options : mapping
+        New values by the solver's own names.
+    names : iterable of str or None
+        Names of all options; None where they are not known: then the solver itself has to say.
+
+    Raises
+    ------
+    InvalidParameterError
+        With the nearest names, and all of them.
+
+    Examples
+    --------
+    >>> require_options("cvxopt", {"abstol": 1e-9}, ["abstol", "reltol"])
+    """
+    known = None if names is None else sorted(names)
+    for name in options:
+        if known is None or name in known:
+            continue
+        near = get_close_matches(str(name), known, 3, 0.6)
+        hint = f"did you mean {' or '.join(map(repr, near))}? It" if near else "it"
+        raise InvalidParameterError(
+            f"Backend {backend!r} has no option {name!r}; {hint} has "
+            f"{', '.join(known) or 'no options'}."
+        )
 
 
 def _check(name: str, value: object, default: object) -> None:

@@ -10,7 +10,9 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.bridge import NativeOptions
-from qpsvm.backends.printing import silenced
+from qpsvm.backends.native_options import option_names
+from qpsvm.backends.options import require_options
+from qpsvm.backends.printing import silenced, with_output
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.program import QuadraticProgram
@@ -48,6 +50,7 @@ class OSQPBackend(Backend):
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         import osqp
 
+        require_options(self.label, settings.options, option_names("osqp"))
         options = _options(settings)
         bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
         P = upper_triangle(program.P)
@@ -58,11 +61,13 @@ class OSQPBackend(Backend):
         upper = np.concatenate([program.h, program.b, program.ub[bounded]])
         clock = Clock(self.label, settings)
         solver = osqp.OSQP()
-        try:
-            # OSQP replaces infinities by its own constant, 1e30
-            solver.setup(P, np.array(program.q), A, lower, upper, **options)
-        except osqp.OSQPException as error:
-            return QPSolution(Status.FAILED, native_status=f"setup failed: {_code(osqp, error)}")
+        with silenced(unless=options["verbose"]) as printed:
+            try:
+                # OSQP replaces infinities by its own constant, 1e30
+                solver.setup(P, np.array(program.q), A, lower, upper, **options)
+            except osqp.OSQPException as error:
+                reason = with_output(f"setup failed: {_code(osqp, error)}", printed)
+                return QPSolution(Status.FAILED, native_status=reason)
         _warm_start(solver, settings.warm_start, bounded)
         status, iterations, result = _run(osqp, solver, options, clock)
         x, y = _meaning(status, result)

@@ -6,7 +6,7 @@ import functools
 import importlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -65,15 +65,18 @@ class Printed:
 
 
 class _WithoutThreads:
-    """Text stream that drops the output of some threads and passes on everything else."""
+    """Text stream that keeps back the output of some threads and passes on everything else."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        self.silent: list[int] = []
+        self.kept: list[tuple[int, list[str]]] = []
 
     def write(self, text: str) -> int:
-        if threading.get_ident() in self.silent:
-            return len(text)
+        me = threading.get_ident()
+        for thread, texts in reversed(self.kept):
+            if thread == me:
+                texts.append(text)
+                return len(text)
         return int(self.stream.write(text))
 
     def __getattr__(self, name: str) -> object:
@@ -84,33 +87,53 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def silenced(*, unless: bool = False) -> Iterator[None]:
-    """Drop this thread's output to ``sys.stdout``; other threads print as before.
+def silenced(*, unless: bool = False) -> Iterator[list[str]]:
+    """Keep back this thread's output to ``sys.stdout``; other threads print as before.
 
     For solvers that print although they were told to print nothing: OSQP says "Polishing not
-    needed".
+    needed", and prints its errors.
 
     Parameters
     ----------
     unless : bool
-        Drop nothing.
+        Keep back nothing.
+
+    Yields
+    ------
+    list of str
+        The texts that were kept back so far, for messages; empty with ``unless``.
     """
+    texts = list[str]()
     if unless:
-        yield
+        yield texts
         return
-    me = threading.get_ident()
+    mine = threading.get_ident(), texts
     with _lock:
         if not isinstance(sys.stdout, _WithoutThreads):
             sys.stdout = _WithoutThreads(sys.stdout)
         stream = sys.stdout
-        stream.silent.append(me)
+        stream.kept.append(mine)
     try:
-        yield
+        yield texts
     finally:
         with _lock:
-            stream.silent.remove(me)
-            if not stream.silent and sys.stdout is stream:
+            stream.kept = [entry for entry in stream.kept if entry[1] is not texts]
+            if not stream.kept and sys.stdout is stream:
                 sys.stdout = stream.stream
+
+
+def with_output(reason: object, texts: Iterable[str]) -> str:
+    r"""Return the reason of a failure, followed by what the solver printed about it.
+
+    Examples
+    --------
+    >>> with_output("code 4", ["ERROR: The problem\n", "seems to be non-convex.\n"])
+    'code 4 (the solver printed: ERROR: The problem seems to be non-convex.)'
+    >>> with_output("code 4", [])
+    'code 4'
+    """
+    printed = " ".join("".join(texts).split())
+    return f"{reason} (the solver printed: {printed})" if printed else str(reason)
 
 
 @functools.cache

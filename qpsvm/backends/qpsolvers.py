@@ -12,7 +12,9 @@ from qpsvm.backends.base import Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.bridge import PACKAGES, SolverOptions
 from qpsvm.backends.child import ChildBackend
 from qpsvm.backends.equalities import independent_equalities
-from qpsvm.backends.printing import silence_highs_banner, silenced
+from qpsvm.backends.native_options import names_behind_qpsolvers
+from qpsvm.backends.options import require_options
+from qpsvm.backends.printing import silence_highs_banner, silenced, with_output
 from qpsvm.backends.qpsolvers_options import (
     DEFINITE,
     DENSE,
@@ -108,6 +110,7 @@ class QPSolversBackend(ChildBackend):
                 f"it has {', '.join(qpsolvers.available_solvers)}."
             )
         table = OPTIONS.get(self.solver, SolverOptions())
+        require_options(self.label, settings.options, names_behind_qpsolvers(self.solver, table))
         options = table.build(settings)
         warm = settings.warm_start if self.capabilities.warm_start else None
         initial = None if warm is None or warm.x is None else np.array(warm.x)
@@ -117,8 +120,9 @@ class QPSolversBackend(ChildBackend):
         clock = Clock(self.label, settings)
         if self.solver == "highs" and not settings.verbose:
             silence_highs_banner()
+        printed = list[str]()
         try:
-            with silenced(unless=settings.verbose):
+            with silenced(unless=settings.verbose) as printed:
                 answer = qpsolvers.solve_problem(
                     problem, self.solver, initvals=initial, verbose=settings.verbose, **options
                 )
@@ -130,7 +134,12 @@ class QPSolversBackend(ChildBackend):
                 ) from error
             if "unbounded below" in str(error):  # of a program without constraints
                 return QPSolution(Status.DUAL_INFEASIBLE, native_status=str(error))
-            return QPSolution(Status.FAILED, native_status=str(error))
+            return QPSolution(Status.FAILED, native_status=with_output(error, printed))
+        except Exception as error:
+            if not printed:
+                raise
+            # an exception of OSQP's own, of which the number is all that it says
+            return QPSolution(Status.FAILED, native_status=with_output(repr(error), printed))
         solution = _translated(answer, program)
         return solution.replace(
             status=_status(answer, settings, clock),

@@ -7,6 +7,8 @@ import numpy as np
 from qpsvm.backends.base import Capabilities, Clock, Settings, Stop
 from qpsvm.backends.child import ChildBackend
 from qpsvm.backends.equalities import independent_equalities
+from qpsvm.backends.native_options import option_names
+from qpsvm.backends.options import require_options
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.multipliers import multipliers_at
@@ -48,6 +50,7 @@ class SLSQPBackend(ChildBackend):
         return True
 
     def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        require_options(self.label, settings.options, option_names("slsqp"))
         options = slsqp.options(program.n_variables, settings.max_iterations, settings.options)
         clock = Clock(self.label, settings)
         path = _Path(program, clock)

@@ -67,3 +67,24 @@ def parse(text: str) -> Call:
             "False or None as values."
         ) from error
     return Call(name, arguments)
+
+
+def short_name(text: str) -> str:
+    """Name of a contestant for readers: values of arguments, without quotes and brackets.
+
+    Suites and rows have the whole text, which names the same contestant everywhere.
+
+    Examples
+    --------
+    >>> short_name("cvxopt(form='dual')"), short_name("osqp(form='primal', max_iter=25)")
+    ('cvxopt dual', 'osqp primal max_iter=25')
+    >>> short_name("benchmarks/my_solver.py(memory=10)"), short_name("cvxopt(form='dual') [2 threads]")
+    ('my_solver.py memory=10', 'cvxopt dual [2 threads]')
+    """  # noqa: E501 - a doctest's line
+    call_text, bracket, threads = text.partition(" [")
+    call = parse(call_text)
+    values = (
+        value if isinstance(value, str) else f"{key}={value!r}"
+        for key, value in call.arguments.items()
+    )
+    return " ".join([call.name.rpartition("/")[2], *values]) + bracket + threads

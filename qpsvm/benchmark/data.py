@@ -15,6 +15,9 @@ name                                   samples
 ``synthetic_text(n, d, seed)``         documents of 80 words drawn by Zipf's law: logarithms of
                                        counts, rows of norm 1; a linear machine's labels, 5%
                                        flipped; ``tokens=``, ``flipped=``; sparse
+``heart.csv``, ``file(path, label)``   a file of one's own, as ``qpsvm.datasets.load`` reads it:
+                                       standardised; words, or whole numbers of up to 20 kinds, are
+                                       classes (the last against the rest), others targets
 ``strip(n, d, margin, seed)``          two classes on either side of a strip of half-width
                                        ``margin``; zero or less: they touch or overlap
 =====================================  =========================================================
@@ -41,6 +44,7 @@ Sparse sets are CSR arrays unless more than half of their entries are not zero.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -48,7 +52,8 @@ from qpsvm.benchmark.arrays import Matrix, Vector
 from qpsvm.benchmark.calls import Call, parse
 from qpsvm.benchmark.generated import GENERATED
 from qpsvm.benchmark.modifiers import MODIFIERS, distinct_samples, random_part
-from qpsvm.benchmark.stored import load_set
+from qpsvm.benchmark.own_files import is_file_name, load_file
+from qpsvm.benchmark.stored import load_set, require_set
 from qpsvm.exceptions import SuiteError
 
 
@@ -91,23 +96,70 @@ def load_samples(call: Call | str) -> Samples:
     ((1138, 30), array([-1., -1.]))
     """
     call = parse(call) if isinstance(call, str) else call
-    given = dict(call.arguments)
-    modifiers = {key: given.pop(key) for key in MODIFIERS if key in given}
-    distinct = given.pop("distinct", False)
-    part: dict[str, object] = {}
-    if call.name in GENERATED:
-        X, y = _called(GENERATED[call.name], given, call)
-    else:
-        part = {key: given.pop(key) for key in ("n", "seed") if key in given}
-        X, y = _called(load_set, {"name": call.name, **given}, call)
-    if distinct:
+    plan = _Plan.of(call)
+    X, y = _called(plan.make, plan.arguments, call)
+    if plan.distinct:
         X, y = distinct_samples(X, y)
-    if part:
-        X, y = _called(random_part, {"X": X, "y": y, **part}, call)
+    if plan.part:
+        X, y = _called(random_part, {"X": X, "y": y, **plan.part}, call)
     for key, modify in MODIFIERS.items():
-        if key in modifiers:
-            X, y = _called(modify, {"X": X, "y": y, key: modifiers[key]}, call)
+        if key in plan.modifiers:
+            X, y = _called(modify, {"X": X, "y": y, key: plan.modifiers[key]}, call)
     return Samples(X, y, str(call))
+
+
+def require_known(call: Call | str) -> None:
+    """Refuse a name of data, or an argument, that there is not; large sets are not loaded.
+
+    Parameters
+    ----------
+    call : Call or str
+
+    Raises
+    ------
+    SuiteError
+        As ``load_samples``; a file that cannot be read.
+
+    Examples
+    --------
+    >>> require_known("iris(n=50, seed=0)")
+    """
+    call = parse(call) if isinstance(call, str) else call
+    plan = _Plan.of(call)
+    try:
+        inspect.signature(plan.make).bind(**plan.arguments)
+    except TypeError as error:
+        known = [*inspect.signature(plan.make).parameters, *MODIFIERS, "n", "seed", "distinct"]
+        own = ", ".join(dict.fromkeys(name for name in known if name != "name"))
+        raise SuiteError(f"The data {call} cannot be made: {error}; they take {own}.") from error
+    if plan.make is load_set:
+        require_set(call.name)
+    elif plan.make is load_file:
+        _called(plan.make, plan.arguments, call)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The function that makes the samples of a call, and the arguments of every step."""
+
+    make: Callable[..., tuple[Matrix, Vector]]
+    arguments: Mapping[str, object]
+    part: Mapping[str, object]
+    modifiers: Mapping[str, object]
+    distinct: bool
+
+    @classmethod
+    def of(cls, call: Call) -> _Plan:
+        given = dict(call.arguments)
+        modifiers = {key: given.pop(key) for key in MODIFIERS if key in given}
+        distinct = bool(given.pop("distinct", False))
+        if call.name in GENERATED:
+            return cls(GENERATED[call.name], given, {}, modifiers, distinct)
+        part: dict[str, object] = {key: given.pop(key) for key in ("n", "seed") if key in given}
+        if call.name == "file" or is_file_name(call.name):
+            path = {} if call.name == "file" else {"path": call.name}
+            return cls(load_file, {**path, **given}, part, modifiers, distinct)
+        return cls(load_set, {"name": call.name, **given}, part, modifiers, distinct)
 
 
 def _called(

@@ -22,6 +22,7 @@ import qpsvm
 from qpsvm.benchmark import machine
 from qpsvm.benchmark.cells import Cell
 from qpsvm.benchmark.contestants import registry
+from qpsvm.benchmark.data import require_known
 from qpsvm.benchmark.families import formulation_of, kernel_of
 from qpsvm.benchmark.plan import Plan, make_plan
 from qpsvm.benchmark.process import Children, measure_apart
@@ -214,9 +215,11 @@ def _header(suite: Suite, jobs: int | None, command: str) -> Mapping[str, object
 
 
 def _require_known(suite: Suite) -> None:
-    """Raise SuiteError for unknown contestants, formulations and kernels before the run begins."""
+    """Raise SuiteError for unknown contestants, data, formulations, kernels before a run begins."""
     for contestant in suite.contestants():
         registry.get(contestant)
+    for name in dict.fromkeys(instance.data for instance in suite.instances()):
+        require_known(name)
     for instance in suite.instances():
         formulation_of(instance.family)
         kernel_of(instance.kernel)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -41,10 +42,8 @@ def load_set(name: str, classes: bool = False) -> tuple[Matrix, Vector]:
     """
     if name in BUNDLED:
         return _bundled(name, classes)
+    require_set(name)
     module = _loader(name)
-    if name not in module.MANIFEST:
-        known = sorted((*BUNDLED, *GENERATED, *module.MANIFEST))
-        raise SuiteError(f"There are no data {name!r}; there are {', '.join(known)}.")
     if module.MANIFEST[name]["task"] != "regression":
         X, y = module.binary(name)
         y = module.load(name)["y"] if classes else y
@@ -54,13 +53,39 @@ def load_set(name: str, classes: bool = False) -> tuple[Matrix, Vector]:
     return _storage(X), standardised(raw["y"])
 
 
+def require_set(name: str) -> None:
+    """Refuse a name of no set.
+
+    Raises
+    ------
+    SuiteError
+        An unknown name, or no folder of stored sets.
+    """
+    if name in BUNDLED:
+        return
+    module = _loader(name)
+    if name not in module.MANIFEST:
+        known = sorted((*BUNDLED, *GENERATED, *module.MANIFEST))
+        raise SuiteError(
+            f"There are no data {name!r}.{_meant(name, known)} There are {', '.join(known)}, and "
+            "files such as heart.csv."
+        )
+
+
+def _meant(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 1, 0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
 def _loader(name: str) -> ModuleType:
     path = folder() / "load.py"
     if not path.is_file():
+        known = sorted((*BUNDLED, *GENERATED))
         raise SuiteError(
-            f"The data {name!r} are neither generated ({', '.join(sorted(GENERATED))}) nor "
-            f"scikit-learn's ({', '.join(sorted(BUNDLED))}), and there is no {path} to look them "
-            f"up in: set {FOLDER} to the folder with load.py, manifest.json and the files."
+            f"There are no data {name!r}.{_meant(name, known)} There are "
+            f"{', '.join(sorted(BUNDLED))} (of scikit-learn), {', '.join(sorted(GENERATED))} "
+            f"(generated), and files such as heart.csv. For others set {FOLDER} to the folder with "
+            f"load.py, manifest.json and the files; there is no {path}."
         )
     return _imported(path)
 

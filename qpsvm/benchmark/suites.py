@@ -80,6 +80,19 @@ class Suite:
             cells |= dict.fromkeys(sorted(new, key=lambda c: (place[c.instance], -c.eps)))
         return replace(self, cells=tuple(cells))
 
+    def with_data(self, names: Sequence[str]) -> Suite:
+        """Return the suite with other data for every program; unchanged without names."""
+        if not names:
+            return self
+        new = dict.fromkeys(
+            replace(cell, instance=replace(cell.instance, data=str(parse(name))))
+            for name in names
+            for cell in self.cells
+        )
+        place = {sweep: i for i, sweep in enumerate(dict.fromkeys(cell.sweep for cell in new))}
+        cells = sorted(new, key=lambda cell: (place[cell.sweep], -cell.eps))
+        return replace(self, cells=tuple(cells))
+
     def only(self, texts: Sequence[str]) -> Suite:
         """Return cells whose program or contestant contains one of the texts; all without texts.
 

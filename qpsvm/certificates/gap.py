@@ -31,9 +31,9 @@ from qpsvm.certificates.predictions import (
     certified,
     decision_bounds,
 )
+from qpsvm.certificates.printing import printed
 from qpsvm.certificates.rigorous import Enclosure
 from qpsvm.certificates.screening import Screening, fixes_intercept, screen
-from qpsvm.display import short_repr
 from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
@@ -42,7 +42,6 @@ from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import TINY
 
 
-@short_repr
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """Bounds on a solution's distance from the optimum, and what follows from them.
@@ -322,6 +321,15 @@ class Certificate:
         if self.model.n_constraints:
             return None
         return True if fixes_intercept(self.model, self.screening) else None
+
+    def __str__(self) -> str:
+        return "\n".join(printed(self))
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate(relative gap {self.relative_gap:.2e}; print it for the bounds, "
+            ".to_dict() has all figures)"
+        )
 
     def to_dict(self) -> dict[str, object]:
         """The figures by name, for JSON (infinities as they are)."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.data.training_sets import MulticlassTrainingSet
-from qpsvm.display import LINES, first_lines, short_repr
+from qpsvm.display import LINES, first_lines
 from qpsvm.machines.reduced import CombinationRule, ReducedSolution
 from qpsvm.numerics.arguments import Samples
 
@@ -55,7 +55,6 @@ AnyProof = TypeVar("AnyProof", bound=Proof)
 AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
 
 
-@short_repr
 @dataclass(frozen=True, eq=False)
 class ReducedCertificate(Generic[AnyProof]):
     """The certificates of a reduction's two-class machines.
@@ -77,6 +76,23 @@ class ReducedCertificate(Generic[AnyProof]):
     def relative_gap(self) -> float:
         """The largest relative gap of the machines."""
         return max(proof.relative_gap for proof in self.certificates)
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in ("machine", *self.names))
+        worst_first = sorted(
+            zip(self.names, self.certificates, strict=True), key=lambda part: -part[1].relative_gap
+        )
+        rows = [f"  {name:<{width}} {proof.relative_gap:>12.2e}" for name, proof in worst_first]
+        lines = [f"relative gap {self.relative_gap:.2e}, the largest of {len(rows)} machines"]
+        lines.append(f"  {'machine':<{width}} {'relative gap':>12}")
+        more = "machines with smaller gaps: .names and .certificates"
+        return "\n".join(lines + first_lines(rows, MACHINES, more))
+
+    def __repr__(self) -> str:
+        return (
+            f"ReducedCertificate(relative gap {self.relative_gap:.2e} of {len(self.names)} "
+            "machines; print it for each, .to_dict() has all)"
+        )
 
     def passed(self, eps: float) -> bool:
         """Return whether every certificate passes at ``eps``."""

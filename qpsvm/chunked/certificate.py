@@ -116,6 +116,16 @@ class ChunkedCertificate:
         """Return whether ``relative_gap_upper`` is at most ``eps``."""
         return bool(self.relative_gap_upper <= eps)
 
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"relative gap {self.relative_gap_upper:.2e}, rounding included",
+                f"  optimum in [{self.dual_objective:.12g}, {self.primal_objective:.12g}], up to "
+                f"{self.rounding:.1e} of rounding",
+                f"  weights within {self.weight_error:.1e} of the optimal ones",
+            ]
+        )
+
     def to_dict(self) -> dict[str, object]:
         """All figures by name, for JSON; infinities stay infinities."""
         return {

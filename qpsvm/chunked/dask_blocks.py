@@ -17,6 +17,7 @@ from qpsvm.chunked.chunks import (
     samples_of,
 )
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.wording import an
 
 
 def is_dask(X: object) -> bool:
@@ -43,9 +44,7 @@ def is_dask(X: object) -> bool:
 def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
     """Divide a Dask array or DataFrame into chunks, one for every block of rows."""
     if not _is_table(X):
-        raise InvalidDataError(
-            f"X is a {type(X).__name__} of Dask; pass a dask.array or a dask.dataframe."
-        )
+        raise InvalidDataError(f"X is {an(X)} of Dask; pass a dask.array or a dask.dataframe.")
     dask = imported("dask")
     names = None
     if hasattr(X, "columns"):
@@ -106,7 +105,7 @@ def _blocks_of(
         return list(blocks)
     if sizes is None:
         raise InvalidDataError(
-            f"{what} is a {type(value).__name__}, and nobody knows how many rows each block of X "
+            f"{what} is {an(value)}, and nobody knows how many rows each block of X "
             "has; pass a Dask collection with the same partitions."
         )
     array = one_per_row(value, what, sum(sizes))

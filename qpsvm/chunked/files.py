@@ -13,6 +13,7 @@ import numpy as np
 from qpsvm.chunked.chunks import Chunk, ChunkedSamples, Column, imported, samples_of
 from qpsvm.chunked.file_readers import NpyRows, NpzFile, ParquetRows
 from qpsvm.exceptions import ChunkError, InvalidDataError
+from qpsvm.numerics.wording import an
 
 SUFFIXES = {"parquet": (".parquet", ".pq"), "npz": (".npz",), "npy": (".npy",)}
 """File name extensions of the formats in which samples in chunks may be stored."""
@@ -127,7 +128,7 @@ def _folder(value: Column, what: str, n_files: int) -> list[Path] | None:
         return None
     if not isinstance(value, str | os.PathLike):
         raise InvalidDataError(
-            f"{what} is a {type(value).__name__}; for a folder of .npy files pass a folder with as "
+            f"{what} is {an(value)}; for a folder of .npy files pass a folder with as "
             "many files, in the same order."
         )
     path = Path(value)
@@ -143,7 +144,7 @@ def _name(value: Column, what: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise InvalidDataError(
-        f"{what} is a {type(value).__name__}; for files pass the name under which it is stored."
+        f"{what} is {an(value)}; for files pass the name under which it is stored."
     )
 
 

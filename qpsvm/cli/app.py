@@ -24,6 +24,7 @@ from typer.core import TyperGroup
 
 from qpsvm.cli import audit, backends, bench, demo, fit, predict, score, solve, verify
 from qpsvm.cli.printing import complain
+from qpsvm.cli.wrong_names import no_such_command
 from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedError
 
 NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -31,6 +32,12 @@ NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 class _Guarded(TyperGroup):
     """Command group that turns every user error into one line and an exit code."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        commands = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in commands:
+            ctx.fail(no_such_command(args[0], commands))
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -9,6 +9,7 @@ import typer
 
 from qpsvm.cli.options import (
     REPORT_HELP,
+    VERBOSE_HELP,
     DataFormat,
     HeaderOption,
     LabelColumn,
@@ -43,6 +44,7 @@ def audit(
         bool, typer.Option("--no-optimum", help="Bounds only: do not solve the program exactly.")
     ] = False,
     report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help=VERBOSE_HELP)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Verify a trained model against the optimum of its program, and explain a difference."""
@@ -78,7 +80,7 @@ def audit(
     if as_json:
         print_json({"command": "audit", "source": source, **found.to_dict()})
     else:
-        _print(found, source)
+        _print(found, source, verbose=verbose)
     if report is not None:
         with SolveStatus(f"{report}: writing"):  # pictures of many machines take their time
             reports.write(report, found.report(source))
@@ -100,15 +102,17 @@ def _refuse_to_unpickle(model: Path, file: Path | None) -> NoReturn:
     raise typer.Exit(2)
 
 
-def _print(found: Audit, source: str) -> None:
-    """Print an audit: one machine in full, several as a table."""
+def _print(found: Audit, source: str, *, verbose: bool) -> None:
+    """Print an audit, the verdict first: one machine by its report, several as a table."""
     from qpsvm.audits.presentation import COLUMNS, row
     from qpsvm.reports.text import print_page
 
     out = console()
     if len(found.machines) == 1:
-        print_page(found.report(source), out)
+        print_page(found.report(source), out, in_full=verbose)
         return
+    where = f"at eps={found.eps:g}:"
+    out.print(verdict(found.grade.title), where, found.verdict, soft_wrap=True)
     out.print(f"{found.model}, fitted by {found.library.name}; {source}", soft_wrap=True)
     rows = table(("machine", "left"), *((name, "right") for name in COLUMNS), ("", "left"))
     for machine in found.machines:
@@ -116,5 +120,3 @@ def _print(found: Audit, source: str) -> None:
     out.print(rows)
     for remark in found.all_remarks:
         out.print(f"note: {remark}", soft_wrap=True)
-    where = f"at eps={found.eps:g}:"
-    out.print(verdict(found.grade.title), where, found.verdict, soft_wrap=True)

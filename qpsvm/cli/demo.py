@@ -13,6 +13,8 @@ from qpsvm.cli.demo_tasks import FEW_SAMPLES, Task, choose_backends, problems_on
 from qpsvm.cli.printing import console, note, number, table, verdict
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from qpsvm import KKTReport
     from qpsvm.backends import Progress
     from qpsvm.machines import SVMProblem, SVMSolution
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _Answer: TypeAlias = "tuple[SVMSolution, KKTReport, list[Progress]]"
 """A solution, its verification, and what the solver said on its way."""
+
+_Merit: TypeAlias = tuple[bool, bool, bool, float]
 
 QUICK_SAMPLES = 120
 REPORT = Path("qpsvm-demo.html")
@@ -43,6 +47,9 @@ def demo(
     seconds: Annotated[
         float, typer.Option(help="Time limit of each solve, for backends that have one.")
     ] = 5.0,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Say why backends were skipped or not run.")
+    ] = False,
 ) -> None:
     """Solve four support vector machines with every installed backend and compare the answers.
 
@@ -64,7 +71,8 @@ def demo(
         source += f"; kernel/{FEW_SAMPLES}: only the first {FEW_SAMPLES}, for slow solvers"
     rows, details = _run(tasks, source, eps=eps, seconds=seconds)
     comparison = reports.Comparison(tuple(rows), eps)
-    _print(source, comparison, left_out, time.perf_counter() - began)
+    elapsed = time.perf_counter() - began
+    _print(source, comparison, left_out, elapsed, verbose=verbose)
     if can_report:
         title = "The same SVM, every solver, verified"
         page = reports.Page(title, source, tuple(details), comparison, left_out)
@@ -100,7 +108,7 @@ def _run(
     eps: float,
     seconds: float,
 ) -> tuple[list[ComparisonRow], list[Report]]:
-    """Solve every task with its backends; report in detail on the best answer of each."""
+    """Solve every task with its backends; report in detail on one answer of each."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -111,6 +119,7 @@ def _run(
     )
 
     from qpsvm import reports
+    from qpsvm.backends import choose
     from qpsvm.plotting.picture import count
 
     rows, details = [], []
@@ -125,7 +134,8 @@ def _run(
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         progress = bar.add_task("starting", total=sum(len(task.names) for task in tasks))
         for task in tasks:
-            best: _Answer | None = None
+            shown: tuple[_Merit, _Answer] | None = None
+            usual, _ = choose(task.problem.qp)
             kernel, form, problem = task.kernel, task.form, task.problem
             if not err.is_terminal:
                 note(f"{kernel} kernel, {form}: {count(len(task.names), 'solver')}")
@@ -134,14 +144,25 @@ def _run(
                 row, answer = _solve_row(problem, name, kernel, form, eps=eps, seconds=seconds)
                 rows.append(row)
                 bar.advance(progress)
-                if answer and (best is None or answer[1].worst < best[1].worst):
-                    best = answer
-            if best is not None and task.in_detail:
-                solution, verified, trace = best
+                if answer is not None:
+                    merit = _merit(answer[1], is_usual=name == usual)
+                    if shown is None or merit < shown[0]:
+                        shown = merit, answer
+            if shown is not None and task.in_detail:
+                solution, verified, trace = shown[1]
                 details.append(
                     reports.build(problem, solution, verified, trace=trace, source=source)
                 )
     return rows, details
+
+
+def _merit(report: KKTReport, *, is_usual: bool) -> _Merit:
+    """Key that sorts answers by how well they show a solve, the best first.
+
+    Verified answers come first, then that of the backend which ``"auto"`` would choose, then
+    those that a solver reached itself, without the polish that follows one at its iteration limit.
+    """
+    return (not report.passed, not is_usual, report.statistics.polished, report.worst)
 
 
 def _solve_row(
@@ -186,41 +207,25 @@ def _solve_row(
     return row, (solution, report, trace)
 
 
-def _print(source: str, comparison: Comparison, left_out: tuple[str, ...], elapsed: float) -> None:
+def _print(
+    source: str,
+    comparison: Comparison,
+    left_out: tuple[str, ...],
+    elapsed: float,
+    *,
+    verbose: bool,
+) -> None:
+    """Print the verdict, then a row for every backend and program, then what is missing and why."""
     from qpsvm.reports.comparison import AGREEMENT
 
     out = console()
-    out.print(source, soft_wrap=True)
-    rows = table(
-        ("backend", "left"), ("kernel", "left"), ("form", "left"), ("objective", "right"),
-        ("gap", "right"), ("KKT", "right"), ("SVs", "right"), ("s", "right"), ("", "left"),
-    )  # fmt: skip
-    previous = None
-    for row in comparison.rows:
-        if previous not in (None, (row.kernel, row.form)):
-            rows.add_section()
-        previous = (row.kernel, row.form)
-        rows.add_row(
-            row.backend,
-            row.kernel,
-            row.form,
-            number(row.objective, ".9g"),
-            number(row.relative_gap, ".1e"),
-            number(row.residual, ".1e"),
-            "-" if row.n_support is None else str(row.n_support),
-            f"{row.seconds:.2f}",
-            verdict(row.verdict),
-        )
-    out.print(rows)
-    out.print(
-        "gap: certified relative duality gap; KKT: worst scaled residual of the program; SVs: "
-        "support vectors; s: seconds of wall clock, one thread",
-        soft_wrap=True,
+    counts = ", ".join(
+        f"{comparison.count(word)} {word}"
+        for word in ("PASS", "FAIL", "skipped")
+        if comparison.count(word)
     )
-    for outcome, name, programs, reason in comparison.reasons():
-        out.print(f"{outcome}: {name}, {', '.join(programs)}: {reason}", soft_wrap=True)
-    if left_out:
-        out.print(f"Not run: {', '.join(left_out)}", soft_wrap=True)
+    out.print(verdict("PASS" if comparison.passed else "FAIL"), end="")
+    out.print(f" at eps={comparison.eps:g}: {counts}; {elapsed:.0f} s", soft_wrap=True)
     for kernel in comparison.kernels:
         spread = comparison.spread(kernel)
         word = "agree" if spread <= AGREEMENT else "DISAGREE"
@@ -229,10 +234,43 @@ def _print(source: str, comparison: Comparison, left_out: tuple[str, ...], elaps
             f"{AGREEMENT:g})",
             soft_wrap=True,
         )
-    counts = ", ".join(
-        f"{comparison.count(word)} {word}"
-        for word in ("PASS", "FAIL", "skipped")
-        if comparison.count(word)
+    out.print(source, soft_wrap=True)
+    out.print()
+    out.print(_table(comparison))
+    out.print(
+        "gap: certified relative duality gap; KKT: worst scaled residual of the program; SVs: "
+        "support vectors; s: seconds of wall clock, one thread",
+        soft_wrap=True,
     )
-    out.print(verdict("PASS" if comparison.passed else "FAIL"), end="")
-    out.print(f" at eps={comparison.eps:g}: {counts}; {elapsed:.0f} s", soft_wrap=True)
+    for outcome, name, programs, reason in comparison.reasons():
+        if verbose or outcome == "FAIL" or not comparison.passed:
+            out.print(f"{outcome}: {name}, {', '.join(programs)}: {reason}", soft_wrap=True)
+    if left_out and verbose:
+        out.print(f"Not run: {', '.join(left_out)}", soft_wrap=True)
+    elif comparison.passed and comparison.count("skipped") and not verbose:
+        out.print("Why a backend was skipped or not run: --verbose, or the report.")
+
+
+def _table(comparison: Comparison) -> Table:
+    """Rows under a heading for each program; eighty columns are enough."""
+    rows = table(
+        ("backend", "left"), ("objective", "right"), ("gap", "right"), ("KKT", "right"),
+        ("SVs", "right"), ("s", "right"), ("", "left"),
+    )  # fmt: skip
+    previous = None
+    for row in comparison.rows:
+        if previous != (row.kernel, row.form):
+            if previous is not None:
+                rows.add_section()
+            rows.add_row(f"{row.kernel} kernel, {row.form}", style="bold")
+        previous = (row.kernel, row.form)
+        rows.add_row(
+            row.backend,
+            number(row.objective, ".9g"),
+            number(row.relative_gap, ".1e"),
+            number(row.residual, ".1e"),
+            "-" if row.n_support is None else str(row.n_support),
+            f"{row.seconds:.2f}",
+            verdict(row.verdict),
+        )
+    return rows

@@ -24,6 +24,7 @@ from qpsvm.cli.options import (
     NumberingOption,
     WidthOption,
 )
+from qpsvm.cli.wrong_names import no_such_estimator
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -34,6 +35,11 @@ class Estimators(TyperGroup):
     def list_commands(self, ctx: object) -> list[str]:
         del ctx
         return list(ESTIMATORS)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and args[0] not in ESTIMATORS:
+            ctx.fail(no_such_estimator(args[0]))
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: object, cmd_name: str) -> Any:
         del ctx

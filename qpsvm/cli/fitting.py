@@ -158,8 +158,6 @@ def _fitted(estimator: Any, X: Stored, data: DataFile) -> dict[str, object]:
 
 def _print(found: dict[str, Any], source: str, messages: list[str]) -> None:
     out = console()
-    out.print(f"{found['estimator']}; {source}", soft_wrap=True)
-    out.print(found["problem"], soft_wrap=True)
     word = verdict("PASS" if found["certified"] else "FAIL")
     meaning = "certified optimal" if found["certified"] else "not certified"
     out.print(
@@ -168,6 +166,8 @@ def _print(found: dict[str, Any], source: str, messages: list[str]) -> None:
         f"{found['relative_gap']:.1e} (relative) of the optimum",
         soft_wrap=True,
     )
+    out.print(f"{found['estimator']}; {source}", soft_wrap=True)
+    out.print(found["problem"], soft_wrap=True)
     out.print(score_line(found["score_name"], found["score"], "Training"))
     out.print(f"Support vectors: {found['n_support']:,} of {found['n_samples']:,} samples")
     for message in messages:

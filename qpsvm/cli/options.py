@@ -9,6 +9,8 @@ import typer
 
 REPORT_HELP = "Also write a report (.html, .json, .md, .tex or .txt)."
 
+VERBOSE_HELP = "Also print all checks, problem, data, solver with its settings, and samples."
+
 
 class DataFormat(StrEnum):
     """Formats of data files."""

@@ -33,8 +33,10 @@ class CommandResult:
     extra: dict[str, object] | None = None
 
 
-def finish(outcome: CommandResult, *, report_path: Path | None, as_json: bool) -> None:
-    """Print the outcome, write the report, and raise the exit code."""
+def finish(
+    outcome: CommandResult, *, report_path: Path | None, as_json: bool, verbose: bool
+) -> None:
+    """Print the outcome, in full if ``verbose``, write the report, and raise the exit code."""
     from qpsvm import reports
     from qpsvm.reports.text import print_page
 
@@ -43,7 +45,7 @@ def finish(outcome: CommandResult, *, report_path: Path | None, as_json: bool) -
         content = {"command": outcome.command, **built.to_dict(), **(outcome.extra or {})}
         print_json({**content, "warnings": list(outcome.warnings)})
     else:
-        print_page(reports.Page.of(built), console())
+        print_page(reports.Page.of(built), console(), in_full=verbose)
         for warning in outcome.warnings:
             note(f"Warning: {warning}")
     if report_path is not None:

@@ -11,6 +11,7 @@ import typer
 
 from qpsvm.cli.options import (
     REPORT_HELP,
+    VERBOSE_HELP,
     DataFormat,
     Family,
     FormName,
@@ -59,7 +60,9 @@ def solve(
     model: Annotated[
         Path | None, typer.Option(help="Write the model (.npz), if it is verified.")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Print progress.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help=f"Let the solver print. {VERBOSE_HELP}")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train a support vector machine on a file and verify that it is optimal."""
@@ -132,7 +135,7 @@ def solve(
         warnings=tuple(str(entry.message) for entry in caught),
         extra={"model": str(model) if model is not None and verified.passed else None},
     )
-    finish(outcome, report_path=report, as_json=as_json)
+    finish(outcome, report_path=report, as_json=as_json, verbose=verbose)
 
 
 _TAKES = {

@@ -9,6 +9,7 @@ import typer
 
 from qpsvm.cli.options import (
     REPORT_HELP,
+    VERBOSE_HELP,
     DataFormat,
     HeaderOption,
     LabelColumn,
@@ -26,6 +27,7 @@ def verify(
     zero_based: NumberingOption = None,
     eps: Annotated[float, typer.Option(help="Relative accuracy to verify.")] = 1e-8,
     report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help=VERBOSE_HELP)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Rebuild the training problem from the data and check the model from scratch."""
@@ -40,4 +42,5 @@ def verify(
     problem = saved.problem(data.X, data.y)
     solution, verified = saved.verified(problem, eps)
     built = reports.build(problem, solution, verified, source=f"{file} (model {model})")
-    finish(CommandResult("verify", built), report_path=report, as_json=as_json)
+    outcome = CommandResult("verify", built)
+    finish(outcome, report_path=report, as_json=as_json, verbose=verbose)

@@ -61,9 +61,10 @@ def as_objects(X: object, *, one_each: bool = False) -> Stored:
             where = tuple(int(i) for i in np.argwhere(missing)[0])
             column = f", column {where[1]}" if len(where) == 2 else ""
             rows = int(missing.reshape(len(samples), -1).any(axis=1).sum())
+            such = f"{rows} such row{'' if rows == 1 else 's'}"
             raise InvalidDataError(
-                f"X has {samples[where]!r} in row {where[0]}{column} ({rows} such rows); put "
-                "a value there that the kernel knows, or drop the rows."
+                f"X has {samples[where]!r} in row {where[0]}{column} ({such}); put a value there "
+                "that the kernel knows, or drop the rows."
             )
     return freeze(samples)
 

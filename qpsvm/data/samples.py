@@ -5,6 +5,9 @@ Every refusal names the argument, the row or column, the value seen and the reme
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Sized
 from typing import Any, overload
 
 import numpy as np
@@ -13,12 +16,25 @@ import scipy.sparse as sp
 
 from qpsvm.data.objects import as_objects, is_numeric, require_unmasked
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.kernels import Kernel
+from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.numerics.arguments import Samples
-from qpsvm.numerics.arrays import Dense, Matrix, Sparse, all_finite, freeze, immutable, is_sparse
+from qpsvm.numerics.arrays import (
+    Dense,
+    Index,
+    Matrix,
+    Sparse,
+    all_finite,
+    freeze,
+    immutable,
+    is_sparse,
+)
 from qpsvm.numerics.integers import first_rounded
 from qpsvm.numerics.layout import is_sealed, plain, plain_sparse, sealed
 from qpsvm.numerics.single_precision import SinglePrecision, Stored
+
+LARGEST_FEATURE = math.sqrt(sys.float_info.max) / 2.0
+"""Largest size of a feature, divided by the root of their number: the squared distance of two
+samples is at most the largest float."""
 
 
 def samples_for(kernel: Kernel, X: Samples) -> Stored:
@@ -31,17 +47,27 @@ def samples_for(kernel: Kernel, X: Samples) -> Stored:
     """
     if kernel.takes_objects and not is_numeric(X):
         return as_objects(X)
-    return as_samples(X, keep_single=True)
+    return as_samples(X, keep_single=True, squared=not isinstance(kernel, Precomputed))
 
 
 @overload
 def as_samples(X: Samples, name: str = "X", *, borrow: bool = False) -> Matrix: ...
 @overload
 def as_samples(
-    X: Samples, name: str = "X", *, keep_single: bool, borrow: bool = False
+    X: Samples,
+    name: str = "X",
+    *,
+    keep_single: bool,
+    borrow: bool = False,
+    squared: bool = True,
 ) -> Matrix | SinglePrecision: ...
 def as_samples(
-    X: Samples, name: str = "X", *, keep_single: bool = False, borrow: bool = False
+    X: Samples,
+    name: str = "X",
+    *,
+    keep_single: bool = False,
+    borrow: bool = False,
+    squared: bool = True,
 ) -> Matrix | SinglePrecision:
     """Convert X to a read-only float64 array or CSR array of shape (n, d), n and d at least 1.
 
@@ -58,12 +84,15 @@ def as_samples(
         opened for reading) has the same precision: ``SinglePrecision``.
     borrow : bool
         The result is used, and forgotten, before X can change: a dense X need not be copied.
+    squared : bool
+        The entries are features, of which kernels sum squares; False for kernel values.
 
     Raises
     ------
     InvalidDataError
         Not two-dimensional, empty, not numeric (with the column), NaN or infinite (with the row);
-        integers that float64 would round (with row, column and value).
+        integers that float64 would round (with row, column and value); numbers whose squares
+        are too large for float64.
     """
     if isinstance(X, SinglePrecision):
         if not keep_single:
@@ -77,7 +106,9 @@ def as_samples(
             f"{name} is empty: shape {matrix.shape}; pass at least one sample and one feature."
         )
     require_exact(matrix, X, name)
-    _require_finite_rows(matrix, X, name)
+    require_finite_rows(matrix, X, name)
+    if squared:
+        _require_squares(matrix, X, name)
     if keep_single and not is_sparse(matrix) and matrix.dtype == np.float32:
         return SinglePrecision(np.asarray(matrix, dtype=np.float32))
     return freeze(matrix)
@@ -129,6 +160,7 @@ def _dense(
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidDataError):
             raise
+        _require_equal_lengths(X, name)
         raise InvalidDataError(
             f"{name} must be a table of numbers ({error}); encode text and categories first, "
             "for instance with sklearn.preprocessing.OneHotEncoder, or pass a kernel function of "
@@ -137,6 +169,19 @@ def _dense(
     if matrix.ndim != 2:
         raise InvalidDataError(_not_two_dimensional(name, matrix.shape))
     return matrix
+
+
+def _require_equal_lengths(X: Samples, name: str) -> None:
+    """Refuse a list of rows of different lengths, and name the first that differs."""
+    if not isinstance(X, list | tuple) or not all(isinstance(row, Sized) for row in X):
+        return
+    lengths = [len(row) for row in X if isinstance(row, Sized) and not isinstance(row, str)]
+    odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+    if odd is not None:
+        raise InvalidDataError(
+            f"{name} has {lengths[0]} features in row 0 and {lengths[odd]} in row {odd}; give "
+            "every row the same number of features."
+        )
 
 
 def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
@@ -183,22 +228,61 @@ def require_exact(matrix: Any, original: Samples, name: str = "X") -> None:
     )
 
 
-def _require_finite_rows(matrix: Matrix, original: Samples, name: str) -> None:
-    values = matrix.data if sp.issparse(matrix) else matrix
-    if all_finite(values):
+def require_finite_rows(matrix: Any, original: Samples, name: str = "X") -> None:
+    """Refuse NaN and infinite entries.
+
+    Raises
+    ------
+    InvalidDataError
+        With row, column and value of the first.
+    """
+    if all_finite(_values(matrix)):
         return
-    if is_sparse(matrix):
-        coo = matrix.tocoo()
-        bad = np.flatnonzero(~np.isfinite(coo.data))
-        row, column = int(coo.row[bad[0]]), int(coo.col[bad[0]])
-        value, rows = coo.data[bad[0]], len(np.unique(coo.row[bad]))
-    else:
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
-        value, rows = matrix[row, column], int((~np.isfinite(matrix)).any(axis=1).sum())
-    raise InvalidDataError(
-        f"{name} has {value} in row {row}, {_column(original, column)} ({rows} such rows); impute "
-        "the missing values, for instance with sklearn.impute.SimpleImputer, or drop the rows."
+    rows, columns = _places(matrix, ~np.isfinite(_values(matrix)))
+    value = matrix[rows[0], columns[0]]
+    n_rows = len(np.unique(rows))
+    shown = "NaN" if np.isnan(value) else str(value)
+    remedy = (
+        "impute the missing values, for instance with sklearn.impute.SimpleImputer, or drop the "
+        "rows"
+        if np.isnan(value)
+        else "replace the infinite values by finite ones, or drop the rows"
     )
+    raise InvalidDataError(
+        f"{name} has {shown} in row {rows[0]}, {_column(original, columns[0])} "
+        f"({n_rows} such row{'' if n_rows == 1 else 's'}); {remedy}."
+    )
+
+
+def _require_squares(matrix: Any, original: Samples, name: str) -> None:
+    """Refuse numbers of which the sum of squares over a sample would not be a float."""
+    values = _values(matrix)
+    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    limit = LARGEST_FEATURE / math.sqrt(matrix.shape[1])
+    if largest <= limit:
+        return
+    rows, columns = _places(matrix, np.abs(values) > limit)
+    raise InvalidDataError(
+        f"{name} has {matrix[rows[0], columns[0]]:.6g} in row {rows[0]}, "
+        f"{_column(original, columns[0])}: squares of numbers above {limit:.1e} are too large for "
+        "float64, and kernels sum them; scale the features, for instance with "
+        "sklearn.preprocessing.MaxAbsScaler."
+    )
+
+
+def _values(matrix: Any) -> Any:
+    """The stored entries of a dense or sparse matrix."""
+    return matrix.data if is_sparse(matrix) else matrix
+
+
+def _places(matrix: Any, is_bad: Any) -> tuple[Index, Index]:
+    """Rows and columns of the stored entries that a mask marks, in the order of the rows."""
+    if is_sparse(matrix):
+        entries = matrix.tocoo()
+        rows, columns = entries.row[is_bad], entries.col[is_bad]
+    else:
+        rows, columns = np.nonzero(is_bad)
+    return rows.astype(np.intp), columns.astype(np.intp)
 
 
 def _column(original: Samples, column: int) -> str:

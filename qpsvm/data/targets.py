@@ -225,10 +225,19 @@ def _as_column(y: Targets | None, what: str) -> Labels:
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
     if column.ndim != 1:
-        raise InvalidDataError(f"y must be one-dimensional, got shape {column.shape}.")
+        raise InvalidDataError(
+            f"y must be one-dimensional, got shape {column.shape}; pass X first and y second, with "
+            f"one {what} per sample{_of_columns(column)}."
+        )
     if column.size == 0:
         raise InvalidDataError(f"y is empty; pass one {what} per sample.")
     return column
+
+
+def _of_columns(table: Labels) -> str:
+    """Hint for a table with one column per class; empty for other tables."""
+    is_one_hot = table.ndim == 2 and table.dtype.kind in "biuf" and np.isin(table, (0, 1)).all()
+    return " (of one column per class: y.argmax(axis=1))" if is_one_hot else ""
 
 
 def require_exact_vector(values: Vector, original: object, name: str) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.certificates.reduced import ReducedCertificate
-from qpsvm.data.targets import exact_labels, one_per_row, same_labels
+from qpsvm.data.targets import exact_labels, one_per_row, require_one_kind, same_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.kernel_estimator import KernelEstimator
@@ -52,6 +52,8 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         labels: Array = exact_labels(y, "y")
         of_any_size = labels.dtype == object and all(isinstance(v, int) for v in labels.tolist())
         if not of_any_size:  # scikit-learn knows no integers beyond 64 bits
+            if labels.dtype == object:
+                require_one_kind(labels.ravel().tolist())
             check_classification_targets(labels)
         self.classes_, self._codes = np.unique(labels, return_inverse=True)
         has_samples = np.bincount(self._codes, weights, minlength=len(self.classes_)) > 0.0

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from qpsvm.data.objects import is_numeric
-from qpsvm.data.samples import require_exact
+from qpsvm.data.samples import require_exact, require_finite_rows
 from qpsvm.data.targets import as_weights, exact_labels, require_exact_vector
+from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Vector
@@ -35,19 +36,23 @@ def training_data(estimator: Any, X: Samples, y: Targets | None) -> tuple[Sample
         return X, y
     tags = estimator.__sklearn_tags__()
     if y is None and not tags.target_tags.required:
-        checked = validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES)
-        require_exact(checked, X)
-        return checked, None
+        return _features(estimator, X), None
     is_classifier = tags.estimator_type == "classifier"
-    checked, targets = validate_data(
-        estimator,
-        X,
-        exact_labels(y, "y") if is_classifier and y is not None else y,
-        accept_sparse="csr",
-        dtype=SAMPLE_TYPES,
-        y_numeric=not is_classifier,
-        ensure_min_samples=estimator._fewest_samples,
-    )
+    try:
+        checked, targets = validate_data(
+            estimator,
+            X,
+            exact_labels(y, "y") if is_classifier and y is not None else y,
+            accept_sparse="csr",
+            dtype=SAMPLE_TYPES,
+            y_numeric=not is_classifier,
+            ensure_all_finite=False,
+            ensure_min_samples=estimator._fewest_samples,
+        )
+    except ValueError as error:
+        _explain_target(error, y)
+        raise
+    require_finite_rows(checked, X)
     require_exact(checked, X)
     if targets.dtype.kind == "f":
         require_exact_vector(targets, y, "y")
@@ -64,7 +69,27 @@ def samples(estimator: object, X: Samples) -> Stored:
     """
     if takes_objects(estimator, X):
         return X
-    checked = validate_data(estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES, reset=False)
+    return _features(estimator, X, reset=False)
+
+
+def _explain_target(error: ValueError, y: Targets | None) -> None:
+    """Raise scikit-learn's error about NaN or infinite targets with the first of them."""
+    if not str(error).startswith("Input y contains"):
+        return
+    bad = np.flatnonzero(~np.isfinite(np.asarray(y, dtype=np.float64)))
+    shown = np.ravel(np.asarray(y, dtype=np.float64))[bad[0]]
+    raise InvalidDataError(
+        f"{str(error).splitlines()[0]} y[{bad[0]}] is {'NaN' if np.isnan(shown) else shown} "
+        f"({len(bad)} such target{'' if len(bad) == 1 else 's'}); drop those rows."
+    ) from error
+
+
+def _features(estimator: object, X: Samples, *, reset: bool = True) -> Stored:
+    """Check samples alone, by scikit-learn's rules; NaN and infinity by qpsvm's."""
+    checked = validate_data(
+        estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES, reset=reset, ensure_all_finite=False
+    )
+    require_finite_rows(checked, X)
     require_exact(checked, X)
     return checked
 

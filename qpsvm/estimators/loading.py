@@ -14,6 +14,7 @@ from qpsvm.estimators.ranking import SVMRanker
 from qpsvm.estimators.regression import SVR, NuSVR, QuantileSVR
 from qpsvm.exceptions import ModelFileError
 from qpsvm.models import SavedModel, files
+from qpsvm.numerics.calls import explains_calls
 
 ESTIMATORS: dict[str, type[QPEstimator]] = {
     kind.__name__: kind
@@ -35,6 +36,7 @@ ESTIMATORS: dict[str, type[QPEstimator]] = {
 Loaded: TypeAlias = QPEstimator | SavedModel
 
 
+@explains_calls
 def load(path: str | os.PathLike[str]) -> Loaded:
     """Read a file that ``estimator.save`` or ``qpsvm.models.save`` wrote, trusting nothing in it.
 

@@ -6,9 +6,11 @@ from functools import partial
 from typing import Any
 
 from qpsvm.backends.base import Settings
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
+from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.numerics.parallel import in_parallel
@@ -39,9 +41,15 @@ def solve_in_parallel(
 
     Raises
     ------
+    InvalidParameterError
+        ``n_jobs`` is not a whole number, or 0.
     KeyboardInterrupt
         Ctrl-C, with the attribute ``solution``: None for a reduction.
     """
+    if n_jobs is not None and (not is_real_number(n_jobs) or n_jobs != int(n_jobs) or n_jobs == 0):
+        raise InvalidParameterError(
+            f"n_jobs is {n_jobs!r}; pass a whole number of workers, -1 for all cores, or None."
+        )
     if not isinstance(problem, ReducedProblem) or len(problem.problems) == 1:
         return solve_with(problem, backend, settings, start)
     n_parts = len(problem.problems)

@@ -49,6 +49,10 @@ _DAMAGE = (
 )
 
 
+PICKLES = (".joblib", ".pkl", ".pickle")
+"""Suffixes of files that run code when they are read."""
+
+
 def read(
     path: str | os.PathLike[str],
     error: type[QPSVMError],
@@ -83,9 +87,14 @@ def read(
         reason = problem.strerror or str(problem)
         raise error(f"Cannot read {os.fspath(path)!r}: {reason}; check the path.") from problem
     except _DAMAGE as problem:
+        pickled = (
+            ""
+            if not os.fspath(path).endswith(PICKLES)
+            else (" By its name it is a pickle; pickles are not read, since they can run any code.")
+        )
         raise error(
             f"{os.fspath(path)!r} is not a readable NPZ file: it is damaged, incomplete, or of "
-            f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]})."
+            f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]}).{pickled}"
         ) from problem
 
 

@@ -29,6 +29,32 @@ OTHER_NAMES = {"tol": "eps", "max_iter": "max_iterations"}
 """Keyword arguments of scikit-learn, and what ``qpsvm.solve`` calls them."""
 
 
+OF_FORMULATIONS = {
+    "C": "SoftMargin, EpsilonRegression, QuantileRegression, DataDescription and others",
+    "nu": "NuClassification, NuRegression and OneClass",
+    "epsilon": "EpsilonRegression",
+    "tau": "QuantileRegression",
+    "loss": "SoftMargin, EpsilonRegression and Ranking",
+    "class_weight": "classifiers with a price of slack, such as SoftMargin",
+}
+"""Parameters of formulations, and the formulations that have them."""
+
+MEANT = {
+    (
+        "HardMargin",
+        "C",
+    ): "A hard margin has no slack, hence no price of it: use SoftMargin(C=...).",
+    ("OneClass", "C"): "nu, the share of outliers, is in its place; DataDescription has C.",
+    ("NuClassification", "C"): "nu is in its place; SoftMargin has C.",
+    ("NuRegression", "epsilon"): "The program finds the width; EpsilonRegression has epsilon.",
+    ("EpsilonRegression", "eps"): "The width of the tube is epsilon; eps is the accuracy of "
+    "qpsvm.solve(problem, eps=...).",
+    ("QuantileRegression", "quantile"): "The quantile is tau.",
+    ("QuantileRegression", "epsilon"): "There is no tube; the quantile is tau.",
+}
+"""What users of one formulation mean by a parameter of another."""
+
+
 def refusal(name: str, keyword: str, known: Iterable[str], *, of_program: bool) -> str:
     """The message for a keyword argument that a formulation, or its program, does not have.
 
@@ -47,7 +73,8 @@ def refusal(name: str, keyword: str, known: Iterable[str], *, of_program: bool) 
     >>> refusal("SoftMargin", "kernel", ["C"], of_program=False)
     "SoftMargin() has no parameter 'kernel'. Pass it where the program is built: .dual(X, y, kernel=...). Its own parameters: C."
     """  # noqa: E501 - a doctest's output cannot be broken
-    where = _place(keyword, of_program=of_program)
+    meant = MEANT.get((name, keyword))
+    where = f" {meant}" if meant else _place(keyword, of_program=of_program)
     return f"{name}() has no parameter {keyword!r}.{where} Its own parameters: {', '.join(known)}."
 
 
@@ -59,6 +86,8 @@ def _place(keyword: str, *, of_program: bool) -> str:
     own = OTHER_NAMES.get(keyword, keyword)
     if own in OF_SOLVES:
         return f" Pass it where the program is solved: qpsvm.solve(problem, {own}=...)."
+    if keyword in OF_FORMULATIONS and not of_program:
+        return f" {OF_FORMULATIONS[keyword]} have it."
     if of_program:
         return f" If it is a parameter of the formulation: SoftMargin({keyword}=...).dual(X, y)."
     return ""

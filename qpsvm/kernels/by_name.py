@@ -17,6 +17,21 @@ KERNELS: dict[str, type[Kernel]] = {
 NAMES: dict[str, type[Kernel]] = KERNELS | {"poly": Polynomial}
 """Kernel classes by the names that the argument ``kernel`` of a formulation accepts."""
 
+MEANT = {
+    "gaussian": "rbf",
+    "gauss": "rbf",
+    "radial": "rbf",
+    "rbf": "rbf",
+    "lin": "linear",
+    "linear": "linear",
+    "polynomial": "polynomial",
+    "poly": "polynomial",
+    "tanh": "sigmoid",
+    "sigmoid": "sigmoid",
+    "gram": "precomputed",
+}
+"""Other names and spellings of kernels, in lower case, and what they are called here."""
+
 KernelArgument: TypeAlias = Kernel | str | KernelFunction
 """A kernel, the name of one, or a function ``(X, Z) -> Gram matrix``."""
 
@@ -55,7 +70,9 @@ def as_kernel(kernel: KernelArgument) -> Kernel:
         )
     if callable(kernel):
         return Custom(kernel)
+    meant = MEANT.get(kernel.lower()) if isinstance(kernel, str) else None
+    hint = f"did you mean {meant!r}? Pass" if meant else "pass"
     raise InvalidParameterError(
-        f"kernel is {kernel!r}; pass one of {', '.join(sorted(NAMES))}, a qpsvm.kernels object, "
+        f"kernel is {kernel!r}; {hint} one of {', '.join(sorted(NAMES))}, a qpsvm.kernels object, "
         "or a callable (X, Z) -> Gram matrix."
     )

@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError, MissingArgumentError
 from qpsvm.machines.exact_types import require_stored, stored_program_solution
 from qpsvm.machines.problem import Program, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.machines.remedies import remedy_for
+from qpsvm.numerics.wording import an
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 
 PROBLEMS = TrainingProblem, ReducedProblem, QuadraticProgram
 """Classes of the problems whose samples or matrices are in memory."""
 
-BUILD = "formulations build one: qpsvm.SoftMargin(C=1.0).dual(X, y)"
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def takes_pair(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Make a function of (problem, solution) say what it misses where it gets only one of them."""
+    name = _public_name(function)
+
+    @functools.wraps(function)
+    def checked(*args: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        if len(args) == 1 and "solution" not in keywords:
+            given: object = args[0]
+            remedy = (
+                f"solve it first: {name}(problem, qpsvm.solve(problem))"
+                if isinstance(given, PROBLEMS)
+                else remedy_for(given)
+            )
+            raise MissingArgumentError(
+                f"{name} takes a problem and its solution, got only {_kind(given)}; {remedy}."
+            )
+        return function(*args, **keywords)
+
+    return checked
+
+
+def _public_name(function: Callable[..., object]) -> str:
+    """The name by which a function of the package is called."""
+    part = function.__module__.split(".")[1]
+    return (
+        f"qpsvm.reports.{function.__name__}" if part == "reports" else f"qpsvm.{function.__name__}"
+    )
 
 
 def require_pair(
@@ -51,6 +86,11 @@ def require_pair(
     """
     if isinstance(problem, others):
         return
+    if isinstance(solution, PROBLEMS) and not isinstance(problem, PROBLEMS):
+        raise InvalidParameterError(
+            f"{caller} takes the problem first and its solution second, got ({_kind(problem)}, "
+            f"{_kind(solution)}); exchange the two."
+        )
     pairs = f"{caller} takes (SVMProblem, SVMSolution)"
     if programs:
         pairs += " or (QuadraticProgram, QPSolution)"
@@ -121,8 +161,7 @@ def warm_start_for(problem: Program, start: Any) -> QPSolution | None:
             ) from error
     if start is not None and not isinstance(start, QPSolution):
         raise InvalidParameterError(
-            f"warm_start is a {type(start).__name__}; pass a solution of such a problem or a "
-            "QPSolution."
+            f"warm_start is {an(start)}; pass a solution of such a problem or a QPSolution."
         )
     if start is not None and (start.x is None or not np.isfinite(start.x).all()):
         raise InvalidParameterError(
@@ -134,7 +173,7 @@ def warm_start_for(problem: Program, start: Any) -> QPSolution | None:
 def _expected(caller: str, problem: object, pairs: str, programs: bool) -> type:
     """The type of solution that belongs to a problem."""
     if not isinstance(problem, PROBLEMS):
-        raise InvalidParameterError(f"{pairs}; {BUILD}.")
+        raise InvalidParameterError(f"{pairs}; {remedy_for(problem)}.")
     if isinstance(problem, QuadraticProgram) and not programs:
         raise InvalidParameterError(
             f"{pairs}; {caller} is about machines: for a bare program there is "

@@ -55,7 +55,7 @@ def require_stored(solution: Any, kind: Any) -> None:
     """
     if type(solution) is not kind:
         raise InvalidDataError(
-            f"The solution is a {type(solution).__name__}, not a {kind.__name__} itself: a "
+            f"The solution is {an(solution)}, not a {kind.__name__} itself: a "
             "subclass can predict with something else than the numbers that are verified; pass a "
             f"{kind.__name__} with the same fields."
         )

@@ -165,7 +165,8 @@ class KernelMachine(Machine):
                     "as those came."
                 )
         else:
-            samples = as_samples(X, keep_single=True, borrow=True)
+            is_gram = isinstance(self.kernel, Precomputed)
+            samples = as_samples(X, keep_single=True, borrow=True, squared=not is_gram)
         if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
             samples = samples[:, data.kept]  # rows of weight zero have left the training data
         if samples.ndim == 2 and samples.shape[1] != data.n_features:

@@ -17,6 +17,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense
+from qpsvm.numerics.wording import an
 from qpsvm.qp.program import Result, Result_co
 from qpsvm.qp.solution import Status
 
@@ -80,7 +81,7 @@ class ReducedProblem:
         stored = type(solution) is ReducedSolution and not any(added_attributes(solution))
         if not stored or type(solution.solutions) is not tuple:
             raise InvalidDataError(
-                f"The solution is a {type(solution).__name__} with more than the fields of a "
+                f"The solution is {an(solution)} with more than the fields of a "
                 "ReducedSolution, or without a tuple of machines: it can predict with something "
                 "else than the numbers that are verified; pass a ReducedSolution."
             )

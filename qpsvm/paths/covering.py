@@ -19,6 +19,7 @@ from qpsvm.formulations.parameters import require_price
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.paths.cover import CertifiedPath, Part, Witness, relative_gaps
 from qpsvm.paths.settings import DEFAULTS, PathSettings
@@ -29,6 +30,7 @@ Gap = Callable[[Witness], float]
 """The relative gap that a machine at some C would leave."""
 
 
+@explains_calls
 def certified_path(
     X: Samples,
     y: Targets | None = None,

@@ -14,6 +14,7 @@ from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_flag
 from qpsvm.paths.following import MachineSolver, Trace, follow
 from qpsvm.paths.one_factor import OneFactor
@@ -29,6 +30,7 @@ PathCallback = Callable[[float, SVMSolution], object]
 """Receives a value and its machine; returning False ends the path there."""
 
 
+@explains_calls
 def svm_path(
     X: Samples,
     y: Targets | None = None,

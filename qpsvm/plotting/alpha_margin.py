@@ -1,16 +1,36 @@
-"""Alpha against margin of fitted estimators, on axes that the caller may pass."""
+"""Alpha against margin of fitted estimators and solutions, on axes that the caller may pass."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.numerics.wording import an
 from qpsvm.plotting.complementarity import Complementarity
 from qpsvm.plotting.displays import Display, legend
+from qpsvm.plotting.estimator_views import is_solution
 from qpsvm.plotting.picture import Style
+from qpsvm.plotting.solution_views import of_solution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+NOTHING_TO_DRAW = (
+    "No sample has a finite margin and alpha; print(report) says what is wrong, of an estimator "
+    "print(estimator.report())."
+)
+
+
+def _one_of(machines: Sequence[Any], number: int, whole: object) -> Any:
+    """Return the machine of that number, counted from 0."""
+    if not 0 <= number < len(machines):
+        raise InvalidParameterError(
+            f"machine is {number!r}; this {type(whole).__name__} has {len(machines)}, counted "
+            f"from 0 to {len(machines) - 1}."
+        )
+    return machines[number]
 
 
 class AlphaMargin(Display):
@@ -45,15 +65,15 @@ class AlphaMargin(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, machine: int = 0, ax: Axes | None = None) -> Self:
-        """Draw alpha against margin of a fitted estimator of ``qpsvm.estimators``.
+        """Draw alpha against margin of a fitted estimator of qpsvm, a solution or a report.
 
         Parameters
         ----------
-        estimator : estimator of qpsvm, or Pipeline that ends in one
+        estimator : estimator of qpsvm, Pipeline that ends in one, SVMSolution or Report
             It knows its training samples.
         machine : int
             Which machine, where several classes have several: in the order of
-            ``estimator.report().machines``.
+            ``estimator.report().machines`` or ``solution.solutions``.
         ax : matplotlib.axes.Axes, optional
             Where to draw; a new figure without it.
 
@@ -64,7 +84,7 @@ class AlphaMargin(Display):
         Raises
         ------
         InvalidParameterError
-            The estimator is not one of qpsvm, or has no such machine.
+            It is none of these, or has no such machine.
         InvalidDataError
             No sample has a finite margin and alpha.
         NotFittedError
@@ -83,25 +103,21 @@ class AlphaMargin(Display):
         """
         steps = getattr(estimator, "steps", None)
         last = estimator if steps is None else steps[-1][1]
-        if not callable(getattr(last, "report", None)):
+        if is_solution(last):
+            machines = getattr(last, "solutions", (last,))
+            return cls(of_solution(_one_of(machines, machine, last))).plot(ax=ax)
+        report = last.report() if callable(getattr(last, "report", None)) else last
+        if not hasattr(report, "pictures"):
             raise InvalidParameterError(
-                f"A {type(last).__name__} does not know its alphas and margins; pass an estimator "
-                "of qpsvm.estimators, or a Pipeline that ends in one."
+                f"The model is {an(last)}, which does not know its alphas and margins; pass an "
+                "estimator of qpsvm.estimators, a Pipeline that ends in one, a solution, or "
+                "qpsvm.reports.build(problem, solution)."
             )
-        report = last.report()
-        reports = report.machines or (report,)
-        if not 0 <= machine < len(reports):
-            raise InvalidParameterError(
-                f"machine is {machine!r}; this {type(last).__name__} has {len(reports)}, counted "
-                f"from 0 to {len(reports) - 1}."
-            )
-        chosen = reports[machine]
+        chosen = _one_of(report.machines or (report,), machine, last)
         for picture in chosen.pictures:
             if isinstance(picture, Complementarity):
                 return cls(picture).plot(ax=ax)
-        raise InvalidDataError(
-            "No sample has a finite margin and alpha; print(estimator.report()) says what is wrong."
-        )
+        raise InvalidDataError(NOTHING_TO_DRAW)
 
     def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
         self.picture.draw_on(axes, style)

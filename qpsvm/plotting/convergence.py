@@ -139,6 +139,7 @@ class Convergence(Picture):
             )  # fmt: skip
             step = max(1.0, 0.06 * (at[-1] - at[0]))
             places = at[-1] + step * np.arange(1, len(stages) + 1)
+            axes.locator_params(axis="x", integer=True)  # there is no half iteration
             picture.label(
                 axes, style, "iteration", "residual" if self._tells_residuals else "distance"
             )

@@ -1,4 +1,4 @@
-"""Decision regions of fitted estimators, on axes that the caller may pass."""
+"""Decision regions of fitted estimators and solutions, on axes that the caller may pass."""
 
 from __future__ import annotations
 
@@ -75,13 +75,14 @@ class DecisionRegions(Display):
         support: bool = True,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the decision regions of a fitted estimator.
+        """Draw the decision regions of a fitted estimator, or of a solution.
 
         Parameters
         ----------
         estimator : object
             A fitted classifier, regressor, ranker or novelty detector with scikit-learn's methods,
-            or a Pipeline. Regressions and rankings are drawn as contours of the predictions.
+            or a Pipeline; or what ``qpsvm.solve`` returns for an SVM problem. Regressions and
+            rankings are drawn as contours of the predictions.
         X : array or DataFrame of shape (n, 2)
             Samples: they are drawn, and the picture shows the range in which they are.
         y : array of shape (n,), optional

@@ -1,4 +1,4 @@
-"""Facts about a fitted estimator of any library that pictures of it need."""
+"""Facts about a fitted estimator of any library, or a solution, that pictures of it need."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ from qpsvm.numerics.arguments import Targets
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 
 
+def is_solution(model: object) -> bool:
+    """Return whether a model is a solution of qpsvm: it predicts, and is no estimator."""
+    own = ("decision_function", "predictions", "data")
+    return all(hasattr(model, name) for name in own) and not hasattr(model, "get_params")
+
+
 @dataclass(frozen=True, eq=False)
 class EstimatorView:
-    """A fitted estimator, or Pipeline that ends in one, with samples of two features.
+    """A fitted estimator, Pipeline that ends in one, or solution, with samples of two features.
 
     Attributes
     ----------
     estimator : object
-        With the methods of scikit-learn's estimators.
+        With the methods of scikit-learn's estimators, or of qpsvm's solutions.
     X : array or DataFrame of shape (n, 2)
 
     Raises
@@ -38,7 +44,8 @@ class EstimatorView:
     def __post_init__(self) -> None:
         from sklearn.utils.validation import check_is_fitted
 
-        check_is_fitted(self.estimator)
+        if not is_solution(self.estimator):
+            check_is_fitted(self.estimator)
         shape = np.shape(self.X)
         if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
             raise InvalidDataError(
@@ -76,6 +83,8 @@ class EstimatorView:
         """Return whether the estimator predicts 1 for samples like the known ones, else -1."""
         from sklearn.base import is_outlier_detector
 
+        if is_solution(self.estimator):
+            return not (hasattr(self._data, "classes") or hasattr(self._data, "values"))
         return bool(is_outlier_detector(self.estimator))
 
     @cached_property
@@ -83,7 +92,14 @@ class EstimatorView:
         """The labels that are predicted, sorted; None for a regression."""
         if self.is_novelty_detector:
             return np.array([-1, 1])
+        if is_solution(self.estimator):
+            return getattr(self._data, "classes", None)
         return getattr(self.estimator, "classes_", None)
+
+    @property
+    def _data(self) -> Any:
+        """Training set of a solution."""
+        return self.estimator.data
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,7 +119,8 @@ class EstimatorView:
     @property
     def is_support_vector_machine(self) -> bool:
         """Return whether decision values of 1 and -1 are margins."""
-        return hasattr(self.machine, "support_") or hasattr(self.machine, "solution_")
+        kinds = ("support_", "solution_")
+        return is_solution(self.machine) or any(hasattr(self.machine, kind) for kind in kinds)
 
     # --- functions of (m, 2) arrays --------------------------------------------------------------
 
@@ -184,7 +201,8 @@ class EstimatorView:
 
     def _stored(self) -> tuple[object, Any, Dense] | None:
         """Support vectors, and training samples that are known: their rows and values."""
-        solution = getattr(self.machine, "solution_", None)
+        own = self.machine if is_solution(self.machine) else None
+        solution = getattr(self.machine, "solution_", own)
         if solution is not None:
             machines = getattr(solution, "solutions", (solution,))
             support: Any = np.unique(np.concatenate([machine.support for machine in machines]))

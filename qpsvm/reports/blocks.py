@@ -135,10 +135,16 @@ class Listings:
     ----------
     listings : tuple of Listing
         From left to right.
+    title : str
+        Of all together, where they are folded.
+    detail : bool
+        Left out of the short form on a terminal, and folded on a page.
     """
 
     kind: ClassVar[str] = "listings"
     listings: tuple[Listing, ...]
+    title: str = ""
+    detail: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,6 +163,8 @@ class Table:
         The reader may want another order.
     long : bool
         Worth folding.
+    detail : bool
+        Left out of the short form on a terminal.
     """
 
     kind: ClassVar[str] = "table"
@@ -167,6 +175,7 @@ class Table:
     bodies: tuple[tuple[tuple[Cell, ...], ...], ...]
     sortable: bool = False
     long: bool = False
+    detail: bool = False
 
     @property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:

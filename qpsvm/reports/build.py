@@ -15,9 +15,11 @@ from qpsvm.data.fingerprints import fingerprint
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kkt_report import KKTReport
-from qpsvm.machines.arguments import require_pair
+from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.wording import an
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -28,6 +30,8 @@ from qpsvm.reports.solved import Problem, Solution
 from qpsvm.verification import verify
 
 
+@takes_pair
+@explains_calls
 def build(
     problem: Problem,
     solution: Solution,
@@ -94,8 +98,7 @@ def build(
     expected = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
     if not isinstance(verified, expected):
         raise InvalidParameterError(
-            f"verified is a {type(verified).__name__}; pass what qpsvm.verify(problem, solution) "
-            "returned."
+            f"verified is {an(verified)}; pass what qpsvm.verify(problem, solution) returned."
         )
     if verified.problem != one_line(problem):
         raise InvalidParameterError(

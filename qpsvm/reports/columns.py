@@ -124,6 +124,7 @@ def table_of(
     title: str = "",
     sortable: bool = True,
     long: bool = False,
+    detail: bool = False,
 ) -> Table:
     """Build a table with one row per item, in groups.
 
@@ -141,6 +142,8 @@ def table_of(
         Whether the reader may want another order.
     long : bool
         Whether the table is worth folding.
+    detail : bool
+        Whether the short form on a terminal leaves the table out.
 
     Returns
     -------
@@ -165,4 +168,5 @@ def table_of(
         ),
         sortable=sortable,
         long=long,
+        detail=detail,
     )

@@ -156,7 +156,12 @@ def _blocks(
         yield constraints_table(report, key, samples)
     if report.verified.notes:
         yield Sentences("notes", "Notes of the verifier", report.verified.notes)
-    yield Listings(tuple(listings(report)))
+    yield Listings(tuple(listings(report)), detail=True)
+    settings = report.statistics.settings
+    if settings:
+        items = tuple((name, value(setting)) for name, setting in settings.items())
+        title = f"Settings of {report.statistics.backend or 'the solver'}"
+        yield Listings((Listing(title, items),), title=title, detail=True)
     if report.program is not None and not report.name:
         yield Formula(exchange.latex(report.program))
     if report.table is not None:

@@ -73,8 +73,6 @@ def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
             "Convergence",
             f"the solver reported no residuals; the verifier measured {last} at the end",
         )
-    if statistics.settings:
-        yield "Settings", value(statistics.settings)
     if statistics.note:
         yield "Note", statistics.note
     yield "Versions", ", ".join(f"{name} {v}" for name, v in report.versions.items())

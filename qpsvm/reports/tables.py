@@ -45,6 +45,7 @@ def checks_table(report: ReportContent, key: str) -> Table:
         key=f"{key}-checks",
         title="Checks",
         caption=f"Residuals against their tolerance, eps = {report.eps:g}",
+        detail=all(check.passed for check in report.checks),
     )
 
 
@@ -99,6 +100,7 @@ def samples_table(report: ReportContent, n: int, key: str, samples: int, *, fold
         title=f"KKT conditions, {report.kind.noun} by {report.kind.noun}",
         caption=caption,
         long=folded,
+        detail=True,
     )
 
 

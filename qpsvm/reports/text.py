@@ -36,18 +36,31 @@ def text(page: Page) -> str:
     console = Console(
         file=stream, width=WIDTH, markup=False, highlight=False, emoji=False, color_system=None
     )
-    print_page(page, console)
+    print_page(page, console, in_full=True)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
 
 
-def print_page(page: Page, console: Console) -> None:
-    """Print a page on a console, in colour if possible, with the verdict last."""
+def print_page(page: Page, console: Console, *, in_full: bool = False) -> None:
+    """Print a page on a console, in colour if possible, with the verdict first.
+
+    Parameters
+    ----------
+    page : Page
+    console : rich.console.Console
+        Where to; it decides about width and colour.
+    in_full : bool
+        Also print the details: checks that passed, problem, data, solver with its settings,
+        samples.
+    """
     content = document(page, samples=SHOWN_SAMPLES)
-    print_sections(content, console)
     _print_verdict(content, page, console)
+    if page.subtitle and not in_full:
+        console.print(_plain(page.subtitle), soft_wrap=True)
+    console.print()
+    print_sections(content, console, in_full=in_full)
 
 
-def print_sections(content: Document, console: Console) -> None:
+def print_sections(content: Document, console: Console, *, in_full: bool = True) -> None:
     """Print the sections without the verdict; of nested sections only short blocks.
 
     Parameters
@@ -56,6 +69,8 @@ def print_sections(content: Document, console: Console) -> None:
         What is to be printed.
     console : rich.console.Console
         Where to; it decides about width and colour.
+    in_full : bool
+        Also print the blocks that are details.
 
     Examples
     --------
@@ -70,15 +85,17 @@ def print_sections(content: Document, console: Console) -> None:
     <BLANKLINE>
     """
     for level, section in flat(content.sections):
-        _print_section(section, level, console)
+        _print_section(section, level, console, in_full=in_full)
 
 
-def _print_section(section: Section, level: int, console: Console) -> None:
+def _print_section(section: Section, level: int, console: Console, *, in_full: bool) -> None:
     title = _plain(section.title, "bold")
     if section.verdict and level > 2:
         title += _text(" ") + verdict(section.verdict)
     console.print(title, soft_wrap=True)
     for block in section.blocks:
+        if isinstance(block, Table | Listings) and block.detail and not in_full:
+            continue
         if isinstance(block, Sentences):
             if block.title:
                 console.print(_plain(block.title, "bold"), soft_wrap=True)

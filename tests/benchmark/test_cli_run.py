@@ -44,7 +44,7 @@ def test_run_measures_what_was_chosen_and_says_what_is_next(tmp_path, suite):
     only = ("--only", "C=10.0", "--contestant", "osqp(form='primal')")
     done = bench("run", suite, "--store", store, *only)
     assert done.exit_code == 0, done.output
-    assert "osqp(form='primal')" in done.stdout
+    assert "osqp primal" in done.stdout
     assert "rows in" in done.stderr
     assert f"Next: qpsvm bench report {store}" in done.stderr
     rows = read(store).rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,14 @@ import scipy.sparse as sp
 import sklearn.svm
 
 import qpsvm
+from qpsvm.benchmark.calls import Call
+from qpsvm.benchmark.cells import Cell, Instance
 from qpsvm.benchmark.contestants.estimators import narrow
 from qpsvm.benchmark.data import load_samples
 from qpsvm.benchmark.families import formulation_of, kernel_of
+from qpsvm.benchmark.runner import run
 from qpsvm.benchmark.stored import BUNDLED
+from qpsvm.benchmark.suites import Suite
 from qpsvm.exceptions import SuiteError
 from tests.realdata.folder import loader, needs_data
 from tests.tolerances import SAME_OBJECTIVE
@@ -239,3 +244,57 @@ def test_formulations_that_do_not_exist(text: str) -> None:
 def test_kernels_that_do_not_exist(text: str) -> None:
     with pytest.raises(SuiteError, match=text.partition("(")[0]):
         kernel_of(text)
+
+
+# --- unknown data, and files of one's own --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("irs", "Did you mean 'iris'"),
+        ("nothing", "There are no data 'nothing'"),
+        ("iris(colour=1)", "'colour'; they take"),
+        ("synthetic(d=2, n=10, sed=0)", "'sed'"),
+        ("missing.csv", "No such file"),
+    ],
+)
+def test_unknown_data_are_refused_before_anything_is_measured(
+    name: str, words: str, tmp_path: Path
+) -> None:
+    cell = Cell(Instance("SoftMargin(C=1.0)", name), "cvxopt", 1e-6)
+    store = tmp_path / "s.jsonl"
+    with pytest.raises(SuiteError, match=re.escape(words)):
+        run(Suite("one", "", (cell,)), store)
+    assert not store.exists()
+
+
+def test_a_csv_of_one_s_own_is_read_standardised_with_two_classes(tmp_path: Path) -> None:
+    rows = ["a,kind,b", "1,no,10", "2,yes,30", "3,no,20", "6,yes,40"]
+    path = tmp_path / "own data.csv"
+    path.write_text("\n".join(rows) + "\n")
+    samples = load_samples(Call("file", {"path": str(path), "label": "kind"}))
+    np.testing.assert_array_equal(samples.y, [-1.0, 1.0, -1.0, 1.0])
+    np.testing.assert_allclose(samples.X.mean(axis=0), 0.0, atol=1e-12)
+    part = load_samples(Call("file", {"path": str(path), "label": "kind", "n": 2, "seed": 0}))
+    assert part.X.shape == (2, 2)
+
+
+def test_numbers_of_many_kinds_are_targets(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a,t\n" + "".join(f"{k % 7},{k / 3.0}\n" for k in range(30)))
+    samples = load_samples(Call("file", {"path": str(path)}))
+    np.testing.assert_allclose([samples.y.mean(), samples.y.std()], [0.0, 1.0], atol=1e-12)
+
+
+def test_a_suite_with_other_data_has_every_program_on_them() -> None:
+    cells = [
+        Cell(Instance("SoftMargin(C=1.0)", data, kernel), "cvxopt", eps)
+        for data in ("iris", "wine")
+        for kernel in ("linear", "rbf")
+        for eps in (1e-2, 1e-4)
+    ]
+    suite = Suite("some", "", tuple(cells)).with_data(["digits", "heart.csv"])
+    assert {cell.instance.data for cell in suite.cells} == {"digits", "heart.csv"}
+    assert len(suite.cells) == len(cells)
+    assert [len(sweep) for sweep in suite.sweeps()] == [2] * 4

@@ -15,6 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from qpsvm.benchmark import report
+from qpsvm.benchmark.calls import short_name
 from qpsvm.benchmark.compare import compare
 from qpsvm.benchmark.metrics import is_reference, kind_of
 from qpsvm.benchmark.report.comparison import agree, verdict
@@ -73,7 +74,7 @@ def test_every_contestant_is_shown(summary, form):
         words = words[words.index("<h2") :].replace("&#39;", "'")  # not the data of the script
         words = words[: words.index('id="qpsvm-data"')]
     outcomes = words[words.index("Outcomes") : words.index("To a certified gap")]
-    for who in CONTESTANTS:
+    for who in map(short_name, CONTESTANTS):
         assert who in outcomes
 
 
@@ -81,7 +82,9 @@ def test_every_cell_is_counted_once(content):
     table = tables(content)["outcomes-table"]
     cells = {replace(row.cell, repeat=0) for row in synthetic.rows()}
     counted = {row[0].text: sum(int(cell.text) for cell in row[1:-1]) for row in table.rows}
-    assert counted == {who: sum(cell.contestant == who for cell in cells) for who in CONTESTANTS}
+    assert counted == {
+        short_name(who): sum(cell.contestant == who for cell in cells) for who in CONTESTANTS
+    }
 
 
 @pytest.mark.parametrize("target", synthetic.TARGETS)
@@ -109,7 +112,8 @@ def test_every_failure_is_in_the_table_of_times(summary, content):
                 for row in table.rows
                 for name, cell in zip(names, row, strict=True)
             }
-            for (instance, who), timing in standing.times.items():
+            for (instance, full_name), timing in standing.times.items():
+                who = short_name(full_name)
                 if not timing.attempted:
                     assert shown.get((str(instance), who), "-") == "-"
                 elif timing.reached:
@@ -128,7 +132,7 @@ def test_means_with_failures_are_bounds_and_count_them(summary, content):
         assert [text.startswith(">") for text in seconds] == [count != "0" for count in failed]
         by_kind = zip(column(table, "Contestant"), column(table, "Kind of program"), strict=True)
         expected = {
-            (who, standing.kind): sum(
+            (short_name(who), standing.kind): sum(
                 not standing.times[instance, who].reached for instance in standing.instances
             )
             for standing in summary.at(target)
@@ -328,7 +332,7 @@ def test_report_prints_and_writes(store, tmp_path, summary):
     pages = [tmp_path / "report.md", tmp_path / "report.html"]
     ran = run("report", store, "--output", pages[0], "--output", pages[1])
     assert ran.exit_code == 0
-    for who in CONTESTANTS:
+    for who in map(short_name, CONTESTANTS):
         assert who in ran.stdout
     assert f"{len(summary.claims)} claims by {LIAR} were refuted" in ran.stdout
     assert all(page.stat().st_size > 1000 for page in pages)
@@ -369,7 +373,7 @@ def test_what_changed_is_said(store, tmp_path):
     ran = run("compare", store, changed(tmp_path / "b.jsonl", change), "--target", "1e-3")
     lines = ran.stdout.splitlines()
     assert any(re.match(r" *cores +2, then 64", line) for line in lines)
-    (ratio,) = [line for line in lines if re.match(rf"{re.escape(FAST)} +1\.2\.3", line)]
+    (ratio,) = [line for line in lines if re.match(rf"{short_name(FAST)} +1\.2\.3", line)]
     assert re.search(r" 3 \(2\.\d+ to 3\.\d+\) +12 ", ratio)
     (lost,) = [line for line in lines if re.match(rf"{CRASHING} +1\.2\.3", line)]
     assert lost.split()[-3:] == ["0", "0", "3"]

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from qpsvm.benchmark import report
+from qpsvm.benchmark.calls import short_name
 from qpsvm.benchmark.metrics import (
     best_dual,
     is_reference,
@@ -139,7 +140,7 @@ def test_key_figures(page):
     assert f"12 claims of {LIAR} were refuted" in verdict
     assert synthetic.HEADER["command"] in page.run("document.body.innerText")
     legend = page.run("[...legend.querySelectorAll('button')].map((b) => b.textContent.slice(1))")
-    assert set(legend) == {who for who in contestants if not is_reference(who)}
+    assert set(legend) == {short_name(who) for who in contestants if not is_reference(who)}
 
 
 # --- filters drive the table and both plots ------------------------------------------------------
@@ -170,7 +171,7 @@ def test_a_filter_leaves_rows_that_match_and_all_of_them(page):
         (1, {}, PENALISED_KIND, lambda _: True),
         (
             0,
-            {"contestant": [FAST, LIAR, PEER]},
+            {"contestant": [short_name(FAST), LIAR, PEER]},
             PENALISED_KIND,
             lambda r: r.contestant in (FAST, LIAR, PEER),
         ),
@@ -193,13 +194,16 @@ def test_the_profile_is_that_of_the_metrics(page, target, ticked, kind, keep):
     rows = rows_that(lambda row: keep(row) and kind_of(row.instance) == kind)
     expected = performance_profile(times_to(rows, TARGETS[target], best))
     shown = curves(page, "profile")
-    assert {name for name, _, _ in shown} == set(expected.contestants)
+    full_names = {short_name(who): who for who in expected.contestants}
+    assert {name for name, _, _ in shown} == set(full_names)
     for name, taus, shares in shown:
         for tau, share, following in zip(taus, shares, [*taus[1:], math.inf], strict=True):
             # rounding can make two steps of one: the second has all of it
             if following > tau * (1 + 2 * ROUNDING):
-                assert share == pytest.approx(expected.share(name, tau * (1 + ROUNDING)))
-        assert shares[-1] == pytest.approx(expected.share(name, math.inf))
+                assert share == pytest.approx(
+                    expected.share(full_names[name], tau * (1 + ROUNDING))
+                )
+        assert shares[-1] == pytest.approx(expected.share(full_names[name], math.inf))
 
 
 def test_a_profile_is_about_one_kind_of_program(page):
@@ -263,7 +267,7 @@ def test_curves_are_the_sweeps_of_the_chosen_program(page):
     instance = str(synthetic.instances()[0])
     rows = [r for r in synthetic.rows() if str(r.instance) == instance and r.contestant == FAST]
     assert page.run("program.selectedOptions[0].textContent") == instance
-    (seconds, gaps) = next(c[1:] for c in curves(page, "curves") if c[0] == FAST)
+    (seconds, gaps) = next(c[1:] for c in curves(page, "curves") if c[0] == short_name(FAST))
     medians = [sum(r.total_seconds for r in rows if r.cell.eps == eps) / 2 for eps in synthetic.EPS]
     assert seconds == pytest.approx(medians)
     assert gaps == pytest.approx([eps / 2 for eps in synthetic.EPS])
@@ -332,7 +336,7 @@ def test_a_click_on_a_curve_highlights_its_rows(page):
     page.click(*box)
     lit = page.run("[...document.querySelectorAll('tr.lit')].map((r) => r.dataset.key)")
     program = page.run("program.selectedOptions[0].textContent")
-    expected = rows_that(lambda r: r.contestant == name and str(r.instance) == program)
+    expected = rows_that(lambda r: short_name(r.contestant) == name and str(r.instance) == program)
     assert sorted(lit) == sorted(row.cell.key for row in expected)
     first = page.run("[...rows.tBodies[0].rows].map((r) => r.classList.contains('lit'))")
     assert first == sorted(first, reverse=True)

@@ -109,12 +109,37 @@ def test_bad_usage_exits_with_2_and_one_line(arguments, iris_libsvm):
 # --- solve -----------------------------------------------------------------------------------
 
 
-def test_solve_prints_the_report(iris_libsvm):
+def test_solve_prints_the_verdict_first_and_details_on_request(iris_libsvm):
     result = run("solve", iris_libsvm)
     assert result.exit_code == 0, result.output
-    for words in ("certified gap", "Training accuracy 100.00 %", "OPTIMAL at eps=1e-08", "sparse"):
+    assert result.stdout.startswith("OPTIMAL at eps=1e-08")
+    for words in ("Certified relative gap", "Training accuracy 100.00 %", "iris"):
         assert words in result.stdout
-    assert CONTROL not in result.output
+    assert "stationarity" not in result.stdout
+    assert "Settings" not in result.stdout
+    full = run("solve", iris_libsvm, "--verbose")
+    for words in ("certified gap", "stationarity", "Settings of", "sparse"):
+        assert words in full.stdout
+    assert CONTROL not in result.output + full.output
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("fit", "svc", "x.csv"), "Did you mean 'SVC'?"),
+        (("fit", "linear_svc"), "Did you mean 'LinearSVC'?"),
+        (("fit", "x.csv"), "qpsvm fit SVC x.csv"),
+        (("fit", "LogisticRegression"), "Estimators: SVC,"),
+        (("svr", "x.csv"), "qpsvm fit SVR"),
+        (("x.csv",), "qpsvm fit SVC x.csv"),
+        (("solv", "x.csv"), "Did you mean 'solve'?"),
+        (("Fit", "SVC"), "Did you mean 'fit'?"),
+    ],
+)
+def test_a_word_in_place_of_a_command_is_understood(words, meant):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert meant in " ".join(result.stderr.replace("│", " ").split())
 
 
 @pytest.mark.exhaustive

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from typer.testing import CliRunner
 
+import qpsvm
 from qpsvm import backends
 from qpsvm.cli import app
+from qpsvm.cli.demo import _merit as demo_merit
 from qpsvm.cli.demo_tasks import (
     FEW_SAMPLES,
     PARTNER,
@@ -71,3 +74,18 @@ def test_progress_is_said_where_there_is_no_terminal(tmp_path):
     assert result.exit_code == 0, result.output
     for kernel, form in PROGRAMS:
         assert f"{kernel} kernel, {form}: 1 solver" in result.stderr
+
+
+def test_the_machine_that_is_shown_is_the_usual_one_and_not_one_at_its_limit():
+    problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    report = qpsvm.verify(problem, qpsvm.solve(problem))
+    polished = replace(report, statistics=replace(report.statistics, polished=True))
+    failed = replace(report, eps=1e-300, checks=(replace(report.checks[0], scaled=1.0),))
+    ranked = [
+        demo_merit(report, is_usual=True),
+        demo_merit(report, is_usual=False),
+        demo_merit(polished, is_usual=False),
+        demo_merit(failed, is_usual=True),
+    ]
+    assert ranked == sorted(ranked)
+    assert len(set(ranked)) == len(ranked)

@@ -45,18 +45,18 @@ def frame(samples: np.ndarray = X) -> pd.DataFrame:
 # --- refusals: what is wrong, the value seen, the remedy ----------------------------------------
 
 BAD_SAMPLES = {
-    "nan": (with_entry(np.nan), ["X", "nan", "row 2", "column 1", "SimpleImputer"]),
+    "nan": (with_entry(np.nan), ["X", "NaN", "row 2", "column 1", "SimpleImputer"]),
     "inf": (with_entry(-np.inf, 3, 0), ["X", "-inf", "row 3", "column 0", "drop the rows"]),
     "nan in a frame": (frame(with_entry(np.nan)), ["row 2", "column 'width'", "impute"]),
     "nan in a sparse X": (
         sp.coo_array(with_entry(np.inf, 1, 1)),
-        ["inf", "row 1", "column 1", "(1 such rows)"],
+        ["inf", "row 1", "column 1", "(1 such row)"],
     ),
     "NA in a nullable frame": (
         pd.DataFrame({"a": pd.array([1.0, None, 2.0, 3.0], dtype="Float64")}),
-        ["nan", "row 1", "column 'a'"],
+        ["NaN", "row 1", "column 'a'"],
     ),
-    "None": (np.array([[1, 2], [3, None], [1, 1], [2, 2]], dtype=object), ["nan", "row 1"]),
+    "None": (np.array([[1, 2], [3, None], [1, 1], [2, 2]], dtype=object), ["NaN", "row 1"]),
     "one dimension": (X[:, 0], ["X", "two dimensions", "(4,)", "X.reshape(-1, 1)"]),
     "sparse, one dimension": (sp.coo_array(X[:, 0]), ["two dimensions", "(4,)", "reshape"]),
     "three dimensions": (X[None], ["X", "two dimensions", "(1, 4, 2)"]),
@@ -69,7 +69,10 @@ BAD_SAMPLES = {
     "text": (np.array([["1", "2"]] * 4), ["X", "table of numbers", "<U1", "OneHotEncoder"]),
     "words in objects": (np.array([["a", 2]] * 4, dtype=object), ["X", "numbers", "'a'", "encode"]),
     "dates": (np.full((4, 1), np.datetime64("2020-01-01")), ["X", "datetime64", "encode"]),
-    "ragged": ([[1.0, 2.0], [3.0]], ["X", "table of numbers"]),
+    "ragged": ([[1.0, 2.0], [3.0]], ["X", "2 features in row 0", "1 in row 1"]),
+    "squares that overflow": (X * 1e200, ["X", "e+200", "row 0", "column 1", "MaxAbsScaler"]),
+    "squares that overflow, in a frame": (frame(X * 1e200), ["column 'width'", "scale"]),
+    "squares that overflow, sparse": (sp.csr_array(X * 1e200), ["row 0", "column 1", "scale"]),
     "text column": (
         pd.DataFrame({"size": [1, 2, 3, 4], "colour": list("rgbr")}),
         ["X column 'colour'", "not numeric", "OneHotEncoder", "drop it"],
@@ -94,7 +97,8 @@ BAD_LABELS = {
         np.array([1, "a", "a", 1], dtype=object),
         ["y mixes", "int, str", "one kind"],
     ),
-    "two columns": (np.eye(4)[:, :2], ["y must be one-dimensional", "(4, 2)"]),
+    "two columns": (np.eye(4)[:, :2], ["y must be one-dimensional", "(4, 2)", "argmax"]),
+    "samples": (X, ["y must be one-dimensional", "(4, 2)", "X first and y second"]),
     "a number": (1, ["y must be one-dimensional", "()"]),
     "empty": ([], ["y is empty", "one label per sample"]),
     "complex": ([1j, 1, 1, 1j], ["y", "complex", "two different labels"]),
@@ -374,7 +378,7 @@ def test_the_larger_label_is_the_positive_class():
 BAD_QUERIES = {
     "columns": (X[:, :1], ["X has 1 columns", "trained on 2"]),
     "names": (frame()[["width", "height"]], ["column 0 is 'width'", "'height'", "reorder"]),
-    "nan": (with_entry(np.nan), ["nan", "row 2", "column 1"]),
+    "nan": (with_entry(np.nan), ["NaN", "row 2", "column 1"]),
     "one dimension": (X[0], ["two dimensions", "X.reshape(1, -1)"]),
 }
 

@@ -169,7 +169,7 @@ def test_the_caller_cannot_change_what_was_learned_from() -> None:
 @pytest.mark.parametrize(
     ("samples", "words"),
     [
-        (["a", None, "b"], ["None in row 1", "(1 such rows)", "kernel knows"]),
+        (["a", None, "b"], ["None in row 1", "(1 such row)", "kernel knows"]),
         ([["a", 1.0], ["b", np.nan], ["c", 2.0]], ["nan in row 1, column 1"]),
         (pd.Series(["a", None, pd.NA], dtype="string"), ["row 1", "(2 such rows)"]),
         (np.array(["2020-01-01", "NaT", "2021-01-01"], "M8[D]"), ["NaT", "row 1"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
@@ -15,10 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from qpsvm import estimators
+import qpsvm
+from qpsvm import estimators, reports
+from qpsvm.backends import Progress
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.paths import svm_path
-from qpsvm.plotting import AlphaMargin, DecisionRegions, Heights, PathLines, Plane
+from qpsvm.plotting import AlphaMargin, Convergence, DecisionRegions, Heights, PathLines, Plane
 from qpsvm.plotting.picture import DARK, LIGHT
 from tests.tolerances import ON_THE_CURVE
 
@@ -244,7 +247,7 @@ def test_machines_of_several_classes_are_drawn_one_by_one(ax):
 
 
 def test_alpha_against_margin_needs_an_estimator_that_knows_them(ax):
-    with pytest.raises(InvalidParameterError, match="LogisticRegression does not know"):
+    with pytest.raises(InvalidParameterError, match="LogisticRegression, which does not know"):
         AlphaMargin.from_estimator(LogisticRegression().fit(X, y), ax=ax)
 
 
@@ -298,3 +301,111 @@ def test_lines_need_a_path(ax):
         PathLines.from_path(svm_path(X, y, values=[1.0]), ax=ax)
     with pytest.raises(InvalidParameterError, match="svm_path"):
         PathLines.from_path(estimators.SVC().fit(X, y), ax=ax)
+
+
+# --- solutions -----------------------------------------------------------------------------------
+
+SOLVED = {
+    "two classes": (qpsvm.SoftMargin(C=10.0), estimators.SVC(C=10.0, gamma=0.5), LABELS),
+    "nu": (qpsvm.NuClassification(nu=0.4), estimators.NuSVC(nu=0.4, gamma=0.5), y),
+    "regression": (
+        qpsvm.EpsilonRegression(C=5.0, epsilon=0.3), estimators.SVR(C=5.0, epsilon=0.3, gamma=0.5),
+        TARGETS,
+    ),
+    "novelties": (qpsvm.OneClass(nu=0.2), estimators.OneClassSVM(nu=0.2, gamma=0.5), None),
+}  # fmt: skip
+
+
+def solution_of(name):
+    formulation, _, labels = SOLVED[name]
+    given = (X,) if labels is None else (X, labels)
+    return qpsvm.solve(formulation.dual(*given, kernel=qpsvm.kernels.RBF(gamma=0.5)))
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_regions_of_a_solution_are_those_of_the_estimator(name, ax):
+    _, machine, labels = SOLVED[name]
+    machine = machine.fit(X) if labels is None else machine.fit(X, labels)
+    options = {"y": labels, "grid_resolution": 15}
+    of_estimator = DecisionRegions.from_estimator(machine, X, ax=ax, **options)
+    of_solution = DecisionRegions.from_estimator(
+        solution_of(name), X, ax=Figure().add_subplot(), **options
+    )
+    # estimators of the nu families have LIBSVM's scale, solutions that of their program
+    drawn = [
+        display.response / np.abs(display.response).max() for display in (of_estimator, of_solution)
+    ]
+    np.testing.assert_allclose(drawn[1], drawn[0], atol=ON_THE_CURVE)
+    assert ringed(of_solution) == ringed(of_estimator) > 0
+
+
+def test_regions_of_several_classes_are_drawn_from_solutions(ax):
+    for reduction in (qpsvm.OneVsOne(qpsvm.SoftMargin()), qpsvm.CrammerSinger()):
+        solution = qpsvm.solve(reduction.dual(X3, y3))
+        display = DecisionRegions.from_estimator(solution, X3, y=y3, grid_resolution=9, ax=ax)
+        assert display.response.shape == (9, 9, 3)
+        assert (display.response.sum(axis=2) == 1.0).all()
+
+
+@pytest.mark.parametrize("name", ["two classes", "novelties"])
+def test_alpha_of_a_solution_is_that_of_its_report(name, ax):
+    formulation, _, labels = SOLVED[name]
+    given = (X,) if labels is None else (X, labels)
+    problem = formulation.dual(*given, kernel=qpsvm.kernels.RBF(gamma=0.5))
+    solution = qpsvm.solve(problem)
+    own = AlphaMargin.from_estimator(solution, ax=ax).picture
+    of_report = AlphaMargin.from_estimator(reports.build(problem, solution), ax=ax).picture
+    np.testing.assert_allclose(own.x, of_report.x, atol=ON_THE_CURVE)
+    np.testing.assert_allclose(own.y, of_report.y, atol=ON_THE_CURVE)
+    np.testing.assert_array_equal(own.case, of_report.case)
+    assert own.conditions[0].corner == pytest.approx(of_report.conditions[0].corner)
+
+
+def test_alphas_of_regressions_and_parts_of_reductions(ax):
+    display = AlphaMargin.from_estimator(solution_of("regression"), ax=ax)
+    picture = display.picture
+    assert len(picture.x) == 2 * len(X)
+    # complementary slackness: what exceeds its condition has alpha 0
+    assert np.abs(picture.y[picture.x > ON_THE_CURVE]).max() <= ON_THE_CURVE
+    parts = qpsvm.solve(qpsvm.OneVsOne(qpsvm.SoftMargin()).dual(X3, y3))
+    assert AlphaMargin.from_estimator(parts, machine=2, ax=ax).ax_ is ax
+    with pytest.raises(InvalidParameterError, match="counted from 0 to 2"):
+        AlphaMargin.from_estimator(parts, machine=3)
+    joint = qpsvm.solve(qpsvm.CrammerSinger().dual(X3, y3))
+    with pytest.raises(InvalidParameterError, match=r"reports\.build\(problem, solution\)"):
+        AlphaMargin.from_estimator(joint)
+
+
+# --- coefficients along a path, iterations -------------------------------------------------------
+
+
+def test_coefficients_along_a_path_are_those_of_the_machines(ax):
+    frame = pd.DataFrame(X, columns=["height", "width"])
+    path = svm_path(frame, y, values=[0.01, 0.1, 1.0], kernel="linear")
+    display = PathLines.from_path(path, of="coef", ax=ax)
+    expected = [machine.coef for machine in path.solutions]
+    np.testing.assert_array_equal(display.shares, expected)
+    for line, column in zip(display.ax_.lines, np.transpose(expected), strict=False):
+        np.testing.assert_array_equal(line.get_ydata(), column)
+    assert words(ax) == ["height", "width"]
+    assert ax.get_ylabel() == "coefficient"
+    assert f"height {expected[0][0]:.3g} to {expected[-1][0]:.3g}" in display.alternative
+
+
+def test_coefficients_need_a_linear_kernel():
+    path = svm_path(X, y, values=[0.1, 1.0], kernel="rbf")
+    with pytest.raises(InvalidParameterError, match="linear kernel"):
+        PathLines.from_path(path, of="coef")
+    with pytest.raises(InvalidParameterError, match="choose 'alpha' or 'coef'"):
+        PathLines.from_path(path, of="weights")
+
+
+@pytest.mark.parametrize("last", [2, 4, 7, 40])
+def test_iterations_are_whole_numbers(last):
+    events = [Progress("solve", "ipm", k, 0.0, residual=10.0**-k) for k in range(1, last + 1)] + [
+        Progress("done", "ipm", residual=1e-12)
+    ]
+    figure = Convergence.of(events, 1e-8, 1.0).figure()
+    ticks = figure.axes[0].get_xticks()
+    assert len(ticks) > 1
+    np.testing.assert_array_equal(ticks, np.round(ticks))

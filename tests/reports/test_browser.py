@@ -61,6 +61,17 @@ def test_it_is_shown_without_complaint(browser, folder, name, width):
     assert browser.run("[...document.images].every((i) => i.clientWidth <= innerWidth)")
 
 
+@listed("name", PAGES, quick=2)
+def test_every_column_is_in_sight_on_a_desk(browser, folder, name):
+    browser.open(page_of(folder, name), DESKTOP)
+    browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    cut_off = browser.run(
+        "[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth)"
+        ".map((e) => e.getAttribute('aria-labelledby'))"
+    )
+    assert cut_off == []
+
+
 @pytest.mark.exhaustive
 def test_everything_folded_fits_a_phone_too(browser, folder):
     browser.open(page_of(folder, "one vs rest"), PHONE)

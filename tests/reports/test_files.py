@@ -68,7 +68,7 @@ def test_a_failed_report_says_so_in_every_format():
     assert '<strong id="verdict">NOT PROVEN</strong>' in built.to_html()
     assert "**NOT PROVEN**" in built.to_markdown()
     assert r"\textbf{NOT PROVEN}" in built.to_latex()
-    assert built.to_text().splitlines()[-1].startswith("NOT PROVEN at eps=1e-08")
+    assert built.to_text().splitlines()[0].startswith("NOT PROVEN at eps=1e-08")
 
 
 # --- comparison ------------------------------------------------------------------------------

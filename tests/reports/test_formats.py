@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from functools import cache
 from itertools import product
@@ -9,12 +10,15 @@ from shutil import which
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import qpsvm
 from qpsvm import reports
+from qpsvm.display import LINES
 from qpsvm.reports import latex, markdown
 from qpsvm.reports.implications import implications
 from qpsvm.reports.numbers import figure, residual
+from qpsvm.reports.text import print_page
 from tests.processes import run
 from tests.reports.cases import MOONS, PAGES, SHOWN, report, solved, text
 from tests.reports.markup import (
@@ -293,9 +297,41 @@ def test_latex_is_balanced(name):
 
 
 @pytest.mark.parametrize("name", ["plane", "tube", "joint", "one vs one", "program"])
-def test_text_ends_with_the_verdict_and_its_tables_fit(name):
+def test_text_begins_with_the_verdict_and_its_tables_fit(name):
     lines = str(report(name)).splitlines()
-    assert lines[-1] == f"OPTIMAL at eps=1e-08: {report(name).headline.sentence}"
+    assert lines[0] == f"OPTIMAL at eps=1e-08: {report(name).headline.sentence}"
     rows = [line for line in lines if re.match(r"(stationarity|sample kkt|check|─)", line)]
     assert rows
     assert max(map(len, rows)) <= 100
+
+
+def printed(name, *, in_full):
+    console = Console(file=io.StringIO(), width=100)
+    print_page(reports.Page.of(report(name)), console, in_full=in_full)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("name", ["plane", "tube", "program"])
+def test_the_short_form_fits_a_screen_and_leaves_out_details(name):
+    short, full = printed(name, in_full=False), printed(name, in_full=True)
+    assert short.splitlines()[0] == full.splitlines()[0]
+    assert len(short.splitlines()) <= LINES
+    for detail in ("Settings of", "stationarity", "SHA-256", "tolerance, eps"):
+        assert detail not in short
+        assert detail in full
+    for sentence in implications(report(name)):
+        assert sentence in short
+
+
+def test_checks_that_fail_are_no_detail():
+    problem, solution = solved("plane")
+    wrong = solution.replace(intercept=solution.intercept + 1.0)
+    console = Console(file=io.StringIO(), width=100)
+    print_page(reports.Page.of(reports.build(problem, wrong)), console)
+    assert "stationarity" in console.file.getvalue()
+
+
+def test_settings_are_folded_on_a_page():
+    page = text("plane", "html")
+    summary = re.search(r"<details class=\"fold\"><summary>Settings of [^<]*</summary>", page)
+    assert summary is not None

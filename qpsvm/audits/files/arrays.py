@@ -24,6 +24,7 @@ from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.arrays import Array, Dense, Vector
+from qpsvm.numerics.wording import an
 
 MAX_JSON_BYTES = 2**28
 """Largest JSON file that is read: as Python objects its numbers take some ten times as much."""
@@ -87,7 +88,7 @@ def read_json(path: str | os.PathLike[str]) -> ArrayModel:
             raise ValueError(f"it has {brackets:,} lists and objects; a model has only a few")
         data = json_text.loads(content.decode("utf-8"))
         if not isinstance(data, dict):
-            raise ValueError(f"it is a {type(data).__name__}; a model must be an object")
+            raise ValueError(f"it is {an(data)}; a model must be an object")
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{source!r} is not a model in JSON ({error}); write one as docs/model_files.md "

@@ -12,6 +12,7 @@ from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.wording import an
 
 LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
@@ -59,7 +60,7 @@ def read(model: Estimator, inputs: Inputs) -> Reading:
     elif hasattr(model, "regressor_"):
         hint = " For a transformed target, pass regressor_ with the transformed y."
     raise AuditRefusedError(
-        f"audit cannot read a {type(model).__name__}.{hint} It reads scikit-learn's "
+        f"audit cannot read {an(model)}.{hint} It reads scikit-learn's "
         f"{', '.join(ESTIMATORS)}, a Pipeline that ends in one, LIBSVM and LIBLINEAR model files, "
         "qpsvm's own models, and qpsvm.audits.Arrays."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from qpsvm.benchmark.calls import short_name
 from qpsvm.benchmark.changes import (
     Comparison,
     ContestantChange,
@@ -140,7 +141,7 @@ def _sentences(found: Comparison) -> Iterator[str]:
 
 def _outcomes_table(found: Comparison) -> Table:
     columns: tuple[TableColumn[OutcomeChange], ...] = (
-        words("Contestant", lambda change: change.contestant),
+        words("Contestant", lambda change: short_name(change.contestant)),
         words("Program", lambda change: str(change.instance)),
         numbers("Asked for", lambda change: change.eps, residual),
         words("Before", lambda change: change.before),
@@ -159,7 +160,7 @@ def _outcomes_table(found: Comparison) -> Table:
 
 def _contestants_table(changes: tuple[ContestantChange, ...], key: str) -> Table:
     columns: tuple[TableColumn[ContestantChange], ...] = (
-        words("Contestant", lambda change: change.contestant),
+        words("Contestant", lambda change: short_name(change.contestant)),
         words("Version", _versions),
         cells("Ratio", _ratio_cell, numeric=True),
         numbers("Programs", lambda change: change.programs),
@@ -211,7 +212,7 @@ def _rankings_table(rankings: tuple[KindAgreement, ...], key: str) -> Table:
 
 def _times_table(changes: Sequence[TimeChange], key: str) -> Table:
     columns: tuple[TableColumn[TimeChange], ...] = (
-        words("Contestant", lambda change: change.contestant),
+        words("Contestant", lambda change: short_name(change.contestant)),
         words("Program", lambda change: str(change.instance)),
         cells("Seconds before", lambda change: _seconds(change.a), numeric=True),
         cells("Seconds after", lambda change: _seconds(change.b), numeric=True),

@@ -10,7 +10,7 @@ import importlib.resources
 import math
 from dataclasses import asdict, dataclass
 
-from qpsvm.benchmark.calls import Call, parse
+from qpsvm.benchmark.calls import Call, parse, short_name
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.metrics import (
     accuracy_curves,
@@ -52,9 +52,6 @@ COLUMNS = (
     Column("seconds", "Seconds", "figure"),
     Column("iterations", "Iterations", "count"),
     Column("memory", "Memory, MB", "megabytes"),
-    Column("n", "Samples", "count"),
-    Column("d", "Features", "count"),
-    Column("repeat", "Repeat", "count"),
 )
 
 GOOD = frozenset({"optimal", "unclaimed optimal", "infeasible"})
@@ -113,7 +110,7 @@ def page_data(summary: Summary) -> dict[str, object]:
     ]
     return {
         "targets": summary.targets,
-        "contestants": contestants,
+        "contestants": list(map(short_name, contestants)),
         "ranked": [name not in references for name in contestants],
         "programs": [_program(instance, summary) for instance in instances],
         "columns": [asdict(column) for column in COLUMNS],

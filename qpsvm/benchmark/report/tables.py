@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.benchmark.calls import short_name
 from qpsvm.benchmark.cells import Instance
 from qpsvm.benchmark.metrics import (
     FalseClaim,
@@ -32,7 +33,7 @@ FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)
 def claims_table(claims: tuple[FalseClaim, ...], listed: int) -> Table:
     """Table of refuted claims, the worst first."""
     columns: tuple[TableColumn[FalseClaim], ...] = (
-        words("Contestant", lambda claim: claim.contestant),
+        words("Contestant", lambda claim: short_name(claim.contestant)),
         words("Outcome", _claimed),
         words("Program", lambda claim: str(claim.instance)),
         numbers("Claimed", lambda claim: claim.eps, residual),
@@ -60,7 +61,7 @@ def outcomes_table(outcomes: OutcomeTable) -> Table:
         return numbers(outcome, lambda who: outcomes.counts[who].get(outcome, 0))
 
     columns: tuple[TableColumn[str], ...] = (
-        words("Contestant", str),
+        words("Contestant", short_name),
         *map(count_of, outcomes.outcomes),
         numbers("repeats disagree", lambda who: outcomes.unsteady[who]),
     )
@@ -86,7 +87,7 @@ class _Ranked:
 def means_table(standings: Sequence[Standing], key: str, *, detailed: bool) -> Table:
     """Table of places and shifted geometric means by kind; two columns more if detailed."""
     columns: tuple[TableColumn[_Ranked], ...] = (
-        words("Contestant", lambda row: row.rank.contestant),
+        words("Contestant", lambda row: short_name(row.rank.contestant)),
         words("Kind of program", lambda row: row.kind),
         cells("Place", lambda row: _place_cell(row.rank), numeric=True),
         cells("Seconds", lambda row: _mean_cell(row.mean), numeric=True),
@@ -141,7 +142,9 @@ def times_table(standing: Standing, key: str) -> Table:
     """Table of seconds to the gap, program by program."""
 
     def time_of(who: str) -> TableColumn[Instance]:
-        return cells(who, lambda of: time_cell(standing.times.get((of, who))), numeric=True)
+        return cells(
+            short_name(who), lambda of: time_cell(standing.times.get((of, who))), numeric=True
+        )
 
     columns: tuple[TableColumn[Instance], ...] = (
         words("Program", str),
@@ -163,7 +166,7 @@ def times_table(standing: Standing, key: str) -> Table:
 def _fastest(standing: Standing, instance: Instance) -> str:
     timings = {who: standing.times.get((instance, who)) for who in standing.contestants}
     reached = [(t.seconds, who) for who, t in timings.items() if t is not None and t.reached]
-    return min(reached)[1] if reached else "nobody"
+    return short_name(min(reached)[1]) if reached else "nobody"
 
 
 def wins_table(standing: Standing, key: str) -> Table:
@@ -178,10 +181,10 @@ def wins_table(standing: Standing, key: str) -> Table:
                 return Cell(NOTHING)
             return Cell(f"{wins.wins[i, j]} : {wins.losses[i, j]}", float(wins.wins[i, j]))
 
-        return cells(other, score, numeric=True)
+        return cells(short_name(other), score, numeric=True)
 
     columns: tuple[TableColumn[str], ...] = (
-        words("Contestant", str),
+        words("Contestant", short_name),
         numbers("Won", lambda who: int(np.sum(wins.wins[at[who]]))),
         numbers("Lost", lambda who: int(np.sum(wins.losses[at[who]]))),
         numbers("Ties", lambda who: int(np.sum(wins.ties[at[who]]))),
@@ -205,7 +208,10 @@ def profile_table(standing: Standing, key: str) -> Table:
     def share_at(factor: float) -> TableColumn[str]:
         return numbers(_factor_name(factor), lambda who: profile.share(who, factor), percent)
 
-    columns: tuple[TableColumn[str], ...] = (words("Contestant", str), *map(share_at, FACTORS))
+    columns: tuple[TableColumn[str], ...] = (
+        words("Contestant", short_name),
+        *map(share_at, FACTORS),
+    )
     return table_of(
         [[who for who in standing.contestants if who in profile.contestants]],
         columns,
@@ -225,7 +231,7 @@ def _factor_name(factor: float) -> str:
 def scaling_table(fits: Iterable[Fit], key: str) -> Table:
     """Table of how seconds grow with the number of samples."""
     columns: tuple[TableColumn[Fit], ...] = (
-        words("Contestant", lambda fit: fit.contestant),
+        words("Contestant", lambda fit: short_name(fit.contestant)),
         words("Programs", lambda fit: fit.series),
         numbers("Exponent", lambda fit: fit.exponent, short),
         cells("Interval", lambda fit: interval(fit.low, fit.high), numeric=True),

@@ -19,7 +19,7 @@ LISTED = 10
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """Print the short form of a report; the verdict comes last.
+    """Print the short form of a report; the verdict comes first.
 
     Parameters
     ----------
@@ -41,12 +41,13 @@ def print_summary(summary: Summary, console: Console) -> None:
     >>> summary = summarize(Results({"suite": {"name": "small"}}, (row,)))
     >>> console = Console(file=io.StringIO(), width=80)
     >>> print_summary(summary, console)
-    >>> print(console.file.getvalue().splitlines()[-1])
+    >>> print(console.file.getvalue().splitlines()[0])
     Benchmark small: 1 measurement of 1 contestant on 1 program. No claim of an optimum was refuted.
     """
     content = document(summary, listed=LISTED, detailed=False)
-    print_sections(content, console)
     console.print(f"{content.title}: {content.verdict}", soft_wrap=True)
+    console.print()
+    print_sections(content, console)
 
 
 def print_comparison(

@@ -36,6 +36,16 @@ def run(
         list[str] | None,
         typer.Option(help="Takes part as well: a name, or a file my_solver.py. May be repeated."),
     ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="These data in place of the suite's: a name, or a file (CSV, LIBSVM, NPZ, "
+            "Parquet). May be repeated."
+        ),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="With --data: the label column of a CSV or Parquet file.")
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(help="Only cells with this text in program or contestant. May be repeated."),
@@ -54,7 +64,10 @@ def run(
     for outcome in retry or ():
         if outcome not in OUTCOMES:
             raise SuiteError(f"There is no outcome {outcome!r}; there are {', '.join(OUTCOMES)}.")
-    chosen = load_suite(suite).with_contestants(contestant or ()).only(only or ())
+    if label is not None and not data:
+        raise typer.BadParameter("--label belongs to --data.")
+    chosen = load_suite(suite).with_contestants(contestant or ())
+    chosen = chosen.with_data(_data(data or [], label)).only(only or ())
     began = time.perf_counter()
     try:
         with _progress(chosen.name) as callback:
@@ -65,7 +78,9 @@ def run(
                 resume=resume,
                 retry=retry or (),
                 callback=callback,
-                command=_command(suite, store, jobs, contestant or [], only or []),
+                command=_command(
+                    suite, store, jobs, contestant=contestant, data=data, label=label, only=only
+                ),
             )
     except KeyboardInterrupt as error:
         complain(
@@ -79,24 +94,49 @@ def run(
     note(f"Next: qpsvm bench report {shlex.quote(str(store))}")
 
 
-def _command(suite: str, store: Path, jobs: int, contestant: list[str], only: list[str]) -> str:
+def _data(names: list[str], label: str | None) -> list[str]:
+    """Names of data as suites write them: of a file a call with its path."""
+    from qpsvm.benchmark.calls import Call
+    from qpsvm.benchmark.own_files import is_file_name
+
+    column = {} if label is None else {"label": label}
+    return [
+        str(Call("file", {"path": name, **column})) if is_file_name(name) else name
+        for name in names
+    ]
+
+
+def _command(
+    suite: str,
+    store: Path,
+    jobs: int,
+    *,
+    label: str | None,
+    **repeated: list[str] | None,
+) -> str:
     """The command line that repeats a run."""
     words = ["qpsvm", "bench", "run", suite, "--store", str(store)]
     if jobs != 1:
         words += ["--jobs", str(jobs)]
-    for name, texts in (("--contestant", contestant), ("--only", only)):
-        words += [word for text in texts for word in (name, text)]
+    for name, texts in repeated.items():
+        words += [word for text in texts or [] for word in (f"--{name}", text)]
+    if label is not None:
+        words += ["--label", label]
     return shlex.join(words)
 
 
 def _print(results: Results) -> None:
     """Print how often each contestant reached each outcome."""
+    from qpsvm.benchmark.calls import short_name
+
     counts: dict[str, Counter[str]] = {}
     for row in results.rows:
         counts.setdefault(row.contestant, Counter())[row.outcome] += 1
     outcomes = table(("contestant", "left"), ("outcomes", "left"))
     for contestant, counter in counts.items():
-        outcomes.add_row(contestant, ", ".join(f"{n} {word}" for word, n in counter.most_common()))
+        outcomes.add_row(
+            short_name(contestant), ", ".join(f"{n} {word}" for word, n in counter.most_common())
+        )
     console().print(outcomes)
 
 
@@ -104,6 +144,8 @@ def _print(results: Results) -> None:
 def _progress(name: str) -> Iterator[Callable[[RunProgress], None] | None]:
     """Build a run's callback: a progress bar with the remaining time, if stderr is a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from qpsvm.benchmark.calls import short_name
 
     err = console(stderr=True)
     if not err.is_terminal:
@@ -131,7 +173,7 @@ def _progress(name: str) -> Iterator[Callable[[RunProgress], None] | None]:
                 completed=len(event.done),
                 total=len(event.done) + len(event.remaining),
                 left=f"{_duration(event.seconds)}, {_duration(event.seconds_left)} left",
-                last=f"{event.row.contestant}: {event.row.outcome}",
+                last=f"{short_name(event.row.contestant)}: {event.row.outcome}",
             )
 
         yield callback

@@ -14,6 +14,7 @@ import numpy as np
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.wording import an
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
@@ -125,7 +126,7 @@ def _factored(P: Quadratic, largest: int) -> LowRankQuadratic:
     if P.size > largest:
         raise UnsupportedProgramError(
             "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
-            f"and others up to {largest} variables; this P is a {type(P).__name__} of "
+            f"and others up to {largest} variables; this P is {an(P)} of "
             f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
     values, vectors = interruptible(partial(np.linalg.eigh, P.to_dense()))

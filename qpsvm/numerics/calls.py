@@ -1,0 +1,88 @@
+"""Errors for calls of public functions with arguments that they do not have."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import ParamSpec, TypeVar
+
+from qpsvm.exceptions import MissingArgumentError, UnknownParameterError
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "tol": ("eps",),
+    "tolerance": ("eps",),
+    "max_iter": ("max_iterations",),
+    "maxiter": ("max_iterations",),
+    "solver": ("backend",),
+    "method": ("backend",),
+    "timeout": ("time_limit",),
+    "C": ("values",),
+    "Cs": ("values", "C"),
+    "target": ("label",),
+}
+"""Names that other libraries use, and what qpsvm's functions call the same thing."""
+
+
+def explains_calls(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Make a function name its parameters where it is called with others.
+
+    Examples
+    --------
+    >>> @explains_calls
+    ... def solve(problem, *, eps=1e-8):
+    ...     return eps
+    >>> solve("program", tol=1e-6)
+    Traceback (most recent call last):
+    ...
+    qpsvm.exceptions.UnknownParameterError: solve() has no parameter 'tol'; use eps. Its parameters: problem, eps.
+    """  # noqa: E501 - a doctest's output cannot be broken
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checked(*args: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+        try:
+            signature.bind(*args, **keywords)
+        except TypeError:
+            _explain(function.__name__, signature, args, keywords)
+            raise
+        return function(*args, **keywords)
+
+    return checked
+
+
+def _explain(
+    name: str,
+    signature: inspect.Signature,
+    args: tuple[object, ...],
+    keywords: Mapping[str, object],
+) -> None:
+    """Raise an error that names the argument which does not fit."""
+    parameters = signature.parameters
+    own = f"Its parameters: {', '.join(parameters)}."
+    for keyword in keywords:
+        if keyword not in parameters:
+            raise UnknownParameterError(
+                f"{name}() has no parameter {keyword!r}{_instead(keyword, list(parameters))}. {own}"
+            )
+    positional = [p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    if len(args) > len(positional):
+        raise UnknownParameterError(
+            f"{name}() takes {', '.join(p.name for p in positional)} by position, and got "
+            f"{len(args)} arguments; pass the others by name. {own}"
+        )
+    given = {p.name for p in positional[: len(args)]} | set(keywords)
+    missing = [p.name for p in parameters.values() if p.default is p.empty and p.name not in given]
+    if missing:
+        raise MissingArgumentError(f"{name}() is called without {' and '.join(missing)}. {own}")
+
+
+def _instead(keyword: str, known: list[str]) -> str:
+    """Name the parameter that is meant: a synonym, or one that is spelt alike."""
+    meant = [name for name in SYNONYMS.get(keyword, ()) if name in known]
+    near = meant or get_close_matches(keyword, known, 1, 0.7)
+    return f"; use {near[0]}" if near else ""

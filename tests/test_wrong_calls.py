@@ -1,0 +1,160 @@
+"""Messages for what users pass in place of what a function takes: they say what was meant."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import svm
+
+import qpsvm
+from qpsvm import estimators, formulations, reports
+from qpsvm.exceptions import (
+    InvalidDataError,
+    InvalidParameterError,
+    MissingArgumentError,
+    QPSVMError,
+    UnknownParameterError,
+)
+from qpsvm.formulations.keywords import MEANT, OF_FORMULATIONS
+
+X, Y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([-1, -1, 1, 1])
+PROBLEM = qpsvm.SoftMargin(C=1.0).dual(X, Y)
+SOLUTION = qpsvm.solve(PROBLEM)
+FITTED = estimators.SVC().fit(X, Y)
+
+IN_PLACE_OF_A_PROBLEM = {
+    "samples": (X, ["got ndarray", "SoftMargin(C=1.0).dual(X, y)"]),
+    "a frame": (pd.DataFrame(X), ["got DataFrame", "dual(X, y)"]),
+    "a formulation": (qpsvm.NuClassification(), ["NuClassification(...).dual(X, y)"]),
+    "the class of one": (qpsvm.SoftMargin, ["the class SoftMargin", "SoftMargin(...).dual"]),
+    "an estimator": (estimators.SVR(), ["got SVR", "SVR(...).fit(X, y)"]),
+    "the class of an estimator": (estimators.SVC, ["the class SVC", "SVC(...).fit(X, y)"]),
+    "a fitted estimator": (FITTED, ["problem_", "certificate_"]),
+    "another library's": (svm.SVC(), ["qpsvm.audit(model, X, y)"]),
+    "matrices": (PROBLEM.canonical(), ["QuadraticProgram(P, q, G, h, A, b)"]),
+    "a solution": (SOLUTION, ["got SVMSolution", "pass the problem"]),
+    "a file": ("heart.csv", ["got str", "qpsvm.datasets.load(path)"]),
+    "the class of problems": (qpsvm.SVMProblem, ["the class SVMProblem"]),
+    "nothing": (None, ["got NoneType", "dual(X, y)"]),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE_OF_A_PROBLEM)
+def test_solve_says_how_to_get_a_problem(name: str) -> None:
+    thing, words = IN_PLACE_OF_A_PROBLEM[name]
+    for arguments in ((thing,), (thing, Y)):
+        with pytest.raises(InvalidParameterError) as caught:
+            qpsvm.solve(*arguments)
+        for word in words:
+            assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [qpsvm.verify, qpsvm.certify, qpsvm.polish, reports.build])
+def test_functions_of_a_pair_say_what_they_miss(function: Callable[..., object]) -> None:
+    with pytest.raises(MissingArgumentError, match=r"qpsvm\.solve\(problem\)"):
+        function(PROBLEM)
+    with pytest.raises(MissingArgumentError, match="solution_"):
+        function(FITTED)
+    with pytest.raises(InvalidParameterError, match="exchange the two"):
+        function(SOLUTION, PROBLEM)
+
+
+WRONG_KEYWORDS = {
+    "tol": (lambda: qpsvm.solve(PROBLEM, tol=1e-3), ["solve()", "'tol'", "use eps"]),
+    "solver": (lambda: qpsvm.solve(PROBLEM, solver="osqp"), ["use backend"]),
+    "misspelt": (lambda: qpsvm.solve(PROBLEM, time_limt=1.0), ["use time_limit"]),
+    "unlike any": (lambda: qpsvm.verify(PROBLEM, SOLUTION, colour=1), ["verify()", "eps"]),
+    "C of a path": (lambda: qpsvm.paths.svm_path(X, Y, C=1.0), ["svm_path()", "use values"]),
+    "too many": (lambda: qpsvm.solve(*PROBLEM.canonical()), ["problem, backend", "by name"]),
+    "too few": (lambda: qpsvm.audit(svm.SVC().fit(X, Y)), ["audit()", "without X"]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_KEYWORDS)
+def test_a_call_that_does_not_fit_is_answered_with_the_parameters(name: str) -> None:
+    call, words = WRONG_KEYWORDS[name]
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert isinstance(caught.value, QPSVMError)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def own_parameters(name: str) -> set[str]:
+    return set(inspect.signature(getattr(formulations, name)).parameters)
+
+
+def test_parameters_that_other_formulations_have_are_named() -> None:
+    assert "HardMargin" not in OF_FORMULATIONS["C"]
+    with pytest.raises(UnknownParameterError, match=r"no slack.*SoftMargin\(C=\.\.\.\)"):
+        qpsvm.HardMargin(C=1.0)
+    with pytest.raises(UnknownParameterError, match="NuClassification"):
+        qpsvm.SoftMargin(nu=0.5)
+    for (name, keyword), remedy in MEANT.items():
+        assert keyword not in own_parameters(name)
+        with pytest.raises(UnknownParameterError) as caught:
+            getattr(formulations, name)(**{keyword: 0.5})
+        assert remedy in str(caught.value)
+
+
+@pytest.mark.parametrize("keyword", OF_FORMULATIONS)
+def test_the_formulations_that_are_named_have_the_parameter(keyword: str) -> None:
+    words = OF_FORMULATIONS[keyword].replace(",", " ").split()
+    named = [word for word in words if hasattr(formulations, word)]
+    assert named
+    assert all(keyword in own_parameters(name) for name in named)
+
+
+def test_names_in_another_module_are_found() -> None:
+    with pytest.raises(AttributeError, match=r"it is qpsvm\.estimators\.SVC"):
+        _ = qpsvm.SVC
+    with pytest.raises(AttributeError, match=r"it is qpsvm\.kernels\.RBF"):
+        _ = qpsvm.RBF
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+        _ = qpsvm.nothing
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "RBF", "Poly"])
+def test_other_names_of_kernels_are_understood_in_the_error(kernel: str) -> None:
+    with pytest.raises(InvalidParameterError, match=r"did you mean '(rbf|polynomial)'"):
+        qpsvm.SoftMargin().dual(X, Y, kernel=kernel)
+
+
+# --- estimators -----------------------------------------------------------------------------------
+
+
+def test_estimators_say_where_a_number_is_missing_or_infinite() -> None:
+    frame = pd.DataFrame({"age": [1.0, np.nan, 2.0, np.nan]})
+    for machine in (estimators.SVC(), estimators.SVR(), estimators.OneClassSVM()):
+        with pytest.raises(InvalidDataError, match=r"NaN in row 1, column 'age' \(2 such rows\)"):
+            machine.fit(frame, Y)
+    with pytest.raises(InvalidDataError, match=r"inf in row 3, column 0 \(1 such row\)"):
+        FITTED.predict([[1.0], [2.0], [3.0], [np.inf]])
+    with pytest.raises(InvalidDataError, match=r"y\[2\] is inf \(1 such target\)"):
+        estimators.SVR().fit(X, [1.0, 2.0, np.inf, 3.0])
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
+@pytest.mark.parametrize("size", [1e154, 1e200, 1e307])
+def test_features_whose_squares_overflow_are_refused(kernel: str, size: float) -> None:
+    with pytest.raises(InvalidDataError, match=r"row 1, column 0.*MaxAbsScaler"):
+        estimators.SVC(kernel=kernel).fit(X * size, Y)
+
+
+def test_values_of_a_kernel_are_not_squared() -> None:
+    problem = qpsvm.SoftMargin().dual(X @ X.T * 1e200, Y, kernel="precomputed")
+    assert problem.data.n_samples == len(X)
+
+
+def test_names_of_parameters_in_errors_are_the_caller_s() -> None:
+    with pytest.raises(InvalidParameterError, match="quantile is 50"):
+        estimators.QuantileSVR(quantile=50).fit(X, Y)
+    for n_jobs in ("all", 0, 1.5):
+        with pytest.raises(InvalidParameterError, match="n_jobs is"):
+            estimators.SVC(n_jobs=n_jobs).fit(X, [0, 1, 2, 1])
+    with pytest.raises(InvalidDataError, match="mixes labels of kinds int, str"):
+        estimators.SVC().fit(X, np.array([1, "1", 1, "1"], dtype=object))
