@@ -31,6 +31,8 @@ class SVR(QPRegressor, KernelEstimator):
         Half-width of the tube, not negative.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
         As for ``SVC``.
+    tol, cache_size, shrinking, random_state
+        As for ``SVC``.
 
     Raises
     ------
@@ -73,6 +75,10 @@ class SVR(QPRegressor, KernelEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -88,6 +94,10 @@ class SVR(QPRegressor, KernelEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights
@@ -109,6 +119,8 @@ class NuSVR(QPRegressor, KernelEstimator):
     kernel, degree, gamma, coef0
         As for ``SVC``.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+    tol, cache_size, shrinking, random_state
         As for ``SVC``.
 
     Attributes
@@ -155,6 +167,10 @@ class NuSVR(QPRegressor, KernelEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -170,6 +186,10 @@ class NuSVR(QPRegressor, KernelEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         return NuRegression(nu=self.nu, C=self.C * float(np.sum(weights)))
@@ -195,6 +215,8 @@ class QuantileSVR(QPRegressor, KernelEstimator):
     kernel, degree, gamma, coef0
         As for ``SVC``.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+    tol, cache_size, shrinking, random_state
         As for ``SVC``.
 
     Raises
@@ -239,6 +261,10 @@ class QuantileSVR(QPRegressor, KernelEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.quantile = quantile
         self.C = C
@@ -254,6 +280,10 @@ class QuantileSVR(QPRegressor, KernelEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights
