@@ -32,8 +32,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
     Parameters
     ----------
     penalty : {"l2", "l1"}
-        ``1/2 w'w``, or the sum of ``|w_j|``, for which ``loss`` must be "hinge" and the intercept
-        free (``intercept_scaling=numpy.inf``) or none.
+        ``1/2 w'w``, or the sum of ``|w_j|``, which makes most weights zero; the intercept is
+        penalised in the same way.
     loss : {"squared_hinge", "hinge"}
         Whether a margin violation v costs ``C v^2`` or ``C v``.
     C : float
@@ -44,13 +44,17 @@ class LinearSVC(QPClassifier, LinearEstimator):
     fit_intercept : bool
         Whether there is an intercept.
     intercept_scaling : float
-        1.0: the intercept enters the objective as ``1/2 b^2``, as in LIBLINEAR. ``numpy.inf``: it
-        does not, as in ``SVC``.
+        1.0: the intercept enters the objective as ``1/2 b^2`` (``|b|`` with the 1-norm), as in
+        LIBLINEAR. ``numpy.inf``: it does not, as in ``SVC``.
     class_weight : dict, "balanced" or None
         Factors of C by label, each a label in y; of a class against its rest only the class has
         one.
     eps, backend, constraints, warm_start, n_jobs, max_iter, verbose
         As for ``SVC``.
+    tol, cache_size, shrinking, random_state
+        As for ``SVC``.
+    dual : ignored
+        Accepted, and without effect: primal and dual have the same optimum.
 
     Raises
     ------
@@ -95,6 +99,11 @@ class LinearSVC(QPClassifier, LinearEstimator):
         n_jobs: int | None = None,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
+        dual: object = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -110,10 +119,22 @@ class LinearSVC(QPClassifier, LinearEstimator):
         self.n_jobs = n_jobs
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
+        self.dual = dual
 
-    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+    def fit(
+        self,
+        X: Samples,
+        y: Targets,
+        sample_weight: Weights | None = None,
+        *,
+        sensitive: Targets | None = None,
+    ) -> Self:
         """Fit the machine; parameters, result, errors and warnings as for ``SVC.fit``."""
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, sensitive)
 
     @block_by_block
     def decision_function(self, X: Samples) -> Any:
@@ -155,15 +176,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
     def _two_classes(self, class_weight: ClassWeight) -> Family:
         require_choice(self.penalty, ("l1", "l2"), "penalty")
         kind = self._intercept()
-        if self.penalty == "l2":
-            return SoftMargin(C=self.C, intercept=kind, loss=self.loss, class_weight=class_weight)
-        if self.loss != "hinge" or kind == "penalized":
-            raise InvalidParameterError(
-                f"penalty='l1' takes loss='hinge' and a free or no intercept, got loss="
-                f"{self.loss!r} and intercept_scaling={self.intercept_scaling!r}; pass "
-                "loss='hinge', intercept_scaling=numpy.inf."
-            )
-        return L1Norm(C=self.C, intercept=kind, class_weight=class_weight)
+        norm = SoftMargin if self.penalty == "l2" else L1Norm
+        return norm(C=self.C, intercept=kind, loss=self.loss, class_weight=class_weight)
 
 
 class LinearSVR(QPRegressor, LinearEstimator):
@@ -186,6 +200,10 @@ class LinearSVR(QPRegressor, LinearEstimator):
         As for ``LinearSVC``.
     eps, backend, constraints, warm_start, max_iter, verbose
         As for ``SVC``.
+    tol, cache_size, shrinking, random_state
+        As for ``SVC``.
+    dual : ignored
+        Accepted, and without effect: primal and dual have the same optimum.
 
     Raises
     ------
@@ -224,6 +242,11 @@ class LinearSVR(QPRegressor, LinearEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
+        dual: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.C = C
@@ -236,6 +259,11 @@ class LinearSVR(QPRegressor, LinearEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
+        self.dual = dual
 
     @property
     def coef_(self) -> Any:

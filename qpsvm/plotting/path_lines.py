@@ -32,9 +32,9 @@ class PathLines(Display):
     r"""Plot of dual variables or coefficients along a path, one line for each that changes.
 
     Of dual variables :math:`\alpha_k / C_k` is drawn. A line at 0 is a sample beyond the margin, a
-    line at 1 one inside it; between, the sample is on the margin. Lines join the machines of the path;
-    ticks at the lower edge are changes of the active set, where the lines of the exact path have
-    their corners.
+    line at 1 one inside it; between, the sample is on the margin. Lines join the machines of the
+    path; ticks at the lower edge are changes of the active set, where the lines of the exact path
+    have their corners.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class PathLines(Display):
         >>> import qpsvm
         >>> from matplotlib.figure import Figure
         >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), [0, 1, 0, 1]
-        >>> path = qpsvm.paths.svm_path(X, y, values=[0.1, 1.0, 10.0], kernel="linear")
+        >>> path = qpsvm.paths.svm_path(X, y, C=[0.1, 1.0, 10.0], kernel="linear")
         >>> display = PathLines.from_path(path, ax=Figure().add_subplot())
         >>> display.ax_.get_xlabel(), display.shares.shape
         ('C', (3, 2))
