@@ -41,9 +41,9 @@ def test_a_model_that_is_not_fitted(model):
 
 def test_kinds_of_models_no_reader_knows():
     refused(r"cannot read a LogisticRegression.*reads.*SVC.*LIBSVM", LogisticRegression())
-    refused(r"cannot read a int", 3)
+    refused(r"cannot read an int", 3)
     own = qpsvm.estimators.SVC().fit([[0.0], [1.0]], [0, 1])
-    refused(r"cannot read a SVC. An estimator of qpsvm has .*report\(\)", own)
+    refused(r"cannot read an SVC. An estimator of qpsvm has .*report\(\)", own)
     search = GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=2).fit(X, Y)
     refused("pass best_estimator_", search)
     assert qpsvm.audit(search.best_estimator_, X, Y, eps=0.1).machines
@@ -57,7 +57,7 @@ def test_a_subclass_is_read_as_what_it_is():
 
     assert qpsvm.audit(Own().fit(X, Y), X, Y).machines
     unrelated = type("SVC", (), {"__module__": "elsewhere"})()
-    refused("cannot read a SVC", unrelated)
+    refused("cannot read an SVC", unrelated)
 
 
 @pytest.mark.parametrize(
