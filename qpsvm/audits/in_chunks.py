@@ -133,8 +133,8 @@ def audit_in_chunks(
     names = {kind.__name__ for kind in type(model).__mro__}
     if not isinstance(model, HasSupportVectors) or names.isdisjoint(("SVC", "SVR")):
         raise AuditRefusedError(
-            f"audit reads a fitted SVC of two classes or an SVR on samples in chunks, got "
-            f"{an(model)}; pass one of these, or all samples at once."
+            f"On samples in chunks {an(model)} cannot be audited; pass a fitted SVC of two classes "
+            "or an SVR, or all samples at once."
         )
     is_classifier = hasattr(model, "classes_")
     formulation, task = _formulation(model, is_classifier)

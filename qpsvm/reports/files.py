@@ -61,8 +61,8 @@ def text_of(page: Page | ReportContent, suffix: str) -> str:
     >>> import qpsvm
     >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
     >>> report = qpsvm.reports.build(problem, qpsvm.solve(problem))
-    >>> text_of(report, "txt").splitlines()[0]
-    'SoftMargin(C=1.0), dual form, linear kernel'
+    >>> text_of(report, "txt").partition(":")[0]
+    'OPTIMAL at eps=1e-08'
     """
     return WRITERS[suffix](page if isinstance(page, Page) else Page.of(page))
 

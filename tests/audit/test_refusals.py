@@ -40,7 +40,7 @@ def test_a_model_that_is_not_fitted(model):
 
 def test_kinds_of_models_no_reader_knows():
     refused(r"cannot read a LogisticRegression.*reads.*SVC.*LIBSVM", LogisticRegression())
-    refused(r"cannot read a int", 3)
+    refused(r"cannot read an int", 3)
     target = TransformedTargetRegressor(SVR(), transformer=StandardScaler()).fit(Z, T)
     refused("pass regressor_ with the transformed y", target, Z, T)
 
@@ -51,7 +51,7 @@ def test_a_subclass_is_read_as_what_it_is():
 
     assert qpsvm.audit(Own().fit(X, Y), X, Y).machines
     unrelated = type("SVC", (), {"__module__": "elsewhere"})()
-    refused("cannot read a SVC", unrelated)
+    refused("cannot read an SVC", unrelated)
 
 
 @pytest.mark.parametrize(
