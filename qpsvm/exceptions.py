@@ -35,11 +35,13 @@ __all__ = [
     "NotSeparableError",
     "NuReducedWarning",
     "QPSVMError",
+    "SeveralMachinesWarning",
     "SolverFailedError",
     "StoreError",
     "SuiteError",
     "ToleranceNotReachedError",
     "ToleranceNotReachedWarning",
+    "TubeWidthWarning",
     "UnboundedProgramError",
     "UnknownBackendError",
     "UnknownParameterError",
@@ -88,7 +90,7 @@ class InvalidParameterError(QPSVMError, ValueError):
     """A parameter outside its domain."""
 
 
-class UnknownParameterError(QPSVMError, TypeError):
+class UnknownParameterError(QPSVMError, TypeError, ValueError):
     """A keyword that a class or method does not have; the message says where it belongs."""
 
 
@@ -290,3 +292,11 @@ class ToleranceNotReachedWarning(UserWarning):
 
 class NuReducedWarning(UserWarning):
     """An estimator took the largest feasible nu in place of a larger one."""
+
+
+class TubeWidthWarning(UserWarning):
+    """The accuracy ``eps`` has a value that looks like ``epsilon``, the half-width of the tube."""
+
+
+class SeveralMachinesWarning(UserWarning):
+    """Constraints hold for each of several machines, which may not be what was meant."""

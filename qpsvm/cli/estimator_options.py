@@ -17,8 +17,10 @@ ESTIMATORS = (
 )  # fmt: skip
 """Names in ``qpsvm.estimators``, known without importing it."""
 
-LEFT_OUT = ("constraints", "warm_start")
-"""Parameters that are objects of Python, or mean nothing to a single fit."""
+LEFT_OUT = (
+    "constraints", "warm_start", "tol", "cache_size", "shrinking", "random_state", "dual",
+)  # fmt: skip
+"""Parameters that are objects of Python, mean nothing to a single fit, or are scikit-learn's."""
 
 INTEGERS = ("memory_limit", "n_jobs")
 """Parameters whose default is None and whose values are integers."""

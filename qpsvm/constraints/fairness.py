@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.constraints.columns import label_of, positions_of, require_columns
-from qpsvm.constraints.rows import Column, Constraint, LinearConstraints, Names, rows_between
+from qpsvm.constraints.rows import (
+    Column,
+    Constraint,
+    Constraints,
+    LinearConstraints,
+    Names,
+    rows_between,
+)
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import require_exact_vector
 from qpsvm.display import short_repr
@@ -24,16 +32,19 @@ from qpsvm.numerics.arrays import (
 )
 from qpsvm.numerics.single_precision import Stored
 
+GIVEN = "given values"
+"""Label of sensitive values without a name."""
 
-def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
+
+def fairness_band(sensitive: Column | Targets | None, bound: float) -> Constraint:
     r"""Require ``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound`` for a sensitive variable z.
 
     Parameters
     ----------
-    sensitive : str, int or array of shape (n,)
+    sensitive : str, int, array of shape (n,) or None
         z: a column of X by name or position; or one value per row given, which need not be in X:
         numbers, booleans, or two kinds of strings (0 for the first in sorted order, 1 for the
-        second).
+        second). None: the values are passed to the ``fit`` of an estimator.
     bound : float
         In units of z times f, 0 (then it is an equality) or more.
 
@@ -56,6 +67,10 @@ def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
     weight of 2 is a repeated row here as well. For z in {0, 1}, with a share p of ones, the
     covariance is ``p (1 - p)`` times the difference of the two groups' mean decision values.
 
+    In cross-validation every fold has other rows. Pass the values beside y, and they are split as y
+    is: ``cross_val_score(SVC(kernel="linear", constraints=fairness_band(None, 0.1)), X, y,
+    params={"sensitive": z})``. Values that ``fit`` is given take the place of those of the band.
+
     Source: Zafar, Valera, Gomez Rodriguez and Gummadi, "Fairness constraints: mechanisms for fair
     classification", AISTATS 2017, section 3.
 
@@ -69,9 +84,50 @@ def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
         raise InvalidParameterError(f"bound is {bound!r}; it must be a finite number, 0 or more.")
     if isinstance(sensitive, str | int | np.integer):
         return FairnessBand(require_columns("fairness band", (sensitive,))[0], float(bound))
-    label = getattr(sensitive, "name", None)  # a Series has one
-    label = label if isinstance(label, str) else "given values"
-    return FairnessBand(_sensitive_values(sensitive), float(bound), label)
+    if sensitive is None:
+        return FairnessBand(None, float(bound), GIVEN)
+    return FairnessBand(_sensitive_values(sensitive), float(bound), _label(sensitive))
+
+
+def with_sensitive(constraints: Constraints | None, values: Targets) -> Constraints:
+    """Replace the values of fairness bands that are not about a column of X.
+
+    Parameters
+    ----------
+    constraints : constraint, list of constraints, or None
+    values : array of shape (n,)
+        As for ``fairness_band``.
+
+    Returns
+    -------
+    list of Constraint
+
+    Raises
+    ------
+    InvalidParameterError
+        There is no such fairness band.
+    InvalidDataError
+        Values that ``fairness_band`` does not take.
+
+    Examples
+    --------
+    >>> (band,) = with_sensitive(fairness_band(None, 0.1), ["f", "m", "f"])
+    >>> band.sensitive
+    array([0., 1., 0.])
+    """
+    given = constraints if isinstance(constraints, list | tuple) else [constraints]
+    z, label, replaced = _sensitive_values(values), _label(values), list[Any]()
+    for item in given:
+        if isinstance(item, FairnessBand) and not isinstance(item.sensitive, str | int):
+            replaced.append(FairnessBand(z, item.bound, label))
+        else:
+            replaced.append(item)
+    if all(new is old for new, old in zip(replaced, given, strict=True)):
+        raise InvalidParameterError(
+            f"sensitive was passed, and the constraints are {constraints!r}: no fairness band "
+            "takes the values. Pass constraints=fairness_band(None, bound) to the estimator."
+        )
+    return replaced
 
 
 @short_repr
@@ -79,7 +135,7 @@ def fairness_band(sensitive: Column | Targets, bound: float) -> Constraint:
 class FairnessBand:
     """The constraint ``-bound <= 1/n (z - mean z)'X w <= bound`` for a column or vector z."""
 
-    sensitive: Column | Vector
+    sensitive: Column | Vector | None
     bound: float
     label: str = ""
 
@@ -96,12 +152,18 @@ class FairnessBand:
             (j,) = positions_of((self.sensitive,), X.shape[1], feature_names)
             label, z = label_of(j, feature_names), X[:, [j]]
             z = as_dense(z).ravel()
+        elif self.sensitive is None:
+            raise InvalidDataError(
+                "The fairness band has no sensitive values; pass them beside y, "
+                "estimator.fit(X, y, sensitive=values), or to fairness_band(values, bound)."
+            )
         elif len(self.sensitive) == len(weights):
             label, z = self.label, self.sensitive[kept]
         else:
             raise InvalidDataError(
                 f"sensitive has {len(self.sensitive)} values for {len(weights)} rows of X; pass "
-                "one value per row, and drop the same rows from both."
+                "one value per row, and drop the same rows from both. In cross-validation pass the "
+                "values beside y, which splits them: params={'sensitive': values}."
             )
         if np.min(z) == np.max(z):
             raise InvalidDataError(
@@ -115,6 +177,12 @@ class FairnessBand:
         else:  # a common offset of the samples cancels; taking it out keeps its rounding out
             rows = (centred @ (X - shares @ X))[None]
         return rows_between(-self.bound, rows, self.bound, [f"fairness band: {label}"])
+
+
+def _label(values: Targets) -> str:
+    """Name of the values, where they have one, as a Series does."""
+    name = getattr(values, "name", None)
+    return name if isinstance(name, str) else GIVEN
 
 
 def _sensitive_values(values: Targets) -> Vector:

@@ -17,8 +17,9 @@ from qpsvm.certificates.predictions import CertifiedPredictions
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.chunked import ChunkedSolution
 from qpsvm.estimators import inputs, onnx_converter, representation
+from qpsvm.estimators.constrained import constraints_of
 from qpsvm.estimators.parallel import solve_in_parallel
-from qpsvm.estimators.parameters import require_known
+from qpsvm.estimators.parameters import ExplainsParameters, accuracy
 from qpsvm.estimators.persistent import PersistentEstimator, Proof
 from qpsvm.estimators.replacement import replaced, unfitted
 from qpsvm.formulations import CrammerSinger
@@ -26,7 +27,7 @@ from qpsvm.formulations.family import Family
 from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel
 from qpsvm.machines.warm_start import NothingKnownError
-from qpsvm.numerics.arguments import Samples, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.interrupts import without_solution
@@ -40,7 +41,7 @@ Formulation: TypeAlias = Family | Reduction | CrammerSinger
 """A formulation, or a reduction to formulations: both build a program from samples."""
 
 
-class QPEstimator(PersistentEstimator, ABC):
+class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
     """Base class of estimators whose model is the optimum of a quadratic program.
 
     A subclass names its formulation (``_formulation``) and its kernel (``_kernel``).
@@ -60,6 +61,7 @@ class QPEstimator(PersistentEstimator, ABC):
 
     # each subclass has these among its parameters
     eps: float
+    tol: float | None
     backend: str
     verbose: bool
     max_iter: int
@@ -67,11 +69,6 @@ class QPEstimator(PersistentEstimator, ABC):
 
     _is_supervised: ClassVar[bool] = True
     _fewest_samples: ClassVar[int] = 1
-
-    def __new__(cls, *args: object, **parameters: object) -> Self:
-        require_known(cls, parameters)
-        del args
-        return super().__new__(cls)  # type: ignore[no-any-return]
 
     # --- for subclasses ---------------------------------------------------------------------------
     @abstractmethod
@@ -88,17 +85,31 @@ class QPEstimator(PersistentEstimator, ABC):
         return y
 
     # --- fitting ----------------------------------------------------------------------------------
-    def _fit(self, X: Samples, y: Any, sample_weight: Weights | None, **data: object) -> Self:
+    def _fit(
+        self,
+        X: Samples,
+        y: Any,
+        sample_weight: Weights | None,
+        sensitive: Targets | None = None,
+        **data: object,
+    ) -> Self:
         """Fit the estimator; an error or Ctrl-C leaves it as its last successful fit made it."""
         require_flag(self.warm_start, "warm_start")
         start = getattr(self, "solution_", None) if self.warm_start else None
         fresh = unfitted(self)
         with without_solution():
-            fresh._learn(X, y, sample_weight, start, **data)
+            fresh._learn(X, y, sample_weight, start, sensitive=sensitive, **data)
         return replaced(self, fresh)
 
     def _learn(
-        self, X: Samples, y: Any, sample_weight: Weights | None, start: object, **data: object
+        self,
+        X: Samples,
+        y: Any,
+        sample_weight: Weights | None,
+        start: object,
+        *,
+        sensitive: Targets | None = None,
+        **data: object,
     ) -> None:
         """Build the training problem, solve it, and store problem and solution."""
         samples, y = inputs.training_data(self, X, y)
@@ -111,26 +122,28 @@ class QPEstimator(PersistentEstimator, ABC):
             targets,
             kernel=kernel,
             sample_weight=None if sample_weight is None else weights,
-            **self._options(),
+            **self._options(formulation, sensitive),
             **data,
         )
         self._solve(problem, start)
         self._fitted(weights)
         self._arrange()
 
-    def _options(self) -> dict[str, object]:
+    def _options(self, formulation: object, sensitive: Targets | None) -> dict[str, object]:
         """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
         options = dict[str, object]()
-        if getattr(self, "constraints", None) is not None:
-            options["constraints"] = self.constraints
+        constraints = constraints_of(self, formulation, sensitive)
+        if constraints is not None:
+            options["constraints"] = constraints
         if getattr(self, "indefinite", "error") != "error":
             options["indefinite"] = self.indefinite
         return options
 
     def _solve(self, problem: Any, start: Any) -> None:
         backend, options = self._backend(problem)
+        eps = accuracy(self)
         settings = Settings(
-            eps=self.eps,
+            eps=eps,
             max_iterations=None if self.max_iter == -1 else self.max_iter,
             verbose=self.verbose,
             options=options,
@@ -147,7 +160,7 @@ class QPEstimator(PersistentEstimator, ABC):
             more = len(answer.shortfalls) - 1
             others = f" The same of {more} more of its programs." if more else ""
             warnings.warn(
-                f"{type(self).__name__} is not certified to eps={self.eps:g}. "
+                f"{type(self).__name__} is not certified to eps={eps:g}. "
                 f"{answer.shortfalls[0]}{others}",
                 ConvergenceWarning,
                 stacklevel=5,
@@ -208,7 +221,7 @@ class QPEstimator(PersistentEstimator, ABC):
         check_is_fitted(self)
         from qpsvm.reports import build
 
-        return build(self.problem_, self.solution_)
+        return build(self.problem_, self.solution_, eps=accuracy(self))
 
     def to_onnx(self, *, version: int | None = None) -> Any:
         """Convert the fitted estimator to an ONNX model that computes in double precision.

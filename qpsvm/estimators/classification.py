@@ -81,6 +81,11 @@ class SVC(KernelClassifier):
         Largest number of iterations of the backend; -1 for its own limit.
     verbose : bool
         Print progress.
+    tol : float, optional
+        Another name of ``eps``, the one of scikit-learn; pass one of the two.
+    cache_size, shrinking, random_state : ignored
+        Accepted, and without effect: scikit-learn's class has them. ``memory_limit`` limits the
+        memory for kernel values, the engine decides when to shrink, and nothing is random.
 
     Raises
     ------
@@ -133,6 +138,10 @@ class SVC(KernelClassifier):
         n_jobs: int | None = None,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -152,6 +161,10 @@ class SVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _two_classes(self, weights: Vector) -> Family:
         return SoftMargin(C=self.C, class_weight=self._class_factors(weights))
@@ -185,6 +198,8 @@ class NuSVC(KernelClassifier):
     multi_class : {"ovo", "ovr"}
         With three or more classes: a machine per pair of them, or one per class.
     eps, backend, constraints, indefinite, memory_limit, warm_start, n_jobs, max_iter, verbose
+        As for ``SVC``.
+    tol, cache_size, shrinking, random_state
         As for ``SVC``.
 
     Raises
@@ -233,6 +248,10 @@ class NuSVC(KernelClassifier):
         n_jobs: int | None = None,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -252,6 +271,10 @@ class NuSVC(KernelClassifier):
         self.n_jobs = n_jobs
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _two_classes(self, weights: Vector) -> Family:
         formulation = NuClassification(nu=self.nu, class_weight=self._class_factors(weights))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -20,6 +20,7 @@ from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.estimators.lazily import block_by_block
+from qpsvm.estimators.parameters import INSTEAD
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import (
     OneVsOne,
@@ -139,6 +140,22 @@ class QPClassifier(ClassifierMixin, QPEstimator):
 
         return CalibratedClassifierCV(self, method=method, cv=cv)
 
+    @property
+    def predict_proba(self) -> NoReturn:
+        """Not available, see ``calibrated``: decision values are no probabilities."""
+        raise self._no_probabilities("predict_proba")
+
+    @property
+    def predict_log_proba(self) -> NoReturn:
+        """Not available, see ``calibrated``: decision values are no probabilities."""
+        raise self._no_probabilities("predict_log_proba")
+
+    def _no_probabilities(self, name: str) -> AttributeError:
+        return AttributeError(
+            f"{type(self).__name__} has no {name}, because decision values are no probabilities. "
+            f"{INSTEAD['probability']}"
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
@@ -152,7 +169,14 @@ class KernelClassifier(QPClassifier, KernelEstimator):
     break_ties: bool
     multi_class: str
 
-    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+    def fit(
+        self,
+        X: Samples,
+        y: Targets,
+        sample_weight: Weights | None = None,
+        *,
+        sensitive: Targets | None = None,
+    ) -> Self:
         """Fit the classifier to samples and labels, to a certified relative gap of ``eps``.
 
         Parameters
@@ -164,6 +188,8 @@ class KernelClassifier(QPClassifier, KernelEstimator):
             Two or more different labels.
         sample_weight : array of shape (n,), optional
             Factors of C. A weight of 2 is the same as a repeated row, 0 the same as a missing one.
+        sensitive : array of shape (n,), optional
+            Values for a ``fairness_band``, which cross-validation splits as it splits y.
 
         Returns
         -------
@@ -179,7 +205,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         ConvergenceWarning
             The solution is not certified to ``eps``.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, sensitive)
 
     @abstractmethod
     def _two_classes(self, weights: Vector) -> Family:

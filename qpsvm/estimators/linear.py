@@ -51,6 +51,10 @@ class LinearSVC(QPClassifier, LinearEstimator):
         one.
     eps, backend, constraints, warm_start, n_jobs, max_iter, verbose
         As for ``SVC``.
+    tol, cache_size, shrinking, random_state
+        As for ``SVC``.
+    dual : ignored
+        Accepted, and without effect: primal and dual have the same optimum.
 
     Raises
     ------
@@ -95,6 +99,11 @@ class LinearSVC(QPClassifier, LinearEstimator):
         n_jobs: int | None = None,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
+        dual: object = None,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -110,10 +119,22 @@ class LinearSVC(QPClassifier, LinearEstimator):
         self.n_jobs = n_jobs
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
+        self.dual = dual
 
-    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+    def fit(
+        self,
+        X: Samples,
+        y: Targets,
+        sample_weight: Weights | None = None,
+        *,
+        sensitive: Targets | None = None,
+    ) -> Self:
         """Fit the machine; parameters, result, errors and warnings as for ``SVC.fit``."""
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, sensitive)
 
     @block_by_block
     def decision_function(self, X: Samples) -> Any:
@@ -186,6 +207,10 @@ class LinearSVR(QPRegressor, LinearEstimator):
         As for ``LinearSVC``.
     eps, backend, constraints, warm_start, max_iter, verbose
         As for ``SVC``.
+    tol, cache_size, shrinking, random_state
+        As for ``SVC``.
+    dual : ignored
+        Accepted, and without effect: primal and dual have the same optimum.
 
     Raises
     ------
@@ -224,6 +249,11 @@ class LinearSVR(QPRegressor, LinearEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
+        dual: object = None,
     ) -> None:
         self.epsilon = epsilon
         self.C = C
@@ -236,6 +266,11 @@ class LinearSVR(QPRegressor, LinearEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
+        self.dual = dual
 
     @property
     def coef_(self) -> Any:

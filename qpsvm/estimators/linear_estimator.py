@@ -57,7 +57,8 @@ class LinearEstimator(QPEstimator):
         if not is_chunked(X):
             super()._learn(X, y, sample_weight, start, **data)
             return
-        if self._backend(None)[1] or getattr(self, "constraints", None) is not None:
+        given = (getattr(self, "constraints", None), *data.values())
+        if self._backend(None)[1] or any(value is not None for value in given):
             raise InvalidParameterError(
                 "constraints are not supported for samples in chunks; leave them out."
             )

@@ -36,7 +36,12 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
     nu: float
 
     def fit(
-        self, X: Samples, y: Targets | None = None, sample_weight: Weights | None = None
+        self,
+        X: Samples,
+        y: Targets | None = None,
+        sample_weight: Weights | None = None,
+        *,
+        sensitive: Targets | None = None,
     ) -> Self:
         """Fit the region that contains most samples, to a certified relative gap of ``eps``.
 
@@ -48,6 +53,8 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         y : ignored
         sample_weight : array of shape (n,), optional
             A weight of 2 is the same as a repeated row, 0 the same as a missing one.
+        sensitive : array of shape (n,), optional
+            Values for a ``fairness_band``, which cross-validation splits as it splits y.
 
         Returns
         -------
@@ -64,7 +71,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
             The solution is not certified to ``eps``.
         """
         del y
-        return self._fit(X, None, sample_weight)
+        return self._fit(X, None, sample_weight, sensitive)
 
     @block_by_block
     def decision_function(self, X: Samples) -> Any:
@@ -128,6 +135,8 @@ class OneClassSVM(NoveltyDetector):
         below.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
         As for ``SVC``.
+    tol, cache_size, shrinking, random_state
+        As for ``SVC``.
 
     Raises
     ------
@@ -168,6 +177,10 @@ class OneClassSVM(NoveltyDetector):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -182,6 +195,10 @@ class OneClassSVM(NoveltyDetector):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights
@@ -207,6 +224,8 @@ class SVDD(NoveltyDetector):
         In (0, 1]: bounds the share of samples outside from above, that of support vectors from
         below.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+    tol, cache_size, shrinking, random_state
         As for ``SVC``.
 
     Attributes
@@ -253,6 +272,10 @@ class SVDD(NoveltyDetector):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -267,6 +290,10 @@ class SVDD(NoveltyDetector):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         require_share(self.nu)

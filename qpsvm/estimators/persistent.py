@@ -17,6 +17,7 @@ from qpsvm.certificates import Certificate, certify
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.estimators import inputs, saving
+from qpsvm.estimators.parameters import accuracy
 from qpsvm.estimators.replacement import replaced
 from qpsvm.exceptions import ModelFileError
 from qpsvm.models import files
@@ -154,7 +155,7 @@ class PersistentEstimator(BaseEstimator):
         for name in ("_scales", "_radius"):
             stated, found = (np.asarray(vars(e).get(name), dtype=np.float64) for e in (self, fresh))
             if stated.shape != found.shape or not np.allclose(
-                stated, found, rtol=self.eps, atol=0.0, equal_nan=True
+                stated, found, rtol=accuracy(self), atol=0.0, equal_nan=True
             ):
                 raise ModelFileError(
                     f"The file states the figures {stated} ({name}), and solution and parameters "

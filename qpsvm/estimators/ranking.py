@@ -8,6 +8,7 @@ import numpy as np
 
 from qpsvm.constraints import Constraints
 from qpsvm.data.targets import as_groups, exact_labels
+from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.estimators.lazily import block_by_block
@@ -37,6 +38,8 @@ class SVMRanker(NumberPredictor, KernelEstimator):
     loss : {"hinge", "squared_hinge"}
         Whether a violation v costs ``C v`` or ``C v^2``.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+    tol, cache_size, shrinking, random_state
         As for ``SVC``.
 
     Raises
@@ -82,6 +85,10 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -97,6 +104,10 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def fit(
         self,
@@ -105,6 +116,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         sample_weight: Weights | None = None,
         *,
         groups: Targets | None = None,
+        sensitive: Targets | None = None,
     ) -> Self:
         """Fit the ranking to samples and relevances, to a certified relative gap of ``eps``.
 
@@ -117,6 +129,8 @@ class SVMRanker(NumberPredictor, KernelEstimator):
             A pair counts by the product of its weights.
         groups : array of shape (n,), optional
             The query of every sample, any labels; one group without it.
+        sensitive : array of shape (n,), optional
+            Values for a ``fairness_band``, which cross-validation splits as it splits y.
 
         Returns
         -------
@@ -132,7 +146,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         ConvergenceWarning
             The solution is not certified to ``eps``.
         """
-        return self._fit(X, y, sample_weight, groups=groups)
+        return self._fit(X, y, sample_weight, sensitive, groups=groups)
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights
@@ -154,13 +168,22 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         """The same as ``predict``."""
         return self._values(X)
 
-    def score(self, X: Samples, y: Targets, *, groups: Targets | None = None) -> float:
+    def score(
+        self,
+        X: Samples,
+        y: Targets,
+        sample_weight: Weights | None = None,
+        *,
+        groups: Targets | None = None,
+    ) -> float:
         """Share of pairs of a group with different relevance that are in the right order.
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (m, d)
         y : array of shape (m,)
+        sample_weight : array of shape (m,), optional
+            A pair counts by the product of its weights.
         groups : array of shape (m,), optional
 
         Returns
@@ -173,16 +196,22 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        return share_in_order(y, self.predict(X), groups)
+        scores = self.predict(X)
+        weights = None if sample_weight is None else inputs.weights(sample_weight, scores)
+        return share_in_order(y, scores, groups, weights)
 
 
-def share_in_order(y: Targets, scores: Vector, groups: Targets | None = None) -> float:
+def share_in_order(
+    y: Targets, scores: Vector, groups: Targets | None = None, weights: Vector | None = None
+) -> float:
     """Share of pairs of a group with different relevance that scores put in the right order.
 
     Parameters
     ----------
     y, scores : arrays of shape (m,)
     groups : array of shape (m,) or None
+    weights : array of shape (m,) or None
+        A pair counts by the product of its weights.
 
     Examples
     --------
@@ -191,11 +220,12 @@ def share_in_order(y: Targets, scores: Vector, groups: Targets | None = None) ->
     """
     scores = np.asarray(scores)
     relevance, queries = exact_labels(y, "y"), as_groups(groups, len(scores))
-    right = total = 0
+    weights = np.ones(len(scores)) if weights is None else weights
+    right = total = 0.0
     for query in np.unique(queries):
         members = queries == query
-        t, f = relevance[members], scores[members]
-        ordered = t[:, None] > t
-        right += int(np.sum(ordered & (f[:, None] > f)))
-        total += int(np.sum(ordered))
+        t, f, c = relevance[members], scores[members], weights[members]
+        ordered = (t[:, None] > t) * np.outer(c, c)
+        right += float(np.sum(ordered * (f[:, None] > f)))
+        total += float(np.sum(ordered))
     return right / total if total else 1.0

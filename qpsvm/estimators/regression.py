@@ -35,6 +35,8 @@ class SVR(QPRegressor, KernelEstimator):
         Half-width of the tube, not negative.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
         As for ``SVC``.
+    tol, cache_size, shrinking, random_state
+        As for ``SVC``.
 
     Raises
     ------
@@ -78,6 +80,10 @@ class SVR(QPRegressor, KernelEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -93,6 +99,10 @@ class SVR(QPRegressor, KernelEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights
@@ -117,6 +127,8 @@ class NuSVR(QPRegressor, KernelEstimator):
     kernel, degree, gamma, coef0
         As for ``SVC``.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+    tol, cache_size, shrinking, random_state
         As for ``SVC``.
 
     Attributes
@@ -164,6 +176,10 @@ class NuSVR(QPRegressor, KernelEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -179,6 +195,10 @@ class NuSVR(QPRegressor, KernelEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         return NuRegression(nu=self.nu, C=self.C * float(np.sum(weights)))
@@ -207,6 +227,8 @@ class QuantileSVR(QPRegressor, KernelEstimator):
     kernel, degree, gamma, coef0
         As for ``SVC``.
     eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+        As for ``SVC``.
+    tol, cache_size, shrinking, random_state
         As for ``SVC``.
 
     Raises
@@ -251,6 +273,10 @@ class QuantileSVR(QPRegressor, KernelEstimator):
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
+        tol: float | None = None,
+        cache_size: object = None,
+        shrinking: object = None,
+        random_state: object = None,
     ) -> None:
         self.quantile = quantile
         self.C = C
@@ -266,6 +292,10 @@ class QuantileSVR(QPRegressor, KernelEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
+        self.tol = tol
+        self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights

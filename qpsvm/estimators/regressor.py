@@ -12,6 +12,7 @@ from qpsvm.data.targets import as_targets
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.lazily import block_by_block
+from qpsvm.estimators.parameters import warn_of_tube
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
@@ -43,7 +44,14 @@ class NumberPredictor(QPEstimator):
 class QPRegressor(RegressorMixin, NumberPredictor):
     """Base class of regressors."""
 
-    def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
+    def fit(
+        self,
+        X: Samples,
+        y: Targets,
+        sample_weight: Weights | None = None,
+        *,
+        sensitive: Targets | None = None,
+    ) -> Self:
         """Fit the regression to samples and targets, to a certified relative gap of ``eps``.
 
         Parameters
@@ -55,6 +63,8 @@ class QPRegressor(RegressorMixin, NumberPredictor):
             Targets.
         sample_weight : array of shape (n,), optional
             Factors of C. A weight of 2 is the same as a repeated row, 0 the same as a missing one.
+        sensitive : array of shape (n,), optional
+            Values for a ``fairness_band``, which cross-validation splits as it splits y.
 
         Returns
         -------
@@ -69,8 +79,12 @@ class QPRegressor(RegressorMixin, NumberPredictor):
         -----
         ConvergenceWarning
             The solution is not certified to ``eps``.
+        TubeWidthWarning
+            ``eps`` is so large that ``epsilon``, the half-width of the tube, may be meant.
         """
-        return self._fit(X, y, sample_weight)
+        if hasattr(self, "epsilon"):
+            warn_of_tube(self)
+        return self._fit(X, y, sample_weight, sensitive)
 
     def score(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> float:
         """Coefficient of determination of the predictions, by the weights of the samples.

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from qpsvm.display import one_line
+from qpsvm.estimators.parameters import accuracy
 
 QUICK_SAMPLES = 2_000
 """Up to so many samples a certificate takes a moment; of more it is shown once it is there."""
@@ -33,7 +34,7 @@ def certificate_line(estimator: Any) -> str:
     else:
         detail = "<code>certificate_</code> has the gap."
     return (
-        f'<p class="qpsvm-certificate">{verdict} to eps = {estimator.eps:g}: {detail} '
+        f'<p class="qpsvm-certificate">{verdict} to eps = {accuracy(estimator):g}: {detail} '
         f"{html.escape(one_line(estimator.problem_))}</p>"
     )
 

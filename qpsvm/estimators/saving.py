@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.estimators.parameters import WITHOUT_EFFECT, accuracy
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files.npz import Arrays
 from qpsvm.models.comparison import predictions_check
@@ -56,6 +57,7 @@ def contents(estimator: Any) -> Arrays:
 def _description(estimator: Any) -> dict[str, object]:
     name = type(estimator).__name__
     parameters = estimator.get_params(deep=False)
+    parameters = {k: v for k, v in parameters.items() if k not in WITHOUT_EFFECT}
     fitted = {key: vars(estimator)[key] for key in FITTED if key in vars(estimator)}
     return {
         "name": name,
@@ -139,8 +141,9 @@ def proven(estimator: Any, X: Samples, y: Any, **groups: Any) -> tuple[Any, obje
     """
     model = model_of(estimator._contents)
     problem = model.problem(X, y, **groups)
-    solution, _ = model.verified(problem, estimator.eps)
-    check = predictions_check(model.machine, model.targets, problem, solution, estimator.eps)
+    eps = accuracy(estimator)
+    solution, _ = model.verified(problem, eps)
+    check = predictions_check(model.machine, model.targets, problem, solution, eps)
     if not check.passed:
         raise ModelFileError(
             "The file predicts with other numbers than those of its solution and the training "

@@ -20,7 +20,7 @@ from qpsvm.data.targets import as_targets, exact_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.kernel_choice import kernel_of
-from qpsvm.estimators.parameters import require_known
+from qpsvm.estimators.parameters import ExplainsParameters, accuracy
 from qpsvm.estimators.replacement import replaced, unfitted
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Kernel, KernelArgument
@@ -49,7 +49,7 @@ def is_refitted(search: Any) -> bool:
     return bool(search.refit)
 
 
-class BaseSearch(ABC):
+class BaseSearch(ExplainsParameters, ABC):
     """Base class of searches: candidates, folds, results and the refit.
 
     In front of scikit-learn's own base classes: ``score`` is by ``scoring``.
@@ -59,6 +59,7 @@ class BaseSearch(ABC):
     C: object
     gamma: object
     eps: float
+    tol: float | None
     cv: object
     scoring: scores.Scoring
     n_jobs: int | None
@@ -66,11 +67,6 @@ class BaseSearch(ABC):
 
     _machine: ClassVar[type[QPEstimator]]
     _common: ClassVar[tuple[str, ...]]  # parameters that all candidates share
-
-    def __new__(cls, *args: object, **parameters: object) -> Self:
-        require_known(cls, parameters)
-        del args
-        return super().__new__(cls)
 
     # --- for subclasses ---------------------------------------------------------------------------
     @abstractmethod
@@ -140,7 +136,15 @@ class BaseSearch(ABC):
         learner = Learner(self._estimator, self._kernel_of, self._task, self._score_of, scorer)
         given = indexable(samples if inputs.is_precomputed(self) else X, y)
         run = SearchRun(
-            learner, samples, targets, given, weights, candidates, folds, self.eps, self.n_jobs
+            learner,
+            samples,
+            targets,
+            given,
+            weights,
+            candidates,
+            folds,
+            accuracy(self),
+            self.n_jobs,
         )
         self._store(candidates, run.outcomes())
         if self.refit:
@@ -150,8 +154,9 @@ class BaseSearch(ABC):
 
     def _check_parameters(self) -> None:
         require_flag(self.refit, "refit")
-        if not (is_real_number(self.eps) and 0.0 < self.eps < 1.0):
-            raise InvalidParameterError(f"eps is {self.eps!r}; it must be between 0 and 1.")
+        eps = accuracy(self)
+        if not (is_real_number(eps) and 0.0 < eps < 1.0):
+            raise InvalidParameterError(f"eps is {eps!r}; it must be between 0 and 1.")
         scores.require_scoring(self.scoring, is_classifier=is_classifier(self))
 
     def _gammas(self, X: Samples, weights: Vector | None) -> dict[str, list[object]]:
@@ -182,12 +187,12 @@ class BaseSearch(ABC):
         self.best_params_ = candidates[self.best_index_]
         score, low, high = (results[f"mean_test_score{e}"] for e in ("", "_lower", "_upper"))
         self.choice_ = Choice(tuple(candidates), score, low, high, self.best_index_)
-        gaps = results["max_relative_gap"]
-        missed = int(np.count_nonzero(~(gaps <= self.eps)))
+        gaps, eps = results["max_relative_gap"], accuracy(self)
+        missed = int(np.count_nonzero(~(gaps <= eps)))
         if missed:
             warnings.warn(
                 f"{missed} of {len(gaps)} candidates have a machine that is not certified to "
-                f"eps={self.eps:g}, the worst to {np.max(gaps):.1e}; "
+                f"eps={eps:g}, the worst to {np.max(gaps):.1e}; "
                 "cv_results_['max_relative_gap'] has all. Try a larger eps, or scale the features.",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -197,7 +202,7 @@ class BaseSearch(ABC):
     def _estimator(self, candidate: grid.Candidate) -> QPEstimator:
         """Build the estimator of a candidate."""
         common = {name: getattr(self, name) for name in self._common}
-        return self._machine(eps=self.eps, **common, **candidate)
+        return self._machine(tol=accuracy(self), **common, **candidate)
 
     def _kernel_of(self, candidate: grid.Candidate, X: Samples, weights: Vector | None) -> Kernel:
         """The kernel of a candidate; ``gamma="scale"`` is that of all samples X."""
@@ -217,12 +222,13 @@ class BaseSearch(ABC):
         return self.best_estimator_.predict_certified(X)
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
-    def score(self, X: Samples, y: Targets) -> float:
-        """The score of the best estimator, by ``scoring``."""
+    def score(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> float:
+        """The score of the best estimator by ``scoring``, weighted by ``sample_weight``."""
         check_is_fitted(self)
         scorer = check_scoring(self.best_estimator_, self.scoring)
         targets = exact_labels(y, "y") if is_classifier(self) else as_targets(y)
-        return float(scorer(self.best_estimator_, X, targets))
+        weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(scorer(self.best_estimator_, X, targets, **weighted))
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()  # type: ignore[misc]

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.estimators import SVC, SVR
+from qpsvm.estimators.parameters import warn_of_tube
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.kernels import KernelArgument
@@ -52,6 +53,8 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Whether the best candidate is fitted to all samples.
     cv : int, splitter or iterable, optional
         As for ``GridSearchCV``: 5 stratified folds by default.
+    tol : float, optional
+        Another name of ``eps``, the one of scikit-learn; pass one of the two.
 
     Attributes
     ----------
@@ -113,6 +116,7 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         n_jobs: int | None = None,
         refit: bool = True,
         cv: object = None,
+        tol: float | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -127,6 +131,7 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.n_jobs = n_jobs
         self.refit = refit
         self.cv = cv
+        self.tol = tol
 
     def _targets(self, y: Any) -> Any:
         if y.dtype == object and all(isinstance(label, int) for label in y.tolist()):
@@ -177,7 +182,7 @@ class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc
     ----------
     epsilon : sequence of float, or float
         Half-widths of the tube, not negative.
-    C, gamma, kernel, degree, coef0, eps, n_jobs, refit
+    C, gamma, kernel, degree, coef0, eps, tol, n_jobs, refit
         As for ``SVCSearch``.
     scoring : str or callable, optional
         "r2" (the default), "neg_mean_squared_error", "neg_root_mean_squared_error" and
@@ -219,6 +224,7 @@ class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc
         n_jobs: int | None = None,
         refit: bool = True,
         cv: object = None,
+        tol: float | None = None,
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -231,6 +237,11 @@ class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc
         self.n_jobs = n_jobs
         self.refit = refit
         self.cv = cv
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        warn_of_tube(self)
 
     def _targets(self, y: object) -> Vector:
         self._numbers = np.asarray(y, dtype=np.float64)

@@ -133,10 +133,7 @@ def test_pickling_keeps_every_bit(kind: type) -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("tol", "eps"),
-        ("cache_size", "memory_limit"),
         ("probability", "calibrated"),
-        ("random_state", "random numbers"),
         ("gama", "Its parameters: C, kernel"),
     ],
 )

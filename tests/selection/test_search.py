@@ -322,8 +322,8 @@ def test_a_grid_that_is_none_is_refused(parameters: Any, message: str) -> None:
 
 def test_other_errors_say_what_to_do() -> None:
     X, y = cancer()
-    with pytest.raises(UnknownParameterError, match="tol"):
-        SVCSearch(tol=1e-3)
+    with pytest.raises(UnknownParameterError, match="random numbers"):
+        SVCSearch(random_state=0)
     with pytest.raises(InvalidParameterError, match=r"epsilon has the value -0\.1"):
         SVRSearch(epsilon=[-0.1]).fit(*diabetes())
     with pytest.raises(InvalidDataError, match="stratifies"):
