@@ -27,7 +27,7 @@ print(f"hard margin: |w| = {np.linalg.norm(hard.coef):.4f}, largest alpha {hard.
 # line is a sample: 1 is inside the margin, 0 beyond it, and between it lies on the margin. From
 # C = the hard margin's largest alpha on, the machine no longer changes.
 
-path = qpsvm.paths.svm_path(X, s, kernel="linear", values=np.geomspace(1e-3, 1e2, 60))
+path = qpsvm.paths.svm_path(X, s, kernel="linear", C=np.geomspace(1e-3, 1e2, 60))
 print(path)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.9), layout="constrained")
 PathLines.from_path(path, lines=60, ax=left)

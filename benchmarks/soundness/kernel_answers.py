@@ -173,10 +173,10 @@ def _svm_path(problem: Problem, rng: Any) -> Iterator[Answer]:
 def _width_path(problem: Problem, rng: Any) -> Iterator[Answer]:
     gammas = problem.kernel.gamma * 10.0 ** np.sort(rng.uniform(-1, 1, 2))
     path = paths.width_path(
-        problem.X, problem.y, gammas=gammas, eps=problem.eps, formulation=problem.family,
+        problem.X, problem.y, gamma=gammas, eps=problem.eps, formulation=problem.family,
         sample_weight=problem.weights,
     )  # fmt: skip
-    for gamma, solution, proof in zip(path.gammas, path.solutions, path.certificates, strict=True):
+    for gamma, solution, proof in zip(path.values, path.solutions, path.certificates, strict=True):
         machines = problem.at(kernel=kernels.RBF(float(gamma)))
         machines = replace(machines, problem=path.problem_at(float(gamma)))
         yield replace(_called("width_path", machines, solution, problem.eps), certificates=(proof,))

@@ -345,31 +345,47 @@ def unit(n: int, i: int, value: Any = 1) -> Row:
 # --- the other programs --------------------------------------------------------------------------
 
 
-def l1_cost(F: list[Row], s: list[int], C: Row, w: Row, b: Fraction) -> Fraction:
+def l1_cost(
+    F: list[Row], s: list[int], C: Row, w: Row, b: Fraction, *, on_b: bool, squared: bool
+) -> Fraction:
+    """``|w|_1 [+ |b|] + sum_i C_i max(0, 1 - s_i f_i)``, or with the squares of the violations."""
     margins = [sign * (dot(row, w) + b) for sign, row in zip(s, F, strict=True)]
-    return sum(map(abs, w)) + dot(C, [max(ZERO, 1 - margin) for margin in margins])
+    missed = [max(ZERO, 1 - margin) for margin in margins]
+    return sum(map(abs, w)) + on_b * abs(b) + dot(C, [v * v if squared else v for v in missed])
 
 
-def l1_optimum(F: list[Row], s: list[int], C: Row, free: bool) -> Optimum:
-    """``max 1'a`` subject to ``|F'(s . a)|_inf <= 1``, ``s'a = 0`` (free), ``0 <= a <= C``."""
-    n = len(s)
+def l1_optimum(F: list[Row], s: list[int], C: Row, intercept: str, *, squared: bool) -> Optimum:
+    """``max 1'a [- a'diag(1/(4C))a]`` subject to ``|F'(s . a)|_inf <= 1``, ``0 <= a [<= C]``.
+
+    And ``s'a = 0`` for a free intercept, ``|s'a| <= 1`` for a penalised one.
+    """
+    n, free, on_b = len(s), intercept == "free", intercept == "penalized"
+    features = [[*row, ONE] for row in F] if on_b else F
     pulls = [
         [sign * value for sign, value in zip(s, column, strict=True)]
-        for column in zip(*F, strict=True)
+        for column in zip(*features, strict=True)
     ]
     q = len(pulls)
     G = [[-value for value in row] for row in pulls] + pulls
-    G += [unit(n, i, -1) for i in range(n)]
-    g = [-ONE] * (2 * q) + [-c for c in C]
+    g = [-ONE] * (2 * q)
+    if not squared:
+        G += [unit(n, i, -1) for i in range(n)]
+        g += [-c for c in C]
     if free:
         G += [[Fraction(sign) for sign in s], [Fraction(-sign) for sign in s]]
         g += [ZERO, ZERO]
-    found = quadratic_program([[ZERO] * n for _ in s], [-ONE] * n, G, g)
+    P = [unit(n, i, 1 / (2 * c) if squared else ZERO) for i, c in enumerate(C)]
+    found = quadratic_program(P, [-ONE] * n, G, g)
     assert found is not None
     alpha, multipliers = found
     w = [up - down for up, down in zip(multipliers[:q], multipliers[q : 2 * q], strict=True)]
-    b = multipliers[-1] - multipliers[-2] if free else ZERO
-    return proved(l1_cost(F, s, C, w, b), sum(alpha, start=ZERO), alpha, w, b)
+    b = ZERO
+    if on_b:
+        b = w.pop()
+    elif free:
+        b = multipliers[-1] - multipliers[-2]
+    value = sum(alpha, start=ZERO) - dot(alpha, times(P, alpha)) / 2
+    return proved(l1_cost(F, s, C, w, b, on_b=on_b, squared=squared), value, alpha, w, b)
 
 
 def joint_cost(K: list[Row], y: list[int], C: Row, betas: list[Row], b: Row) -> Fraction:

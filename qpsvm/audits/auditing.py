@@ -11,8 +11,11 @@ from qpsvm.audits import comparisons, own_predictions
 from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
 from qpsvm.audits.in_chunks import audit_in_chunks
 from qpsvm.audits.machine import NEARLY, AuditedMachine
+from qpsvm.audits.own_estimators import is_own, read_own
+from qpsvm.audits.parts import Data, Part, joined, parts_of
 from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.readers.attributes import Estimator
+from qpsvm.audits.readers.files import OWN
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
 from qpsvm.audits.rebuilt import Decisions, decisions
@@ -71,9 +74,11 @@ def audit(
     ----------
     model : estimator, path, Arrays or SavedModel
         A fitted ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``LinearSVC``,
-        ``LinearSVR``, ``SGDClassifier`` (hinge losses), ``SGDOneClassSVM`` of scikit-learn, or a
-        ``Pipeline`` that ends in one; the path of a LIBSVM, LIBLINEAR or qpsvm model file; plain
-        numbers as ``qpsvm.audits.Arrays``.
+        ``LinearSVR``, ``SGDClassifier`` (hinge losses), ``SGDOneClassSVM`` of scikit-learn, or an
+        estimator of this package; a ``Pipeline`` that ends in one; a ``CalibratedClassifierCV``,
+        ``OneVsRestClassifier``, ``OneVsOneClassifier`` or parameter search of them, whose machines
+        are audited on the samples that each was fitted to; the path of a LIBSVM, LIBLINEAR or
+        qpsvm model file; plain numbers as ``qpsvm.audits.Arrays``.
     X, y : training samples and labels or targets
         As they were handed to ``fit``, in the same order. y is not used by one-class models.
     sample_weight : array of shape (n,), optional
@@ -137,9 +142,15 @@ def audit(
             )
         found: Any = audit_in_chunks(model, X, y, sample_weight, eps=eps)
         return found  # type: ignore[no-any-return] # a ChunkedAudit
+    parts = parts_of(model, Data(X, y, sample_weight))
+    if parts is not None:
+        options: dict[str, Any] = {"C": C, "nu": nu, "epsilon": epsilon}
+        options |= {"eps": eps, "optimum": optimum, "callback": callback}
+        return joined(model, parts, [_of_part(model, part, options) for part in parts])
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
-    reading = read(model, inputs)
-    answers = own_predictions.asked(model, X)
+    reading = read_own(model, inputs) if is_own(model) else read(model, inputs)
+    # the reader of own models has compared their predictions
+    answers = None if reading.library.name == OWN else own_predictions.asked(model, X)
     unit = EPS if answers is None else answers.unit
     machines = list[AuditedMachine]()
     found = list[DecisionRanges | None]()
@@ -167,6 +178,19 @@ def audit(
 
 
 # --- small pieces -----------------------------------------------------------------------------
+
+
+def _of_part(model: Estimator, part: Part, options: dict[str, Any]) -> Audit:
+    """Audit a machine inside a model, and name it where it is refused."""
+    data = part.data
+    try:
+        return audit(part.model, data.X, data.y, sample_weight=data.sample_weight, **options)
+    except AuditRefusedError as error:
+        where = f"{part.name} of" if part.name else "The model in"
+        raise AuditRefusedError(
+            f"{where} the {type(model).__name__}: {error} (A cv that shuffles splits the same "
+            "way again only with a random_state.)"
+        ) from error
 
 
 def _machine(

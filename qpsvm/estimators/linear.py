@@ -32,8 +32,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
     Parameters
     ----------
     penalty : {"l2", "l1"}
-        ``1/2 w'w``, or the sum of ``|w_j|``, for which ``loss`` must be "hinge" and the intercept
-        free (``intercept_scaling=numpy.inf``) or none.
+        ``1/2 w'w``, or the sum of ``|w_j|``, which makes most weights zero; the intercept is
+        penalised in the same way.
     loss : {"squared_hinge", "hinge"}
         Whether a margin violation v costs ``C v^2`` or ``C v``.
     C : float
@@ -44,8 +44,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
     fit_intercept : bool
         Whether there is an intercept.
     intercept_scaling : float
-        1.0: the intercept enters the objective as ``1/2 b^2``, as in LIBLINEAR. ``numpy.inf``: it
-        does not, as in ``SVC``.
+        1.0: the intercept enters the objective as ``1/2 b^2`` (``|b|`` with the 1-norm), as in
+        LIBLINEAR. ``numpy.inf``: it does not, as in ``SVC``.
     class_weight : dict, "balanced" or None
         Factors of C by label, each a label in y; of a class against its rest only the class has
         one.
@@ -176,15 +176,8 @@ class LinearSVC(QPClassifier, LinearEstimator):
     def _two_classes(self, class_weight: ClassWeight) -> Family:
         require_choice(self.penalty, ("l1", "l2"), "penalty")
         kind = self._intercept()
-        if self.penalty == "l2":
-            return SoftMargin(C=self.C, intercept=kind, loss=self.loss, class_weight=class_weight)
-        if self.loss != "hinge" or kind == "penalized":
-            raise InvalidParameterError(
-                f"penalty='l1' takes loss='hinge' and a free or no intercept, got loss="
-                f"{self.loss!r} and intercept_scaling={self.intercept_scaling!r}; pass "
-                "loss='hinge', intercept_scaling=numpy.inf."
-            )
-        return L1Norm(C=self.C, intercept=kind, class_weight=class_weight)
+        norm = SoftMargin if self.penalty == "l2" else L1Norm
+        return norm(C=self.C, intercept=kind, loss=self.loss, class_weight=class_weight)
 
 
 class LinearSVR(QPRegressor, LinearEstimator):

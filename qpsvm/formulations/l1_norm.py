@@ -1,8 +1,8 @@
-"""The classifier with sparse weights: ``L1Norm``, a linear program.
+"""The classifier with sparse weights: ``L1Norm``, a linear program with the hinge loss.
 
 Primal, in (w, b, xi), with ``w = w+ - w-`` and signs s of the two classes::
 
-    minimize    1'(w+ + w-) + sum_i C_i xi_i
+    minimize    1'(w+ + w-) + sum_i C_i xi_i      (squared hinge: sum_i C_i xi_i^2)
     subject to  s_i (w'x_i + b) >= 1 - xi_i,   xi_i >= 0,   w+, w- >= 0
 
 Dual, in alpha::
@@ -10,18 +10,22 @@ Dual, in alpha::
     minimize    -1'alpha
     subject to  -1 <= sum_i s_i alpha_i x_i <= 1,   s'alpha = 0,   0 <= alpha_i <= C_i
 
-w are the multipliers of the dual's rows. Without explicit features the coefficients beta of
-``f(x) = sum_i beta_i k(x_i, x) + b`` take the place of w, the columns of K that of the features.
+w are the multipliers of the dual's rows. The squared hinge has no upper bound and ``diag(1/(2
+C_i))`` as Hessian. A penalised intercept is the weight of a feature that is always 1: it adds
+``|b|`` to the objective, and ``|s'alpha| <= 1`` takes the place of ``s'alpha = 0``. Without
+explicit features the coefficients beta of ``f(x) = sum_i beta_i k(x_i, x) + b`` take the place of
+w, the columns of K that of the features.
 
 Sources: Bradley and Mangasarian, "Feature selection via concave minimization and support vector
 machines", ICML 1998; Zhu, Rosset, Hastie and Tibshirani, "1-norm support vector machines", NIPS 16
-(2003); with kernels Mangasarian, "Generalized support vector machines" (2000).
+(2003); with kernels Mangasarian, "Generalized support vector machines" (2000). Squared hinge and
+penalised intercept: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR", *JMLR* 9 (2008), L1R_L2LOSS_SVC.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -30,11 +34,9 @@ from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.l1_programs import L1DualRecovery, L1PrimalRecovery, l1_dual, l1_primal
 from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions, one_each
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each
+from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.norms import ABSOLUTE
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +51,11 @@ class L1Norm(Classifier):
     ----------
     C : float
         Price of a margin violation, above 0 and finite. Too small a C gives w = 0.
-    intercept : {"free", "none"}
+    intercept : {"free", "penalized", "none"}
+        Whether b is left out of the objective, enters it as ``|b|`` (what LIBLINEAR solves), or is
+        zero.
+    loss : {"hinge", "squared_hinge"}
+        Whether a violation v costs ``C v`` or ``C v^2``.
     class_weight : dict, "balanced" or None
         Factors of C by label.
     average_loss : bool
@@ -58,7 +64,7 @@ class L1Norm(Classifier):
     Raises
     ------
     InvalidParameterError
-        C not a finite number above 0, another intercept, class weights not above zero.
+        C not a finite number above 0, another loss or intercept, class weights not above zero.
 
     Notes
     -----
@@ -83,21 +89,20 @@ class L1Norm(Classifier):
     _dual = l1_dual, L1DualRecovery
 
     C: float = 1.0
-    intercept: Literal["free", "none"] = "free"
+    intercept: InterceptKind = "free"
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
     class_weight: ClassWeight = None
     average_loss: bool = False
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         del gram
         C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
+        squared = self.loss == "squared_hinge"
         return Conditions(
             rows=one_each(data.signs),
             required=np.ones(data.n_samples),
             lower=ZERO,
-            upper=C,
-            curvature=ZERO,
+            upper=UNBOUNDED if squared else C,
+            curvature=0.5 / C if squared else ZERO,
             intercept=self.intercept,
         )
-
-
-# --- programs ------------------------------------------------------------------------------------

@@ -112,8 +112,14 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
     if model.norm.weights_follow:
         penalty = 0.5 * c.norm_weight * _dual_square_error(model, evaluation)
     else:
-        # the point is feasible once it is divided by what the largest weight may exceed 1 by
-        penalty = float(np.max(evaluation.dual_errors)) * abs(model.dual_value(point, dual))
+        # the point is feasible once it is divided by what the largest weight may exceed 1 by, a
+        # penalised intercept among the weights
+        excess = float(np.max(evaluation.dual_errors))
+        if model.constant:
+            prices = 0.0 if model.constraints is None else model.constraints.intercept_column
+            terms = float(np.sum(a)) + float(np.sum(np.abs(prices) * mu))
+            excess = max(excess, 2.0 * EPS * terms)
+        penalty = excess * abs(model.dual_value(point, dual))
     penalty += 0.5 * EPS * float((c.curvature * a) @ a)
     price = negative_curvature_price(model, point.alpha, model.primal_objective(evaluation))
     return linear + penalty + missed_sums(model, evaluation) + price
@@ -155,7 +161,7 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
     solution, point = evaluation.solution, evaluation.point
     missed = missed_balance(model, evaluation)
     hidden = missed * abs(solution.intercept) if model.intercept == "free" else 0.0
-    if model.constant:
+    if model.constant and model.norm.weights_follow:
         hidden += EPS * missed * float(np.sum(np.abs(point.alpha)))
     return hidden + missed_width(model, evaluation)
 

@@ -157,7 +157,7 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
 
     The gap alone bounds it only in absolute terms, ``|w - w*| <= sqrt(2 gap)``. Of a 1-norm, whose
     weights do not follow from alpha: ``|w|_1 - w'adjoint``, relative, because a weight is not zero
-    only where the adjoint is its sign.
+    only where the adjoint is its sign; a penalised intercept is one of the weights.
     """
     if not model.norm.weights_follow:
         return _idle_pull(model, evaluation.solution)
@@ -196,6 +196,7 @@ def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:
     if weights is None:
         return math.inf
     adjoint = model.adjoint(DualPoint(solution.alpha, solution.constraint_multipliers))
+    weights = np.append(weights, [solution.intercept] * int(model.constant))
     size = float(np.sum(np.abs(weights)))
     excess = max(0.0, float(np.max(np.abs(adjoint))) - 1.0)
     idle = abs(size - float(weights @ adjoint)) / max(size, TINY)

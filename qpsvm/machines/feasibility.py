@@ -213,6 +213,5 @@ def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector
     price = float(steepest[soft] @ moved[soft]) + abs(c.intercept_price) * db
     if model.norm_curvature > 0.0:
         price += model.norm_curvature * float(dw @ np.abs(coef) + 0.5 * dw @ dw)
-    else:
-        price += float(np.sum(dw))
-    return price + model.constant * (db * abs(b) + 0.5 * db * db)
+        return price + model.constant * (db * abs(b) + 0.5 * db * db)
+    return price + float(np.sum(dw)) + model.constant * db

@@ -6,8 +6,10 @@ depends on the norm alone::
     kappa/2 |w|^2    w(a) = X'R'a / kappa, and the dual objective loses kappa/2 |w(a)|^2
     |w|_1            |X'R'a|_inf <= 1, and the dual objective loses nothing
 
-(With constraints on (w, b) ``X'R'a - G'z - A'y``; without explicit features K in place of X.) The
-second half of each type encloses the same in exact arithmetic, for rigorous certificates.
+A penalised intercept is the weight of a feature that is always 1, with kappa = 1: ``1/2 b^2`` and
+``b(a) = 1'R'a``, or ``|b|`` and ``|1'R'a| <= 1``. (With constraints on (w, b) ``X'R'a - G'z -
+A'y``; without explicit features K in place of X.) The second half of each type encloses the same in
+exact arithmetic, for rigorous certificates.
 
 Sources: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995); Zhu, Rosset,
 Hastie and Tibshirani, "1-norm support vector machines", NIPS 16 (2003).
@@ -45,8 +47,12 @@ class Norm(ABC):
         """Penalty on weights ``w`` or ``beta``, given ``|w|^2``."""
 
     @abstractmethod
-    def dual_penalty(self, square: float, kappa: float) -> float:
-        """Twice the penalty in the dual objective, given ``|w(a)|^2``."""
+    def intercept_penalty(self, b: float) -> float:
+        """Penalty on a penalised intercept."""
+
+    @abstractmethod
+    def dual_penalty(self, square: float, kappa: float, b: float) -> float:
+        """Twice the penalty in the dual objective, given ``|w(a)|^2`` and a penalised b(a)."""
 
     # --- enclosures ------------------------------------------------------------------------------
 
@@ -77,8 +83,13 @@ class Norm(ABC):
         """Upper bound of the penalty on weights of this size and on a penalised intercept."""
 
     @abstractmethod
-    def dual_lower(self, linear: float, dual_size: float, kappa: float, squares: Vector) -> float:
-        """Lower bound of the dual objective: ``linear`` less penalty and ``squares / 2``."""
+    def dual_lower(
+        self, linear: float, dual_size: float, kappa: float, b: float, squares: Vector
+    ) -> float:
+        """Lower bound of the dual objective: ``linear`` less penalty and ``squares / 2``.
+
+        ``b`` is at least ``|b(a)|`` of a penalised intercept, and 0 for another one.
+        """
 
 
 @dataclass(frozen=True)
@@ -94,8 +105,11 @@ class SquaredNorm(Norm):
         del weights
         return 0.5 * kappa * max(square, 0.0)
 
-    def dual_penalty(self, square: float, kappa: float) -> float:
-        return kappa * square
+    def intercept_penalty(self, b: float) -> float:
+        return 0.5 * b * b
+
+    def dual_penalty(self, square: float, kappa: float, b: float) -> float:
+        return kappa * square + b * b
 
     def size_upper(self, w: Ball) -> float:
         return squared_norm(w)
@@ -116,8 +130,11 @@ class SquaredNorm(Norm):
     def penalty_upper(self, size: float, kappa: float, b: float) -> float:
         return float(outward(0.5 * (kappa * size + b * b)))
 
-    def dual_lower(self, linear: float, dual_size: float, kappa: float, squares: Vector) -> float:
-        return float(down(linear - 0.5 * sum_upper([outward(dual_size / kappa), *squares])))
+    def dual_lower(
+        self, linear: float, dual_size: float, kappa: float, b: float, squares: Vector
+    ) -> float:
+        lost = [outward(dual_size / kappa), outward(b * b), *squares]
+        return float(down(linear - 0.5 * sum_upper(lost)))
 
 
 @dataclass(frozen=True)
@@ -134,8 +151,11 @@ class AbsoluteNorm(Norm):
         del square, kappa
         return np.nan if weights is None else float(np.sum(np.abs(weights)))
 
-    def dual_penalty(self, square: float, kappa: float) -> float:
-        del square, kappa
+    def intercept_penalty(self, b: float) -> float:
+        return abs(b)
+
+    def dual_penalty(self, square: float, kappa: float, b: float) -> float:
+        del square, kappa, b
         return 0.0
 
     def size_upper(self, w: Ball) -> float:
@@ -155,13 +175,18 @@ class AbsoluteNorm(Norm):
         return float(np.max(outward(products.magnitude + norms * rest)))
 
     def penalty_upper(self, size: float, kappa: float, b: float) -> float:
-        del kappa, b
-        return size
+        del kappa
+        return float(outward(size + abs(b)))
 
-    def dual_lower(self, linear: float, dual_size: float, kappa: float, squares: Vector) -> float:
-        del kappa, squares
-        # divided by what brings |X'R'a|_inf down to 1, everything stays feasible
-        return float(down(linear / np.maximum(1.0, dual_size))) if linear > 0.0 else linear
+    def dual_lower(
+        self, linear: float, dual_size: float, kappa: float, b: float, squares: Vector
+    ) -> float:
+        del kappa
+        # divided by what brings |X'R'a|_inf and |b(a)| down to 1, everything stays feasible, and
+        # the squares become smaller
+        largest = np.maximum(1.0, np.maximum(dual_size, b))
+        gained = down(linear / largest) if linear > 0.0 else linear
+        return float(down(gained - 0.5 * sum_upper(squares)))
 
 
 SQUARED = SquaredNorm()

@@ -122,10 +122,10 @@ class PrimalDualPair(TrainingSetup):
         return size + c.intercept_price * b + c.width_price * t + cost
 
     def penalty(self, solution: SVMSolution, square: float) -> float:
-        """``kappa/2 |w|^2`` or ``|w|_1``, plus ``1/2 b^2`` for a penalised intercept."""
+        """``kappa/2 |w|^2`` or ``|w|_1``, plus ``1/2 b^2`` or ``|b|`` of a penalised intercept."""
         weights, b = solution.coef if self.is_linear else solution.expansion, solution.intercept
         size = self.norm.penalty(weights, square, self.conditions.norm_weight)
-        return size + 0.5 * self.constant * b * b
+        return size + self.norm.intercept_penalty(self.constant * b)
 
     # --- the dual objective, for anything --------------------------------------------------------
 
@@ -169,12 +169,20 @@ class PrimalDualPair(TrainingSetup):
     def adjoint(self, point: DualPoint) -> Vector:
         """The adjoint of the conditions, applied to dual variables.
 
-        ``(X'R'a - G'z - A'y) / kappa``, or ``K R'a / kappa`` without explicit features.
+        ``(X'R'a - G'z - A'y) / kappa``, or ``K R'a / kappa`` without explicit features; followed by
+        the entry of a penalised intercept.
         """
         beta = self.expansion(point.alpha)
         if self.is_linear:
-            return self.weights(beta, point.constraint_multipliers)
-        return self.kernel_product(beta)
+            of_weights = self.weights(beta, point.constraint_multipliers)
+        else:
+            of_weights = self.kernel_product(beta)
+        return np.append(of_weights, [self._dual_intercept(point)] if self.constant else [])
+
+    def _dual_intercept(self, point: DualPoint) -> float:
+        """``(R 1)'a`` less the contribution of the constraints: b(a), if b is penalised."""
+        total = float(self.conditions.signs @ point.alpha)
+        return total - self.constrained_price(point.constraint_multipliers)
 
     def constrained_price(self, multipliers: Vector) -> float:
         """Contribution of the constraints' multipliers to ``(R 1)'a``."""
@@ -198,10 +206,9 @@ class PrimalDualPair(TrainingSetup):
     def dual_square(self, point: DualPoint, weights: DualWeights) -> float:
         """``kappa |w|^2 + d'a^2``, plus the square of a penalised intercept."""
         c, square = self.conditions, weights.square
-        b = float(c.signs @ point.alpha) - self.constrained_price(point.constraint_multipliers)
+        b = self.constant * self._dual_intercept(point)
         curved = float((c.curvature * point.alpha) @ point.alpha)
-        size = self.norm.dual_penalty(square, c.norm_weight)
-        return size + self.constant * b * b + curved
+        return self.norm.dual_penalty(square, c.norm_weight, b) + curved
 
     def dual_value(self, point: DualPoint, weights: DualWeights) -> float:
         """``p'a - h'z - b_eq'y - 1/2 (kappa |w|^2 + d'a^2)`` for a feasible point.

@@ -108,8 +108,10 @@ class TrainingProblem(Generic[Model, Solution]):
     def canonical(
         self, storage: Storage = "natural", *, memory_limit: int | None = None
     ) -> CanonicalForm:
-        """Return the program as P, q, G, h, A, b: minimise 1/2 x'Px + q'x; Gx <= h, Ax = b.
+        """Return the textbook's P, q, G, h, A, b; ``canonical("cvxopt")`` is for CVXOPT.
 
+        ``minimize 1/2 x'Px + q'x  subject to  Gx <= h, Ax = b``, bounds among the rows of G; and
+        ``cvxopt.solvers.qp(*problem.canonical("cvxopt"))`` solves it.
         ``QuadraticProgram.canonical`` describes parameters, result and errors; ``from_canonical``
         converts a solver's solution of the six to the machine.
         """

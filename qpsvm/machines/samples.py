@@ -130,7 +130,8 @@ class MarginSummary:
         (``2 rho / |w|`` where rho is chosen by the program); infinite for w = 0.
     leave_one_out_bound : float or None
         ``min(1, n_support / (n - 1))``: a bound on the expected error of a classifier trained on
-        one sample less (Vapnik, *The Nature of Statistical Learning Theory*, theorem 5.2).
+        one sample less (Vapnik, *The Nature of Statistical Learning Theory*, theorem 5.2); None
+        where the theorem does not hold.
     training_errors : int or None
         Samples of a classifier with a margin of zero or less.
     """

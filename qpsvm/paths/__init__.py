@@ -4,7 +4,7 @@ Examples
 --------
 >>> import qpsvm
 >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1]
->>> path = qpsvm.paths.svm_path(X, y, kernel="linear", values=[0.1, 1.0, 10.0])
+>>> path = qpsvm.paths.svm_path(X, y, C=[0.1, 1.0, 10.0], kernel="linear")
 >>> bool(path.relative_gaps.max() < 1e-8)
 True
 """

@@ -136,8 +136,13 @@ class CertifiedPath(Table):
         return tuple(part.machine.solution for part in self.parts)
 
     @property
-    def prices(self) -> Vector:
-        """The C of every machine, shape (m,)."""
+    def over(self) -> str:
+        """Name of the parameter."""
+        return self.training.over
+
+    @property
+    def values(self) -> Vector:
+        """The C of every machine, ascending, shape (m,)."""
         return np.array([part.machine.C for part in self.parts])
 
     @property
@@ -214,7 +219,7 @@ class CertifiedPath(Table):
         gaps = np.array([part.gaps for part in self.parts])
         return {
             "from": self.intervals[:, 0],
-            "C": self.prices,
+            "C": self.values,
             "to": self.intervals[:, 1],
             "gap_from": gaps[:, 0],
             "gap_C": gaps[:, 1],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,12 @@ from qpsvm.paths.steps import Steps
 from qpsvm.paths.training import Training, checked_values, warn_of_misses
 from qpsvm.qp.kkt_residuals import Tolerances
 
+Parameter: TypeAlias = Literal["C", "epsilon", "nu"]
+"""A parameter along which there are paths."""
+
+Values: TypeAlias = float | Sequence[float] | Vector | None
+"""Values of a parameter; a number is one value."""
+
 PathCallback = Callable[[float, SVMSolution], object]
 """Receives a value and its machine; returning False ends the path there."""
 
@@ -35,9 +41,12 @@ def svm_path(
     X: Samples,
     y: Targets | None = None,
     *,
+    C: Values = None,
+    epsilon: Values = None,
+    nu: Values = None,
     kernel: KernelArgument = "rbf",
-    over: Literal["C", "epsilon", "nu"] = "C",
-    values: Sequence[float] | Vector | None = None,
+    over: Parameter | None = None,
+    values: Values = None,
     formulation: Family | None = None,
     sample_weight: Weights | None = None,
     indefinite: Indefinite = "error",
@@ -63,11 +72,15 @@ def svm_path(
     ----------
     X, y, kernel, sample_weight, indefinite
         As for ``SoftMargin.primal``.
-    over : {"C", "epsilon", "nu"}
-        The parameter of the formulation that moves.
-    values : sequence of float, optional
-        Values to return machines for; an exact path covers all that is between the smallest and
-        the largest. None: 50 values of C from 0.01 to 100 (for another parameter they are needed).
+    C, epsilon, nu : sequence of float, or float, optional
+        The parameter of the formulation that moves, with the values to return machines for; an
+        exact path covers all that is between the smallest and the largest. None: 50 values of C
+        from 0.01 to 100.
+    over : {"C", "epsilon", "nu"}, optional
+        The name of that parameter, where a program chooses it: ``over="C", values=[0.1, 1.0]`` is
+        ``C=[0.1, 1.0]``.
+    values : sequence of float, or float, optional
+        Its values; of C without ``over``.
     formulation : Family, optional
         Any with one decision function and that parameter. None: ``SoftMargin``,
         ``EpsilonRegression``, or ``NuClassification`` (``OneClass`` without y).
@@ -91,8 +104,8 @@ def svm_path(
     Raises
     ------
     InvalidParameterError
-        A formulation without the parameter, values outside its domain, or ``exact=True`` for a
-        dual program that is not piecewise linear.
+        Several parameters, a formulation without the parameter, values outside its domain, or
+        ``exact=True`` for a dual program that is not piecewise linear.
     InvalidDataError, KernelError, IndefiniteKernelError, MemoryLimitError
         As ``SoftMargin.dual``.
     KeyboardInterrupt
@@ -116,7 +129,7 @@ def svm_path(
     --------
     >>> import qpsvm
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1]
-    >>> path = qpsvm.paths.svm_path(X, y, kernel="linear", values=[0.1, 10.0])
+    >>> path = qpsvm.paths.svm_path(X, y, C=[0.1, 10.0], kernel="linear")
     >>> path
     Path(C in [0.1, 10], 2 machines, 2 optimal, exact, 1 changes of the active set)
     >>> round(float(path.solution_at(0.3).coef[0]), 6)
@@ -126,6 +139,7 @@ def svm_path(
     require_flag(verbose, "verbose")
     if not (isinstance(exact, bool | np.bool_) or (isinstance(exact, str) and exact == "auto")):
         raise InvalidParameterError(f"exact is {exact!r}; pass True, False or 'auto'.")
+    over, values = _moved({"C": C, "epsilon": epsilon, "nu": nu}, over, values)
     training = Training.of(
         X,
         y,
@@ -169,11 +183,25 @@ def svm_path(
     return path()
 
 
+def _moved(
+    named: Mapping[Parameter, Values], over: Parameter | None, values: Values
+) -> tuple[Parameter, Values]:
+    """The parameter that moves, and its values, from both ways to say it."""
+    given: dict[Parameter, Values] = {k: v for k, v in named.items() if v is not None}
+    if len(given) > 1 or (given and (over is not None or values is not None)):
+        both = ", ".join(given) if len(given) > 1 else f"{next(iter(given))}, over or values"
+        raise InvalidParameterError(
+            f"{both} are given, and one parameter moves along a path; pass the values of one, and "
+            "the others as numbers of the formulation: formulation=qpsvm.SoftMargin(C=10.0)."
+        )
+    return next(iter(given.items())) if given else ("C" if over is None else over, values)
+
+
 def _default_values(over: str, settings: PathSettings) -> Vector:
     if over != "C":
         raise InvalidParameterError(
-            f"values is None, and {over} has no range that suits all data; pass the values, such "
-            "as numpy.linspace(0.1, 0.5, 9)."
+            f"{over} has no range that suits all data, and no values are given; pass them, such as "
+            f"{over}=numpy.linspace(0.1, 0.5, 9)."
         )
     return np.geomspace(*settings.default_range, settings.default_values)
 

@@ -190,15 +190,15 @@ def default_formulation(over: str, y: Targets | None) -> Family:
     return OneClass() if y is None else NuClassification()
 
 
-def checked_values(values: Sequence[float] | Vector, name: str) -> Vector:
-    """Distinct finite parameter values in ascending order, shape (m,).
+def checked_values(values: float | Sequence[float] | Vector, name: str) -> Vector:
+    """Distinct finite parameter values in ascending order, shape (m,); a number is one value.
 
     Raises
     ------
     InvalidParameterError
         No value, or one that is no finite number.
     """
-    given: Any = np.asarray(values)
+    given: Any = np.asarray([values] if is_real_number(values) else values)
     if given.ndim != 1 or given.size == 0 or not all(is_real_number(v) for v in given.tolist()):
         raise InvalidParameterError(
             f"values of {name} are {values!r}; pass at least one number, in one row."

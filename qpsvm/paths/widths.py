@@ -33,15 +33,20 @@ class WidthPath(Table):
     ----------
     formulation : Family
     data : TrainingSet
-    gammas : array of shape (m,)
-        Ascending.
+    values : array of shape (m,)
+        Values of gamma, ascending.
     solutions : tuple of SVMSolution
     """
 
     formulation: Family
     data: TrainingSet
-    gammas: Vector
+    values: Vector
     solutions: tuple[SVMSolution, ...]
+
+    @property
+    def over(self) -> str:
+        """Name of the parameter."""
+        return "gamma"
 
     def problem_at(self, gamma: float) -> SVMProblem:
         """The dual problem at one gamma, with a kernel matrix of its own."""
@@ -50,7 +55,7 @@ class WidthPath(Table):
     @cached_property
     def certificates(self) -> tuple[Certificate, ...]:
         """The certificate of every solution; each evaluates the kernel matrix of its width anew."""
-        pairs = zip(self.gammas, self.solutions, strict=True)
+        pairs = zip(self.values, self.solutions, strict=True)
         return tuple(certify(self.problem_at(gamma), solution) for gamma, solution in pairs)
 
     @property
@@ -61,7 +66,7 @@ class WidthPath(Table):
     def columns(self) -> Mapping[str, Column]:
         """Columns of the table: gamma, objective, gap, support vectors and status."""
         return {
-            "gamma": self.gammas,
+            "gamma": self.values,
             "objective": [proof.primal_objective for proof in self.certificates],
             "relative_gap": self.relative_gaps,
             "support": [solution.n_support for solution in self.solutions],
@@ -70,8 +75,8 @@ class WidthPath(Table):
 
     def __repr__(self) -> str:
         return (
-            f"WidthPath({self.formulation!r}, gamma in [{self.gammas[0]:g}, "
-            f"{self.gammas[-1]:g}], {len(self.gammas)} machines)"
+            f"WidthPath({self.formulation!r}, gamma in [{self.values[0]:g}, "
+            f"{self.values[-1]:g}], {len(self.values)} machines)"
         )
 
 
@@ -79,7 +84,7 @@ def width_path(
     X: Samples,
     y: Targets | None = None,
     *,
-    gammas: Sequence[float] | Vector,
+    gamma: float | Sequence[float] | Vector,
     formulation: Family | None = None,
     sample_weight: Weights | None = None,
     eps: float = 1e-8,
@@ -99,8 +104,8 @@ def width_path(
     ----------
     X, y, sample_weight
         As for ``SoftMargin.primal``.
-    gammas : sequence of float
-        Above 0.
+    gamma : sequence of float, or float
+        Values above 0.
     formulation : Family, optional
         Any with one decision function. None: ``SoftMargin()``.
     eps : float
@@ -136,15 +141,15 @@ def width_path(
     --------
     >>> import qpsvm
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1]
-    >>> path = qpsvm.paths.width_path(X, y, gammas=[0.1, 1.0, 10.0])
+    >>> path = qpsvm.paths.width_path(X, y, gamma=[0.1, 1.0, 10.0])
     >>> path
     WidthPath(SoftMargin(C=1.0), gamma in [0.1, 10], 3 machines)
     >>> bool(path.relative_gaps.max() < 1e-8)
     True
     """
     Tolerances(eps)  # the rule for eps is there
-    wanted = checked_values(gammas, "gamma")
-    kernels = [RBF(gamma) for gamma in wanted.tolist()]  # refuses what is none
+    wanted = checked_values(gamma, "gamma")
+    kernels = [RBF(value) for value in wanted.tolist()]  # refuses what is none
     family = SoftMargin() if formulation is None else formulation
     if not isinstance(family, Family):
         raise InvalidParameterError(
@@ -156,11 +161,11 @@ def width_path(
     if 8 * data.n_samples**2 <= settings.distance_bytes:
         shared = SharedDistances(data.X, float(wanted[-1]))
     solutions = list[SVMSolution]()
-    for kernel, gamma in zip(kernels, wanted.tolist(), strict=True):
-        K = None if shared is None else (shared.gram(gamma), None)
+    for kernel, value in zip(kernels, wanted.tolist(), strict=True):
+        K = None if shared is None else (shared.gram(value), None)
         problem = family.of_training_set(data, kernel, "dual", gram=K)
         solutions.append(solved(problem, eps, solutions[-1] if solutions else None))
-        if callback is not None and callback(gamma, solutions[-1]) is False:
+        if callback is not None and callback(value, solutions[-1]) is False:
             break
     warn_of_misses("gamma", wanted, solutions, eps)
     return WidthPath(family, data, wanted[: len(solutions)], tuple(solutions))

@@ -121,7 +121,7 @@ class PathLines(Display):
         >>> import qpsvm
         >>> from matplotlib.figure import Figure
         >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), [0, 1, 0, 1]
-        >>> path = qpsvm.paths.svm_path(X, y, values=[0.1, 1.0, 10.0], kernel="linear")
+        >>> path = qpsvm.paths.svm_path(X, y, C=[0.1, 1.0, 10.0], kernel="linear")
         >>> display = PathLines.from_path(path, ax=Figure().add_subplot())
         >>> display.ax_.get_xlabel(), display.shares.shape
         ('C', (3, 2))

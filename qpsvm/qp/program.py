@@ -273,19 +273,19 @@ class QuadraticProgram:
     def canonical(
         self, storage: Storage = "natural", *, memory_limit: int | None = None
     ) -> CanonicalForm:
-        r"""Return the textbook matrices ``(P, q, G, h, A, b)``, bounds folded into G and h.
+        r"""Return the textbook's P, q, G, h, A, b; ``canonical("cvxopt")`` is for CVXOPT.
 
-        Rows of G come in this order: the program's own (finite) rows, :math:`-x_i \le
-        -\mathrm{lb}_i` for the finite lower bounds, :math:`x_i \le \mathrm{ub}_i` for the finite
-        upper bounds.
+        ``cvxopt.solvers.qp(*program.canonical("cvxopt"))``: it takes no matrices but its own.
+        Bounds are folded into G and h. Rows of G come in this order: the program's own (finite)
+        rows, :math:`-x_i \le -\mathrm{lb}_i` for the finite lower bounds, :math:`x_i \le
+        \mathrm{ub}_i` for the finite upper bounds.
 
         Parameters
         ----------
         storage : {"natural", "dense", "sparse", "cvxopt"}
             ``"natural"``: each matrix as the program stores it; G is sparse when bounds were
             folded in, because a dense identity would be larger than P. ``"dense"``: NumPy arrays.
-            ``"sparse"``: CSC arrays. ``"cvxopt"``: as ``"natural"``, in CVXOPT's own matrices, for
-            ``cvxopt.solvers.qp(*program.canonical("cvxopt"))``.
+            ``"sparse"``: CSC arrays. ``"cvxopt"``: as ``"natural"``, in CVXOPT's own matrices.
         memory_limit : int, optional
             Bytes any one dense matrix may take (default: a quarter of the machine's memory).
 

@@ -63,7 +63,6 @@ def test_a_subclass_is_read_as_what_it_is():
 @pytest.mark.parametrize(
     ("model", "match"),
     [
-        (LinearSVC(penalty="l1", dual=False), r"\|w\|_1 and the squared_hinge"),
         (SGDClassifier(loss="log_loss"), "loss='log_loss'"),
         (SGDClassifier(loss="perceptron"), "loss='perceptron'"),
         (SGDClassifier(penalty="l1"), "penalty='l1'"),

@@ -417,8 +417,12 @@ def random_rules(data: Drawn) -> Any:
 
 def l1_instance(data: Drawn) -> Instance:
     family = qpsvm.L1Norm(
-        data.price(), str(data.rng.choice(["free", "none"])), **class_options(data)
+        data.price(),
+        str(data.rng.choice(["free", "penalized", "none"])),
+        str(data.rng.choice(["hinge", "squared_hinge"])),
+        **class_options(data),
     )
+    on_b, squared = family.intercept == "penalized", family.loss == "squared_hinge"
     y = data.signs()
     C = class_prices(family, data, y, family.average_loss)
     F = exact(data.X) if isinstance(data.kernel, kernels.Linear) else data.K
@@ -426,9 +430,10 @@ def l1_instance(data: Drawn) -> Instance:
 
     def cost_of(solution: Any) -> Fraction:
         weights = solution.expansion if solution.coef is None else solution.coef
-        return l1_cost(F, y, C, exact(weights), Fraction(solution.intercept))
+        b = Fraction(solution.intercept)
+        return l1_cost(F, y, C, exact(weights), b, on_b=on_b, squared=squared)
 
-    return Instance(problem, l1_optimum(F, y, C, family.intercept == "free"), cost_of)
+    return Instance(problem, l1_optimum(F, y, C, family.intercept, squared=squared), cost_of)
 
 
 def joint_instance(data: Drawn) -> Instance:

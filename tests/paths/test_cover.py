@@ -62,7 +62,7 @@ def test_intervals_meet_and_hold_their_machine() -> None:
     assert begins[0] == LOW
     assert ends[-1] == HIGH
     np.testing.assert_array_equal(begins[1:], ends[:-1])
-    assert ((begins <= path.prices) & (path.prices <= ends)).all()
+    assert ((begins <= path.values) & (path.values <= ends)).all()
 
 
 def test_few_machines() -> None:

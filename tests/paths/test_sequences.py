@@ -10,7 +10,7 @@ import qpsvm
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedWarning
 from qpsvm.kernels import RBF
 from qpsvm.kernels.widths import SharedDistances
-from qpsvm.paths import PathSettings, svm_path, width_path
+from qpsvm.paths import PathSettings, certified_path, svm_path, width_path
 from tests import tolerances
 from tests.paths.cases import RANGES, T, X, Y
 
@@ -109,9 +109,9 @@ def test_shared_distances_give_the_kernel(samples) -> None:
 @pytest.mark.parametrize("limit", [0, 2**27])
 def test_every_width_is_optimal(limit) -> None:
     settings = PathSettings(distance_bytes=limit)
-    path = width_path(X, Y, gammas=GAMMAS, settings=settings)
+    path = width_path(X, Y, gamma=GAMMAS, settings=settings)
     assert max(path.relative_gaps) < tolerances.ASKED
-    for gamma, solution in zip(path.gammas, path.solutions, strict=True):
+    for gamma, solution in zip(path.values, path.solutions, strict=True):
         assert solution.kernel == RBF(gamma)
         assert qpsvm.verify(path.problem_at(gamma), solution).passed
     assert list(path.columns()["gamma"]) == GAMMAS
@@ -122,21 +122,52 @@ def test_widths_of_a_regression_until_a_callback_ends_them() -> None:
     path = width_path(
         X,
         T,
-        gammas=GAMMAS,
+        gamma=GAMMAS,
         formulation=qpsvm.EpsilonRegression(C=2.0),
         callback=lambda gamma, _: gamma < 0.05,
     )
-    assert list(path.gammas) == GAMMAS[:2]
+    assert list(path.values) == GAMMAS[:2]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"gammas": [0.0, 1.0]}, "gamma is 0.0"),
-        ({"gammas": []}, "values of gamma are"),
+        ({"gamma": [0.0, 1.0]}, "gamma is 0.0"),
+        ({"gamma": []}, "values of gamma are"),
         ({"formulation": 3}, "formulation is 3"),
     ],
 )
 def test_refused_widths(arguments, message) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        width_path(X, Y, **({"gammas": GAMMAS} | arguments))
+        width_path(X, Y, **({"gamma": GAMMAS} | arguments))
+
+
+# --- one name for one thing -----------------------------------------------------------------------
+
+
+def test_a_parameter_is_named_as_in_searches_and_formulations() -> None:
+    by_name = svm_path(X, Y, kernel="linear", C=[1.0, 0.1])
+    by_word = svm_path(X, Y, kernel="linear", over="C", values=[0.1, 1.0])
+    np.testing.assert_array_equal(by_name.values, by_word.values)
+    for mine, theirs in zip(by_name.solutions, by_word.solutions, strict=True):
+        np.testing.assert_array_equal(mine.alpha, theirs.alpha)
+    assert svm_path(X, Y, kernel="linear", C=1.0).values.tolist() == [1.0]
+    assert svm_path(X, Y, kernel="linear", nu=[0.1, 0.2]).over == "nu"
+    assert svm_path(X, X[:, 0], kernel="linear", epsilon=[0.1, 0.2]).over == "epsilon"
+    for wrong in ({"C": 1.0, "nu": 0.1}, {"C": 1.0, "over": "C"}, {"nu": 0.1, "values": [0.1]}):
+        with pytest.raises(InvalidParameterError, match="one parameter moves along a path"):
+            svm_path(X, Y, **wrong)
+
+
+def test_all_results_have_the_same_names() -> None:
+    paths = (
+        svm_path(X, Y, kernel="linear", C=[0.1, 1.0]),
+        certified_path(X, Y, kernel="linear", C=(0.1, 1.0), eps=0.1),
+        width_path(X, Y, gamma=[0.1, 1.0]),
+    )
+    for path, over in zip(paths, ("C", "C", "gamma"), strict=True):
+        assert path.over == over
+        assert len(path.values) == len(path.solutions)
+        assert list(path.columns()[over]) == list(path.values)
+        for value, solution in zip(path.values, path.solutions, strict=True):
+            assert qpsvm.verify(path.problem_at(float(value)), solution).relative_gap <= 1e-3

@@ -22,6 +22,9 @@ from qpsvm.models import SavedModel
 
 Parsed: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
 
+OWN = "qpsvm"
+"""Name of this package as the library of a model."""
+
 SAME_PREDICTIONS = 1e-9
 """Difference of decision values relative to the largest: two ways of adding them up."""
 
@@ -97,7 +100,7 @@ def _saved(model: SavedModel, inputs: Inputs) -> Reading:
     )
     return Reading(
         repr(model),
-        Library("qpsvm"),
+        Library(OWN),
         claims,
         X,
         combine=None if reduction is None else reduction.combine,

@@ -5,7 +5,7 @@ LinearSVC, ``loss="hinge"``      ``SoftMargin(C)``
 ... ``loss="squared_hinge"``     ``SoftMargin(C, loss="squared_hinge")``
 ... ``"crammer_singer"``         ``CrammerSinger(C)``; for two classes, of which scikit-learn keeps
                                  the difference, ``SoftMargin(2 C)``
-... ``penalty="l1"``             refused: no program here has a squared hinge and ``|w|_1``
+... ``penalty="l1"``             ``L1Norm(C, loss="squared_hinge")``
 LinearSVR                        ``EpsilonRegression(C, epsilon)`` with either loss
 ===============================  ====================================================
 
@@ -15,14 +15,21 @@ Source: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a library for large linear 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.linear import Weights, class_weight, weights_and_offset
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.formulations import CrammerSinger, EpsilonRegression, SoftMargin
+from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, SoftMargin
+from qpsvm.formulations.family import Family
 from qpsvm.machines.joint.primal_dual import JointIntercept
+
+NORMS: Mapping[str, Any] = {"l2": SoftMargin, "l1": L1Norm}
+"""The formulation of each penalty on the weights."""
 
 
 def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
@@ -38,14 +45,9 @@ def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
     if model.multi_class == "crammer_singer":
         if len(classes) > 2:
             return found.joint(CrammerSinger(C, intercept), codes, classes, factors)
-        program = SoftMargin(2.0 * C, intercept)
-    elif model.penalty != "l2":
-        raise AuditRefusedError(
-            f"This LinearSVC minimises |w|_1 and the {model.loss} (penalty={model.penalty!r}): "
-            "qpsvm has no such program (L1Norm has the plain hinge); audit one with penalty='l2'."
-        )
+        program: Family = SoftMargin(2.0 * C, intercept)
     else:
-        program = SoftMargin(C, intercept, loss=model.loss)
+        program = NORMS[model.penalty](C, intercept, loss=model.loss)
     return found.classifier(program, codes, classes, class_weight=factors)
 
 

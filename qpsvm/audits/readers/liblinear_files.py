@@ -19,7 +19,7 @@ from qpsvm.audits.files import LiblinearModel
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.linear import Weights
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.formulations import CrammerSinger, EpsilonRegression, OneClass, SoftMargin
+from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneClass, SoftMargin
 from qpsvm.machines.joint.primal_dual import JointIntercept
 
 JOINT, NOVELTY = "MCSVM_CS", "ONECLASS_SVM"
@@ -28,6 +28,7 @@ LOSSES: Mapping[str, Any] = {
     "L2R_L2LOSS_SVC_DUAL": "squared_hinge",
     "L2R_L2LOSS_SVC": "squared_hinge",
     "L2R_L1LOSS_SVC_DUAL": "hinge",
+    "L1R_L2LOSS_SVC": "squared_hinge",
     "L2R_L2LOSS_SVR": "squared_epsilon_insensitive",
     "L2R_L2LOSS_SVR_DUAL": "squared_epsilon_insensitive",
     "L2R_L1LOSS_SVR_DUAL": "epsilon_insensitive",
@@ -73,7 +74,8 @@ def read(model: LiblinearModel, inputs: Inputs) -> Reading:
     codes = inputs.codes(labels, found.weights)
     if kind == JOINT:
         return found.joint(CrammerSinger(C, intercept), codes, labels, np.ones(len(labels)))
-    formulation = SoftMargin(C, intercept, loss=LOSSES[kind])
+    norm = L1Norm if kind.startswith("L1R") else SoftMargin
+    formulation = norm(C, intercept, loss=LOSSES[kind])
     return found.classifier(formulation, codes, labels, second_is_positive=False)
 
 

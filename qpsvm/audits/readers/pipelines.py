@@ -9,6 +9,7 @@ from qpsvm.audits.claims import Reading
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.exceptions import AuditRefusedError
+from qpsvm.numerics.arguments import Samples
 
 
 def pipeline(
@@ -17,15 +18,27 @@ def pipeline(
     """Read the last step of a pipeline, with the samples transformed by the steps before."""
     if not model.steps:
         raise AuditRefusedError("The pipeline has no steps; pass one that ends in a fitted model.")
-    before, last = model[:-1], model.steps[-1][1]
-    X = inputs.X
-    if len(before):
-        try:
-            X = before.transform(X)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise AuditRefusedError(
-                f"The pipeline cannot transform X ({error}); pass the training data as they were "
-                "given to its fit."
-            ) from error
-    reading = read(last, replace(inputs, X=X))
+    X = transformed(model, inputs.X)
+    reading = read(model.steps[-1][1], replace(inputs, X=X))
     return replace(reading, model=f"{reading.model} at the end of a pipeline")
+
+
+def transformed(model: Estimator, X: Samples) -> Samples:
+    """The samples as the last step of a pipeline gets them.
+
+    Raises
+    ------
+    AuditRefusedError
+        The steps before cannot transform them.
+    """
+    before = model[:-1]
+    if not len(before):
+        return X
+    try:
+        changed: Samples = before.transform(X)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise AuditRefusedError(
+            f"The pipeline cannot transform X ({error}); pass the training data as they were "
+            "given to its fit."
+        ) from error
+    return changed

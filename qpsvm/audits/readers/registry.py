@@ -53,15 +53,12 @@ def read(model: Estimator, inputs: Inputs) -> Reading:
         if reader is not None:
             return _read_estimator(reader, model, inputs)
     hint = ""
-    if hasattr(model, "best_estimator_"):
-        hint = " For a parameter search, pass best_estimator_."
-    elif hasattr(model, "problem_"):
-        hint = " An estimator of qpsvm has certificate_ and report()."
-    elif hasattr(model, "regressor_"):
+    if hasattr(model, "regressor_"):
         hint = " For a transformed target, pass regressor_ with the transformed y."
     raise AuditRefusedError(
         f"audit cannot read {an(model)}.{hint} It reads scikit-learn's "
-        f"{', '.join(ESTIMATORS)}, a Pipeline that ends in one, LIBSVM and LIBLINEAR model files, "
+        f"{', '.join(ESTIMATORS)}, qpsvm's own estimators, a Pipeline that ends in one, searches "
+        "and multiclass or calibrated classifiers of them, LIBSVM and LIBLINEAR model files, "
         "qpsvm's own models, and qpsvm.audits.Arrays."
     )
 

@@ -152,6 +152,5 @@ def _dual(model: SupportVectorModel, dual: FeasibleBall, dual_size: float) -> fl
     b = model.constant * max(abs(sum_upper(balance.upper)), abs(sum_lower(balance.lower)))
     error = price_error(model.data.weights, len(c))
     curved = outward(larger(c.curvature, error) * alpha.magnitude * alpha.magnitude)
-    squares = np.array([outward(b * b), *curved])
-    lower = model.norm.dual_lower(linear, dual_size, c.norm_weight, squares)
+    lower = model.norm.dual_lower(linear, dual_size, c.norm_weight, b, curved)
     return lower if math.isfinite(lower) else -math.inf
