@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDOneClassSVM
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
@@ -42,11 +41,6 @@ def test_a_model_that_is_not_fitted(model):
 def test_kinds_of_models_no_reader_knows():
     refused(r"cannot read a LogisticRegression.*reads.*SVC.*LIBSVM", LogisticRegression())
     refused(r"cannot read a int", 3)
-    own = qpsvm.estimators.SVC().fit([[0.0], [1.0]], [0, 1])
-    refused(r"cannot read a SVC. An estimator of qpsvm has .*report\(\)", own)
-    search = GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=2).fit(X, Y)
-    refused("pass best_estimator_", search)
-    assert qpsvm.audit(search.best_estimator_, X, Y, eps=0.1).machines
     target = TransformedTargetRegressor(SVR(), transformer=StandardScaler()).fit(Z, T)
     refused("pass regressor_ with the transformed y", target, Z, T)
 
