@@ -186,11 +186,11 @@ def _of_part(model: Estimator, part: Part, options: dict[str, Any]) -> Audit:
     try:
         return audit(part.model, data.X, data.y, sample_weight=data.sample_weight, **options)
     except AuditRefusedError as error:
-        where = f"{part.name} of" if part.name else "The model in"
-        raise AuditRefusedError(
-            f"{where} the {type(model).__name__}: {error} (A cv that shuffles splits the same "
-            "way again only with a random_state.)"
-        ) from error
+        where = f"{part.name} of the" if part.name else "The model in this"
+        cv, hint = getattr(model, "cv", None), ""
+        if getattr(cv, "shuffle", False) and getattr(cv, "random_state", None) is None:
+            hint = f" cv={cv!r} does not split the same way again; give it a random_state."
+        raise AuditRefusedError(f"{where} {type(model).__name__}: {error}{hint}") from error
 
 
 def _machine(

@@ -16,7 +16,7 @@ from qpsvm.solvers.interior_point.presolve import presolve
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Progress, Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.starting_points import coordinate_descent
+from qpsvm.solvers.starting_points import coordinate_descent, finite_newton
 from qpsvm.solvers.starting_points.converging_descent import ConvergingDescent
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish, point_of
@@ -135,6 +135,10 @@ def minimise(
 def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
     """Solve from an initial guess where that is cheaper than iterating on all variables."""
     p, settings = search.program, search.settings
+    if finite_newton.suits(p):
+        found = finite_newton.by_finite_newton(search)
+        if found is not None or search.stopped is not None:
+            return None if found is None else _checked(search, found)
     if p.F.rank <= p.size:
         is_worth_it = p.size > settings.guess_above and suits(p)
         return OpenSet(search, guess).found() if is_worth_it else None

@@ -53,6 +53,20 @@ class StartingPointSettings:
         share of the first one.
     trials : int
         Lengths of a Newton step that are tried, at most: regula falsi settles sooner.
+    least_products : int
+        Products with the Hessian of squared hinges below which factorisations are preferred; a few
+        Newton steps take that many.
+    forcing : float
+        Accuracy of the systems of Newton steps relative to their right side, at most; nearer to the
+        optimum it is the share of the first residual that is left, for quadratic convergence
+        (Dembo, Eisenstat and Steihaug, *SIAM J. Numer. Anal.* 19, 1982).
+    small_residual : float
+        Share of the first residual of the weights at which Newton steps end, once the gap is small
+        enough.
+    least_descent : float
+        Share of the slope that a step of conjugate gradients has to descend by: Armijo's constant.
+    halvings : int
+        Of such a step, at most; beyond them it descends by rounding only.
     seed : int
         Of the sample of variables that is smoothed first; any does.
     """
@@ -72,6 +86,11 @@ class StartingPointSettings:
     working_set_bytes: int = 2 * 2**30
     overshoot: float = 0.5
     trials: int = 6
+    least_products: int = 100
+    forcing: float = 0.1
+    small_residual: float = 1e-11
+    least_descent: float = 1e-4
+    halvings: int = 20
     seed: int = 0
 
 
