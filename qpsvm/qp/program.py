@@ -277,8 +277,8 @@ class QuadraticProgram:
 
         ``cvxopt.solvers.qp(*program.canonical("cvxopt"))``: it takes no matrices but its own.
         Bounds are folded into G and h. Rows of G come in this order: the program's own (finite)
-        rows, :math:`-x_i \le -\mathrm{lb}_i` for the finite lower bounds,
-        :math:`x_i \le \mathrm{ub}_i` for the finite upper bounds.
+        rows, :math:`-x_i \le -\mathrm{lb}_i` for the finite lower bounds, :math:`x_i \le
+        \mathrm{ub}_i` for the finite upper bounds.
 
         Parameters
         ----------
