@@ -76,7 +76,7 @@ def test_a_solver_that_breaks_its_process_breaks_no_other() -> None:
 
 def test_what_a_solver_raises_is_named() -> None:
     with pytest.raises(SolverFailedError, match="raised"):
-        get("qpsolvers:daqp").solve(PROGRAM, Settings(options={"no_such_option": 1}))
+        get("qpsolvers:daqp").solve(PROGRAM, Settings(options={"iter_limit": "many"}))
 
 
 def test_an_option_that_cannot_be_sent_is_used_here() -> None:
