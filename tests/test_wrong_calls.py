@@ -68,7 +68,7 @@ WRONG_KEYWORDS = {
     "solver": (lambda: qpsvm.solve(PROBLEM, solver="osqp"), ["use backend"]),
     "misspelt": (lambda: qpsvm.solve(PROBLEM, time_limt=1.0), ["use time_limit"]),
     "unlike any": (lambda: qpsvm.verify(PROBLEM, SOLUTION, colour=1), ["verify()", "eps"]),
-    "C of a path": (lambda: qpsvm.paths.svm_path(X, Y, C=1.0), ["svm_path()", "use values"]),
+    "misspelt C": (lambda: qpsvm.paths.svm_path(X, Y, Cs=[1.0]), ["svm_path()", "use C"]),
     "too many": (lambda: qpsvm.solve(*PROBLEM.canonical()), ["problem, backend", "by name"]),
     "too few": (lambda: qpsvm.audit(svm.SVC().fit(X, Y)), ["audit()", "without X"]),
 }

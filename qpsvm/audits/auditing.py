@@ -15,7 +15,6 @@ from qpsvm.audits.own_estimators import is_own, read_own
 from qpsvm.audits.parts import Data, Part, joined, parts_of
 from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.audits.readers.files import OWN
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
 from qpsvm.audits.rebuilt import Decisions, decisions
@@ -150,7 +149,7 @@ def audit(
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
     reading = read_own(model, inputs) if is_own(model) else read(model, inputs)
     # the reader of own models has compared their predictions
-    answers = None if reading.library.name == OWN else own_predictions.asked(model, X)
+    answers = None if is_own(model) else own_predictions.asked(model, X)
     unit = EPS if answers is None else answers.unit
     machines = list[AuditedMachine]()
     found = list[DecisionRanges | None]()

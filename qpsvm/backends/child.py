@@ -27,6 +27,7 @@ from pickle import PicklingError
 from typing import Any
 
 from qpsvm.backends.base import Backend, Settings, Stop
+from qpsvm.backends.settings import SHORTEST
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.numerics.interrupts import raise_if_left
 from qpsvm.numerics.threads import blas_threads, limited_blas
@@ -65,7 +66,7 @@ class ChildBackend(Backend):
             raise Stop(Status.TIME_LIMIT)
         P = program.P  # of a kernel, it may have a function that cannot be sent
         stored = program.replace(P=P.to_sparse() if P.prefers_sparse else P.to_dense())
-        left = deadline.remaining() if deadline.is_set else None
+        left = max(deadline.remaining(), SHORTEST) if deadline.is_set else None
         plain = settings.replace(deadline=None, callback=None, time_limit=left)
         try:
             message = ForkingPickler.dumps((self, stored, plain, blas_threads()))

@@ -23,6 +23,7 @@ from qpsvm.formulations import (
     SoftMargin,
 )
 from qpsvm.formulations.family import Family
+from qpsvm.formulations.nu import ROUNDED_SHARES
 from qpsvm.formulations.prices import ClassWeight
 from qpsvm.formulations.reduction import two_class_part
 from qpsvm.kernels import KernelArgument
@@ -287,8 +288,9 @@ class NuSVC(KernelClassifier):
             totals.astype(np.float64),
             self.multi_class,
         )
-        if self.nu <= largest:
+        if self.nu <= largest * (1.0 + 0.5 * ROUNDED_SHARES):
             return formulation
+        largest *= 1.0 - ROUNDED_SHARES  # which rounding does not make infeasible
         warnings.warn(
             f"nu is {self.nu!r}, and these classes allow at most {largest!r}, twice the smaller "
             "one's share of the weights; that is what was fitted.",
@@ -317,8 +319,7 @@ class NuSVC(KernelClassifier):
 def _largest_nu(formulation: NuClassification, totals: Vector, multi_class: str) -> float:
     """The largest nu that is feasible for all machines of classes with these total weights.
 
-    A class is like one sample with its weight. A little less than the largest, so that rounding
-    does not make it infeasible.
+    A class is like one sample with its weight.
     """
     count = len(totals)
     fields: dict[str, Any] = {
@@ -331,8 +332,8 @@ def _largest_nu(formulation: NuClassification, totals: Vector, multi_class: str)
     classes = freeze(np.arange(count))
     if count == 2:
         pair = BinaryTrainingSet(**fields, signs=freeze(np.array([-1.0, 1.0])), classes=classes)
-        return formulation.largest_nu(pair) * (1.0 - 1e-12)
+        return formulation.largest_nu(pair)
     data = MulticlassTrainingSet(**fields, codes=classes, classes=classes)
     reduction = (OneVsRest if multi_class == "ovr" else OneVsOne)(formulation)
     parts = (two_class_part(formulation, data, s) for s in reduction.splits(classes, classes))
-    return min(own.largest_nu(part) for own, part in parts) * (1.0 - 1e-12)
+    return min(own.largest_nu(part) for own, part in parts)

@@ -43,6 +43,9 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind
 
+ROUNDED_SHARES = 1e-12
+"""Relative rounding of the shares of classes that a nu may exceed them by."""
+
 
 @dataclass(frozen=True, repr=False)
 class NuClassification(Classifier):
@@ -121,7 +124,7 @@ class NuClassification(Classifier):
         why = "twice the smaller class's share of the weights"
         if self.intercept != "free":
             why = "the sum of the weights"
-        if self.nu > largest * (1.0 + 1e-12):
+        if self.nu > largest * (1.0 + ROUNDED_SHARES):
             raise InvalidParameterError(
                 f"nu is {self.nu!r}, and these data allow at most {largest!r} ({why}); choose a "
                 "smaller nu."

@@ -17,7 +17,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
 from qpsvm.machines.warm_start import transfer_warm_start
 from qpsvm.numerics.arguments import VectorLike
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.wording import an, with_article
 from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.canonical_form import CanonicalForm, Storage
@@ -292,6 +292,6 @@ class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
 def _require(solution: object, kind: type[object], caller: str) -> None:
     if not isinstance(solution, kind):
         raise InvalidParameterError(
-            f"{caller} takes {an(kind.__name__)}, got {an(solution)}; problem.recover and "
-            "problem.to_qp are the ways between the two."
+            f"{caller} takes {with_article(kind.__name__)}, got {an(solution)}; problem.recover "
+            "and problem.to_qp are the ways between the two."
         )

@@ -21,8 +21,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "solver": ("backend",),
     "method": ("backend",),
     "timeout": ("time_limit",),
-    "C": ("values",),
-    "Cs": ("values", "C"),
+    "Cs": ("C", "values"),
     "target": ("label",),
 }
 """Names that other libraries use, and what qpsvm's functions call the same thing."""

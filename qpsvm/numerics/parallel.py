@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from qpsvm.numerics.interrupts import Leave, working_for
 
@@ -35,12 +36,22 @@ def in_parallel(
     leave = Leave()
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", **options)
     try:
-        return list(parallel(delayed(_working)(leave, call) for call in calls))
+        return list(parallel(delayed(_Working(leave, call))() for call in calls))
     except KeyboardInterrupt:
         leave.set()
         raise
 
 
-def _working(leave: Leave, call: Callable[[], Result]) -> Result:
-    with working_for(leave):
-        return call()
+class _Working(Generic[Result]):
+    """A call that hears of Ctrl-C, under the name of its function: Dask shows it."""
+
+    def __init__(self, leave: Leave, call: Callable[[], Result]) -> None:
+        self.leave, self.call = leave, call
+        function: Any = call
+        while isinstance(function, partial):
+            function = function.func
+        self.__name__ = str(getattr(function, "__name__", type(function).__name__))
+
+    def __call__(self) -> Result:
+        with working_for(self.leave):
+            return self.call()

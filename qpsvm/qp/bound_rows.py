@@ -106,6 +106,7 @@ def rows_as_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversi
     is_upper = entry > 0.0
     lb, lower = _tightest(program.lb, variable, np.where(is_upper, -np.inf, quotient), +1.0)
     ub, upper = _tightest(program.ub, variable, np.where(is_upper, quotient, np.inf), -1.0)
+    lb, ub = lb + 0.0, ub + 0.0  # no negative zeros
     crossing = lb > ub
     if crossing.any():  # rows that contradict each other, or an equation in two rows
         lb, ub = np.where(crossing, program.lb, lb), np.where(crossing, program.ub, ub)

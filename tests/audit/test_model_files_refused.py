@@ -62,7 +62,7 @@ from tests.strategies import listed
         ("label 1 -1", "label 1", "line 7: label has 1 values, this model has 2"),
         ("label 1 -1", "label 1 -1.5", "line 7: label is '-1.5', not a whole number"),
         ("nr_sv 2 1", "nr_sv 4 -1", "line 8: nr_sv is '-1'"),
-        ("c_svc", "epsilon_svr", "line 7: label does not belong to a epsilon_svr model"),
+        ("c_svc", "epsilon_svr", "line 7: label does not belong to an epsilon_svr model"),
         ("SV\n", "SV 3\n", "line 9: SV is followed by '3'"),
         ("0.75 1", "0.75 0:1 0", "line 10: index 0 comes after 0"),
         ("1:0.25 3:1", "3:1 1:0.25", "line 10: index 1 comes after 3"),

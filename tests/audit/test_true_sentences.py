@@ -87,7 +87,7 @@ def test_errors_of_the_librarys_kernel_values_are_named_and_bounded():
     assert 1e-5 < off <= stated < 1e-2
     # and the remedy is one
     centred = SVC(C=100.0).fit(X - X.mean(axis=0), y)
-    assert "kernel values" not in qpsvm.audit(centred, X - X.mean(axis=0), y).verdict
+    assert not re.search(DIGITS, qpsvm.audit(centred, X - X.mean(axis=0), y).verdict)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3])

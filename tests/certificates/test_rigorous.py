@@ -250,7 +250,7 @@ def test_a_box_without_room_gives_no_lower_bound():
 
 
 def test_samples_beyond_the_range_give_no_bound():
-    X = np.array([[1e200, 1.0], [-1e200, 2.0]])
+    X = np.array([[1e150, 1.0], [-1e150, 2.0]])
     problem = qpsvm.SoftMargin(1.0).dual(X, [-1, 1])
     best = qpsvm.SoftMargin(1.0).dual(np.eye(2), [-1, 1]).recover
     solution = best(qpsvm.qp.QPSolution(qpsvm.qp.Status.UNKNOWN, x=np.ones(2)))

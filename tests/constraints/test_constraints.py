@@ -564,7 +564,7 @@ BAD_SENSITIVE = {
     "three labels": (list("abc"), ["sensitive holds 'a', 'b', 'c'", "sensitive == group"]),
     "missing label": (["f", None, "m"], ["sensitive holds", "None", "none missing"]),
     "missing label, nan": (["f", np.nan, "m"], ["sensitive holds", "nan", "none missing"]),
-    "nan": ([0.0, np.nan], ["sensitive has nan in row 1"]),
+    "nan": ([0.0, np.nan], ["sensitive has NaN in row 1"]),
     "masked": (np.ma.array([0.0, 1.0], mask=[False, True]), ["sensitive is a masked array"]),
     "two columns": (np.eye(20)[:, :2], ["sensitive has shape (20, 2)", "one value per row"]),
     "a number": (0.5, ["sensitive has shape ()"]),

@@ -179,7 +179,6 @@ def test_a_nu_that_is_too_large_is_reduced_with_a_warning() -> None:
         (SVC(max_iter=0), "max_iter"),
         (SVC(warm_start="yes"), "warm_start"),
         (LinearSVC(intercept_scaling=2.0), "append a column"),
-        (LinearSVC(penalty="l1"), "loss='hinge'"),
         (LinearSVC(multi_class="crammer_singer", intercept_scaling=np.inf), "free intercepts"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

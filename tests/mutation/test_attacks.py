@@ -155,7 +155,7 @@ def test_copies_stay_read_only(again: Any) -> None:
 
 def test_a_misspelt_option_is_noticed() -> None:
     problem = qpsvm.SoftMargin().dual(FOUR, FOUR_LABELS)
-    with pytest.raises(InvalidParameterError, match="no option 'abstoll'; it has abstol"):
+    with pytest.raises(InvalidParameterError, match="no option 'abstoll'; did you mean 'abstol'"):
         qpsvm.solve(problem, "cvxopt", options={"abstoll": 1e-3})
 
 

@@ -116,9 +116,9 @@ def test_targets_are_not_rounded(y: object) -> None:
 
 
 def test_large_numbers_that_are_no_integers_are_taken() -> None:
-    X = np.array([[1e300, 2.0**60], [3.0, LAST + 2]])
+    X = np.array([[1e150, 2.0**60], [3.0, LAST + 2]])
     assert (as_samples(X) == X).all()
-    assert as_samples([[1e300, True], [2**1000, 1.0]])[1, 0] == 2.0**1000
+    assert as_samples([[1e150, True], [2**500, 1.0]])[1, 0] == 2.0**500
 
 
 @given(

@@ -13,7 +13,7 @@ from qpsvm.audits.files.header import Header
 from qpsvm.audits.files.libsvm import KernelType, LibsvmModel, SvmType
 from qpsvm.audits.files.text_file import TextFile
 from qpsvm.numerics.arrays import Index, freeze
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.wording import with_article
 
 CLASSIFIERS: tuple[SvmType, ...] = ("c_svc", "nu_svc")
 SVM_TYPES: tuple[SvmType, ...] = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
@@ -87,7 +87,7 @@ def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
             *(key for key, novel in _PROBABILITIES.items() if novel == (svm_type == "one_class")),
             *((_WEIGHTS,) if kernel_type == "linear" else ()),
         ),
-        f"{an(svm_type)} model with {an(kernel_type)} kernel",
+        f"{with_article(svm_type)} model with {with_article(kernel_type)} kernel",
     )
     given = PARAMETERS[kernel_type]
     k = header.n_classes(classifier)
