@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         plotting,
         reports,
         selection,
+        tables,
     )
     from qpsvm.audits import Audit, audit
     from qpsvm.estimators import load
@@ -79,6 +80,7 @@ __getattr__, __dir__ = lazy_names(
         "plotting",
         "reports",
         "selection",
+        "tables",
     )
     | {
         "Audit": "qpsvm.audits:Audit",
@@ -138,5 +140,6 @@ __all__ = [
     "reports",
     "selection",
     "solve",
+    "tables",
     "verify",
 ]

@@ -1,16 +1,16 @@
 """Reading of data files (LIBSVM/svmlight, CSV, NPZ, Parquet) as samples and labels.
 
-Nothing is guessed about values: a cell that is not a number is an error that names its line and
-column, not a missing value. So is an integer that float64 does not have (some beyond 2^53); decimal
-fractions, and numbers with an exponent, are rounded to the nearest float64. Nothing is ever
-unpickled.
+Nothing is guessed about values: a column that is not one of numbers is an error that lists all
+columns with what can be done about each. So is an integer that float64 does not have (some beyond
+2^53); decimal fractions, and numbers with an exponent, are rounded to the nearest float64. Nothing
+is ever unpickled.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -19,12 +19,16 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.files import csv_table, libsvm_table, npz, parquet_table, text
-from qpsvm.files.columns import Wanted
+from qpsvm.files.cells import Rows
+from qpsvm.files.columns import Columns, Wanted
 from qpsvm.files.libsvm_table import Numbering
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.layout import compressed_rows
+from qpsvm.tables.columns import TableColumn
+from qpsvm.tables.preparation import Missing, Preparation, require_policies
+from qpsvm.tables.samples import learnt_samples, prepared_samples
 
 Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
 
@@ -41,6 +45,9 @@ SUFFIXES: Mapping[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+
+Column: TypeAlias = str | int
+"""A column by its name, or by its position from 0 (negative: from the end)."""
 
 TEXT_SHARE = 16
 """Memory of the parsed words of a text, in multiples of the size of the text."""
@@ -59,10 +66,23 @@ class DataFile:
     groups : array of shape (n,) or None
         The group of every sample, such as the query of a ranking.
     feature_names : tuple of str or None
-        From a CSV header, or of the columns of a Parquet file.
+        From a CSV header, or of the columns of a Parquet file; ``city=Paris`` for the value of a
+        category. None without a header.
     source : str
         The path as given.
     format : "libsvm", "csv", "npz" or "parquet"
+    columns : tuple of TableColumn or None
+        Name, kind and role of every column of a CSV or Parquet file.
+    preparation : Preparation or None
+        The way from the columns of a CSV or Parquet file to the features: ``load(other,
+        preparation=...)`` reads another file in the same way.
+    ids : mapping of str to list of str
+        The columns named as ``id``, of all rows of the file.
+    rows : array of shape (n,) or None
+        The rows of a CSV or Parquet file that are samples, counted from 0; fewer than the file has
+        where a value is missing and ``missing="drop"``.
+    n_rows : int or None
+        Number of rows of a CSV or Parquet file.
     zero_based : bool or None
         LIBSVM: whether column j has the index j in the file, and not j + 1.
     """
@@ -73,6 +93,11 @@ class DataFile:
     feature_names: tuple[str, ...] | None
     source: str
     format: Format
+    columns: tuple[TableColumn, ...] | None = None
+    preparation: Preparation | None = None
+    ids: Mapping[str, list[str]] = field(default_factory=dict)
+    rows: Rows | None = None
+    n_rows: int | None = None
     zero_based: bool | None = None
 
 
@@ -85,16 +110,27 @@ def load(
     groups: str | int | None = None,
     labelled: bool = True,
     limit_bytes: int | None = None,
+    features: Column | Sequence[Column] = (),
+    drop: Column | Sequence[Column] = (),
+    id: Column | Sequence[Column] = (),
+    categorical: Column | Sequence[Column] = (),
+    missing: Missing = "error",
+    decimal: str | None = None,
+    preparation: Preparation | None = None,
     zero_based: bool | None = None,
     n_features: int | None = None,
     header: bool | None = None,
 ) -> DataFile:
     r"""Read samples and labels from a LIBSVM, CSV, NPZ or Parquet file.
 
+    Columns of a table that are no numbers need a decision, which nobody else can make: the error
+    lists all columns with the trouble and the parameters that decide.
+
     Parameters
     ----------
     path : path
-        LIBSVM and CSV files may be compressed (``.gz``, ``.bz2``).
+        LIBSVM and CSV files may be compressed (``.gz``, ``.bz2``). ``-`` is standard input, read
+        as CSV.
     format : {"libsvm", "csv", "npz", "parquet"}, optional
         By default from the suffix: ``.libsvm``, ``.svmlight``, ``.svm``, ``.txt``; ``.csv``,
         ``.tsv``; ``.npz``; ``.parquet``, ``.pq``.
@@ -111,6 +147,26 @@ def load(
         Largest size of what a compressed text, an NPZ or a Parquet file expands to. By default a
         quarter of the machine's memory, for texts a sixteenth of that, since they take so much
         more memory while they are read. Plain text has no limit.
+    features : column or sequence of columns
+        CSV and Parquet only, as all that follow: the features, beside ``categorical`` ones. By
+        default all columns that have no other role. A column is a name, or a position from 0.
+    drop : column or sequence of columns
+        Columns that are left out.
+    id : column or sequence of columns
+        Identifiers: no features, but kept in ``ids`` and in predictions.
+    categorical : column or sequence of columns
+        Columns of which every value becomes a feature, 1 in the rows that have it and 0 elsewhere.
+    missing : {"error", "drop", "median"}
+        What a missing value is: an error, a reason to leave the row out, or replaced by the median
+        of the column (of categories the most frequent value). Missing are empty cells, and in
+        columns of numbers also NA, N/A, NaN, null, None and ?.
+    decimal : {".", ","}
+        The decimal mark of a CSV file, by default a point. With a comma, columns are separated by
+        semicolons or tabs, or cells with a comma are quoted.
+    preparation : Preparation, optional
+        That of a file read before: the same columns, medians and categories. It says what is a
+        feature, what is missing and what the label is called, so that ``features``, ``drop``,
+        ``categorical`` and ``missing`` are left out. Only the columns that it uses are needed.
     zero_based : bool, optional
         LIBSVM only: whether the first feature has the index 0 rather than 1. By default it has
         where an index is 0. Test data need the numbering of the training data,
@@ -133,9 +189,12 @@ def load(
         The file cannot be read: missing, damaged, not of this format, or with indices that
         contradict ``zero_based`` and ``n_features``; a first row that may be a header or a sample,
         features without a name of their own.
+    UnreadyColumnsError
+        Columns with values that are no numbers, that are missing, or that are integers that
+        float64 would round: all of them, each with what can be done. With a ``preparation`` also
+        values of a category that the training rows do not have.
     InvalidDataError
-        A value that is no number, a missing one, or an integer that float64 would round, with its
-        line and column.
+        Columns that ``preparation`` uses are not there; labels that float64 would round.
     InvalidParameterError
         An unknown format, a column that does not exist, a limit that is no integer above 0, or a
         parameter of other formats.
@@ -151,14 +210,84 @@ def load(
     ...     data = load(path, label="kind")
     >>> data.feature_names, data.y.tolist()
     (('weight', 'height'), ['cat', 'dog'])
+
+    Categories and gaps of one file, and another file that is read in the same way:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     train, new = Path(folder) / "train.csv", Path(folder) / "new.csv"
+    ...     _ = train.write_text("city,age,churn\nParis,30,yes\nLima,,no\nLima,40,no\n")
+    ...     _ = new.write_text("age,city\n,Paris\n")
+    ...     data = load(train, categorical="city", missing="median")
+    ...     others = load(new, preparation=data.preparation, labelled=False)
+    >>> data.feature_names, others.X.tolist()
+    (('city=Lima', 'city=Paris', 'age'), [[0.0, 1.0, 35.0]])
     """
     source = os.fspath(path)
     kind = format_of(source, format)
     limit = _limit(limit_bytes, kind)
-    for what, column in (("label", label), ("groups", groups)):
-        if column is not None and kind not in ("csv", "parquet"):
+    chosen = {"features": features, "drop": drop, "id": id, "categorical": categorical}
+    lists = {name: _columns(name, given) for name, given in chosen.items()}
+    require_policies(missing, "." if decimal is None else decimal)
+    policies = {"missing": None if missing == "error" else missing, "decimal": decimal}
+    given: dict[str, object] = {"label": label, "groups": groups, **lists, **policies}
+    _require_table(source, kind, given, header)
+    numbering = _numbering(zero_based, n_features, source, kind)
+    if kind == "libsvm":
+        lines = libsvm_table.read(source, numbering, limit_bytes=limit)
+        return DataFile(
+            lines.X, lines.y, lines.groups, None, source, kind, zero_based=lines.zero_based
+        )
+    if kind == "npz":
+        return DataFile(*_read_npz(source, labelled, limit), None, source, kind)
+    wanted = Wanted(
+        label, groups, labelled, lists["features"], lists["drop"], lists["id"], lists["categorical"]
+    )
+    if header is None and preparation is not None and preparation.width is None and kind == "csv":
+        header = True  # its columns have names
+    mark = decimal or ("." if preparation is None else preparation.decimal)
+    if kind == "parquet":
+        table = parquet_table.read(source, limit_bytes=limit)
+    else:
+        table = csv_table.read(source, wanted, limit_bytes=limit, header=header, decimal=mark)
+    if preparation is None:
+        found = learnt_samples(table, wanted, missing, mark)
+    else:
+        for what in ("features", "drop", "categorical"):
+            if lists[what] or missing != "error":
+                raise InvalidParameterError(
+                    f"{what if lists[what] else 'missing'} is what the preparation says; leave it "
+                    "out, or leave out preparation."
+                )
+        found = prepared_samples(table, wanted, preparation)
+    names = None if table.names is None else found.preparation.feature_names
+    return DataFile(
+        found.X,
+        found.y,
+        found.groups,
+        names,
+        source,
+        kind,
+        found.columns,
+        found.preparation,
+        found.ids,
+        found.rows,
+        table.n_rows,
+    )
+
+
+def _require_table(
+    source: str, kind: Format, given: Mapping[str, object], header: bool | None
+) -> None:
+    """Refuse parameters that are about columns where a file of this format has none.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    for what, value in given.items():
+        if value not in (None, ()) and kind not in ("csv", "parquet"):
             raise InvalidParameterError(
-                f"{what}={column!r} chooses a column of a CSV or Parquet file, {source!r} is read "
+                f"{what}={value!r} is about columns of a CSV or Parquet file, {source!r} is read "
                 f"as {kind}; leave it out."
             )
     if header is not None and kind != "csv":
@@ -168,18 +297,17 @@ def load(
         )
     if header is not None and not isinstance(header, bool):
         raise InvalidParameterError(f"header is {header!r}; pass True, False or None.")
-    numbering = _numbering(zero_based, n_features, source, kind)
-    if kind == "libsvm":
-        found = libsvm_table.read(source, numbering, limit_bytes=limit)
-        return DataFile(found.X, found.y, found.groups, None, source, kind, found.zero_based)
-    if kind == "npz":
-        return DataFile(*_read_npz(source, labelled, limit), None, source, kind)
-    wanted = Wanted(label, groups, labelled)
-    if kind == "parquet":
-        table = parquet_table.read(source, wanted, limit_bytes=limit)
-    else:
-        table = csv_table.read(source, wanted, limit_bytes=limit, header=header)
-    return DataFile(table.X, table.y, table.groups, table.feature_names, source, kind)
+
+
+def _columns(name: str, given: Column | Sequence[Column]) -> Columns:
+    """A parameter that names columns, as a tuple of names and positions."""
+    columns = (given,) if isinstance(given, str | int) else tuple(given)
+    for column in columns:
+        if not isinstance(column, str | int) or isinstance(column, bool):
+            raise InvalidParameterError(
+                f"{name} has {column!r}; pass names of columns, or positions from 0."
+            )
+    return columns
 
 
 def _limit(limit_bytes: int | None, kind: Format) -> int:
@@ -223,6 +351,13 @@ def format_of(source: str, format: str | None = None) -> Format:
     >>> format_of("a9a.txt.gz")
     'libsvm'
     """
+    if source == text.STANDARD_INPUT:
+        if format not in (None, "csv"):
+            raise InvalidParameterError(
+                f"Standard input ({source!r}) is read as CSV, not as {format}; save the data as a "
+                "file."
+            )
+        return "csv"
     if format is not None:
         if format not in FORMATS:
             known = " or ".join(map(repr, FORMATS))

@@ -45,6 +45,7 @@ __all__ = [
     "UnboundedProgramError",
     "UnknownBackendError",
     "UnknownParameterError",
+    "UnreadyColumnsError",
     "UnsupportedProgramError",
 ]
 
@@ -84,6 +85,27 @@ class NotPositiveSemidefiniteError(InvalidProgramError):
 
 class InvalidDataError(QPSVMError, ValueError):
     """Samples or labels from which no SVM can be built."""
+
+
+class UnreadyColumnsError(InvalidDataError):
+    """Columns of a table that cannot be features as they are, all of them in one message.
+
+    Parameters
+    ----------
+    message : str
+        A line with a summary, and two for every column; remedies as arguments of
+        ``qpsvm.datasets.load``.
+    on_command_line : str, optional
+        The same with remedies as options of the command line. By default the message.
+
+    Attributes
+    ----------
+    on_command_line : str
+    """
+
+    def __init__(self, message: str, on_command_line: str | None = None) -> None:
+        super().__init__(message)
+        self.on_command_line = message if on_command_line is None else on_command_line
 
 
 class InvalidParameterError(QPSVMError, ValueError):

@@ -21,6 +21,7 @@ from qpsvm.exceptions import (
     InvalidParameterError,
     MissingPackageError,
     QPSVMError,
+    UnreadyColumnsError,
 )
 from tests.strategies import examples
 
@@ -128,10 +129,11 @@ def test_format_overrides_the_suffix(tmp_path):
 # --- what broken files are told --------------------------------------------------------------
 
 CSV_ERRORS = {
-    "a,b,y\n1,x,p\n": (InvalidDataError, ["line 2", "'b'", "'x'", "not a number"]),
+    "a,b,y\n1,x,p\n": (InvalidDataError, ["line 2", "'b'", "'x'", "not numbers"]),
     "a,b,y\n1,2,p\n3,,q\n": (InvalidDataError, ["line 3", "'b'", "empty"]),
-    "a,b,y\n1,nan,p\n": (InvalidDataError, ["line 2", "'b'", "'nan'", "impute"]),
-    "a,b,y\n1,1e999,p\n": (InvalidDataError, ["line 2", "'b'", "'1e999'"]),
+    "a,b,y\n1,nan,p\n1,2,q\n": (InvalidDataError, ["line 2", "'b'", "'nan'", "missing"]),
+    "a,b,y\n1,nan,p\n": (InvalidDataError, ["'b'", "empty"]),
+    "a,b,y\n1,1e999,p\n": (InvalidDataError, ["line 2", "'b'", "'1e999'", "infinite"]),
     "a,y\n1,p\n2,\n": (InvalidDataError, ["line 3", "'y'", "empty"]),
     "1,2,0\n1,2,3,1\n": (DataFileError, ["line 2", "4 columns", "3"]),
     "a,y\n": (DataFileError, ["no samples"]),
@@ -356,10 +358,10 @@ def test_parquet_of_pandas_without_its_index(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "error", "message"),
     [
-        ({"a": [1.0, None], "y": [0, 1]}, InvalidDataError, r"row 1 .*'a' is null; impute"),
-        ({"a": [1.0, np.nan], "y": [0, 1]}, InvalidDataError, r"row 1 .*'a' is nan; impute"),
-        ({"a": ["u", "v"], "y": [0, 1]}, InvalidDataError, "'a' holds string, not numbers; encode"),
-        ({"a": [1.0, 2.0], "y": ["u", None]}, InvalidDataError, "row 1 .*'y' is null"),
+        ({"a": [1.0, None], "y": [0, 1]}, UnreadyColumnsError, "'a' .* 1 of 2 .* missing.* row 1"),
+        ({"a": [1.0, np.nan], "y": [0, 1]}, UnreadyColumnsError, "'a' .* missing.* row 1"),
+        ({"a": ["u", "v"], "y": [0, 1]}, UnreadyColumnsError, "'a' .* row 0 .*'u', 'v'"),
+        ({"a": [1.0, 2.0], "y": ["u", None]}, UnreadyColumnsError, "'y' .* missing.* row 1"),
         ({"y": [0, 1]}, DataFileError, "one column"),
         ({"a": np.zeros(0), "y": np.zeros(0)}, DataFileError, "no samples"),
     ],

@@ -79,24 +79,26 @@ def test_the_first_page_can_be_followed(tmp_path: Path) -> None:
     steps = re.findall(
         r"<!-- start: (\w+) -->\n```\w+\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", page, re.S | re.M
     )
-    assert [kind for kind, *_ in steps] == ["python", "sh", "sh", "sh", "sh", "python", "python"]
+    kinds = ["python", "refused", "sh", "sh", "sh", "python", "python"]
+    assert [kind for kind, *_ in steps] == kinds
     program = f"{sys.executable} -c 'import sys; from qpsvm.cli import main; sys.exit(main())'"
     python = ""
     for kind, code, printed in steps:
-        if kind == "sh":
+        if kind in ("sh", "refused"):
             command = code.replace("qpsvm ", f"{program} ", 1)
             done = run(["sh", "-euc", command], cwd=tmp_path)
-            assert done.returncode == 0, done.stdout + done.stderr
-            shown = done.stdout
+            expected = 2 if kind == "refused" else 0
+            assert done.returncode == expected, done.stdout + done.stderr
+            shown = done.stderr if kind == "refused" else done.stdout
         else:
             python += code
             done = run([sys.executable, "-c", python], cwd=tmp_path)
             assert done.returncode == 0, done.stderr
             shown = done.stdout
-        if "Accuracy" in printed or kind == "python":  # others have digits that differ
+        if "Accuracy" in printed or kind in ("python", "refused"):  # others have digits that differ
             assert printed in shown
     assert (tmp_path / "report.html").exists()
-    assert (tmp_path / "predictions.csv").read_text().startswith("prediction,certified\n")
+    assert (tmp_path / "predictions.csv").read_text().startswith("customer,prediction,certified\n")
 
 
 # --- the built site (CI sets QPSVM_SITE after the build) -----------------------------------------

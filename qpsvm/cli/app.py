@@ -5,7 +5,8 @@ code  meaning
 ====  ============================================================================
 0     solved and verified
 1     not verified or certified: tolerance not reached, not separable, a changed model
-2     bad usage or input: one line on stderr says what is wrong and what to do
+2     bad usage or input: a line on stderr says what is wrong and what to do; of a table
+      that cannot be used as it is, one for every column
 130   interrupted with Ctrl-C; nothing half-written is left
 ====  ============================================================================
 
@@ -23,9 +24,14 @@ import typer
 from typer.core import TyperGroup
 
 from qpsvm.cli import audit, backends, bench, demo, fit, predict, score, solve, verify
-from qpsvm.cli.printing import complain
+from qpsvm.cli.printing import complain, note
 from qpsvm.cli.wrong_names import no_such_command
-from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedError
+from qpsvm.exceptions import (
+    NoOptimumError,
+    QPSVMError,
+    ToleranceNotReachedError,
+    UnreadyColumnsError,
+)
 
 NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -48,6 +54,12 @@ class _Guarded(TyperGroup):
         except (NoOptimumError, ToleranceNotReachedError) as error:
             complain(str(error))
             raise typer.Exit(NOT_VERIFIED) from error
+        except UnreadyColumnsError as error:
+            first, *lines = error.on_command_line.splitlines()
+            complain(first)
+            for line in lines:
+                note(line)
+            raise typer.Exit(BAD_INPUT) from error
         except QPSVMError as error:
             complain(str(error))
             raise typer.Exit(BAD_INPUT) from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from qpsvm.cli import printing
 from qpsvm.cli.options import (
     REPORT_HELP,
     VERBOSE_HELP,
@@ -15,8 +16,9 @@ from qpsvm.cli.options import (
     LabelColumn,
     NumberingOption,
 )
-from qpsvm.cli.printing import complain, console, note, print_json, table, verdict
+from qpsvm.cli.printing import complain, console, note, print_json, verdict
 from qpsvm.cli.progress import SolveStatus
+from qpsvm.cli.table_options import TableOptions, with_table_options
 
 if TYPE_CHECKING:
     from qpsvm.audits import Audit
@@ -27,6 +29,7 @@ PICKLES = (".joblib", ".pkl", ".pickle")
 _PARAMETER = "What the model was trained with, where its file does not say."
 
 
+@with_table_options
 def audit(
     model: Annotated[
         Path, typer.Argument(help="Model file: LIBSVM, LIBLINEAR, JSON or NPZ arrays, qpsvm.")
@@ -46,6 +49,8 @@ def audit(
     report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help=VERBOSE_HELP)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    *,
+    table: TableOptions,
 ) -> None:
     """Verify a trained model against the optimum of its program, and explain a difference."""
     if model.suffix.lower() in PICKLES:
@@ -63,7 +68,11 @@ def audit(
     options: dict[str, Any] = {"header": header, "zero_based": zero_based}
     if isinstance(parsed, models.SavedModel):
         options = options_for(parsed, file, format, **options)
-    data = datasets.load(file, format=format, label=label, **options)
+    if isinstance(parsed, models.SavedModel) and parsed.preparation is not None:
+        options |= {"preparation": parsed.preparation}
+        data = datasets.load(file, format=format, label=label, **options)
+    else:
+        data = table.load(file, format=format, label=label, **options)
     with SolveStatus(f"{model}: auditing") as status:
         found = qpsvm.audit(
             model if isinstance(parsed, models.SavedModel) else parsed,
@@ -114,7 +123,7 @@ def _print(found: Audit, source: str, *, verbose: bool) -> None:
     where = f"at eps={found.eps:g}:"
     out.print(verdict(found.grade.title), where, found.verdict, soft_wrap=True)
     out.print(f"{found.model}, fitted by {found.library.name}; {source}", soft_wrap=True)
-    rows = table(("machine", "left"), *((name, "right") for name in COLUMNS), ("", "left"))
+    rows = printing.table(("machine", "left"), *((name, "right") for name in COLUMNS), ("", "left"))
     for machine in found.machines:
         rows.add_row(machine.name, *row(machine), verdict(machine.grade.title))
     out.print(rows)

@@ -24,6 +24,7 @@ from qpsvm.cli.options import (
     NumberingOption,
     WidthOption,
 )
+from qpsvm.cli.table_options import PARAMETERS, TableOptions
 from qpsvm.cli.wrong_names import no_such_estimator
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -63,7 +64,9 @@ def root() -> None:
 
 
 def _common(
-    file: Annotated[Path, typer.Argument(help="Data: LIBSVM/svmlight, CSV, NPZ or Parquet.")],
+    file: Annotated[
+        Path, typer.Argument(help="Data: LIBSVM/svmlight, CSV (-: standard input), NPZ or Parquet.")
+    ],
     format: FormatOption = None,
     label: LabelColumn = None,
     groups: GroupsColumn = None,
@@ -94,10 +97,12 @@ def _command_of(name: str) -> Callable[..., None]:
         from qpsvm.cli import fitting
 
         request = _common(**{option: given.pop(option) for option in common})
-        fitting.run(kind(**parsed(given)), fitting.Request(**request))
+        table = TableOptions.of({option: given.pop(option) for option in PARAMETERS})
+        fitting.run(kind(**parsed(given)), fitting.Request(**request, table=table))
 
     keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [*(p.replace(kind=keyword) for p in common.values()), *options_of(kind)]
+    own = (p.replace(kind=keyword) for p in common.values())
+    parameters = [*own, *PARAMETERS.values(), *options_of(kind)]
     command.__doc__ = (inspect.getdoc(kind) or name).partition("\n")[0]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}

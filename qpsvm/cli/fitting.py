@@ -17,6 +17,8 @@ from qpsvm.cli.estimator_options import as_labels
 from qpsvm.cli.printing import console, note, print_json, verdict
 from qpsvm.cli.progress import SolveStatus
 from qpsvm.cli.scores import score_line, score_of
+from qpsvm.cli.table_options import TableOptions
+from qpsvm.cli.table_summary import table_lines, table_summary
 from qpsvm.numerics.single_precision import Stored
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class Request:
         As for ``qpsvm.datasets.load``.
     standardize, as_json : bool
     model, report : Path or None
+    table : TableOptions
+        The columns of a table that are used, and how.
     """
 
     file: Path
@@ -49,6 +53,7 @@ class Request:
     model: Path | None
     report: Path | None
     as_json: bool
+    table: TableOptions
 
 
 def run(estimator: Any, request: Request) -> None:
@@ -67,11 +72,13 @@ def run(estimator: Any, request: Request) -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         found = _fitted(estimator, data.X if scaling is None else scaling(data.X), data)
+    found |= table_summary(data)
     if data.feature_names is not None:
         estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
     if data.zero_based is not None:
         estimator.zero_based_ = data.zero_based
-    source = f"{request.file}, standardised" if request.standardize else str(request.file)
+    source = "standard input" if str(request.file) == "-" else str(request.file)
+    source += ", standardised" * request.standardize
     writes = request.model is not None and found["certified"]
     messages = [str(entry.message) for entry in caught]
     if request.as_json:
@@ -116,9 +123,7 @@ def takes_groups(estimator: Any) -> bool:
 
 
 def _read(estimator: object, request: Request) -> DataFile:
-    from qpsvm import datasets
-
-    return datasets.load(
+    return request.table.load(
         request.file,
         format=request.format,
         label=request.label,
@@ -168,6 +173,8 @@ def _print(found: dict[str, Any], source: str, messages: list[str]) -> None:
     )
     out.print(f"{found['estimator']}; {source}", soft_wrap=True)
     out.print(found["problem"], soft_wrap=True)
+    for line in table_lines(found):
+        out.print(line, soft_wrap=True)
     out.print(score_line(found["score_name"], found["score"], "Training"))
     out.print(f"Support vectors: {found['n_support']:,} of {found['n_samples']:,} samples")
     for message in messages:

@@ -72,7 +72,8 @@ def save(path: Path, estimator: Any, scaling: Scaling | None, data: DataFile) ->
     scaling : Scaling or None
         Applied to the samples before the fit.
     data : DataFile
-        What the estimator was fitted to: names and numbering of its features are stored.
+        What the estimator was fitted to: names and numbering of its features and the preparation of
+        its table are stored.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def save(path: Path, estimator: Any, scaling: Scaling | None, data: DataFile) ->
         What cannot be written as plain data; a path that cannot be written.
     """
     if scaling is None:
-        estimator.save(path)
+        estimator.save(path, preparation=data.preparation)
         return
     from qpsvm import models, verify
 
@@ -93,6 +94,7 @@ def save(path: Path, estimator: Any, scaling: Scaling | None, data: DataFile) ->
         report,
         scaling=scaling,
         feature_names=data.feature_names,
+        preparation=data.preparation,
         zero_based=data.zero_based,
     )
 

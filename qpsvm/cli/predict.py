@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,12 +14,19 @@ from qpsvm.cli.errors import data_errors
 from qpsvm.cli.options import FormatOption, HeaderOption, NumberingOption
 from qpsvm.cli.printing import note
 from qpsvm.cli.progress import SolveStatus
+from qpsvm.cli.table_options import DecimalOption, IdOption, columns_of
+from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arrays import Array
+
+if TYPE_CHECKING:
+    from qpsvm.datasets import DataFile
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm fit --model'.")],
-    file: Annotated[Path, typer.Argument(help="The samples: LIBSVM, CSV, NPZ or Parquet.")],
+    file: Annotated[
+        Path, typer.Argument(help="The samples: LIBSVM, CSV (-: standard input), NPZ or Parquet.")
+    ],
     format: FormatOption = None,
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
@@ -26,6 +34,8 @@ def predict(
         str | None,
         typer.Option(help="CSV, Parquet: a column to leave out, by name or position from 0."),
     ] = None,
+    id: IdOption = None,
+    decimal: DecimalOption = None,
     output: Annotated[
         Path | None, typer.Option(help="Write the CSV here. [default: print it]")
     ] = None,
@@ -58,13 +68,22 @@ def predict(
     from qpsvm.cli.certified import certified_columns
     from qpsvm.cli.model_files import Kind, kind_of, load
     from qpsvm.cli.reading import options_for
-    from qpsvm.cli.samples import samples_for
+    from qpsvm.cli.samples import preparation_of, samples_for
 
     if output is not None:
         reports.require_writable(output, "output")
     fitted = load(model)
-    options = options_for(fitted, file, format, header=header, zero_based=zero_based)
-    data = datasets.load(file, format=format, label=label, labelled=False, **options)
+    preparation = preparation_of(fitted)
+    data = datasets.load(
+        file,
+        format=format,
+        label=label,
+        labelled=False,
+        id=columns_of(id),
+        decimal=None if decimal is None else decimal.value,
+        preparation=preparation,
+        **options_for(fitted, file, format, header=header, zero_based=zero_based),
+    )
     with SolveStatus(f"{file}: predicting"), data_errors():
         X = samples_for(fitted, data, file)
         if training is None:
@@ -76,10 +95,11 @@ def predict(
                 **options_for(fitted, training, None, header=header if is_csv else None),
                 label=training_label,
                 groups=training_groups,
+                preparation=preparation,
                 labelled=kind_of(fitted) is not Kind.NOVELTIES,
             )
             columns = certified_columns(fitted, X, known)
-    text = _csv(columns)
+    text = _csv(data.ids, columns, data)
     if output is None:
         typer.echo(text, nl=False)
     else:
@@ -87,9 +107,29 @@ def predict(
         note(f"Predictions written to {output}")
 
 
-def _csv(columns: dict[str, Array]) -> str:
+def _csv(ids: Mapping[str, Sequence[str]], columns: Mapping[str, Array], data: DataFile) -> str:
+    """Identifiers and predictions as CSV, a row for each of the file; empty where there is none.
+
+    Raises
+    ------
+    InvalidDataError
+        A column of identifiers has the name of a column of predictions.
+    """
+    for name in set(ids) & set(columns):
+        raise InvalidDataError(
+            f"{data.source}: the column {name!r} of identifiers has the name of a column of the "
+            "predictions; give it another name."
+        )
+    n_rows = len(next(iter(columns.values()))) if data.n_rows is None else data.n_rows
+    rows = range(n_rows) if data.rows is None else data.rows.tolist()
+    predicted: dict[str, list[Any]] = {name: [""] * n_rows for name in columns}
+    for name, values in columns.items():
+        for row, value in zip(rows, values.tolist(), strict=True):
+            predicted[name][row] = value
+    if len(rows) < n_rows:
+        note(f"{n_rows - len(rows):,} of {n_rows:,} rows have no prediction: a value is missing.")
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    writer.writerow([*ids, *predicted])
+    writer.writerows(zip(*ids.values(), *predicted.values(), strict=True))
     return stream.getvalue()

@@ -7,13 +7,25 @@ from typing import Any
 
 from qpsvm.datasets import DataFile
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.tables import Preparation
+
+
+def preparation_of(model: Any) -> Preparation:
+    """The preparation of the table that a model was trained with.
+
+    A model whose file has none knows its features by name, or by their number.
+    """
+    stored: Preparation | None = getattr(model, "preparation_", getattr(model, "preparation", None))
+    if stored is not None:
+        return stored
+    names, width = features_of(model)
+    return Preparation.of_numbers(range(width) if names is None else names)
 
 
 def samples_for(model: object, data: DataFile, file: Path) -> Any:
-    """Select the columns of a data file that the model was trained on, in its order.
+    """The samples of a data file in the width that a model was trained with.
 
-    Where file and model have names of columns, they decide; columns that the model does not know
-    are left out.
+    Tables were matched to the model when they were read, by ``preparation_of``.
 
     Parameters
     ----------
@@ -25,22 +37,14 @@ def samples_for(model: object, data: DataFile, file: Path) -> Any:
     Raises
     ------
     InvalidDataError
-        Columns are missing, or there are others than in the training data.
+        There are other columns than in the training data.
     """
     X: Any = data.X
-    known, width = features_of(model)
-    if known is not None and data.feature_names is not None:
-        missing = [name for name in known if name not in data.feature_names]
-        if missing:
-            raise InvalidDataError(
-                f"{file} has no column {missing[0]!r}, which the model was trained with; its "
-                f"columns are {', '.join(data.feature_names)} (without a header: --no-header)."
-            )
-        X = X[:, [data.feature_names.index(name) for name in known]]
+    _, width = features_of(model)
     if X.shape[1] != width:
         raise InvalidDataError(
-            f"{file} has {X.shape[1]} features, the model was trained with {width}; name the "
-            "column of the label, if there is one, with --label."
+            f"{file} has {X.shape[1]} features, the model was trained with {width}; pass the same "
+            "features."
         )
     return X
 

@@ -25,8 +25,10 @@ from qpsvm.cli.options import (
 from qpsvm.cli.outcome import CommandResult, finish
 from qpsvm.cli.printing import note
 from qpsvm.cli.progress import SolveStatus
+from qpsvm.cli.table_options import TableOptions, with_table_options
 
 
+@with_table_options
 def solve(
     file: Annotated[Path, typer.Argument(help="Data: LIBSVM/svmlight, CSV or NPZ (X and y).")],
     format: Annotated[
@@ -64,6 +66,8 @@ def solve(
         bool, typer.Option("--verbose", help=f"Let the solver print. {VERBOSE_HELP}")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    *,
+    table: TableOptions,
 ) -> None:
     """Train a support vector machine on a file and verify that it is optimal."""
     if verbose and as_json:
@@ -73,7 +77,7 @@ def solve(
     if family is Family.HARD_MARGIN and C is not None:
         raise typer.BadParameter("a hard margin has no C; use --family soft-margin.")
     import qpsvm
-    from qpsvm import datasets, models, reports
+    from qpsvm import models, reports
 
     if report is not None:
         reports.require_reportable(report)
@@ -87,7 +91,7 @@ def solve(
     function = qpsvm.kernels.as_kernel(kernel.value)
     function = dataclasses.replace(function, **parameters)
     qpsvm.backends.get(backend) if backend != "auto" else None
-    data = datasets.load(
+    data = table.load(
         file,
         format=format,
         label=label,
@@ -124,6 +128,7 @@ def solve(
             verified,
             scaling=scaling,
             feature_names=data.feature_names,
+            preparation=data.preparation,
             zero_based=data.zero_based,
         )
         note(f"Model written to {model}")

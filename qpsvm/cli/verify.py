@@ -38,7 +38,7 @@ def verify(
         reports.require_reportable(report)
     saved = models.load(model)
     options = options_for(saved, file, format, header=header, zero_based=zero_based)
-    data = datasets.load(file, format=format, label=label, **options)
+    data = datasets.load(file, format=format, label=label, preparation=saved.preparation, **options)
     problem = saved.problem(data.X, data.y)
     solution, verified = saved.verified(problem, eps)
     built = reports.build(problem, solution, verified, source=f"{file} (model {model})")

@@ -24,6 +24,7 @@ from qpsvm.models import files
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.tables import Preparation
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ class PersistentEstimator(BaseEstimator):
         return self._proven.solution
 
     # --- files ------------------------------------------------------------------------------------
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, preparation: Preparation | None = None) -> None:
         """Write the fitted estimator to a file, completely or not at all; ``qpsvm.load`` reads it.
 
         Parameters
@@ -94,6 +95,9 @@ class PersistentEstimator(BaseEstimator):
         path : path
             By custom ``something.npz``; an existing file is replaced. It holds numbers and JSON
             text, and of the training data the samples that predictions need.
+        preparation : Preparation, optional
+            The way from the columns of a table to X, ``DataFile.preparation``; the estimator that
+            ``qpsvm.load`` returns has it as ``preparation_``.
 
         Raises
         ------
@@ -101,9 +105,11 @@ class PersistentEstimator(BaseEstimator):
             Before ``fit``.
         ModelFileError
             A parameter that is code, such as a kernel function; a path that cannot be written.
+        InvalidParameterError
+            A preparation with another number of features.
         """
         check_is_fitted(self)
-        files.write(path, saving.contents(self))
+        files.write(path, saving.contents(self, preparation))
 
     def restore(self, X: Samples, y: Targets | None = None, **groups: object) -> Self:
         """Give an estimator that was loaded from a file its training data again.

@@ -19,6 +19,7 @@ from qpsvm.models.plain import from_value, to_value
 from qpsvm.models.reading import model_of
 from qpsvm.models.saved import SavedModel
 from qpsvm.numerics.arguments import Samples
+from qpsvm.tables import Preparation
 
 FITTED = (
     "n_features_in_",
@@ -31,8 +32,15 @@ FITTED = (
 """Fitted attributes that do not follow from the solution."""
 
 
-def contents(estimator: Any) -> Arrays:
+def contents(estimator: Any, preparation: Preparation | None = None) -> Arrays:
     """The arrays of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    preparation : Preparation, optional
+        The way from the columns of a table to its samples. By default ``preparation_``, which an
+        estimator from a file has.
 
     Raises
     ------
@@ -41,13 +49,16 @@ def contents(estimator: Any) -> Arrays:
     """
     description = _description(estimator)
     proof = estimator._proof
+    if preparation is None:
+        preparation = vars(estimator).get("preparation_")
     if proof is None:
-        return with_estimator(estimator._contents, description)
+        return with_estimator(estimator._contents, description, preparation)
     # attributes like support_vectors_ belong to estimators with a kernel
     keeps_support = hasattr(estimator, "_scales")
     return contents_of(
         proof.problem,
         proof.solution,
+        preparation=preparation,
         zero_based=vars(estimator).get("zero_based_"),
         estimator=description,
         support=keeps_support,
@@ -100,6 +111,8 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
         raise ModelFileError(f"its attributes {sorted(fitted)} are not those of {kind.__name__}.")
     _require_fitted(fitted, model)
     vars(estimator).update(fitted)
+    if model.preparation is not None:
+        estimator.preparation_ = model.preparation
     if model.zero_based is not None:
         estimator.zero_based_ = model.zero_based
     if model.classes is not None:

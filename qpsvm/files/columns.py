@@ -1,15 +1,18 @@
-"""Roles of a table's columns: features, label, and groups of samples."""
+"""Roles of a table's columns: features, label, groups of samples, identifiers."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 
 Column: TypeAlias = str | int | None
 """A column by its name, or by its position from 0 (negative: from the end)."""
+
+Columns: TypeAlias = tuple[str | int, ...]
+"""Columns by their names or positions."""
 
 
 _OF_INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")
@@ -18,25 +21,38 @@ _OF_INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns that the caller names as label or groups.
+    """Columns that the caller names, by what they are for.
 
     Attributes
     ----------
     label : str, int or None
-        None is the last column that is not that of the groups, if there are labels.
+        None is the last column that is named for nothing else, if there are labels.
     groups : str, int or None
     labelled : bool
         Whether there are labels. Without, ``label`` names a column to be left out.
+    features : tuple of column
+        The only features, beside those of ``categorical``; empty for all columns that are named
+        for nothing else.
+    drop, ids : tuple of column
+        Columns that are no features; identifiers are kept beside the samples.
+    categorical : tuple of column
+        Features whose values are categories.
     """
 
     label: Column = None
     groups: Column = None
     labelled: bool = True
+    features: Columns = ()
+    drop: Columns = ()
+    ids: Columns = ()
+    categorical: Columns = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that are given as text: by names, or positions."""
-        return tuple(column for column in (self.label, self.groups) if isinstance(column, str))
+        lists = (self.features, self.drop, self.ids, self.categorical)
+        given = (self.label, self.groups, *(column for columns in lists for column in columns))
+        return tuple(column for column in given if isinstance(column, str))
 
 
 @dataclass(frozen=True)
@@ -47,11 +63,20 @@ class Roles:
     ----------
     label, groups : int or None
     features : tuple of int
+        Ascending.
+    categorical : tuple of int
+        Those among the features whose values are categories.
+    ids : tuple of int
+    label_was_named : bool
+        False where the label is the last column because none was named.
     """
 
     label: int | None
     groups: int | None
     features: tuple[int, ...]
+    categorical: tuple[int, ...] = ()
+    ids: tuple[int, ...] = ()
+    label_was_named: bool = field(default=True, repr=False)
 
 
 def roles(
@@ -86,28 +111,54 @@ def roles(
     Examples
     --------
     >>> roles("a.csv", ("a", "b", "y"), 3, Wanted())
-    Roles(label=2, groups=None, features=(0, 1))
-    >>> roles("a.csv", ("a", "b", "y"), 3, Wanted(label="a", groups=-1))
-    Roles(label=0, groups=2, features=(1,))
+    Roles(label=2, groups=None, features=(0, 1), categorical=(), ids=())
+    >>> roles("a.csv", ("id", "city", "y"), 3, Wanted(ids=("id",), categorical=("city",)))
+    Roles(label=2, groups=None, features=(1,), categorical=(1,), ids=(0,))
     """
-    groups = _position(source, wanted.groups, names, width)
-    label = _position(source, wanted.label, names, width)
+
+    def positions(columns: Columns) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(position_of(source, column, names, width) for column in columns))
+
+    given = {
+        "the label": () if wanted.label is None else (wanted.label,),
+        "the groups": () if wanted.groups is None else (wanted.groups,),
+        "an identifier": wanted.ids,
+        "dropped": wanted.drop,
+        "a feature": (*wanted.features, *wanted.categorical),
+    }
+    found = {role: positions(columns) for role, columns in given.items()}
+    taken: dict[int, str] = {}
+    for role, places in found.items():
+        for place in places:
+            if place in taken:
+                raise InvalidParameterError(
+                    f"{source!r}: column {place} is named as {taken[place]} and as {role}; a "
+                    "column has one role."
+                )
+            taken[place] = role
+    label = next(iter(found["the label"]), None)
     if label is None and wanted.labelled:
-        label = width - 1 if groups != width - 1 else width - 2
-    if label is not None and label == groups:
-        raise InvalidParameterError(
-            f"{source!r}: column {label} is named as the label and as the groups; name two columns."
-        )
-    features = tuple(i for i in range(width) if i not in (label, groups))
-    if not features or (label is not None and label < 0):
+        label = max((place for place in range(width) if place not in taken), default=-1)
+    without_role = (place for place in range(width) if place not in taken and place != label)
+    named = found["a feature"]
+    only = bool(wanted.features)
+    features = tuple(sorted(named if only else (*named, *without_role)))
+    if not features or label == -1:
         raise DataFileError(
-            f"{source!r} has {'one column' if width == 1 else f'{width} columns'}; a feature"
-            f"{' and a label' * wanted.labelled} at least are needed (columns are separated by a "
-            "comma, a semicolon or a tab)."
+            f"{source!r} has {'one column' if width == 1 else f'{width} columns'}, of which none "
+            f"is left as a feature{' or none as the label' * wanted.labelled}; name fewer for "
+            "other roles (columns are separated by a comma, a semicolon or a tab)."
         )
     if names is not None:
         _require_names(source, names, features, header_line)
-    return Roles(label, groups, features)
+    return Roles(
+        label,
+        next(iter(found["the groups"]), None),
+        features,
+        positions(wanted.categorical),
+        found["an identifier"],
+        wanted.label is not None,
+    )
 
 
 def _require_names(
@@ -131,9 +182,14 @@ def _require_names(
             )
 
 
-def _position(source: str, column: Column, names: tuple[str, ...] | None, width: int) -> int | None:
-    if column is None:
-        return None
+def position_of(source: str, column: str | int, names: tuple[str, ...] | None, width: int) -> int:
+    """Find the position of a column from 0.
+
+    Raises
+    ------
+    InvalidParameterError
+        There is no such column, or there are several of its name.
+    """
     if isinstance(column, str) and names is not None and column in names:
         if _is_other_position(column, names, width):
             raise InvalidParameterError(

@@ -1,30 +1,33 @@
-"""CSV files as samples and labels."""
+"""CSV files as columns of cells."""
 
 from __future__ import annotations
 
 import csv
-import math
 
-import numpy as np
-
-from qpsvm.exceptions import DataFileError, InvalidDataError
+from qpsvm.exceptions import DataFileError
 from qpsvm.files import text
-from qpsvm.files.columns import Wanted, roles
+from qpsvm.files.cells import TextCells
+from qpsvm.files.columns import Wanted
 from qpsvm.files.csv_header import header_of
 from qpsvm.files.table import Table
-from qpsvm.files.text import Labels, is_number, narrowest
-from qpsvm.numerics.integers import EXACT, first_rounded
 
 
-def read(source: str, wanted: Wanted, *, limit_bytes: int, header: bool | None = None) -> Table:
-    """Read samples, labels, and the feature names if there is a header.
+def read(
+    source: str,
+    wanted: Wanted,
+    *,
+    limit_bytes: int,
+    header: bool | None = None,
+    decimal: str = ".",
+) -> Table:
+    """Read the cells of all columns, and the names of the columns if there is a header.
 
     Raises
     ------
     DataFileError, InvalidDataError, InvalidParameterError
         As ``qpsvm.datasets.load``.
     """
-    rows, lines = _csv_rows(source, limit_bytes)
+    rows, lines = _csv_rows(source, limit_bytes, decimal)
     width, first_line = len(rows[0]), lines[0]
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
@@ -39,41 +42,17 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int, header: bool | None =
         raise DataFileError(
             f"{source!r} holds no samples, only a header (header=False or --no-header: a sample)."
         )
-    found = roles(source, own, width, wanted, header_line=first_line)
-    names = own or tuple(f"column {i}" for i in range(width))
-    kept = found.features
-    X = np.array([[_number(row[i]) for i in kept] for row in rows])
-    if not np.isfinite(X).all():
-        i, j = (int(k) for k in np.argwhere(~np.isfinite(X))[0])
-        raise _bad_cell(source, lines[i], names[kept[j]], rows[i][kept[j]])
-    if (np.abs(X) >= EXACT).any():
-        rounded = first_rounded([[row[i] for i in kept] for row in rows], X)
-        if rounded is not None:
-            i, j = rounded.place
-            raise InvalidDataError(
-                f"{source!r} line {lines[i]}, column {names[kept[j]]!r} is {rounded.value}, "
-                f"{rounded.problem}"
-            )
-
-    def labels(at: int) -> Labels:
-        cells = [row[at].strip() for row in rows]
-        if "" in cells:
-            raise _bad_cell(source, lines[cells.index("")], names[at], "")
-        return narrowest(np.array(cells), source)
-
-    return Table(
-        X,
-        None if found.label is None or not wanted.labelled else labels(found.label),
-        None if found.groups is None else labels(found.groups),
-        None if own is None else tuple(own[i] for i in kept),
-    )
+    cells = tuple(TextCells(column, decimal) for column in zip(*rows, strict=True))
+    return Table(source, own, cells, lines, "line", None if own is None else first_line)
 
 
-def _csv_rows(source: str, limit_bytes: int) -> tuple[list[list[str]], list[int]]:
+def _csv_rows(source: str, limit_bytes: int, decimal: str) -> tuple[list[list[str]], list[int]]:
     with text.lines(source, limit_bytes) as stream:
         first = stream.readline()
         stream.seek(0)
-        separator = max(",;\t", key=first.count)  # a comma when there is none
+        # with decimal commas a comma separates only where nothing else does, and numbers are quoted
+        marks = [mark for mark in ",;\t" if mark in first and mark != decimal]
+        separator = max(marks or ",", key=first.count)  # a comma when there is none
         reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
         rows, lines = [], []
         try:
@@ -88,22 +67,3 @@ def _csv_rows(source: str, limit_bytes: int) -> tuple[list[list[str]], list[int]
     if not rows:
         raise DataFileError(f"{source!r} is empty.")
     return rows, lines
-
-
-def _bad_cell(source: str, line: int, column: str, value: str) -> InvalidDataError:
-    if not value.strip():
-        what, remedy = "is empty", "impute missing values, or drop the row"
-    elif is_number(value):
-        what, remedy = f"is {value!r}", "impute missing values, or drop the row"
-    else:
-        what = f"is {value[:80]!r}, which is not a number"
-        remedy = "encode the column as numbers or drop it, or choose it as the label"
-    return InvalidDataError(f"{source!r} line {line}, column {column!r} {what}; {remedy}.")
-
-
-def _number(cell: str) -> float:
-    """Parse a number; NaN if the cell is not one."""
-    try:
-        return math.nan if "_" in cell else float(cell)
-    except ValueError:
-        return math.nan

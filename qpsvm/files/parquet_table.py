@@ -1,28 +1,28 @@
-"""Parquet files as samples and labels. Only numbers and texts are read, nothing is unpickled."""
+"""Parquet files as columns of cells. Only numbers and texts are read, nothing is unpickled."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from qpsvm.exceptions import DataFileError, InvalidDataError, MissingPackageError
-from qpsvm.files.columns import Wanted, roles
+from qpsvm.exceptions import DataFileError, MissingPackageError
+from qpsvm.files.cells import Kind, Mask, Numbers, Rows
 from qpsvm.files.table import Table
 from qpsvm.files.text import Labels, narrowest, unreadable
-from qpsvm.numerics.integers import first_rounded
+from qpsvm.numerics.integers import Rounded, first_rounded
 
 
-def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
-    """Read samples, labels and names of the features.
+def read(source: str, *, limit_bytes: int) -> Table:
+    """Read the cells of all columns, and their names.
 
     An index that pandas has stored beside the columns is left out.
 
     Parameters
     ----------
     source : str
-    wanted : Wanted
     limit_bytes : int
         Largest size of all numbers together.
 
@@ -30,7 +30,7 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
     ------
     MissingPackageError
         pyarrow is not installed.
-    DataFileError, InvalidDataError, InvalidParameterError
+    DataFileError
         As ``qpsvm.datasets.load``.
     """
     pa, parquet = pyarrow_modules()
@@ -42,14 +42,8 @@ def read(source: str, wanted: Wanted, *, limit_bytes: int) -> Table:
     columns = table.columns
     if table.num_rows == 0:
         raise DataFileError(f"{source!r} holds no samples, only the names of columns.")
-    found = roles(source, tuple(names), len(names), wanted)
-    X = np.column_stack([_numbers(source, names[i], columns[i], pa.types) for i in found.features])
-    with_labels = found.label if wanted.labelled else None
-    y, groups = (
-        None if at is None else _labels(source, names[at], columns[at], pa.types)
-        for at in (with_labels, found.groups)
-    )
-    return Table(X, y, groups, tuple(names[i] for i in found.features))
+    cells = tuple(ArrowCells(column, pa.types) for column in columns)
+    return Table(source, tuple(names), cells, range(table.num_rows), "row")
 
 
 def pyarrow_modules() -> tuple[ModuleType, ModuleType]:
@@ -91,47 +85,83 @@ def _require_size(source: str, metadata: Any, limit_bytes: int) -> None:
         )
 
 
-def _require_complete(source: str, name: str, column: Any) -> None:
-    if column.null_count:
-        row = int(np.flatnonzero(np.asarray(column.is_null()))[0])
-        raise InvalidDataError(
-            f"{source!r} row {row} (counted from 0), column {name!r} is null; impute missing "
-            "values, or drop the row."
-        )
+class ArrowCells:
+    """Cells of a typed column.
 
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    types : module
+        ``pyarrow.types``.
+    """
 
-def _numbers(source: str, name: str, column: Any, types: ModuleType) -> Labels:
-    kind = column.type
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-        raise InvalidDataError(
-            f"{source!r}: column {name!r} holds {kind}, not numbers; encode it as numbers or drop "
-            "it, or choose it as the label."
-        )
-    _require_complete(source, name, column)
-    stored = column.to_numpy()
-    values = np.asarray(stored, dtype=np.float64)
-    rounded = first_rounded(stored, values)
-    if rounded is not None:
-        raise InvalidDataError(
-            f"{source!r} row {rounded.place[0]} (counted from 0), column {name!r} is "
-            f"{rounded.value}, {rounded.problem}"
-        )
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InvalidDataError(
-            f"{source!r} row {row} (counted from 0), column {name!r} is {values[row]}; impute "
-            "missing values, or drop the row."
-        )
-    return values
+    def __init__(self, column: Any, types: ModuleType) -> None:
+        # dictionaries are pandas' categoricals
+        is_coded = types.is_dictionary(column.type)
+        self._column = column.cast(column.type.value_type) if is_coded else column
+        self._types = types
 
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind of the column."""
+        types, stored = self._types, self._column.type
+        if types.is_boolean(stored):
+            return Kind.TRUTH_VALUES
+        if types.is_integer(stored) or types.is_floating(stored):
+            return Kind.EMPTY if self.missing(Kind.NUMBERS).all() else Kind.NUMBERS
+        if types.is_string(stored) or types.is_large_string(stored):
+            return Kind.TEXTS
+        return Kind.DATES if types.is_temporal(stored) else Kind.OTHER
 
-def _labels(source: str, name: str, column: Any, types: ModuleType) -> Labels:
-    if types.is_dictionary(column.type):  # what pandas calls a categorical
-        column = column.cast(column.type.value_type)
-    _require_complete(source, name, column)
-    kind = column.type
-    if types.is_string(kind) or types.is_large_string(kind):
-        return np.array(column.to_pylist(), dtype=np.str_)
-    if types.is_integer(kind) or types.is_boolean(kind):
-        return np.asarray(column.to_numpy())
-    return narrowest(_numbers(source, name, column, types), source)
+    @property
+    def stored_as(self) -> str:
+        """The type in the file."""
+        return str(self._column.type)
+
+    def missing(self, kind: Kind) -> Mask:
+        """Mask of the cells that are null or NaN, shape (n,)."""
+        del kind
+        missing = np.asarray(self._column.is_null(), dtype=np.bool_)
+        if self._types.is_floating(self._column.type):
+            missing |= np.isnan(self.numbers(Kind.NUMBERS))
+        return missing
+
+    def numbers(self, kind: Kind) -> Numbers:
+        """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
+        types, stored = self._types, self._column.type
+        known = types.is_boolean(stored) or (
+            kind is Kind.NUMBERS and (types.is_integer(stored) or types.is_floating(stored))
+        )
+        if not known:
+            return np.full(len(self._column), np.nan)
+        values = np.array(self._complete(), dtype=np.float64)
+        values[np.asarray(self._column.is_null(), dtype=np.bool_)] = np.nan
+        return values
+
+    def rounded(self, numbers: Numbers) -> Rounded | None:
+        """The first integer that float64 does not have."""
+        return first_rounded(self._complete(), np.nan_to_num(numbers))
+
+    def texts(self) -> list[str]:
+        """The cells as texts; empty where they are missing."""
+        missing = self.missing(Kind.TEXTS)
+        values = self._column.to_pylist()
+        return ["" if gone else str(value) for gone, value in zip(missing, values, strict=True)]
+
+    def labels(self, source: str) -> Labels:
+        """The cells as exact integers, truth values, numbers or texts."""
+        types, stored = self._types, self._column.type
+        if types.is_integer(stored) or types.is_boolean(stored):
+            return np.asarray(self._column.to_numpy())
+        if types.is_floating(stored):
+            return narrowest(self.numbers(Kind.NUMBERS), source)
+        return np.array(self.texts(), dtype=np.str_)
+
+    def taken(self, rows: Rows) -> Self:
+        """The cells of some rows."""
+        return type(self)(self._column.take(rows), self._types)
+
+    def _complete(self) -> Labels:
+        """The stored numbers, with 0 or False in place of nulls: integers stay integers."""
+        blank = False if self._types.is_boolean(self._column.type) else 0
+        return np.asarray(self._column.fill_null(blank).to_numpy())

@@ -1,27 +1,63 @@
-"""A table of samples that was read from a file."""
+"""A table that was read from a file, column by column, before anything is a number."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
-from qpsvm.files.text import Labels
+from qpsvm.files.cells import Cells, Rows
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Samples with labels, groups and names of the features, where there are any.
+    """Columns of a file with their names, and the places of the rows for messages.
 
     Attributes
     ----------
-    X : array of shape (n, d)
-    y, groups : arrays of shape (n,) or None
-    feature_names : tuple of str or None
+    source : str
+        The file.
+    names : tuple of str or None
+        One per column; None without a header.
+    columns : tuple of Cells
+    places : sequence of int
+        For each row its line in a CSV file, or its number from 0 in a Parquet file.
+    unit : str
+        Word for a place: "line", or "row" in a file without lines.
+    header_line : int or None
+        The line with the names.
     """
 
-    X: npt.NDArray[np.float64]
-    y: Labels | None
-    groups: Labels | None
-    feature_names: tuple[str, ...] | None
+    source: str
+    names: tuple[str, ...] | None
+    columns: tuple[Cells, ...]
+    places: Sequence[int]
+    unit: str
+    header_line: int | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.places)
+
+    def name(self, position: int) -> str:
+        """Name of a column for messages and output: its own, or ``column 3``."""
+        return (self.names[position] if self.names else "") or f"column {position}"
+
+    def reference(self, position: int) -> str:
+        """Text by which a caller names a column: its name, or its position if it has none."""
+        name = self.names[position] if self.names else ""
+        return name if name and self.names and self.names.count(name) == 1 else str(position)
+
+    def place(self, row: int) -> str:
+        """Where a row is in the file: ``line 7``, or ``row 5 (counted from 0)``."""
+        counted = " (counted from 0)" if self.unit == "row" else ""
+        return f"{self.unit} {self.places[row]}{counted}"
+
+    def key(self, position: int) -> str | int:
+        """Name of a column, or its position in a file without names: where other tables have it."""
+        return position if self.names is None else self.names[position]
+
+    def taken(self, rows: Rows) -> Table:
+        """The table of some rows only."""
+        columns = tuple(column.taken(rows) for column in self.columns)
+        return replace(self, columns=columns, places=[self.places[i] for i in rows.tolist()])

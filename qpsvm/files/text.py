@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,6 +25,8 @@ Labels: TypeAlias = npt.NDArray[Any]
 """One label per sample: integers, numbers or texts."""
 
 COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
+STANDARD_INPUT = "-"
+"""The path that stands for standard input."""
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -65,6 +68,7 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     source : str
+        A path; ``-`` is standard input, which can be read once.
     limit_bytes : int or None
         Largest size of what a compressed file expands to; None where the caller counts.
 
@@ -75,7 +79,7 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
     """
     opener = COMPRESSIONS.get(Path(source).suffix.lower())
     try:
-        with open(source, "rb") if opener is None else opener(source, "rb") as stream:
+        with _opened(source, opener) as stream:
             if opener is None or limit_bytes is None:
                 yield stream
             else:
@@ -87,6 +91,12 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
         ) from error
     except UNREADABLE as error:
         raise unreadable(source, error) from error
+
+
+def _opened(source: str, opener: Callable[..., IO[Any]] | None) -> IO[bytes]:
+    if source == STANDARD_INPUT:
+        return io.BytesIO(sys.stdin.buffer.read())  # a pipe cannot go back to its first line
+    return open(source, "rb") if opener is None else opener(source, "rb")
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from qpsvm.models.training import sample_weight_of, targets_of
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, is_sparse
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.tables import Preparation
 
 LABEL_KINDS = "biufUO"
 """Labels as booleans, integers, numbers and texts (also as Python objects)."""
@@ -40,6 +41,7 @@ def contents_of(
     *,
     scaling: Scaling | None = None,
     feature_names: tuple[str, ...] | None = None,
+    preparation: Preparation | None = None,
     zero_based: bool | None = None,
     estimator: Mapping[str, object] | None = None,
     support: bool = False,
@@ -48,7 +50,7 @@ def contents_of(
 
     Parameters
     ----------
-    problem, solution, report, scaling, feature_names, zero_based
+    problem, solution, report, scaling, feature_names, preparation, zero_based
         As for ``save``.
     estimator : mapping, optional
         The estimator that the model belongs to, as plain data.
@@ -101,6 +103,7 @@ def contents_of(
         "n_given": data.n_given,
         "n_features": data.n_features,
         "feature_names": feature_names or data.feature_names,
+        "preparation": _preparation(preparation, data.n_features),
         "zero_based": zero_based,
         "fingerprint": fingerprint(data),
         "machines": [
@@ -114,15 +117,21 @@ def contents_of(
     return arrays | checksums.sealed(metadata.written(entries))
 
 
-def with_estimator(contents: Arrays, estimator: Mapping[str, object]) -> Arrays:
-    """Replace the description of the estimator in a file's arrays.
+def with_estimator(
+    contents: Arrays, estimator: Mapping[str, object], preparation: Preparation | None
+) -> Arrays:
+    """Replace the description of the estimator and the preparation in a file's arrays.
 
     Raises
     ------
     ModelFileError
         Their metadata are none.
+    InvalidParameterError
+        A preparation with another number of features.
     """
-    entries = metadata.read(contents["metadata"]).entries | {"estimator": estimator}
+    fields = metadata.read(contents["metadata"])
+    plain = _preparation(preparation, fields.count("n_features"))
+    entries = fields.entries | {"estimator": estimator, "preparation": plain}
     return contents | checksums.sealed(metadata.written(entries))
 
 
@@ -138,6 +147,16 @@ def _formulation(formulation: object) -> object:
             f"A model of the formulation {name} cannot be saved; {', '.join(FORMULATIONS)} can."
         )
     return from_value(formulation, "formulation")
+
+
+def _preparation(preparation: Preparation | None, n_features: int) -> object:
+    """The preparation as plain data; None without one."""
+    if preparation is not None and preparation.n_features != n_features:
+        raise InvalidParameterError(
+            f"The preparation gives {preparation.n_features} features, and the model was trained "
+            f"with {n_features}; pass that of the training data."
+        )
+    return from_value(preparation, "preparation")
 
 
 def _classes(classes: Labels | None) -> object:

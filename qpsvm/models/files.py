@@ -17,6 +17,7 @@ from qpsvm.models.reading import model_of
 from qpsvm.models.saved import SavedModel
 from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.tables import Preparation
 
 
 def save(
@@ -27,6 +28,7 @@ def save(
     *,
     scaling: Scaling | None = None,
     feature_names: tuple[str, ...] | None = None,
+    preparation: Preparation | None = None,
     zero_based: bool | None = None,
 ) -> None:
     """Write a model, completely or not at all.
@@ -45,6 +47,8 @@ def save(
         The scaling that was applied to the data before ``problem`` was built.
     feature_names : tuple of str, optional
         By default those of the problem's data.
+    preparation : Preparation, optional
+        The way from the columns of a table to the features: ``DataFile.preparation``.
     zero_based : bool, optional
         How the LIBSVM file of the training data counts its features, ``DataFile.zero_based``.
 
@@ -75,6 +79,7 @@ def save(
         report,
         scaling=scaling,
         feature_names=feature_names,
+        preparation=preparation,
         zero_based=zero_based,
     )
     write(path, contents)

@@ -29,6 +29,7 @@ from qpsvm.constraints.fairness import FairnessBand
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.layout import compressed_rows
+from qpsvm.tables import CategoryColumn, NumberColumn, Preparation
 
 FORMULATIONS: Mapping[str, type[object]] = {
     name: getattr(formulations, name) for name in formulations.__all__
@@ -43,6 +44,9 @@ KNOWN: Mapping[str, type[object]] = {
         LinearConstraints,
         WeightConstraint,
         FairnessBand,
+        Preparation,
+        NumberColumn,
+        CategoryColumn,
     )
 }
 """Classes that a file can name: what they are made of are numbers and texts."""

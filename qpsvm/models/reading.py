@@ -27,6 +27,7 @@ from qpsvm.models.scaling import Scaling
 from qpsvm.models.training import has_classes, has_values, training_set
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array, freeze
+from qpsvm.tables import Preparation
 
 
 def model_of(contents: Arrays) -> SavedModel:
@@ -115,6 +116,7 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
         numbers=tuple(numbers),
         programs=tuple(programs),
         scaling=_scaling(reader, d),
+        preparation=_preparation(fields, d),
         zero_based=fields.truth("zero_based"),
         fingerprint=fields.text("fingerprint"),
         versions={str(k): str(v) for k, v in fields.mapping("versions").items()},
@@ -178,6 +180,19 @@ def _constraints(fields: Fields) -> object:
     given = to_value(fields.get("constraints"), "constraints")
     if given is not None and not isinstance(given, LinearConstraints):
         raise ModelFileError("the metadata's constraints are not LinearConstraints.")
+    return given
+
+
+def _preparation(fields: Fields, d: int) -> Preparation | None:
+    given = to_value(fields.get("preparation"), "preparation")
+    if given is None:
+        return None
+    if not isinstance(given, Preparation):
+        raise ModelFileError("the metadata's preparation is none.")
+    if given.n_features != d:
+        raise ModelFileError(
+            f"the metadata's preparation gives {given.n_features} features, and n_features is {d}."
+        )
     return given
 
 

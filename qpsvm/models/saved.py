@@ -23,6 +23,7 @@ from qpsvm.numerics.arguments import Labels, Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Matrix, Vector
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.tables import Preparation
 from qpsvm.verification import verify
 
 
@@ -57,6 +58,8 @@ class SavedModel:
         Status and statistics of every machine's program: a claim, as everything here.
     scaling : Scaling or None
         Applied to every X handed in.
+    preparation : Preparation or None
+        The way from the columns of a table to X: ``qpsvm.datasets.load(path, preparation=...)``.
     fingerprint : str
         Hash of the (scaled) training data.
     versions : mapping
@@ -90,6 +93,7 @@ class SavedModel:
     versions: Mapping[str, str] = field(default_factory=dict)
     certificate: Mapping[str, object] = field(default_factory=dict)
     estimator: Mapping[str, object] | None = None
+    preparation: Preparation | None = None
     zero_based: bool | None = None
 
     # --- predicting ----------------------------------------------------------------------------

@@ -306,14 +306,20 @@ def test_labels_of_another_type_are_refused(files, tmp_path):
     assert "string and number" in result.stderr
 
 
-def test_other_numbers_of_features_name_the_remedy(tmp_path):
-    train, model = tmp_path / "a.csv", tmp_path / "m.npz"
+def test_without_names_the_label_column_of_the_training_data_is_left_out(tmp_path):
+    train, bare, wide = (tmp_path / f"{name}.csv" for name in ("train", "bare", "wide"))
+    model = tmp_path / "m.npz"
     train.write_text("1,2,0\n3,4,1\n5,7,1\n")
+    bare.write_text("1,2\n3,4\n5,7\n")
+    wide.write_text("1,2,3,0\n3,4,3,1\n")
     passed("fit", "SVC", train, "--no-header", "--standardize", "--model", model)
-    result = run("predict", model, train, "--no-header")
+    text = passed("predict", model, train, "--no-header").stdout
+    assert len(rows(text)) == 3
+    assert text == passed("predict", model, bare, "--no-header").stdout
+    assert text == passed("predict", model, train, "--no-header", "--label", 2).stdout
+    result = run("predict", model, wide, "--no-header")
     assert result.exit_code == 2
-    assert "3 features, the model was trained with 2; name the column of the label" in result.stderr
-    assert len(rows(passed("predict", model, train, "--no-header", "--label", 2).stdout)) == 3
+    assert "4 features, the model was trained with 2; name the column of the label" in result.stderr
 
 
 # --- pickles -------------------------------------------------------------------------------------

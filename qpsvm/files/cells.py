@@ -1,0 +1,190 @@
+"""The cells of one column: as texts, as numbers, and which of them are missing."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from qpsvm.files.text import Labels, is_number, narrowest
+from qpsvm.numerics.integers import Rounded, first_rounded
+
+Numbers = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
+
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+"""Cells that are missing in a column of numbers or truth values, in lower case.
+
+In texts only an empty cell is: NA may be a country.
+"""
+
+TRUTH = {"true": 1.0, "false": 0.0}
+"""Truth values in lower case, and the numbers that they are."""
+
+_DATE = re.compile(
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4}|\d{1,2}/\d{1,2}/\d{2})"
+    r"([ T]\d{1,2}:\d{2}.*)?"
+)
+"""A year of four digits at either end, or slashes; with a time or not."""
+
+
+class Kind(StrEnum):
+    """Kinds of columns, found from all their cells that are not missing."""
+
+    NUMBERS = "numbers"
+    TRUTH_VALUES = "truth values"
+    DECIMAL_COMMAS = "numbers with decimal commas"
+    DATES = "dates"
+    TEXTS = "texts"
+    EMPTY = "empty"
+    OTHER = "values of another type"
+
+
+class Cells(Protocol):
+    """The cells of one column of a file, whatever its format."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the column."""
+        ...
+
+    @property
+    def stored_as(self) -> str:
+        """The type in a file that has types, otherwise the kind."""
+        ...
+
+    def missing(self, kind: Kind) -> Mask:
+        """Mask of the cells that are missing in a column of this kind, shape (n,)."""
+        ...
+
+    def numbers(self, kind: Kind) -> Numbers:
+        """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
+        ...
+
+    def rounded(self, numbers: Numbers) -> Rounded | None:
+        """The first integer that float64 does not have."""
+        ...
+
+    def texts(self) -> list[str]:
+        """The cells as texts; empty where they are missing."""
+        ...
+
+    def labels(self, source: str) -> Labels:
+        """The cells as labels: exact integers, numbers, truth values or texts."""
+        ...
+
+    def taken(self, rows: Rows) -> Self:
+        """The cells of some rows."""
+        ...
+
+
+class TextCells:
+    """Cells of a text file.
+
+    Parameters
+    ----------
+    cells : sequence of str
+    decimal : {".", ","}
+        The decimal mark. With a comma, a cell with a point is no number.
+    """
+
+    def __init__(self, cells: Sequence[str], decimal: str = ".") -> None:
+        self._cells = [cell.strip() for cell in cells]
+        self._decimal = decimal
+        self._numbers: dict[Kind, Numbers] = {}
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind of the column."""
+        if self.missing(Kind.NUMBERS).all():
+            return Kind.EMPTY
+        for kind in (Kind.NUMBERS, Kind.TRUTH_VALUES):
+            if (self.missing(kind) | np.isfinite(self.numbers(kind))).all():
+                return kind
+        values = {cell for cell in self._cells if cell}
+        numeric = {value for value in values if value.lower() not in MISSING}
+        has_commas = any("," in value for value in numeric)
+        if has_commas and all(is_number(_with_point(value, ",")) for value in numeric):
+            return Kind.DECIMAL_COMMAS
+        return Kind.DATES if all(map(_is_date, values)) else Kind.TEXTS
+
+    @property
+    def stored_as(self) -> str:
+        """The kind: a text file has no types."""
+        return self.kind.value
+
+    def missing(self, kind: Kind) -> Mask:
+        """Mask of the cells that are missing in a column of this kind, shape (n,)."""
+        words = MISSING if kind in (Kind.NUMBERS, Kind.TRUTH_VALUES) else {""}
+        return np.array([cell.lower() in words for cell in self._cells], dtype=np.bool_)
+
+    def numbers(self, kind: Kind) -> Numbers:
+        """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
+        if kind not in self._numbers:
+            self._numbers[kind] = np.array(
+                [TRUTH.get(cell.lower(), math.nan) for cell in self._cells]
+                if kind is Kind.TRUTH_VALUES
+                else [_number(cell, self._decimal) for cell in self._cells]
+            )
+        return self._numbers[kind]
+
+    def rounded(self, numbers: Numbers) -> Rounded | None:
+        """The first integer that float64 does not have."""
+        written = [_with_point(cell, self._decimal) for cell in self._cells]
+        return first_rounded(written, numbers)
+
+    def texts(self) -> list[str]:
+        """The cells as they are, without spaces around them."""
+        return self._cells
+
+    def labels(self, source: str) -> Labels:
+        """The cells as exact integers, numbers or texts."""
+        written = [_with_point(cell, self._decimal) for cell in self._cells]
+        numeric = self._decimal != "." and all(map(is_number, written))
+        return narrowest(np.array(written if numeric else self._cells), source)
+
+    def taken(self, rows: Rows) -> Self:
+        """The cells of some rows."""
+        return type(self)([self._cells[i] for i in rows.tolist()], self._decimal)
+
+
+def _with_point(cell: str, decimal: str) -> str:
+    """A cell with a point as its decimal mark; empty if it has a point beside another mark."""
+    if decimal == ".":
+        return cell
+    return "" if "." in cell else cell.replace(decimal, ".")
+
+
+def _number(cell: str, decimal: str) -> float:
+    """Parse a number; NaN if the cell is not one."""
+    try:
+        return math.nan if "_" in cell else float(_with_point(cell, decimal))
+    except ValueError:
+        return math.nan
+
+
+def _is_date(cell: str) -> bool:
+    """Return whether a text looks like a date: 2024-02-29, 29.2.2024, 2/29/24, with a time or not.
+
+    Examples
+    --------
+    >>> [_is_date(cell) for cell in ("2024-02-29", "29.2.2024", "2/29/24 12:00", "1.2.3")]
+    [True, True, True, False]
+    """
+    if _DATE.fullmatch(cell):
+        return True
+    if cell.isdigit():
+        return False
+    try:
+        datetime.datetime.fromisoformat(cell)
+    except ValueError:
+        return False
+    return True

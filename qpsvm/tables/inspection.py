@@ -1,0 +1,215 @@
+"""Inspection of columns: which can be features as they are, and what the others need."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpsvm.files.cells import Cells, Kind, Mask
+from qpsvm.files.columns import Roles
+from qpsvm.files.table import Table
+from qpsvm.tables.findings import Finding, Remedy
+
+
+@dataclass(frozen=True)
+class InspectionSettings:
+    """Numbers by which the remedies for a column are chosen; none changes what is read.
+
+    Attributes
+    ----------
+    examples : int
+        Values of a column that a message shows.
+    example_length : int
+        Characters of such a value.
+    mostly_numbers : float
+        Share of cells that are numbers from which the others are taken for mistakes.
+    identifier_share : float
+        Different values per cell from which texts are taken for identifiers or free text, so that
+        ``categorical`` is not the first remedy.
+    """
+
+    examples: int = 3
+    example_length: int = 40
+    mostly_numbers: float = 0.5
+    identifier_share: float = 0.5
+
+
+SETTINGS = InspectionSettings()
+
+
+def findings(table: Table, roles: Roles, missing: str) -> list[Finding]:
+    """Inspect every column of a table.
+
+    Parameters
+    ----------
+    table : Table
+    roles : Roles
+    missing : {"error", "drop", "median"}
+        What is to be done with missing values.
+
+    Returns
+    -------
+    list of Finding
+        One per column, in the order of the file.
+    """
+    return [_finding(table, roles, i, missing) for i in range(len(table.columns))]
+
+
+def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
+    name, cells = table.name(i), table.columns[i]
+    if i in (roles.label, roles.groups):
+        return _of_labels(table, roles, i, missing)
+    if i in roles.ids:
+        return Finding(name, "identifiers, carried into predictions")
+    if i not in roles.features:
+        return Finding(name, "left out")
+    if i in roles.categorical:
+        return _with_missing(table, i, Kind.TEXTS, f"categories: {_values(cells)}", missing)
+    return _feature(table, i, missing)
+
+
+def _of_labels(table: Table, roles: Roles, i: int, missing: str) -> Finding:
+    cells = table.columns[i]
+    is_last = "" if roles.label_was_named else " (the last column; name another one as label)"
+    text = f"the label{is_last}" if i == roles.label else "the groups"
+    text = f"{text}: {_values(cells)}"
+    gone = cells.missing(Kind.TEXTS)
+    if not gone.any() or (missing == "drop" and not gone.all()):
+        return Finding(table.name(i), text)
+    leaves_out = Remedy("leaves these rows out", "missing", "drop")
+    remedies = (leaves_out,) if missing == "error" else (Remedy("fill the cells in"),)
+    return Finding(table.name(i), f"{text}; {_empty(table, i, gone)}", remedies)
+
+
+def _feature(table: Table, i: int, missing: str) -> Finding:
+    """The finding on a feature that is not categorical."""
+    name, cells = table.name(i), table.columns[i]
+    drop = Remedy("leaves it out", "drop", table.reference(i))
+    remedies: tuple[Remedy, ...] = (drop,)
+    match cells.kind:
+        case Kind.NUMBERS:
+            return _of_numbers(table, i, missing, drop)
+        case Kind.TEXTS:
+            return _of_texts(table, i, missing, drop)
+        case Kind.TRUTH_VALUES as kind:
+            return _with_missing(table, i, kind, "truth values, read as 1 and 0", missing)
+        case Kind.DECIMAL_COMMAS:
+            text = f"numbers with commas, such as {_examples(cells, with_text=',')}"
+            remedies = Remedy("reads them, if these are decimal commas", "decimal", ","), drop
+        case Kind.DATES:
+            text = f"dates, such as {_examples(cells)}: not numbers"
+            remedies = drop, Remedy("or put numbers in their place, such as days")
+        case Kind.EMPTY:
+            text = "all cells are empty or missing"
+        case Kind.OTHER:
+            text = f"{cells.stored_as}: not numbers"
+    return Finding(name, text, remedies)
+
+
+def _of_numbers(table: Table, i: int, missing: str, drop: Remedy) -> Finding:
+    name, cells = table.name(i), table.columns[i]
+    rounded = cells.rounded(cells.numbers(Kind.NUMBERS))
+    if rounded is None:
+        return _with_missing(table, i, Kind.NUMBERS, "numbers", missing)
+    place = table.place(rounded.place[0])
+    text = f"{place}, column {name!r} is {rounded.value}, {rounded.problem}"
+    return Finding(name, text, (*_as_texts(table.reference(i)), drop))
+
+
+def _of_texts(table: Table, i: int, missing: str, drop: Remedy) -> Finding:
+    """The finding on texts: mistakes among numbers, identifiers, or categories."""
+    name, cells = table.name(i), table.columns[i]
+    numbers = cells.numbers(Kind.NUMBERS)
+    wrong = ~np.isfinite(numbers) & ~cells.missing(Kind.NUMBERS)
+    n_numbers = int((~np.isnan(numbers)).sum())  # infinite ones included
+    if n_numbers and n_numbers >= SETTINGS.mostly_numbers * (~cells.missing(Kind.NUMBERS)).sum():
+        return Finding(name, _mistakes(table, i, wrong), (Remedy("correct the file"), drop))
+    texts = [text for text in cells.texts() if text]
+    place = table.place(int(np.flatnonzero(~cells.missing(Kind.TEXTS))[0]))
+    id_, categorical = _as_texts(table.reference(i))
+    identifying = len(set(texts)) > SETTINGS.identifier_share * len(texts)
+    remedies = (id_, categorical, drop) if identifying else (categorical, drop)
+    text = f"texts from {place} on, not numbers: {_values(cells)}"
+    found = _with_missing(table, i, Kind.TEXTS, text, missing)
+    return Finding(name, found.text, (*remedies, *found.remedies))
+
+
+def _as_texts(column: str) -> tuple[Remedy, Remedy]:
+    """The remedies that make identifiers and categories of a column."""
+    return (
+        Remedy("carries it along", "id", column),
+        Remedy("makes a feature of every value", "categorical", column),
+    )
+
+
+def _mistakes(table: Table, i: int, wrong: Mask) -> str:
+    """Describe cells that are not finite numbers in a column of numbers."""
+    first = int(np.flatnonzero(wrong)[0])
+    cells = table.columns[i]
+    cell, is_infinite = cells.texts()[first], np.isinf(cells.numbers(Kind.NUMBERS)[first])
+    what = "is infinite" if is_infinite else "is not a number"
+    return (
+        f"numbers, but {table.place(first)} is {shown(cell)}, which {what} "
+        f"({wrong.sum()} of {table.n_rows} cells)"
+    )
+
+
+def _with_missing(table: Table, i: int, kind: Kind, text: str, missing: str) -> Finding:
+    """The finding on a column that can be used, unless cells are missing and nothing fills them."""
+    name, cells = table.name(i), table.columns[i]
+    gone = cells.missing(kind)
+    if not gone.any():
+        return Finding(name, text)
+    text = f"{text}; {_empty(table, i, gone)}"
+    if gone.all():
+        return Finding(name, text, (Remedy("leaves it out", "drop", table.reference(i)),))
+    if missing != "error":
+        return Finding(name, text)
+    numeric = kind in (Kind.NUMBERS, Kind.TRUTH_VALUES)
+    what = "median" if numeric else "most frequent value"
+    fills = Remedy(f"puts the {what} there", "missing", "median")
+    return Finding(name, text, (fills, Remedy("leaves these rows out", "missing", "drop")))
+
+
+def _empty(table: Table, i: int, gone: Mask) -> str:
+    first = int(np.flatnonzero(gone)[0])
+    text = table.columns[i].texts()[first]
+    written = shown(text) if text else "empty"
+    return (
+        f"{gone.sum()} of {table.n_rows} cells are missing, the first in {table.place(first)} "
+        f"({written})"
+    )
+
+
+def _values(cells: Cells) -> str:
+    """The number of different texts, and the most frequent ones."""
+    counts = Counter(text for text in cells.texts() if text)
+    if not counts:
+        return "no values"
+    frequent = [text for text, _ in counts.most_common(SETTINGS.examples)]
+    if len(counts) == 1:
+        return f"one value, {shown(frequent[0])}"
+    such_as = "" if len(counts) <= len(frequent) else "such as "
+    return f"{len(counts)} different values, {such_as}{listed(frequent)}"
+
+
+def _examples(cells: Cells, with_text: str = "") -> str:
+    """The first different values of a column that contain a text."""
+    different = dict.fromkeys(text for text in cells.texts() if text and with_text in text)
+    return listed(list(different)[: SETTINGS.examples])
+
+
+def listed(texts: Sequence[str], between: str = ", ") -> str:
+    """Values for a message: the first of them, and how many others there are."""
+    n_others = len(texts) - SETTINGS.examples
+    others = [f"{n_others} others"] if n_others > 0 else []
+    return between.join([*map(shown, texts[: SETTINGS.examples]), *others])
+
+
+def shown(text: str) -> str:
+    """A value for a message, cut where it is long."""
+    length = SETTINGS.example_length
+    return repr(text if len(text) <= length else f"{text[: length - 3]}...")

@@ -1,0 +1,216 @@
+"""A fitted preparation: the plain numbers and texts by which columns become features.
+
+scikit-learn does the work: ``SimpleImputer`` fills missing values in, ``OneHotEncoder`` makes a
+feature of every value of a category, ``ColumnTransformer`` applies both to their columns. Medians
+and values are kept as plain data, and a transformer is made from them again by fitting it to a
+single row: the most frequent of one number is that number, bit for bit (a median would add it to
+itself), and the values of a category are given.
+Preparations from a fit and from a file are the same objects and compute the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from qpsvm.display import short_repr
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.files.cells import Kind, Numbers
+from qpsvm.numerics.arrays import Array, require_memory
+from qpsvm.tables.columns import CategoryColumn, NumberColumn, require_name, written_name
+
+Missing: TypeAlias = Literal["error", "drop", "median"]
+MISSING_POLICIES: tuple[Missing, ...] = ("error", "drop", "median")
+DECIMAL_MARKS = (".", ",")
+FeatureColumn: TypeAlias = NumberColumn | CategoryColumn
+
+
+@short_repr
+@dataclass(frozen=True)
+class Preparation:
+    """Columns of a table as features: numbers as they are, a feature for each value of a category.
+
+    ``qpsvm.datasets.load`` fits one to a training table and returns it with the samples; with
+    ``preparation=`` it reads other tables in the same way. Model files store it.
+
+    Attributes
+    ----------
+    columns : tuple of NumberColumn and CategoryColumn
+        The columns that are used, in the order of the training table.
+    label, groups : str, int or None
+        Columns of the training table with the label and the groups, which other tables may lack.
+    ids : tuple of str or int
+        Columns that are carried into predictions.
+    width : int or None
+        Number of columns of a training table without names, where columns are positions.
+    missing : {"error", "drop", "median"}
+        Missing values are an error, their rows are left out, or they are replaced by the medians
+        (categories: most frequent values) of the training rows.
+    decimal : {".", ","}
+        The decimal mark of texts.
+    """
+
+    columns: tuple[FeatureColumn, ...]
+    label: str | int | None = None
+    groups: str | int | None = None
+    ids: tuple[str | int, ...] = ()
+    width: int | None = None
+    missing: Missing = "error"
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        require_policies(self.missing, self.decimal)
+        known = isinstance(self.columns, tuple) and self.columns
+        if not known or not all(isinstance(c, NumberColumn | CategoryColumn) for c in self.columns):
+            raise InvalidParameterError(
+                f"columns are {str(self.columns)[:80]}; pass a tuple of NumberColumn and "
+                "CategoryColumn."
+            )
+        if not isinstance(self.ids, tuple):
+            raise InvalidParameterError(f"ids are {self.ids!r}; pass a tuple of columns.")
+        others = [name for name in (self.label, self.groups) if name is not None]
+        for name in (*others, *self.ids):
+            require_name(name)
+        names = [column.name for column in self.columns]
+        if len(set(map(written_name, names))) < len(names):
+            raise InvalidParameterError(f"columns are named twice among {names}; name each once.")
+        has_positions = [isinstance(name, int) for name in (*names, *others, *self.ids)]
+        if any(has_positions) != (self.width is not None) or len(set(has_positions)) > 1:
+            raise InvalidParameterError(
+                f"width is {self.width!r} for the columns {names}; positions need a width, names "
+                "none."
+            )
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for every feature: that of its column, or ``city=Paris`` for a category."""
+        return tuple(
+            name
+            for column in self.columns
+            for name in (
+                [written_name(column.name)]
+                if isinstance(column, NumberColumn)
+                else [f"{written_name(column.name)}={value}" for value in column.values]
+            )
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.feature_names)
+
+    @classmethod
+    def of_numbers(cls, columns: Sequence[str] | range) -> Preparation:
+        """The preparation of a model that knows its features by their names or number only."""
+        width = len(columns) if isinstance(columns, range) else None
+        return cls(tuple(NumberColumn(column) for column in columns), width=width)
+
+    def features(self, cells: Sequence[Numbers | list[str]]) -> Numbers:
+        """The features of rows whose cells were checked.
+
+        Parameters
+        ----------
+        cells : sequence of arrays of shape (n,) or lists of n texts
+            One for each column: numbers, or texts of a category; NaN or an empty text where a
+            value is missing that is to be filled in.
+
+        Returns
+        -------
+        array of shape (n, d)
+
+        Raises
+        ------
+        MemoryLimitError
+            The features do not fit into the memory.
+        """
+        require_memory(
+            len(cells[0]),
+            self.n_features,
+            "The table with a feature for each value of a category",
+            "drop columns with many different values.",
+        )
+        return np.asarray(self._transformer.transform(as_rows(cells)), dtype=np.float64)
+
+    @cached_property
+    def _transformer(self) -> Any:
+        """A ColumnTransformer with the medians and values of this preparation."""
+        row: list[Numbers | list[str]] = [
+            np.array([0.0 if column.fill is None else column.fill])
+            if isinstance(column, NumberColumn)
+            else [column.fill or column.values[0]]
+            for column in self.columns
+        ]
+        values = [getattr(column, "values", None) for column in self.columns]
+        return transformer(values, self.missing, "most_frequent").fit(as_rows(row))
+
+
+def transformer(
+    values: Sequence[Sequence[str] | None], missing: Missing, statistic: str = "median"
+) -> Any:
+    """A ColumnTransformer that is not fitted yet.
+
+    Neighbouring columns of the same kind share a step, so that the features come in the order of
+    the columns.
+
+    Parameters
+    ----------
+    values : sequence
+        For each column None if it holds numbers, else the values of the category, which are
+        learnt in the fit if there are none.
+    missing : {"error", "drop", "median"}
+    statistic : {"median", "most_frequent"}
+        The number that takes the place of missing ones.
+    """
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    fills = missing == "median"
+    steps: list[tuple[str, object, list[int]]] = []
+    for are_numbers, members in groupby(range(len(values)), lambda i: values[i] is None):
+        places = list(members)
+        medians = SimpleImputer(strategy=statistic) if fills else "passthrough"
+        frequent = SimpleImputer(strategy="most_frequent", missing_values="")
+        known = [list(values[i] or ()) for i in places]
+        encode = OneHotEncoder(
+            categories=known if all(known) else "auto", sparse_output=False, dtype=np.float64
+        )
+        categories = Pipeline([("fill", frequent if fills else "passthrough"), ("encode", encode)])
+        steps.append((str(places[0]), medians if are_numbers else categories, places))
+    return ColumnTransformer(steps, sparse_threshold=0.0)
+
+
+def as_rows(cells: Sequence[Numbers | list[str]]) -> Array:
+    """The cells as a table for scikit-learn: of numbers, or of objects if there are texts."""
+    has_texts = any(isinstance(column, list) for column in cells)
+    table: Array = np.empty((len(cells[0]), len(cells)), dtype=object if has_texts else np.float64)
+    for j, column in enumerate(cells):
+        table[:, j] = column
+    return table
+
+
+def kind_of(column: FeatureColumn) -> Kind:
+    """The kind of cells that a column is read as."""
+    if isinstance(column, CategoryColumn):
+        return Kind.TEXTS
+    return Kind.TRUTH_VALUES if column.truth else Kind.NUMBERS
+
+
+def require_policies(missing: object, decimal: object) -> None:
+    """Refuse an unknown policy for missing values, and an unknown decimal mark.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    if missing not in MISSING_POLICIES:
+        known = ", ".join(map(repr, MISSING_POLICIES))
+        raise InvalidParameterError(f"missing is {missing!r}; choose one of {known}.")
+    if decimal not in DECIMAL_MARKS:
+        raise InvalidParameterError(f"decimal is {decimal!r}; choose '.' or ','.")
