@@ -49,7 +49,8 @@ def blocks(page: Path) -> Iterator[str]:
     for match in BLOCK.finditer(page.read_text(encoding="utf-8")):
         mark = match["mark"] or ""
         if match["language"] == "sh" and mark != "tests":  # .ci/run itself runs the tests
-            yield match["code"]
+            is_refused = mark.endswith("refused")  # the page shows an error
+            yield f"if\n{match['code']}then exit 1; fi\n" if is_refused else match["code"]
         elif match["language"] == "python" and mark.startswith("start"):
             python += match["code"]  # a page's Python goes on where it stopped
             yield f"python - <<'END'\n{python}END\n"

@@ -69,6 +69,15 @@ def test_a_command_that_fails_is_found(commands, checkout, tmp_path_factory, cap
     assert "\nafter" not in shown
 
 
+def test_a_command_that_should_be_refused_has_to_fail(commands, checkout, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for command, code in (("false", 0), ("true", 1)):
+        root = checkout("true", "")
+        page = root / "docs" / "start.md"
+        page.write_text(f"<!-- start: refused -->\n```sh\n{command}\n```\n")
+        assert commands["main"](root, folder / command) == code
+
+
 def test_a_page_with_commands_in_no_list_is_an_error(commands, checkout):
     with pytest.raises(LookupError, match="novelty"):
         commands["sessions"](checkout("true", "true", name="novelty"))
