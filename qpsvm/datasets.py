@@ -30,6 +30,8 @@ from qpsvm.tables.columns import TableColumn
 from qpsvm.tables.preparation import Missing, Preparation, require_policies
 from qpsvm.tables.samples import learnt_samples, prepared_samples
 
+__all__ = ["SUFFIXES", "DataFile", "Format", "load"]
+
 Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
 
 FORMATS: tuple[Format, ...] = ("libsvm", "csv", "npz", "parquet")
