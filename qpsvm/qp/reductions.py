@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from qpsvm.qp.centring import centre
 from qpsvm.qp.equilibration import BAD_SPREAD, equilibrate
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.rewriting import rewritten
-from qpsvm.qp.transforms import Identity, Reversible, ReversibleChain
+from qpsvm.qp.rewriting import rewritten, with_larger_prices
+from qpsvm.qp.transforms import Reversible, ReversibleChain
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Reduced:
         cls, program: QuadraticProgram, bad_spread: float = BAD_SPREAD, *, is_bare: bool = False
     ) -> Reduced:
         """Reduce a program as far as it helps; ``bad_spread`` as ``equilibrate`` takes it."""
-        written, way = rewritten(program) if is_bare else (program, Identity())
+        written, way = rewritten(program) if is_bare else with_larger_prices(program)
         centred, offsets = centre(written)
         scaled, scales = equilibrate(centred, bad_spread)
         notes = []

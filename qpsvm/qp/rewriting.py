@@ -8,7 +8,8 @@ The same program may be written in many ways, and none of them should cost time 
 3. an objective in a unit far from 1 is multiplied by a power of two. Solvers stop at an accuracy
    that is absolute for small objectives, and an objective times 1e-12 is the same program.
 
-Programs of machines are built in their best form and need nothing of this.
+Programs of machines are built in their best form. They need the third step alone, where prices are
+so small that solvers would stop at once.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ LARGEST_RANK = 0.5
 ORDINARY = 2.0**-10, 2.0**10
 """Range of the largest linear term (of the largest curvature where there is none) in which an
 objective is left in its unit."""
+
+TINY_PRICES = 2.0**-30
+"""Largest linear term of a machine's program below which its objective is multiplied."""
 
 
 def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
@@ -54,6 +58,12 @@ def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
     return scaled, ReversibleChain((rows, unit))
 
 
+def with_larger_prices(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
+    """Multiply the objective of a machine's program if its prices are tiny."""
+    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < TINY_PRICES
+    return _in_ordinary_unit(program) if is_tiny else (program, Identity())
+
+
 def _with_factor(program: QuadraticProgram) -> QuadraticProgram:
     if not isinstance(program.P, DenseQuadratic):
         return program
@@ -64,7 +74,7 @@ def _with_factor(program: QuadraticProgram) -> QuadraticProgram:
 
 
 def _in_ordinary_unit(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
-    unit = float(np.max(np.abs(program.q)))
+    unit = float(np.max(np.abs(program.q), initial=0.0))
     if unit == 0.0:
         unit = float(np.max(np.abs(program.P.diagonal())))
     if unit == 0.0 or not math.isfinite(unit) or ORDINARY[0] <= unit <= ORDINARY[1]:

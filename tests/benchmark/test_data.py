@@ -198,7 +198,7 @@ def test_the_folder_is_named_when_it_is_missing(
 @needs_data
 def test_unknown_sets_are_refused_with_the_known_ones() -> None:
     loader()  # skips without the folder
-    with pytest.raises(SuiteError, match=r"no data 'a9b'; there are a9a, "):
+    with pytest.raises(SuiteError, match=r"no data 'a9b'. Did you mean 'a9a'\? There are a9a, "):
         load_samples("a9b")
 
 

@@ -137,7 +137,7 @@ def test_key_figures(page):
     assert f"{len(rows)} of {len(rows)} measurements" in said
     assert f"{len(contestants)} contestants on {len(programs)} programs" in said
     verdict = page.run("document.querySelector('.verdict').textContent")
-    assert f"12 claims of {LIAR} were refuted" in verdict
+    assert f"12 claims by {LIAR} were refuted" in verdict
     assert synthetic.HEADER["command"] in page.run("document.body.innerText")
     legend = page.run("[...legend.querySelectorAll('button')].map((b) => b.textContent.slice(1))")
     assert set(legend) == {short_name(who) for who in contestants if not is_reference(who)}

@@ -149,6 +149,7 @@ def test_solve_every_option_together(breast_csv, tmp_path):
         "--kernel", "polynomial", "--gamma", "0.05", "--degree", "2", "--coef0", "1", "--C", "0.5",
         "--intercept", "free", "--standardize", "--backend", "osqp", "--eps", "1e-6",
         "--time-limit", "60", "--report", tmp_path / "r.html", "--model", tmp_path / "m.npz",
+        "--verbose",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "polynomial(gamma=0.05, degree=2, coef0=1) kernel" in result.stdout
@@ -311,7 +312,7 @@ def demo(tmp_path, *arguments, page="demo.html"):
 
 @pytest.mark.exhaustive
 def test_demo_with_every_backend(tmp_path):
-    result = demo(tmp_path)
+    result = demo(tmp_path, "--verbose")
     assert result.exit_code == 0, result.output
     assert "FAIL" not in result.stdout
     assert "linear kernel: all objectives agree" in result.stdout
