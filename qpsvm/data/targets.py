@@ -82,7 +82,7 @@ def as_classes(y: Targets | None, sample_weight: Weights | None = None) -> tuple
 
 
 def _counts(sample_weight: Weights | None, n: int) -> Mask:
-    """Which samples count; all of them where the weights are none, which others say better."""
+    """Mask of the samples with a weight; all of them where the weights are no weights."""
     try:
         weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
     except (TypeError, ValueError):

@@ -146,7 +146,7 @@ class _Local:
 
     @cached_property
     def inverse(self) -> Vector:
-        """How far a variable moves from its bound for a unit of the objective, shape (n,)."""
+        """Distance from its bound that each variable gets for a unit of the objective, shape (n,)."""
         cost = self._pressed[1]
         return np.asarray(np.where(cost > 0.0, 1.0 / cost, np.inf))
 
@@ -197,7 +197,7 @@ class _Local:
 
 @dataclass(frozen=True, eq=False)
 class _Dependence:
-    """How variables without a reduced cost depend on the others.
+    """Dependence of the variables without a reduced cost on the others.
 
     Attributes
     ----------
