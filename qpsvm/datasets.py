@@ -184,6 +184,7 @@ def load(
     Returns
     -------
     DataFile
+        Samples, labels and groups, with names, kinds and preparation of the columns of a table.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def _is_safe(numbers: Vector) -> Mask:
 
 def _inwards(entry: Vector, right: Vector) -> tuple[Vector, Vector]:
     """The bounds ``right / entry``, rounded inwards, and how far the exact ones may be."""
-    quotient = right / entry
+    quotient = right / entry + 0.0  # no negative zero
     product, lost = product_parts(entry, quotient)
     beyond = (product - right) + lost  # exact in sign: the two first terms differ by an ulp at most
     inside = np.where(entry > 0.0, -np.inf, np.inf)

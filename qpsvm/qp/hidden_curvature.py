@@ -146,7 +146,7 @@ class _Local:
 
     @cached_property
     def inverse(self) -> Vector:
-        """Distances from their bounds that a unit of the objective allows variables, shape (n,)."""
+        """Distance from its bound that a unit of the objective gives each variable, shape (n,)."""
         cost = self._pressed[1]
         return np.asarray(np.where(cost > 0.0, 1.0 / cost, np.inf))
 

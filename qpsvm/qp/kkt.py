@@ -257,7 +257,7 @@ def _measure(
 
 
 def _gap_scale(program: QuadraticProgram, x: Vector, Px: Vector, floor: float | None) -> float:
-    """Scale that gaps are relative to: of a bare program, or with the floor of a machine."""
+    """Scale of the gap: that of a bare program, or the terms with the floor of a machine."""
     quadratic = 0.5 * float(x @ Px)
     if floor is None:
         return objective_scale(program, x, quadratic)
