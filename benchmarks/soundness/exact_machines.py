@@ -239,7 +239,9 @@ class ExactMachines:
             if not np.isfinite(given) or abs(Fraction(given) - value) > PREDICTION * size + tiny:
                 yield "predicts something else than was judged"
                 return
-        if not np.array_equal(s.predict(self.new_samples), self._labels(predicted)):
+        on_boundary = np.abs(predicted) <= getattr(s, "zero_below", 0.0)  # which is inside
+        own = self._labels(np.where(on_boundary, 0.0, predicted))
+        if not np.array_equal(s.predict(self.new_samples), own):
             yield "predicts other labels than its decision values"
 
     def _labels(self, predicted: Any) -> Any:

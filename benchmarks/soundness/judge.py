@@ -142,7 +142,9 @@ class Judge:
         if not apart <= PREDICTION:
             yield f"predicts something else than was judged: {float(apart):.1e}"
         labels = mutant.predict(self.new)
-        if not np.array_equal(labels, self.start.data.predictions(predicted)):
+        on_boundary = np.abs(predicted) <= getattr(mutant, "zero_below", 0.0)  # which is inside
+        own = self.start.data.predictions(np.where(on_boundary, 0.0, predicted))
+        if not np.array_equal(labels, own):
             yield "predicts other labels than its decision values"
         if self.book.curvature > 0:
             # |w - w*| <= sqrt(2 gap / kappa) of both
