@@ -94,7 +94,7 @@ CALLS = {
     ),
 }
 
-QUICK = ("solve by parts", "fit")
+QUICK = ("fit",)
 
 
 @pytest.mark.parametrize(

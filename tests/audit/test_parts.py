@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler, scale
 import qpsvm
 from qpsvm import estimators
 from qpsvm.exceptions import AuditRefusedError
+from tests.strategies import listed
 
 X, y = datasets.load_breast_cancer(return_X_y=True)
 X, y = scale(X)[:120, :6], y[:120]
@@ -49,10 +50,9 @@ WRAPPED = {
     ),
     "own, calibrated": (estimators.SVC().calibrated(cv=3), IRIS, LABELS, 9),
 }
-NAMES = pytest.mark.parametrize("name", WRAPPED)
 
 
-@NAMES
+@listed("name", WRAPPED, quick=3)
 def test_every_machine_inside_is_audited_on_its_own_samples(name: str) -> None:
     model, samples, labels, n_machines = WRAPPED[name]
     found = qpsvm.audit(model.fit(samples, labels), samples, labels, eps=EPS)
