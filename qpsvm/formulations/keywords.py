@@ -73,11 +73,8 @@ def refusal(name: str, keyword: str, known: Iterable[str], *, of_program: bool) 
     >>> refusal("SoftMargin", "kernel", ["C"], of_program=False)
     "SoftMargin() has no parameter 'kernel'. Pass it where the program is built: .dual(X, y, kernel=...). Its own parameters: C."
     """  # noqa: E501 - a doctest's output cannot be broken
-    known = list(known)
     meant = MEANT.get((name, keyword))
     where = f" {meant}" if meant else _place(keyword, of_program=of_program)
-    if keyword == "eps" and "epsilon" in known:
-        where = f" The half-width of the tube is epsilon=... .{where}"
     return f"{name}() has no parameter {keyword!r}.{where} Its own parameters: {', '.join(known)}."
 
 

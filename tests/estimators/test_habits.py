@@ -129,7 +129,7 @@ def test_an_accuracy_that_looks_like_a_tube_is_a_warning() -> None:
     # what is no mistake: another tube, the accuracy under its other name, no tube at all
     for machine in (SVR(eps=0.1, epsilon=0.2), SVR(tol=0.1), SVR(eps=1e-3), NuSVR(eps=0.1)):
         machine.fit(X, t)
-    with pytest.raises(UnknownParameterError, match="epsilon="):
+    with pytest.raises(UnknownParameterError, match="The width of the tube is epsilon"):
         qpsvm.EpsilonRegression(eps=0.1)  # type: ignore[call-arg]
 
 

@@ -15,6 +15,7 @@ import qpsvm
 from qpsvm.constraints import LinearConstraints, nonnegative
 from qpsvm.estimators import LinearSVC
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.norms import ABSOLUTE
 
 X, y = datasets.load_breast_cancer(return_X_y=True)
 X = scale(X)[:200, :12]
@@ -121,3 +122,12 @@ def test_a_changed_machine_does_not_pass(loss: Any, intercept: Any, change: str)
 def test_an_unknown_loss_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="loss is 'log'"):
         qpsvm.L1Norm(loss="log")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("largest", "b"), [(0.5, 2.0), (2.0, 0.5), (0.5, 0.5)])
+def test_a_lower_bound_is_that_of_a_feasible_multiple(largest: float, b: float) -> None:
+    squares = np.array([0.25, 0.5])
+    bound = ABSOLUTE.dual_lower(4.0, largest, 1.0, b, squares)
+    scale = max(1.0, largest, b)
+    assert bound <= 4.0 / scale - 0.5 * float(np.sum(squares)) / scale**2
+    assert bound == pytest.approx(4.0 / scale - 0.5 * float(np.sum(squares)), rel=1e-12)
