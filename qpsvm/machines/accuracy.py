@@ -117,8 +117,9 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
         excess = float(np.max(evaluation.dual_errors))
         if model.constant:
             prices = 0.0 if model.constraints is None else model.constraints.intercept_column
-            terms = float(np.sum(a)) + float(np.sum(np.abs(prices) * mu))
-            excess = max(excess, 2.0 * EPS * terms)
+            rounded = 2.0 * EPS * float(np.sum(np.abs(prices) * mu))
+            beyond = missed_balance(model, evaluation) - 1.0  # its sum is exact
+            excess = float(np.maximum(excess, beyond + rounded))
         penalty = excess * abs(model.dual_value(point, dual))
     penalty += 0.5 * EPS * float((c.curvature * a) @ a)
     price = negative_curvature_price(model, point.alpha, model.primal_objective(evaluation))
