@@ -199,7 +199,7 @@ def _measure_svm(
     *,
     anew: bool,
 ) -> KKTReport:
-    """Verify a machine; ``anew`` asks to call user-defined kernels again and compare values."""
+    """Verify a machine; with ``anew``, evaluate user-defined kernels again and compare."""
     eps, natural = tolerances.eps, tolerances.of("natural")
     claimed = stored_program_solution(solution.qp)
     certificate: Certificate | None = None

@@ -53,7 +53,7 @@ def read_own(model: Estimator, inputs: Inputs) -> Reading:
 
 
 def _require_weights(name: str, found: SavedModel, inputs: Inputs) -> None:
-    """Refuse sample weights that are not those of the fit."""
+    """Raise AuditRefusedError unless the sample weights are those of the estimator's fit."""
     if inputs.sample_weight is None:
         return
     given = as_weights(inputs.sample_weight, found.n_given)
@@ -65,7 +65,7 @@ def _require_weights(name: str, found: SavedModel, inputs: Inputs) -> None:
 
 
 def _require_same_predictions(model: Estimator, found: SavedModel, X: Any) -> None:
-    """Refuse an estimator whose ``predict`` was replaced or changed.
+    """Raise AuditRefusedError if an estimator and its stored machine predict different labels.
 
     ``NuSVC`` with several classes compares decision values in another scale than its machine, in
     which other labels may have the most votes: nothing is compared.

@@ -189,7 +189,7 @@ class Backend(ABC):
     def _mapped_back(
         self, reduced: QuadraticProgram, inverse: Inverse, settings: Settings
     ) -> QPSolution:
-        """Solve the reduced program and map its solution back, also that of an interrupt."""
+        """Solve the reduced program and map its solution back, after Ctrl-C the best one so far."""
         try:
             return inverse(self._solve(reduced, settings))
         except KeyboardInterrupt as error:

@@ -38,7 +38,7 @@ POLL_SECONDS = 0.05
 """Seconds between two looks at the deadline while a child works."""
 
 GRACE_SECONDS = 0.5
-"""Seconds past the time limit that a solver with such a setting has to hand out its point."""
+"""Seconds that a child process may exceed its time limit by, to return its best point."""
 
 _START = "from qpsvm.backends.child import serve; serve"
 
@@ -88,7 +88,7 @@ class ChildBackend(Backend):
     @property
     @abstractmethod
     def _minds_time(self) -> bool:
-        """Return whether the solver itself ends at a time limit."""
+        """Return whether the solver has a time limit of its own."""
 
     @abstractmethod
     def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
@@ -121,7 +121,7 @@ class _Child:
         return self.process.poll() is None
 
     def answer(self, message: memoryview, deadline: Deadline, grace: float) -> Any:
-        """Send a program and wait for the solution, or for the exception that there was.
+        """Send a program to the child process and wait for its solution or its exception.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class _Child:
 
 
 class _Children:
-    """The idle children of this process."""
+    """Pool of child processes that wait for a program."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

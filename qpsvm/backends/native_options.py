@@ -51,7 +51,7 @@ LISTED: Mapping[str, frozenset[str]] = {
         }
     ),
 }  # fmt: skip
-"""Settings of solvers that cannot be asked for them."""
+"""Names of the settings of solvers that do not list their settings themselves."""
 
 OF_CVXPY: Mapping[str, frozenset[str]] = {
     "clarabel": frozenset({"accept_unknown", "use_quad_obj"}),
@@ -61,7 +61,7 @@ OF_CVXPY: Mapping[str, frozenset[str]] = {
     "proxqp": frozenset({"backend"}),
     "scs": frozenset({"use_quad_obj", "use_indirect", "eps"}),
 }
-"""Settings that CVXPY adds to a solver's own."""
+"""Names of the settings that CVXPY accepts beside those of the solver it calls."""
 
 OF_QPSOLVERS: Mapping[str, frozenset[str]] = {
     "osqp": frozenset({"raise_error"}),

@@ -215,7 +215,7 @@ def _header(suite: Suite, jobs: int | None, command: str) -> Mapping[str, object
 
 
 def _require_known(suite: Suite) -> None:
-    """Raise SuiteError for unknown contestants, data, formulations, kernels before a run begins."""
+    """Check all names of a suite before a run: contestants, data, formulations, kernels."""
     for contestant in suite.contestants():
         registry.get(contestant)
     for name in dict.fromkeys(instance.data for instance in suite.instances()):

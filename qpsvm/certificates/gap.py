@@ -219,7 +219,7 @@ class Certificate:
         return NORM_ROUNDING * (math.sqrt(square) + scaling)
 
     def decision_bounds(self, X: Samples, *, squares: ArrayLike | None = None) -> DecisionBounds:
-        r"""Bound the decision value of the exact optimum for every row of X, from below and above.
+        r"""Bound the decision values of the exact optimum from below and above, for every row of X.
 
         .. math::
 

@@ -1,4 +1,4 @@
-"""The two programs of the 1-norm machine, each with its recovery.
+"""Primal and dual program of the 1-norm support vector machine, and recovery of its weights.
 
 u is w, or (w, b) with a penalised intercept, and ``Phi`` has the features of u: X, or K for a
 kernel, and a column of ones where b is penalised.

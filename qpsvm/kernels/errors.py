@@ -95,7 +95,7 @@ def entry_errors(kernel: Kernel, X: Stored, Z: Stored) -> EntryErrors:
 
 
 def gram_errors(kernel: Kernel, gram: SampleGram) -> EntryErrors:
-    """Bound the errors of a Gram matrix of ``kernel``, whichever larger one it is a part of."""
+    """Bound the errors of a Gram matrix, which may be a part of a larger one."""
     if gram.whole is None:
         return entry_errors(kernel, gram.X, gram.X)
     whole, samples = gram.whole

@@ -79,7 +79,7 @@ class KernelRepair:
         return self.frobenius_change / self.norm
 
     def undone(self, repaired: Dense, columns: Index) -> Dense:
-        """Columns of an indefinite kernel matrix, from those of the matrix that replaced it."""
+        """Compute columns of the indefinite kernel matrix from those of the repaired one."""
         V, own = self.negative_vectors, repaired.copy()
         own -= (V * (FACTOR[self.policy] * np.abs(self.negative_values))) @ V[columns].T
         own[columns, np.arange(len(columns))] -= self.shift

@@ -31,7 +31,7 @@ for a call to end."""
 
 
 def factored_in_place(matrix: Dense) -> Dense:
-    """U with ``U'U = matrix``, from and in the upper triangle of a C-ordered matrix.
+    """Compute the Cholesky factor U, ``U'U = matrix``, in the upper triangle of a C-ordered array.
 
     Large matrices are factored by blocks of rows: with those above done, a block is ::
 

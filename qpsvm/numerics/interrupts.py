@@ -108,7 +108,7 @@ def deferred(kind: type[Solution], build: Callable[[], Solution]) -> Solution:
 
 
 class Leave:
-    """Signal by which threads hear that the call that they work for was left.
+    """Signal to worker threads that Ctrl-C has ended the call that started them.
 
     A copy in another process is a signal of its own: processes are ended.
     """
@@ -193,7 +193,7 @@ class _Call:
 
 
 def interruptible(call: Callable[[], Result]) -> Result:
-    """Make a compiled call that Ctrl-C can leave at once.
+    """Run a compiled function in a thread, so that Ctrl-C is not delayed until it returns.
 
     The call is made by another thread, and left to it after Ctrl-C: it goes on unseen until it ends
     by itself, so it must not write to anything that is used again. It must release the

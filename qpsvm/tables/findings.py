@@ -123,7 +123,7 @@ def _example(remedies: Sequence[Remedy], for_python: bool) -> str:
 
 
 def _option(parameter: str, values: Sequence[str]) -> str:
-    """An option with its values, quoted for CSV where a name has a comma, and for the shell."""
+    """Return a command line option with its values, quoted for CSV and for the shell."""
     if not parameter:
         return ""
     stream = io.StringIO()

@@ -20,7 +20,7 @@ ParsedModel: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _BEGINNING = 2**16
-"""Bytes in which the first line that is no comment must begin."""
+"""Largest number of bytes of comments at the beginning of a model file."""
 
 
 def read_model(path: str | os.PathLike[str]) -> ParsedModel:

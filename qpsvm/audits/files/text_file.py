@@ -33,7 +33,7 @@ REMEDY = (
     "correct this line, or save the model again: only what LIBSVM, ThunderSVM and LIBLINEAR write "
     "is read"
 )
-"""LIBSVM reads more than it writes: what is refused here need not be damaged."""
+"""Remedy for a line of a model file that is refused, although LIBSVM itself may read it."""
 
 _BLOCK = 2**20
 """Lines are taken together up to this many bytes: temporaries stay small."""
