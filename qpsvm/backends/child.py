@@ -27,23 +27,14 @@ from pickle import PicklingError
 from typing import Any
 
 from qpsvm.backends.base import Backend, Settings, Stop
-from qpsvm.backends.settings import SHORTEST
+from qpsvm.backends.settings import TIMES
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.numerics.interrupts import raise_if_left
 from qpsvm.numerics.threads import blas_threads, limited_blas
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
-POLL_SECONDS = 0.05
-"""Seconds between two looks at the deadline while a child works."""
-
-GRACE_SECONDS = 0.5
-"""Seconds that a child process may exceed its time limit by, to return its best point."""
-
 _START = "from qpsvm.backends.child import serve; serve"
-
-PATIENCE_SECONDS = 1.0
-"""Seconds that a child whose connection was closed has to end by itself."""
 
 
 class ChildBackend(Backend):
@@ -66,13 +57,13 @@ class ChildBackend(Backend):
             raise Stop(Status.TIME_LIMIT)
         P = program.P  # of a kernel, it may have a function that cannot be sent
         stored = program.replace(P=P.to_sparse() if P.prefers_sparse else P.to_dense())
-        left = max(deadline.remaining(), SHORTEST) if deadline.is_set else None
+        left = max(deadline.remaining(), TIMES.shortest) if deadline.is_set else None
         plain = settings.replace(deadline=None, callback=None, time_limit=left)
         try:
             message = ForkingPickler.dumps((self, stored, plain, blas_threads()))
         except (PicklingError, TypeError, AttributeError):  # an option that is a function
             return self._solve_here(program, settings)
-        grace = GRACE_SECONDS if self._minds_time else 0.0
+        grace = TIMES.grace if self._minds_time else 0.0
         child = _CHILDREN.take()
         try:
             answer = child.answer(message, deadline, grace)
@@ -134,7 +125,7 @@ class _Child:
         self._sender = threading.Thread(target=self._send, args=(message,), daemon=True)
         self._sender.start()
         try:
-            while not self.connection.poll(POLL_SECONDS):
+            while not self.connection.poll(TIMES.poll):
                 raise_if_left()
                 if deadline.is_set and deadline.clock() >= deadline.at + grace:
                     raise Stop(Status.TIME_LIMIT)
@@ -160,7 +151,7 @@ class _Child:
         """Let an idle process end, which a closed connection tells it."""
         self.connection.close()
         try:
-            self.process.wait(PATIENCE_SECONDS)
+            self.process.wait(TIMES.patience)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -13,13 +13,35 @@ from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
 
-SHORTEST = 1e-9
-"""Least seconds that a solver is told, since some take zero for no limit."""
+
+@dataclass(frozen=True)
+class TimeSettings:
+    """Settings of time limits and of child processes, in seconds, which users cannot set.
+
+    Attributes
+    ----------
+    shortest : float
+        Least time limit that a solver is told, since some take zero for no limit.
+    overrun : float
+        Past the time limit an iteration may end by so much; one that would take longer, by the time
+        of the last one, does not begin. As much is left for the verification.
+    poll : float
+        Between two looks at the deadline while a child process works.
+    grace : float
+        By which a child process may exceed its time limit, to return its best point.
+    patience : float
+        That a child process whose connection was closed has to end by itself.
+    """
+
+    shortest: float = 1e-9
+    overrun: float = 0.5
+    poll: float = 0.05
+    grace: float = 0.5
+    patience: float = 1.0
 
 
-OVERRUN_SECONDS = 0.5
-"""Seconds past the time limit at which an iteration may end; one that would take longer, by the
-time of the last one, does not begin. As much is left for the verification."""
+TIMES = TimeSettings()
+"""Settings that every backend observes."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +159,7 @@ class Settings:
     def started(self) -> Settings:
         """The settings with a deadline, and with what is left before it as the time limit."""
         deadline = self.deadline or Deadline.after(self.time_limit)
-        left = max(deadline.remaining(), SHORTEST) if deadline.is_set else None
+        left = max(deadline.remaining(), TIMES.shortest) if deadline.is_set else None
         return self.replace(deadline=deadline, time_limit=left)
 
 
@@ -248,4 +270,4 @@ class Clock:
             return self.deadline.has_passed()
         now = self.deadline.clock()
         step, self._last = now - self._last, now
-        return self.deadline.has_passed() or now + step > self.deadline.at + OVERRUN_SECONDS
+        return self.deadline.has_passed() or now + step > self.deadline.at + TIMES.overrun

@@ -23,9 +23,6 @@ from qpsvm.cli.table_options import TableOptions, with_table_options
 if TYPE_CHECKING:
     from qpsvm.audits import Audit
 
-PICKLES = (".joblib", ".pkl", ".pickle")
-"""Suffixes of files that run code when they are read; joblib reads them all."""
-
 _PARAMETER = "What the model was trained with, where its file does not say."
 
 
@@ -53,6 +50,8 @@ def audit(
     table: TableOptions,
 ) -> None:
     """Verify a trained model against the optimum of its program, and explain a difference."""
+    from qpsvm.files.npz import PICKLES
+
     if model.suffix.lower() in PICKLES:
         _refuse_to_unpickle(model, file)
     if file is None:
