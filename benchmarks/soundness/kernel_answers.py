@@ -1,7 +1,8 @@
 """Who is asked for the machine of a problem, and what is said of the answer.
 
 Backends, estimators, paths along C and along the width of the kernel, covers of a range of C,
-polished answers, audits of scikit-learn's models, and machines on samples that are read in chunks.
+polished answers, audits of scikit-learn's models, machines on samples that are read in chunks, and
+machines of two classes among three.
 """
 
 from __future__ import annotations
@@ -221,6 +222,39 @@ def _has_chunks(problem: Problem) -> bool:
     )
 
 
+# --- two classes of three ------------------------------------------------------------------------
+
+
+def _pair(problem: Problem, rng: Any) -> Iterator[Answer]:
+    """The machine of two classes beside a third one, which moves the centre of all samples."""
+    n, m = problem.X.shape[0], int(rng.integers(1, 60))
+    dense = problem.X.toarray() if sp.issparse(problem.X) else problem.X
+    far = np.max(np.abs(dense)) * 10.0 ** rng.uniform(-2, 3)
+    others = dense[rng.integers(n, size=m)] + far * rng.choice([-1.0, 0.0, 1.0], dense.shape[1])
+    X = np.vstack([dense, others.astype(dense.dtype)])
+    if sp.issparse(problem.X):
+        X = sp.csr_array(X)
+    for sign in (1, -1):  # the first class of a pair is the positive one
+        y = np.concatenate([sign * np.asarray(problem.y), np.full(m, 2)])
+        whole = qpsvm.OneVsOne(problem.family).dual(X, y, kernel=problem.kernel)
+        part = next(p for p in whole.problems if set(p.data.classes) == {-1, 1})
+        if np.array_equal(part.model.conditions.signs, problem.y):
+            break
+    else:
+        raise AssertionError("neither order of the classes gives the signs of the problem")
+    machines = replace(problem.machines, problem=part)
+    found = qpsvm.solve(part, eps=problem.eps, time_limit=SECONDS)
+    yield _called("pair of classes", machines, found, problem.eps)
+
+
+def _has_two_classes(problem: Problem) -> bool:
+    return (
+        problem.traits["family"] in ("soft margin", "hard margin")
+        and problem.weights is None
+        and getattr(problem.family, "class_weight", None) is None
+    )
+
+
 OTHERS: dict[Callable[[Problem, Any], Iterator[Answer]], tuple[float, Callable[..., bool]]] = {
     _fit: (0.2, lambda problem: _estimator(problem) is not None),
     _audit: (0.08, _is_auditable),
@@ -229,5 +263,6 @@ OTHERS: dict[Callable[[Problem, Any], Iterator[Answer]], tuple[float, Callable[.
     _certified_path: (0.04, _is_short),
     _chunks: (0.08, _has_chunks),
     _polish: (0.05, lambda _: True),
+    _pair: (0.1, _has_two_classes),
 }
 """Who else is asked than a backend: the share of problems, and whether the problem allows it."""

@@ -40,12 +40,14 @@ SAMPLES = {"tube": 5, "nu regression": 5, "ranking": 5}
 CONTAINERS = {"dense": 0.45, "csr": 0.35, "float32": 0.12, "csr, float32": 0.08}
 """How samples are given, and how many of the problems have them so."""
 TRAITS = {
-    "plain": 0.25,
-    "clusters": 0.15,
+    "plain": 0.2,
+    "clusters": 0.1,
+    "cancelling": 0.1,
     "scaled": 0.15,
     "columns": 0.1,
     "ends of the range": 0.05,
-    "outlier": 0.15,
+    "outlier": 0.1,
+    "long sample": 0.05,
     "repeated": 0.15,
 }
 """What makes samples hard beside a common offset, and how many of the extreme ones have it."""
@@ -238,6 +240,9 @@ def _extreme(rng: Any, Z: Any, traits: dict[str, str]) -> Any:
     X = Z + offset * rng.choice([1.0, 1.0, -1.0, 0.7, 0.0], d)
     if trait == "clusters":
         X = Z + offset * rng.choice([-1.0, 1.0], (n, 1))
+    elif trait == "cancelling":  # far away on both sides, on a grid: sums of all columns cancel
+        steps = np.round(8.0 * Z) * 2.0 ** rng.integers(-10, 3)
+        X = steps + 2.0 ** rng.integers(20, 48) * rng.choice([-1.0, 1.0], (n, 1))
     elif trait == "scaled":
         X = X * 10.0 ** rng.uniform(-8, 8)
     elif trait == "columns":
@@ -246,6 +251,8 @@ def _extreme(rng: Any, Z: Any, traits: dict[str, str]) -> Any:
         X = X * 10.0 ** rng.uniform(-165, 150)
     elif trait == "outlier":
         X[rng.integers(n), rng.integers(d)] = rng.choice([-1, 1]) * 10.0 ** rng.uniform(6, 15)
+    elif trait == "long sample":  # one huge value in its row of the kernel matrix
+        X[rng.integers(n)] *= 10.0 ** rng.uniform(1, 8)
     elif trait == "repeated":
         i, j = rng.choice(n, 2, replace=False)
         X[i] = X[j]
