@@ -40,7 +40,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.checked_vectors import checked_vectors
-from qpsvm.qp.kkt import residuals, residuals_beside
+from qpsvm.qp.kkt import KnownOptimum, residuals, residuals_beside
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances
 from qpsvm.qp.program import QuadraticProgram, Result, Result_co
 from qpsvm.qp.solution import QPSolution
@@ -224,8 +224,8 @@ def _measure_svm(
     product = None
     if evaluation is not None:
         product = problem.model.hessian_product(evaluation, problem.qp.P, claimed.x)
-    floor = 0.0 if certificate is None else certificate.floor
-    measured = residuals_beside(problem.qp, claimed, product, floor)
+    known = None if certificate is None else _known_optimum(problem, certificate)
+    measured = residuals_beside(problem.qp, claimed, product, known)
     checks = [*measured.check(tolerances), *checks]
     notes = [*measured.problems, *notes]
     return KKTReport(
@@ -239,6 +239,13 @@ def _measure_svm(
         statistics=claimed.statistics,
         notes=tuple(notes),
     )
+
+
+def _known_optimum(problem: MachineProblem, certificate: Certificate) -> KnownOptimum:
+    """State what a certificate says of the optimum of the program, which minimises."""
+    is_primal = problem.form == "primal"
+    objective = certificate.primal_objective if is_primal else -certificate.dual_objective
+    return KnownOptimum(objective, certificate.gap_upper, certificate.floor)
 
 
 def _about_constraints(

@@ -109,6 +109,17 @@ def test_the_dual_of_unscaled_data_passes_as_the_primal_does(C: float, intercept
     assert 0.0 < np.linalg.norm(found.coef - implied) < 1e-4 * np.linalg.norm(implied)
 
 
+@pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
+@pytest.mark.parametrize("C", [1e3, 1e5])
+def test_weights_that_a_rounded_alpha_does_not_determine_bound_the_optimum(
+    C: float, pair: tuple[int, int]
+) -> None:
+    X, y = load_wine(return_X_y=True)
+    chosen = np.isin(y, pair)
+    problem = qpsvm.SoftMargin(C=C).dual(X[chosen], y[chosen])
+    assert qpsvm.solve(problem).status is Status.OPTIMAL
+
+
 def test_corrected_weights_are_those_that_predict() -> None:
     X, y = load_wine(return_X_y=True)
     X, y = X[y < 2], y[y < 2]

@@ -31,7 +31,9 @@ entry that multiplies nothing hide what a small one misses.
 
 The duality gap is taken with the multipliers as they are and with repaired ones (negative ones
 set to zero, those of finite bounds read off stationarity), whichever is larger: the repaired ones
-bound the optimum of a program with bounded variables whatever the solver returned.
+bound the optimum of a program with bounded variables whatever the solver returned. Of a training
+problem the certificate of the machine may bound that optimum more closely (``KnownOptimum``): it
+knows weights that a rounded alpha does not determine.
 
 No scale depends on the multipliers: a candidate with huge multipliers that cancel each other
 would otherwise scale its own error away. (A sum of such terms that is zero but for its rounding
@@ -49,6 +51,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,6 +82,30 @@ NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimal
 INFINITE = math.inf
 ROUNDING = 4.0 * EPS
 """Share of the terms of a sum below which it may be their rounding, and counts as zero."""
+
+
+class KnownOptimum(NamedTuple):
+    """A bound on the optimum of a training problem's program, from the machine's certificate.
+
+    Attributes
+    ----------
+    objective : float
+        An objective of the program in the program's sense: the primal objective of the machine, or
+        the dual one with the opposite sign.
+    distance : float
+        How far the optimum is from that at most; infinite if not known.
+    floor : float
+        Of the scale of the gap.
+    """
+
+    objective: float = 0.0
+    distance: float = INFINITE
+    floor: float = 0.0
+
+    def excess(self, objective: float, at_most: float) -> float:
+        """Bound the distance of an objective from the optimum, by this or another bound."""
+        own = abs(objective - self.objective) + self.distance
+        return own if own < at_most else at_most  # NaN is no bound
 
 
 def residuals(
@@ -128,7 +155,7 @@ def residuals_beside(
     program: QuadraticProgram,
     solution: QPSolution,
     product: HessianProduct | None,
-    floor: float = 0.0,
+    known: KnownOptimum | None = None,
 ) -> KKTResiduals:
     """Measure how far the solution of a training problem's program is from being optimal.
 
@@ -142,8 +169,8 @@ def residuals_beside(
     solution : QPSolution
     product : HessianProduct, optional
         That of P and x, where the caller has computed it; computed here if None.
-    floor : float
-        Of the scale of the gap: that of the machine's certificate.
+    known : KnownOptimum, optional
+        What the machine's certificate says of the optimum of the program.
 
     Returns
     -------
@@ -153,7 +180,7 @@ def residuals_beside(
     if vectors is None or problems:
         return _unusable(problems)
     with np.errstate(all="ignore"):
-        return _measure(program, *vectors, product=product, floor=floor)
+        return _measure(program, *vectors, product=product, known=known or KnownOptimum())
 
 
 def _measure(
@@ -165,7 +192,7 @@ def _measure(
     z_upper: Vector,
     contradiction: Vector | None = None,
     product: HessianProduct | None = None,
-    floor: float | None = None,
+    known: KnownOptimum | None = None,
 ) -> KKTResiduals:
     G, A = program.G, program.A
     left = np.zeros(G.shape[0] + A.shape[0]) if contradiction is None else contradiction
@@ -220,14 +247,14 @@ def _measure(
     products = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
     products[unbounded & (multipliers != 0.0)] = INFINITE
     primal, dual = objectives(program, Px, x, z, y, z_lower, z_upper)
-    scale = _gap_scale(program, x, Px, floor)
+    scale = _gap_scale(program, x, Px, known)
     complementarity = _residual("complementarity", products, relative_to(products, scale))
 
     repaired = repaired_dual_objective(program, Px, x, z, y)
-    gap = np.array([abs(primal - dual), abs(primal - repaired)])
+    excess = (known or KnownOptimum()).excess(primal, at_most=abs(primal - repaired))
+    gap = np.array([abs(primal - dual), excess])
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
-    summed = float(np.abs(x) @ np.abs(program.q))
-    summed += sum(finite_dot(np.abs(right), np.abs(m)) for right, m in pairs)
+    summed = sum(finite_dot(np.abs(right), np.abs(m)) for right, m in ((program.q, x), *pairs))
     gap = _beyond_rounding(gap, lambda: np.array(summed), lambda: np.array(hessian.size))
     duality_gap = _residual("duality_gap", gap, relative_to(gap, scale))
 
@@ -256,12 +283,14 @@ def _measure(
     )
 
 
-def _gap_scale(program: QuadraticProgram, x: Vector, Px: Vector, floor: float | None) -> float:
+def _gap_scale(
+    program: QuadraticProgram, x: Vector, Px: Vector, known: KnownOptimum | None
+) -> float:
     """Scale of the gap: that of a bare program, or the terms with the floor of a machine."""
     quadratic = 0.5 * float(x @ Px)
-    if floor is None:
+    if known is None:
         return objective_scale(program, x, quadratic)
-    return max(objective_terms(program, x, quadratic), floor)
+    return max(objective_terms(program, x, quadratic), known.floor)
 
 
 # --- small pieces ----------------------------------------------------------------------------

@@ -120,3 +120,40 @@ def test_what_is_exported_is_the_program(name: str, form: str, tmp_path: Any) ->
         for mine, theirs in zip(expected, program.canonical("dense"), strict=True):
             np.testing.assert_array_equal(mine, theirs)
     assert r"\text{minimise}" in problem.to_latex()
+
+
+# --- the optimum of a program and of its machine -------------------------------------------------
+
+SEVERAL = {
+    "crammer singer": qpsvm.CrammerSinger(C=0.7),
+    "1-norm": qpsvm.L1Norm(C=0.7),
+    "1-norm, penalised intercept": qpsvm.L1Norm(C=0.7, intercept="penalized"),
+}
+
+
+def is_objective_of_its_program(problem: Any) -> bool:
+    solution = qpsvm.solve(problem, eps=1e-9)
+    certificate = qpsvm.certify(problem, solution)
+    known = certificate.primal_objective
+    if problem.form == "dual":
+        known = -certificate.dual_objective
+    found = problem.qp.objective(solution.qp.x)
+    return bool(found == pytest.approx(known, rel=SAME_OBJECTIVE, abs=1e-12))
+
+
+@pytest.mark.parametrize("kernel", ["linear", pytest.param("rbf", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("name", list(BY_NAME))
+def test_a_program_has_the_objective_of_its_machine_or_the_opposite_of_the_dual_one(
+    name: str, form: str, kernel: str
+) -> None:
+    case = BY_NAME[name]
+    for intercept in case.intercepts:
+        assert is_objective_of_its_program(case.build(form, KERNELS[kernel], intercept))
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("name", list(SEVERAL))
+def test_so_have_machines_of_several_functions_and_1_norms(name: str, form: str) -> None:
+    y = np.where(T > 1.0, 2, np.where(T < -1.0, 0, 1)) if name == "crammer singer" else T > 0.0
+    assert is_objective_of_its_program(getattr(SEVERAL[name], form)(X, y))
