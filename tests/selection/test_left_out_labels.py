@@ -16,8 +16,9 @@ from sklearn import datasets
 from sklearn.preprocessing import scale
 
 import qpsvm
-from benchmarks.soundness.left_out import Drawn, draw, false_claims, left_out_range
+from benchmarks.soundness.left_out import false_claims
 from benchmarks.soundness.rational import dot, exact, gram, times
+from benchmarks.soundness.small_problems import Drawn, decision_ranges, draw
 from qpsvm import kernels
 from qpsvm.selection import leave_one_out
 from qpsvm.selection.bounds import Program, left_out_bounds
@@ -76,8 +77,8 @@ def line(x: list[float], y: list[int], C: float, **more: Any) -> Drawn:
     ],
 )
 def test_an_alpha_of_zero_decides_nothing_where_the_intercept_moves(drawn: Drawn, i: int) -> None:
-    rows = exact(drawn.X)
-    low, high = left_out_range(drawn, gram("linear", rows, rows), i)
+    others = [j for j in range(len(drawn.y)) if j != i]
+    ((low, high),) = decision_ranges(drawn, drawn.gram, others, [i])
     assert low < 0 < high
     found = leave_one_out(drawn.problem())
     assert not found.decided[i]
@@ -223,10 +224,11 @@ def test_bounds_of_machines_that_are_not_optimal_hold() -> None:
         if tableau is None or drawn.kernel[0] == "rbf":
             continue
         machines = downdates(tableau, np.arange(len(drawn.y)))
-        rows = exact(drawn.X)
-        name, parameters = drawn.kernel
-        K = gram("linear" if name == "precomputed" else name, rows, rows, **parameters)
-        ranges = [left_out_range(drawn, K, int(i)) for i in machines.samples]
+        everyone = range(len(drawn.y))
+        ranges = [
+            decision_ranges(drawn, drawn.gram, [j for j in everyone if j != i], [int(i)])[0]
+            for i in machines.samples
+        ]
         trials = product((left_out_bounds, proven_bounds), [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
         for bounds_of, size in trials:
             noise = size * rng.normal(size=machines.beta.shape)
