@@ -215,6 +215,10 @@ def test_damaged_compression_and_encoding(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(whole[:30])
     (tmp_path / "b.csv.gz").write_bytes(b"1,2,0\n")
     (tmp_path / "c.csv").write_bytes("a,b\né,1\n".encode("latin-1"))
+    with pytest.raises(
+        DataFileError, match=r"in line 2 \(as Latin-1 it reads 'é'\); save it as UTF-8"
+    ):
+        datasets.load(tmp_path / "c.csv")
     (tmp_path / "d.libsvm.bz2").write_bytes(b"nonsense")
     for name in ("a.csv.gz", "b.csv.gz", "c.csv", "d.libsvm.bz2"):
         with pytest.raises(DataFileError, match=name):
