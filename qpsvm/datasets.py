@@ -9,10 +9,11 @@ is ever unpickled.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -161,7 +162,7 @@ def load(
     missing : {"error", "drop", "median"}
         What a missing value is: an error, a reason to leave the row out, or replaced by the median
         of the column (of categories the most frequent value). Missing are empty cells, and in
-        columns of numbers also NA, N/A, NaN, null, None and ?.
+        columns of numbers, labels included, also NA, N/A, NaN, null, None and ?.
     decimal : {".", ","}
         The decimal mark of a CSV file, by default a point. With a comma, columns are separated by
         semicolons or tabs, or cells with a comma are quoted.
@@ -190,14 +191,14 @@ def load(
     ------
     DataFileError
         The file cannot be read: missing, damaged, not of this format, or with indices that
-        contradict ``zero_based`` and ``n_features``; a first row that may be a header or a sample,
-        features without a name of their own.
+        contradict ``zero_based`` and ``n_features``; a first row that may be a header or a sample.
     UnreadyColumnsError
-        Columns with values that are no numbers, that are missing, or that are integers that
-        float64 would round: all of them, each with what can be done. With a ``preparation`` also
-        values of a category that the training rows do not have.
+        Columns without a name of their own, with values that are no numbers, that are missing, or
+        that are integers that float64 would round: all of them, each with what can be done. With a
+        ``preparation`` also values of a category that the training rows do not have.
     InvalidDataError
-        Columns that ``preparation`` uses are not there; labels that float64 would round.
+        Columns that ``preparation`` uses are not there, or several have the name of one; labels
+        that are not finite, or that float64 would round.
     InvalidParameterError
         An unknown format, a column that does not exist, a limit that is no integer above 0, or a
         parameter of other formats.
@@ -232,6 +233,10 @@ def load(
     lists = {name: _columns(name, given) for name, given in chosen.items()}
     require_policies(missing, "." if decimal is None else decimal)
     policies = {"missing": None if missing == "error" else missing, "decimal": decimal}
+    label, groups = (
+        None if column is None else _columns(name, (column,))[0]
+        for name, column in (("label", label), ("groups", groups))
+    )
     given: dict[str, object] = {"label": label, "groups": groups, **lists, **policies}
     _require_table(source, kind, given, header)
     numbering = _numbering(zero_based, n_features, source, kind)
@@ -302,22 +307,27 @@ def _require_table(
         raise InvalidParameterError(f"header is {header!r}; pass True, False or None.")
 
 
-def _columns(name: str, given: Column | Sequence[Column]) -> Columns:
+def _columns(name: str, given: Any) -> Columns:
     """A parameter that names columns, as a tuple of names and positions."""
-    columns = (given,) if isinstance(given, str | int) else tuple(given)
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    columns = tuple(given) if is_list else (given,)
     for column in columns:
-        if not isinstance(column, str | int) or isinstance(column, bool):
+        if not isinstance(column, str) and not _is_integer(column):
             raise InvalidParameterError(
                 f"{name} has {column!r}; pass names of columns, or positions from 0."
             )
-    return columns
+    return tuple(column if isinstance(column, str) else int(column) for column in columns)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _limit(limit_bytes: int | None, kind: Format) -> int:
     """Limit in bytes on the decompressed size of a file of this format."""
     if limit_bytes is None:
         return default_memory_limit() // (TEXT_SHARE if kind in ("libsvm", "csv") else 1)
-    if not isinstance(limit_bytes, int) or isinstance(limit_bytes, bool) or limit_bytes < 1:
+    if not _is_integer(limit_bytes) or limit_bytes < 1:
         raise InvalidParameterError(f"limit_bytes is {limit_bytes!r}; pass an integer above 0.")
     return limit_bytes
 
@@ -334,9 +344,7 @@ def _numbering(
             )
     if zero_based is not None and not isinstance(zero_based, bool):
         raise InvalidParameterError(f"zero_based is {zero_based!r}; pass True, False or None.")
-    if n_features is not None and (
-        not isinstance(n_features, int) or isinstance(n_features, bool) or n_features < 1
-    ):
+    if n_features is not None and (not _is_integer(n_features) or n_features < 1):
         raise InvalidParameterError(f"n_features is {n_features!r}; pass an integer above 0.")
     return Numbering(zero_based, n_features)
 

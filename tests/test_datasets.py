@@ -165,6 +165,13 @@ def test_csv_label_errors(tmp_path, label, words):
         assert word in str(caught.value)
 
 
+def test_csv_whose_header_lacks_the_name_of_the_rows(tmp_path):
+    """R's ``write.table(sep=",")`` names one column less than it writes."""
+    (tmp_path / "a.csv").write_text('"a","b"\n"1",2,"x"\n"2",3,"y"\n')
+    with pytest.raises(DataFileError, match=r"line 2 has 3 columns.* name every column"):
+        datasets.load(tmp_path / "a.csv")
+
+
 def test_csv_ambiguous_label(tmp_path):
     path = write(tmp_path / "a.csv", "a,a,y\n1,2,3\n")
     with pytest.raises(InvalidParameterError, match="2 columns named 'a'"):
@@ -215,6 +222,10 @@ def test_damaged_compression_and_encoding(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(whole[:30])
     (tmp_path / "b.csv.gz").write_bytes(b"1,2,0\n")
     (tmp_path / "c.csv").write_bytes("a,b\né,1\n".encode("latin-1"))
+    with pytest.raises(
+        DataFileError, match=r"in line 2 \(as Latin-1 it reads 'é'\); save it as UTF-8"
+    ):
+        datasets.load(tmp_path / "c.csv")
     (tmp_path / "d.libsvm.bz2").write_bytes(b"nonsense")
     for name in ("a.csv.gz", "b.csv.gz", "c.csv", "d.libsvm.bz2"):
         with pytest.raises(DataFileError, match=name):

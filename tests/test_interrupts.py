@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import qpsvm
+from qpsvm.backends.base import Settings
+from qpsvm.estimators.parallel import solve_in_parallel
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp import Status
 from tests.interrupts import ALLOWED, after_a_signal, processor_seconds, worked_for
@@ -200,6 +202,17 @@ def test_a_reduction_that_is_interrupted_has_no_solution() -> None:
     problem = qpsvm.OneVsOne(qpsvm.SoftMargin()).dual(X, y)
     with pytest.raises(KeyboardInterrupt) as caught:
         qpsvm.solve(problem, callback=interrupted_after(4), on_interrupt="return")
+    assert vars(caught.value)["solution"] is None
+
+
+def test_the_machine_of_one_pair_is_no_machine_for_all_classes() -> None:
+    """Whether or not the pairs are solved by workers, as estimators do."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 3)), np.arange(120) % 3
+    problem = qpsvm.OneVsOne(qpsvm.SoftMargin(C=10.0)).dual(X, y)
+    settings = Settings(callback=interrupted_after(3)).started()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        solve_in_parallel(problem, "active-set", settings, None, n_jobs=1)
     assert vars(caught.value)["solution"] is None
 
 

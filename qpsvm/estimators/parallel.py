@@ -12,7 +12,6 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Dense, Index
-from qpsvm.numerics.interrupts import without_solution
 from qpsvm.numerics.parallel import in_parallel
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
@@ -60,8 +59,11 @@ def solve_in_parallel(
         partial(_solve_part, part, _whole_gram(part), backend, settings, own)
         for part, own in zip(problem.problems, starts, strict=True)
     )
-    with without_solution():  # a solution needs the machines of all parts
+    try:
         answers = in_parallel(calls, n_jobs)
+    except KeyboardInterrupt as error:
+        vars(error)["solution"] = None  # that of a part is no machine for all classes
+        raise
     return put_together(problem, answers)
 
 

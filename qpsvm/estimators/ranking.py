@@ -18,7 +18,7 @@ from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
 
 
 class SVMRanker(NumberPredictor, KernelEstimator):
@@ -225,7 +225,8 @@ def share_in_order(
     for query in np.unique(queries):
         members = queries == query
         t, f, c = relevance[members], scores[members], weights[members]
-        ordered = (t[:, None] > t) * np.outer(c, c)
-        right += float(np.sum(ordered * (f[:, None] > f)))
-        total += float(np.sum(ordered))
+        for rows in row_blocks(len(t), len(t), IN_CACHE):  # all pairs would fill the memory
+            ordered = (t[rows, None] > t) * np.outer(c[rows], c)
+            right += float(np.sum(ordered * (f[rows, None] > f)))
+            total += float(np.sum(ordered))
     return right / total if total else 1.0

@@ -86,6 +86,12 @@ class Cells(Protocol):
         ...
 
 
+def label_kind(cells: Cells) -> Kind:
+    """The kind that says which labels are missing: beside numbers and truth values, NA is."""
+    kind = cells.kind
+    return kind if kind in (Kind.NUMBERS, Kind.TRUTH_VALUES) else Kind.TEXTS
+
+
 class TextCells:
     """Cells of a text file.
 

@@ -15,10 +15,6 @@ Columns: TypeAlias = tuple[str | int, ...]
 """Columns by their names or positions."""
 
 
-_OF_INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")
-"""Names that pandas gives to columns without one."""
-
-
 @dataclass(frozen=True)
 class Wanted:
     """Columns that the caller names, by what they are for.
@@ -79,14 +75,7 @@ class Roles:
     label_was_named: bool = field(default=True, repr=False)
 
 
-def roles(
-    source: str,
-    names: tuple[str, ...] | None,
-    width: int,
-    wanted: Wanted,
-    *,
-    header_line: int | None = None,
-) -> Roles:
+def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted) -> Roles:
     """Find the columns of a table.
 
     Parameters
@@ -98,15 +87,13 @@ def roles(
     width : int
         Number of columns.
     wanted : Wanted
-    header_line : int, optional
-        The line with the names, for messages.
 
     Raises
     ------
     InvalidParameterError
         A column that does not exist or is not the only one of its name, or one with two roles.
     DataFileError
-        No column is left for the features; a feature without a name of its own.
+        No column is left for the features.
 
     Examples
     --------
@@ -149,8 +136,6 @@ def roles(
             f"is left as a feature{' or none as the label' * wanted.labelled}; name fewer for "
             "other roles (columns are separated by a comma, a semicolon or a tab)."
         )
-    if names is not None:
-        _require_names(source, names, features, header_line)
     return Roles(
         label,
         next(iter(found["the groups"]), None),
@@ -159,27 +144,6 @@ def roles(
         found["an identifier"],
         wanted.label is not None,
     )
-
-
-def _require_names(
-    source: str, names: tuple[str, ...], features: tuple[int, ...], line: int | None
-) -> None:
-    """Refuse features whose name is repeated, and the unnamed column of a pandas index."""
-    where = source if line is None else f"{source!r} line {line}"
-    remedy = "" if line is None else " (if it is a sample: header=False or --no-header)"
-    for i in features:
-        same = [j for j, name in enumerate(names) if name == names[i]]
-        if not names[i] or _OF_INDEX.fullmatch(names[i]):
-            raise DataFileError(
-                f"{where}: column {i} (counted from 0) has no name but {names[i]!r}{remedy}. The "
-                "index of a pandas frame is written so; leave it out, frame.to_csv(index=False), "
-                "or name the column."
-            )
-        if len(same) > 1:
-            raise DataFileError(
-                f"{where}: columns {' and '.join(map(str, same))} (counted from 0) are both named "
-                f"{names[i]!r}{remedy}. A model finds columns by their names; rename all but one."
-            )
 
 
 def position_of(source: str, column: str | int, names: tuple[str, ...] | None, width: int) -> int:
@@ -204,14 +168,13 @@ def position_of(source: str, column: str | int, names: tuple[str, ...] | None, w
                 "by its position, counted from 0."
             )
         return names.index(column)
-    try:
-        position = int(column)
-    except ValueError:
+    position = _as_position(column)
+    if position is None:
         known = f"its columns are {', '.join(names)}" if names else "it has no header"
         raise InvalidParameterError(
             f"{source!r} has no column named {column!r}: {known}; name one, or give a position "
             "counted from 0."
-        ) from None
+        )
     if not -width <= position < width:
         raise InvalidParameterError(
             f"{source!r} has no column {position}; it has {width}, counted from 0 to {width - 1}."
@@ -221,8 +184,11 @@ def position_of(source: str, column: str | int, names: tuple[str, ...] | None, w
 
 def _is_other_position(column: str, names: tuple[str, ...], width: int) -> bool:
     """Whether the name of a column is also the position of another one."""
-    try:
-        position = int(column)
-    except ValueError:
-        return False
-    return 0 <= position < width and position != names.index(column)
+    position = _as_position(column)
+    return position is not None and 0 <= position < width and position != names.index(column)
+
+
+def _as_position(column: str | int) -> int | None:
+    """The position that a caller names, or None for a text that is no integer."""
+    is_name = isinstance(column, str) and not re.fullmatch(r"\s*[+-]?[0-9]+\s*", column)
+    return None if is_name else int(column)

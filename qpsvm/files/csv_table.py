@@ -33,7 +33,7 @@ def read(
         if len(row) != width:
             raise DataFileError(
                 f"{source!r} line {line} has {len(row)} columns, the file began with {width}; "
-                "quote cells that contain the separator."
+                "quote cells that contain the separator, and name every column."
             )
     own = header_of(source, rows, wanted, header, line=first_line)
     if own is not None:

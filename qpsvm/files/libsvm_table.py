@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, NoReturn
@@ -135,6 +137,13 @@ def _is_zero_based(file: _Text, numbering: Numbering, X: Sparse) -> bool:
             "(zero_based=False, --one-based, or as the training data of the model did). If this "
             "file counts from 0, read it with zero_based=True (--zero-based)."
         )
+    if numbering.zero_based is None and zero_based and _has_serials(X):
+        raise DataFileError(
+            f"{file.source!r} begins every line with 0:serial, as files of precomputed kernels do "
+            "in LIBSVM. Read it with zero_based=True (--zero-based), if feature 0 is one; and for "
+            "a kernel matrix, pass the other columns to an estimator with kernel='precomputed': "
+            "load(..., zero_based=True).X[:, 1:]."
+        )
     limit = LARGEST_WIDTH if n_features is None else n_features
     if largest > limit - zero_based:
         line, index, _ = file.first(lambda index, _: index > limit - zero_based)
@@ -154,6 +163,18 @@ def _is_zero_based(file: _Text, numbering: Numbering, X: Sparse) -> bool:
     return zero_based
 
 
+def _has_serials(X: Sparse) -> bool:
+    """Whether index 0 has different whole numbers, from 1 to the number of samples or features."""
+    serials = X[:, [0]].toarray()[:, 0]
+    return bool(
+        len(serials) > 1
+        and serials.min() >= 1
+        and serials.max() <= max(X.shape[0], X.shape[1] - 1)
+        and np.array_equal(serials, np.round(serials))
+        and len(np.unique(serials)) == len(serials)
+    )
+
+
 class _Lines:
     """The lines of a LIBSVM file, for scikit-learn, which would read 1_0 as 10."""
 
@@ -164,10 +185,10 @@ class _Lines:
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[bytes]:
-        for line in self._stream:
+        for number, line in enumerate(self._stream):
             if b"_" in line.partition(b"#")[0]:
                 raise ValueError("numbers have no underscores")
-            yield line
+            yield line if number else line.removeprefix(codecs.BOM_UTF8)
 
 
 @dataclass(frozen=True)
@@ -238,9 +259,9 @@ def _problem_of(entry: str, place: int, last: int) -> str:
     if index == "qid":
         if place > 0:
             return f"{entry!r} after a feature; it comes after the label"
-        good = is_number(value) and abs(float(value)) < 2**63
+        good = re.fullmatch(r"[+-]?[0-9]{1,19}", value) and abs(int(value)) < 2**63
         return "" if good else f"{entry!r}, which is no integer of 64 bits"
-    if not (colon and index.isdigit() and is_number(value)):
+    if not (colon and re.fullmatch(r"\+?[0-9]+", index) and is_number(value)):
         return f"{entry!r}, which is not index:value"
     if int(index) > INDEX_MAX:
         return f"the index {index[:40]}, beyond {INDEX_MAX}"

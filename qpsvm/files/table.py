@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files.cells import Cells, Rows
+from qpsvm.files.columns import position_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +47,13 @@ class Table:
         return (self.names[position] if self.names else "") or f"column {position}"
 
     def reference(self, position: int) -> str:
-        """Text by which a caller names a column: its name, or its position if it has none."""
-        name = self.names[position] if self.names else ""
-        return name if name and self.names and self.names.count(name) == 1 else str(position)
+        """Text by which a caller names a column: its name, or a position."""
+        width = len(self.columns)
+        for text in (self.names[position] if self.names else "", str(position)):
+            with suppress(InvalidParameterError):
+                if text and position_of(self.source, text, self.names, width) == position:
+                    return text
+        return str(position - width)
 
     def place(self, row: int) -> str:
         """Where a row is in the file: ``line 7``, or ``row 5 (counted from 0)``."""

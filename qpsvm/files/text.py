@@ -27,6 +27,8 @@ Labels: TypeAlias = npt.NDArray[Any]
 COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
 STANDARD_INPUT = "-"
 """The path that stands for standard input."""
+SHOWN_CHARACTERS = 20
+"""Characters of a line that a message shows before bytes that are not UTF-8."""
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -85,12 +87,26 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
             else:
                 yield io.BufferedReader(_Limited(stream, source, limit_bytes), buffer_size=2**16)
     except UnicodeDecodeError as error:
+        place = _place_of(source, limit_bytes)
         raise DataFileError(
-            f"{source!r} is not UTF-8 text (byte {error.start}: {error.reason}); convert it, or "
+            f"{source!r} is not UTF-8 text{place}; save it as UTF-8 (in Excel: 'CSV UTF-8'), or "
             "name its format if it is not a text file."
         ) from error
     except UNREADABLE as error:
         raise unreadable(source, error) from error
+
+
+def _place_of(source: str, limit_bytes: int | None) -> str:
+    """The line of the first bytes that are not UTF-8, and what Latin-1 has there."""
+    if source != STANDARD_INPUT:  # which has been read
+        with suppress(DataFileError), opened(source, limit_bytes) as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    read = line[: error.start + 1].decode("latin-1")[-SHOWN_CHARACTERS:]
+                    return f" in line {number} (as Latin-1 it reads {read!r})"
+    return ""
 
 
 def _opened(source: str, opener: Callable[..., IO[Any]] | None) -> IO[bytes]:
@@ -129,7 +145,7 @@ def narrowest(labels: Labels, source: str) -> Labels:
     Raises
     ------
     InvalidDataError
-        Integers beside other numbers, as which they would be rounded.
+        A number that is not finite; integers beside other numbers, as which they would be rounded.
 
     Examples
     --------
@@ -140,8 +156,12 @@ def narrowest(labels: Labels, source: str) -> Labels:
     if are_texts and not all(map(is_number, labels.tolist())):
         return labels
     numbers = np.array([float(label) for label in labels.tolist()])
-    if not np.isfinite(numbers).all():
-        return numbers
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise InvalidDataError(
+            f"{source!r}: the label or group of sample {wrong[0]} (counted from 0) is "
+            f"{labels[wrong[0]]} ({len(wrong)} such samples); correct it, or leave the sample out."
+        )
     if np.array_equal(numbers, np.round(numbers)):
         if np.abs(numbers).max() < EXACT:
             return numbers.astype(np.int64)

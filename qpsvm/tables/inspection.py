@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.files.cells import Cells, Kind, Mask
+from qpsvm.files.cells import Cells, Kind, Mask, label_kind
 from qpsvm.files.columns import Roles
 from qpsvm.files.table import Table
 from qpsvm.tables.findings import Finding, Remedy
@@ -39,6 +40,9 @@ class InspectionSettings:
 
 SETTINGS = InspectionSettings()
 
+_OF_INDEX = re.compile(r"|Unnamed: \d+(\.\d+|_level_\d+)*|__index_level_\d+__|\.\.\.\d+")
+"""Names of columns without one: none, and what pandas and R write in its place."""
+
 
 def findings(table: Table, roles: Roles, missing: str) -> list[Finding]:
     """Inspect every column of a table.
@@ -67,8 +71,32 @@ def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
     if i not in roles.features:
         return Finding(name, "left out")
     if i in roles.categorical:
-        return _with_missing(table, i, Kind.TEXTS, f"categories: {_values(cells)}", missing)
-    return _feature(table, i, missing)
+        text = f"categories: {_values(cells)}"
+        found = _with_missing(table, i, Kind.TEXTS, text, missing)
+    else:
+        found = _feature(table, i, missing)
+    return found if table.names is None else _named(table, table.names, i, found)
+
+
+def _named(table: Table, names: Sequence[str], i: int, found: Finding) -> Finding:
+    """The finding on a feature, with what is wrong with its name."""
+    line, remedies = table.header_line, found.remedies
+    same = [j for j, name in enumerate(names) if name == names[i]]
+    if _OF_INDEX.fullmatch(names[i]):
+        text = f"no name but {names[i]!r}, as the index of a pandas frame is written"
+        id_, _ = _as_texts(table.reference(i))
+        name_it = Remedy("or name it in the file (frame.to_csv(index=False) writes no index)")
+        remedies = (Remedy("leaves it out", "drop", table.reference(i)), id_, name_it)
+    elif len(same) > 1:
+        text = f"columns {' and '.join(map(str, same))} (counted from 0) have this name"
+        rename = Remedy("rename all but one, since a model finds columns by their names")
+        remedies = (rename, *remedies)
+    else:
+        return found
+    if line is not None:
+        sample = Remedy(f"or pass header=False (--no-header), if line {line} is a sample")
+        remedies = (*remedies, sample)
+    return Finding(found.name, f"{text}; {found.text}", remedies)
 
 
 def _of_labels(table: Table, roles: Roles, i: int, missing: str) -> Finding:
@@ -76,12 +104,15 @@ def _of_labels(table: Table, roles: Roles, i: int, missing: str) -> Finding:
     is_last = "" if roles.label_was_named else " (the last column; name another one as label)"
     text = f"the label{is_last}" if i == roles.label else "the groups"
     text = f"{text}: {_values(cells)}"
-    gone = cells.missing(Kind.TEXTS)
+    gone = cells.missing(label_kind(cells))
     if not gone.any() or (missing == "drop" and not gone.all()):
         return Finding(table.name(i), text)
-    leaves_out = Remedy("leaves these rows out", "missing", "drop")
-    remedies = (leaves_out,) if missing == "error" else (Remedy("fill the cells in"),)
-    return Finding(table.name(i), f"{text}; {_empty(table, i, gone)}", remedies)
+    remedy = Remedy("leaves these rows out", "missing", "drop")
+    if gone.all():
+        remedy = Remedy("name another column, or fill the cells in")
+    elif missing != "error":
+        remedy = Remedy("fill the cells in")
+    return Finding(table.name(i), f"{text}; {_empty(table, i, gone)}", (remedy,))
 
 
 def _feature(table: Table, i: int, missing: str) -> Finding:

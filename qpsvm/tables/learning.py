@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.exceptions import UnreadyColumnsError
-from qpsvm.files.cells import Kind, Numbers, Rows
+from qpsvm.files.cells import Kind, Numbers, Rows, label_kind
 from qpsvm.files.columns import Roles
 from qpsvm.files.table import Table
 from qpsvm.tables.columns import CategoryColumn, NumberColumn
@@ -39,7 +39,8 @@ def learn(table: Table, roles: Roles, missing: Missing, decimal: str) -> Prepara
     }
     if missing == "drop":
         others = (i for i in (roles.label, roles.groups) if i is not None)
-        table = table.taken(complete_rows(table, kinds | dict.fromkeys(others, Kind.TEXTS)))
+        labels = {i: label_kind(table.columns[i]) for i in others}
+        table = table.taken(complete_rows(table, kinds | labels))
     cells = [
         table.columns[i].texts() if kind is Kind.TEXTS else table.columns[i].numbers(kind)
         for i, kind in kinds.items()

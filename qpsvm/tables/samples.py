@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
-from qpsvm.files.cells import Kind, Numbers, Rows
+from qpsvm.files.cells import Kind, Numbers, Rows, label_kind
 from qpsvm.files.columns import Roles, Wanted, position_of, roles
 from qpsvm.files.table import Table
 from qpsvm.files.text import Labels
@@ -53,13 +53,7 @@ def learnt_samples(table: Table, wanted: Wanted, missing: Missing, decimal: str)
     InvalidDataError, InvalidParameterError, DataFileError
         As ``qpsvm.datasets.load``.
     """
-    found = roles(
-        table.source,
-        table.names,
-        len(table.columns),
-        wanted,
-        header_line=table.header_line,
-    )
+    found = roles(table.source, table.names, len(table.columns), wanted)
     return _samples(table, learn(table, found, missing, decimal), found, wanted.labelled)
 
 
@@ -85,15 +79,15 @@ def prepared_samples(table: Table, wanted: Wanted, preparation: Preparation) -> 
         return position_of(table.source, column, table.names, len(table.columns))
 
     ids = tuple(position(column) for column in wanted.ids)
+    by_name = preparation.width is None and table.names is not None
     label, groups = (
-        _known(table, preparation, trained) if named is None else position(named)
-        for named, trained in (
-            (wanted.label, preparation.label),
-            (wanted.groups, preparation.groups),
+        _known(table, preparation, trained, role) if named is None else position(named)
+        for named, trained, role in (
+            (wanted.label, preparation.label if wanted.labelled or not by_name else None, "label"),
+            (wanted.groups, preparation.groups, "groups"),
         )
     )
     needs_label = wanted.labelled and label is None
-    by_name = preparation.width is None and table.names is not None
     if needs_label and not by_name:
         label = _last(table, preparation, {groups, *ids})
     named = [i for i in (label, groups, *ids) if i is not None]
@@ -101,7 +95,7 @@ def prepared_samples(table: Table, wanted: Wanted, preparation: Preparation) -> 
     if needs_label and by_name:
         label = _last(table, preparation, {*features, *ids, groups})
     if not ids:
-        found = (_known(table, preparation, column) for column in preparation.ids)
+        found = (_known(table, preparation, column, "id") for column in preparation.ids)
         ids = tuple(i for i in found if i is not None)
     if label in features:
         raise InvalidParameterError(
@@ -117,11 +111,26 @@ def prepared_samples(table: Table, wanted: Wanted, preparation: Preparation) -> 
     return _samples(table, preparation, found_roles, wanted.labelled)
 
 
-def _known(table: Table, preparation: Preparation, column: str | int | None) -> int | None:
-    """The position of a column of the training table in another one, if it has it."""
-    if isinstance(column, str):
-        return table.names.index(column) if table.names and column in table.names else None
-    return column if len(table.columns) == preparation.width else None
+def _known(
+    table: Table, preparation: Preparation, column: str | int | None, role: str
+) -> int | None:
+    """The position of a column of the training table in another one, if it has it.
+
+    Raises
+    ------
+    InvalidDataError
+        Several columns have its name.
+    """
+    if not isinstance(column, str):
+        return column if len(table.columns) == preparation.width else None
+    places = [i for i, name in enumerate(table.names or ()) if name == column]
+    if len(places) > 1:
+        from_end = " or ".join(str(place - len(table.columns)) for place in places)
+        raise InvalidDataError(
+            f"{table.source!r} has {len(places)} columns named {column!r}, as the {role} of the "
+            f"training data; name one by its position with {role} (--{role}): {from_end}."
+        )
+    return places[0] if places else None
 
 
 def _last(table: Table, preparation: Preparation, taken: set[int | None]) -> int:
@@ -147,7 +156,7 @@ def _samples(table: Table, preparation: Preparation, found: Roles, labelled: boo
     others = [i for i in (found.label if labelled else None, found.groups) if i is not None]
     whole, rows = table, np.arange(table.n_rows)
     if preparation.missing == "drop":
-        rows = complete_rows(table, kinds | dict.fromkeys(others, Kind.TEXTS))
+        rows = complete_rows(table, kinds | {i: label_kind(table.columns[i]) for i in others})
         table = table.taken(rows) if len(rows) < table.n_rows else table
     X = preparation.features(matched_cells(preparation, table, found.features))
     return TableSamples(
@@ -172,11 +181,11 @@ def _labels(table: Table, position: int | None) -> Labels | None:
     if position is None:
         return None
     cells = table.columns[position]
-    missing = cells.missing(Kind.TEXTS)
+    missing = cells.missing(label_kind(cells))
     if missing.any():
         place = table.place(int(np.flatnonzero(missing)[0]))
         raise UnreadyColumnsError(
-            f"{table.source!r} {place}, column {table.name(position)!r} is empty; fill in the "
+            f"{table.source!r} {place}, column {table.name(position)!r} is missing; fill in the "
             "label or group, or leave out the row."
         )
     return cells.labels(table.source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import qpsvm
 from qpsvm import estimators
 from qpsvm.constraints import bounded, fairness_band, nonnegative
 from qpsvm.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVR, OneClassSVM, SVMRanker
+from qpsvm.estimators.ranking import share_in_order
 from qpsvm.exceptions import (
     InvalidDataError,
     InvalidParameterError,
@@ -234,6 +236,19 @@ def test_weights_of_scores_are_repetitions() -> None:
     )
     search = SVCSearch(C=[0.01], gamma=1.0, cv=3).fit(X, y)
     assert search.score(X, y, weights) == pytest.approx(search.score(X[rows], y[rows]))
+
+
+def test_the_score_of_a_ranking_needs_no_matrix_of_all_pairs() -> None:
+    """With one query of many samples it filled the memory, and Ctrl-C waited for the matrix."""
+    n = 2000
+    order = np.random.default_rng(0).permutation(n)
+    tracemalloc.start()
+    share = share_in_order(order, order + 0.5 * (order % 2 == 0))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert share == 1.0
+    assert peak < n * n
+    assert share_in_order(order, -order) == 0.0
 
 
 def test_weights_are_routed_through_searches() -> None:

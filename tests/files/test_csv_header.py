@@ -14,7 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm import datasets
-from qpsvm.exceptions import DataFileError, InvalidDataError, InvalidParameterError
+from qpsvm.exceptions import (
+    DataFileError,
+    InvalidDataError,
+    InvalidParameterError,
+    UnreadyColumnsError,
+)
 from tests.strategies import examples
 
 N = 30
@@ -182,23 +187,55 @@ def test_one_row_of_numbers_is_a_sample(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,a,y\n1,2,3\n", "line 1: columns 0 and 1 .* are both named 'a'.* rename all but one"),
-        ("\na, a ,b,a,y\n1,2,3,4,5\n", "line 2: columns 0 and 1 and 3"),
+        ("a,a,y\n1,2,3\n", "columns 0 and 1 .* have this name.*rename all but one.*line 1 is"),
+        ("\na, a ,b,a,y\n1,2,3,4,5\n", "columns 0 and 1 and 3 .*line 2 is a sample"),
         (
             table("abcd", LABELS["words"]).to_csv(),
-            r"line 1: column 0 .*no name but ''.*index=False",
+            r"'column 0'  no name but ''.*index=False.*if line 1 is a sample",
         ),
-        (table([0, 1, 2, "y"], LABELS["numbers"]).to_csv(), r"line 1: column 0 .*no name but ''"),
-        (table("abcd", LABELS["targets"]).to_csv(), r"line 1: column 0 .*index=False"),
-        ("Unnamed: 0,a,y\n0,2,p\n1,3,q\n", "line 1: column 0 .*no name but 'Unnamed: 0'"),
-        ("a,,y\n1,2,3\n", "line 1: column 1 .*no name"),
+        (table([0, 1, 2, "y"], LABELS["numbers"]).to_csv(), r"no name but ''.*drop=\['-5'\]"),
+        (table("abcd", LABELS["targets"]).to_csv(), r"'column 0' .*index=False"),
+        ("Unnamed: 0,a,y\n0,2,p\n1,3,q\n", "no name but 'Unnamed: 0'"),
+        ("Unnamed: 0.1,a,y\n0,2,p\n1,3,q\n", "no name but 'Unnamed: 0.1'"),
+        ("...1,a,y\n0,2,p\n1,3,q\n", "no name but '...1'"),
+        ("a,,y\n1,2,3\n", "'column 1'  no name"),
     ],
 )
 def test_every_feature_has_a_name_of_its_own(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(DataFileError, match=words):
+    with pytest.raises(UnreadyColumnsError, match=f"(?s){words}"):
         read(text, tmp_path)
-    with pytest.raises(DataFileError, match=words):
+    with pytest.raises(UnreadyColumnsError, match=f"(?s){words}"):
         read(text, tmp_path, header=True)
+
+
+def test_names_and_contents_are_listed_at_once(tmp_path: Path) -> None:
+    """A column without a name, a repeated name, texts and a missing value: one run."""
+    text = ",a,a,city,b,y\n0,1,x,Lima,,p\n1,2,w,Paris,4,q\n2,3,x,Lima,5,q\n"
+    with pytest.raises(UnreadyColumnsError) as caught:
+        read(text, tmp_path)
+    message = str(caught.value)
+    for words in (
+        "5 of 6 columns",
+        "no name but ''",
+        "rename",
+        "texts from line 2",
+        "1 of 3 cells",
+    ):
+        assert words in message
+    assert message.count("columns 1 and 2 (counted from 0) have this name") == 2
+    text = text.replace(",a,a,", ",a,c,", 1)
+    with pytest.raises(UnreadyColumnsError) as caught:
+        read(text, tmp_path)
+    example = str(caught.value).splitlines()[-1].removeprefix("For example: ")
+    assert read(text, tmp_path, **eval(f"dict({example})")).X.shape[0] == 3
+
+
+def test_the_example_of_an_ambiguous_position_works(tmp_path: Path) -> None:
+    """The index of pandas before columns that it counts: "0" is the name of column 1."""
+    text = pd.DataFrame({0: [1.5, 2.5], 1: [2.5, 1.0], "y": ["p", "q"]}).to_csv()
+    with pytest.raises(UnreadyColumnsError, match=r"For example: drop=\['-4'\]"):
+        read(text, tmp_path)
+    assert read(text, tmp_path, drop="-4").feature_names == ("0", "1")
 
 
 def test_the_label_of_pandas_index_may_be_named_by_its_position(tmp_path: Path) -> None:
@@ -211,7 +248,7 @@ def test_repeated_names_of_a_parquet_file(tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns = pa.Table.from_arrays([pa.array([1.0, 2.0])] * 3, names=["a", "a", "y"])
     pq.write_table(columns, tmp_path / "a.parquet")
-    with pytest.raises(DataFileError, match=r"columns 0 and 1 .* are both named 'a'"):
+    with pytest.raises(UnreadyColumnsError, match=r"columns 0 and 1 .* have this name"):
         datasets.load(tmp_path / "a.parquet")
 
 

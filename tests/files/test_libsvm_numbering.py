@@ -51,6 +51,40 @@ def is_told(indices: Any, X: Any) -> bool:
     return not indices.size or indices.min() == 0 or indices.max() == X.shape[1]
 
 
+def test_serials_of_precomputed_kernels_are_no_feature(tmp_path: Path) -> None:
+    """LIBSVM's files of kernel values begin every line with 0:serial."""
+    text = "1 0:1 1:4 2:6 3:1\n-1 0:2 1:6 2:18 3:2\n1 0:3 1:1 2:2 3:5\n"
+    with pytest.raises(DataFileError, match=r"0:serial.*zero_based=True\)\.X\[:, 1:\]"):
+        read(tmp_path, text)
+    with pytest.raises(DataFileError, match="0:serial"):
+        read(tmp_path, "1 0:3 1:4 2:6 3:1\n-1 0:1 1:6 2:18 3:2\n")  # samples 3 and 1 of three
+    kernel = read(tmp_path, text, zero_based=True).X[:, 1:]
+    assert kernel.toarray().tolist() == [[4, 6, 1], [6, 18, 2], [1, 2, 5]]
+    for other in ("1 0:1 1:4\n-1 0:1 1:6\n", "1 0:1\n-1 0:2.5\n", "1 0:1 1:3\n-1 1:2\n"):
+        assert read(tmp_path, other).zero_based
+
+
+@pytest.mark.parametrize("place", ["nan 1:1\n-1 1:2\n", "1 1:1\ninf 1:2\n"])
+def test_labels_are_finite(tmp_path: Path, place: str) -> None:
+    with pytest.raises(InvalidDataError, match=r"label or group of sample \d .*is (nan|inf)"):
+        read(tmp_path, place)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_label(tmp_path: Path) -> None:
+    assert read(tmp_path, "\ufeff1 1:3\n-1 1:2\n").y.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("query", ["1.5", "1e3", "\u0661"])
+def test_queries_are_integers(tmp_path: Path, query: str) -> None:
+    with pytest.raises(DataFileError, match=f"line 2 has 'qid:{query}', which is no integer"):
+        read(tmp_path, f"1 qid:1 1:3\n2 qid:{query} 1:2\n")
+
+
+def test_integers_of_numpy_are_integers(tmp_path: Path) -> None:
+    text = "1 1:3\n-1 2:2\n"
+    assert read(tmp_path, text, n_features=np.int64(2), limit_bytes=np.int64(99)).X.shape == (2, 2)
+
+
 def test_without_other_data_an_index_0_decides(tmp_path: Path) -> None:
     assert read(tmp_path, "1 0:5 2:3\n").zero_based
     data = read(tmp_path, "1 1:5 2:3\n")

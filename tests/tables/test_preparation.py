@@ -186,6 +186,71 @@ def test_a_gap_in_the_label_leaves_a_row_out_or_is_an_error(tmp_path: Path) -> N
     y = datasets.load(path, missing="drop").y
     assert y is not None
     assert y.tolist() == [7, 9]
+    path = write(tmp_path / "a.csv", "a,y,\n1,7,\n2,8,\n")
+    with pytest.raises(
+        UnreadyColumnsError, match=r"'column 2'  the label.*\n.*name another column"
+    ):
+        datasets.load(path)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "gap"), [("0", "1", "NA"), ("1.5", "-2", "nan"), ("True", "False", "?")]
+)
+def test_beside_numbers_na_is_no_label(tmp_path: Path, one: str, other: str, gap: str) -> None:
+    """Not a class of its own; in groups neither."""
+    rows = f"1,1,{one}", f"2,2,{gap}", f"3,{gap},{other}", f"4,1,{other}"
+    path = write(tmp_path / "a.csv", "\n".join(["a,g,y", *rows]))
+    with pytest.raises(UnreadyColumnsError) as caught:
+        datasets.load(path, groups="g")
+    for place in "line 4", "line 3":
+        assert f"1 of 4 cells are missing, the first in {place} ({gap!r})" in str(caught.value)
+    data = datasets.load(path, groups="g", missing="drop")
+    whole = datasets.load(write(path, f"a,y\n1,{one}\n2,{other}\n"))
+    assert data.y is not None
+    assert whole.y is not None
+    assert data.groups is not None
+    assert (data.groups.tolist(), data.y.tolist()) == ([1, 1], whole.y.tolist())
+    write(path, f"a,y\n1,{one}\n2,{gap}\n")
+    with pytest.raises(UnreadyColumnsError, match="line 3, column 'y' is missing"):
+        datasets.load(path, preparation=whole.preparation)
+
+
+def test_beside_texts_na_is_a_label(tmp_path: Path) -> None:
+    y = datasets.load(write(tmp_path / "a.csv", "a,y\n1,EU\n2,NA\n")).y
+    assert y is not None
+    assert y.tolist() == ["EU", "NA"]
+
+
+def test_labels_are_finite(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a,y\n1,2\n2,inf\n")
+    with pytest.raises(InvalidDataError, match=r"label or group of sample 1 .* is inf"):
+        datasets.load(path)
+
+
+def test_a_repeated_name_is_not_taken_for_the_label_of_the_training_data(tmp_path: Path) -> None:
+    """Nor for its groups and identifiers: the first column of the name may be another one."""
+    path = write(tmp_path / "a.csv", "y,a,k,k,y\n0,1,3,5,1\n1,2,4,6,0\n")
+    known = datasets.load(path, label=-1, features="a", id=3).preparation
+    with pytest.raises(InvalidDataError, match=r"2 columns named 'y', as the label .*: -5 or -1"):
+        datasets.load(path, preparation=known, id=3)
+    with pytest.raises(InvalidDataError, match=r"2 columns named 'k', as the id .*: -3 or -2"):
+        datasets.load(path, preparation=known, label=-1)
+    data = datasets.load(path, preparation=known, label=-1, id=-2)
+    assert data.y is not None
+    assert (data.y.tolist(), data.ids) == ([1, 0], {"k": ["5", "6"]})
+    assert datasets.load(path, preparation=known, id=3, labelled=False).X.tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize("column", [True, 1.7, ["y"], "0_2"])
+def test_a_column_is_a_name_or_a_position(tmp_path: Path, column: Any) -> None:
+    path = write(tmp_path / "a.csv", "a,b,y\n1,2,3\n4,5,6\n")
+    for role in ("label", "groups"):
+        with pytest.raises(
+            InvalidParameterError, match=r"label has|groups has|no column named '0_2'"
+        ):
+            datasets.load(path, **{role: column})
+    data = datasets.load(path, label=np.int64(0), drop=np.int64(2))
+    assert data.feature_names == ("b",)
 
 
 def test_only_the_features_that_are_named(file: Path) -> None:
