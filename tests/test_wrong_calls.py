@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -158,3 +160,29 @@ def test_names_of_parameters_in_errors_are_the_caller_s() -> None:
             estimators.SVC(n_jobs=n_jobs).fit(X, [0, 1, 2, 1])
     with pytest.raises(InvalidDataError, match="mixes labels of kinds int, str"):
         estimators.SVC().fit(X, np.array([1, "1", 1, "1"], dtype=object))
+
+
+REDUCED = qpsvm.OneVsRest(qpsvm.SoftMargin()).dual(X, [0, 1, 2, 2])
+NOT_THERE = {
+    "a formulation": (qpsvm.SoftMargin(), "fit", r"solve\(SoftMargin\(\.\.\.\)\.dual\(X, y\)\)"),
+    "a reduction": (qpsvm.OneVsOne(qpsvm.SoftMargin()), "predict", r"solve\(OneVsOne\("),
+    "another formulation": (qpsvm.CrammerSinger(), "score", r"estimators\.SVC"),
+    "a problem": (PROBLEM, "solve", r"qpsvm\.solve\(problem\)"),
+    "a multiclass problem": (
+        qpsvm.OneVsRest(qpsvm.SoftMargin()).dual(X, [0, 1, 2, 2]),
+        "fit",
+        "SVC",
+    ),
+    "a program": (PROBLEM.qp, "solve", r"qpsvm\.solve\(problem\)"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_THERE)
+def test_methods_of_other_libraries_are_answered_with_what_to_call(name: str) -> None:
+    thing, method, words = NOT_THERE[name]
+    assert not hasattr(thing, method)
+    with pytest.raises(AttributeError, match=f"no attribute '{method}'; .*{words}"):
+        getattr(thing, method)
+    with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
+        _ = thing.colour
+    assert repr(copy.deepcopy(pickle.loads(pickle.dumps(thing)))) == repr(thing)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, Self, TypeVar
+from typing import ClassVar, ParamSpec, Self, TypeVar
 
 from qpsvm.exceptions import UnknownParameterError
+from qpsvm.numerics.calls import ExplainsMethods
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -99,8 +100,13 @@ def parameters_of(kind: type) -> tuple[str, ...]:
     return tuple(inspect.signature(kind.__init__).parameters)[1:]  # type: ignore[misc]
 
 
-class ExplainsKeywords:
+class ExplainsKeywords(ExplainsMethods):
     """Base of classes whose constructor says where a keyword that it does not have belongs."""
+
+    _instead: ClassVar[str] = (
+        "a formulation builds a problem, qpsvm.solve({}(...).dual(X, y)), whose solution predicts. "
+        "The estimators, such as qpsvm.estimators.SVC, have fit and predict."
+    )
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         del args
