@@ -22,6 +22,9 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "method": ("backend",),
     "timeout": ("time_limit",),
     "Cs": ("C", "values"),
+    "gammas": ("gamma",),
+    "qid": ("groups",),
+    "group": ("groups",),
     "target": ("label",),
 }
 """Names that other libraries use, and what qpsvm's functions call the same thing."""
@@ -84,7 +87,7 @@ def _explain(
 ) -> None:
     """Raise an error that names the argument which does not fit."""
     parameters = signature.parameters
-    own = f"Its parameters: {', '.join(parameters)}."
+    own = f"Its parameters: {', '.join(p for p in parameters if p != 'self')}."
     for keyword in keywords:
         if keyword not in parameters:
             raise UnknownParameterError(
