@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -186,3 +187,20 @@ def test_methods_of_other_libraries_are_answered_with_what_to_call(name: str) ->
     with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
         _ = thing.colour
     assert repr(copy.deepcopy(pickle.loads(pickle.dumps(thing)))) == repr(thing)
+
+
+def test_text_in_a_frame_is_named_by_its_columns() -> None:
+    frame = pd.DataFrame({"age": X[:, 0], "city": ["Lima"] * 4, "left": [True, False] * 2})
+    with pytest.raises(InvalidDataError, match=r"not numbers: 'city' \(could not.*OneHotEncoder"):
+        estimators.SVC().fit(frame, Y)
+    with pytest.raises(InvalidDataError, match="not numbers: 'city'"):
+        estimators.OneClassSVM().fit(frame)
+
+
+def test_what_writes_and_saves_says_what_it_takes(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameterError, match=r"got an SVMSolution; build one with"):
+        reports.write(tmp_path / "report.html", SOLUTION)  # type: ignore[arg-type]
+    with pytest.raises(MissingArgumentError, match="without solution"):
+        qpsvm.models.save(tmp_path / "model.npz", SOLUTION)  # type: ignore[call-arg]
+    with pytest.raises(UnknownParameterError, match=r"Ranking\(\.\.\.\)\.dual has it"):
+        qpsvm.SoftMargin().dual(X, Y, groups=Y)  # type: ignore[call-arg]

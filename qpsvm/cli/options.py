@@ -40,6 +40,7 @@ class KernelName(StrEnum):
 
     LINEAR = "linear"
     POLYNOMIAL = "polynomial"
+    POLY = "poly"
     RBF = "rbf"
     SIGMOID = "sigmoid"
     PRECOMPUTED = "precomputed"

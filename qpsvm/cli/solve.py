@@ -148,6 +148,7 @@ def solve(
 
 _TAKES = {
     KernelName.POLYNOMIAL: ("gamma", "degree", "coef0"),
+    KernelName.POLY: ("gamma", "degree", "coef0"),
     KernelName.RBF: ("gamma",),
     KernelName.SIGMOID: ("gamma", "coef0"),
 }

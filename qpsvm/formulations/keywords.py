@@ -82,8 +82,9 @@ def refusal(name: str, keyword: str, known: Iterable[str], *, of_program: bool) 
 def _place(keyword: str, *, of_program: bool) -> str:
     if keyword in OF_KERNELS:
         return f" It belongs to the kernel: .dual(X, y, {OF_KERNELS[keyword]})."
-    if keyword in OF_PROGRAMS and not of_program:
-        return f" Pass it where the program is built: .dual(X, y, {keyword}=...)."
+    if keyword in OF_PROGRAMS:
+        built = f" Pass it where the program is built: .dual(X, y, {keyword}=...)."
+        return " Ranking(...).dual has it." if of_program else built  # not all programs take groups
     own = OTHER_NAMES.get(keyword, keyword)
     if own in OF_SOLVES:
         return f" Pass it where the program is solved: qpsvm.solve(problem, {own}=...)."
