@@ -243,15 +243,15 @@ class Attempt:
                 own = corrected(problem.model, best.own)
             if own is None:
                 break
-            given = best.solution
-            qp = problem.recovery.to_qp(own).replace(
-                status=given.status,
-                native_status=given.native_status,
-                statistics=given.statistics,
-            )
+            given: Any = {
+                name: getattr(best.solution, name)
+                for name in ("status", "native_status", "statistics")
+            }
+            qp = problem.recovery.to_qp(own).replace(**given)
             own = own.of(own.solution.replace(qp=qp))
             report = verify_evaluated(problem, own, eps=contract.settings.eps)
-            following = best.better_of(Attempt(contract.route.start(qp), report, contract, own))
+            start = contract.route.start(qp).replace(**given)
+            following = best.better_of(Attempt(start, report, contract, own))
             if following is best:
                 break
             best = following

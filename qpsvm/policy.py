@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -18,14 +19,17 @@ from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Settings
 from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, is_blocked
 from qpsvm.exceptions import BackendError
-from qpsvm.machines.problem import Program
-from qpsvm.machines.routes import ByPrimal, route_of
+from qpsvm.machines.dual_program import DualRecovery
+from qpsvm.machines.primal_program import primal_program
+from qpsvm.machines.problem import Program, SVMProblem
+from qpsvm.machines.routes import ByPrimal, Direct, route_of
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.numerics.interrupts import TimeIsUp, best_known, keep_best, map_best, working_until
 from qpsvm.policy_settings import POLICY
 from qpsvm.polish_distance import PolishDistance
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solve_state import Call, Result, SolveState
 from qpsvm.solvers.polish.dispatch import polish
@@ -36,6 +40,8 @@ BY_PRIMAL = (
     "the columns differ by orders of magnitude: the primal program is solved, by CVXOPT, which "
     "keeps the most digits"
 )
+
+WEIGHTS = "the primal program is solved: its weights are not sums over a rounded alpha"
 
 NO_WARM_START = "the warm start was not used: this backend cannot begin at a given point"
 
@@ -150,9 +156,15 @@ def _with_time_to_verify(call: Call, program: QuadraticProgram) -> Call:
 
 
 def _others(state: SolveState) -> Iterator[SolveState]:
-    """Yield the initial state of every further backend."""
+    """Yield the initial state of every further backend, or program of the same machine."""
     call, first = state.call, state.contract
     route, settings = first.route, call.settings
+    if _has_weights_in_its_primal(call.problem) and isinstance(route, Direct):
+        primal = Reduced.of(primal_program(call.problem.model))
+        backend = _resolved(registry.choose(primal.program)[0])
+        contract = Contract(call.problem, ByPrimal(call.problem, primal), backend, settings)
+        start = settings.replace(warm_start=None)
+        yield SolveState(call, contract, start, call.deadline, reason=WEIGHTS)
     if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
         route = route_of(call.problem, any_form=False)
         name, reason = registry.choose(route.reduced.program)
@@ -165,6 +177,13 @@ def _others(state: SolveState) -> Iterator[SolveState]:
     if state.gave_way:
         reason = f"{name} did not succeed either, and {first.backend.label} goes on to its end"
         yield SolveState(call, first, settings, call.deadline, reason=reason)
+
+
+def _has_weights_in_its_primal(problem: Program) -> TypeGuard[SVMProblem]:
+    """Return whether the weights of a dual program are variables of its primal program."""
+    if not isinstance(problem, SVMProblem) or not isinstance(problem.recovery, DualRecovery):
+        return False
+    return problem.model.is_linear
 
 
 def _resolved(backend: str | Backend) -> Backend:

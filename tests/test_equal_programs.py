@@ -154,3 +154,19 @@ def test_the_warning_names_an_eps_that_passes_and_the_remedy() -> None:
         found = qpsvm.solve(problem)
     eps = float(str(told[0].message).split("passes at eps=")[1].split()[0].rstrip("."))
     assert qpsvm.verify(problem, found, eps=eps).passed
+
+
+def test_a_dual_program_whose_alpha_is_too_rounded_ends_as_its_primal_does() -> None:
+    """By the weights of the primal program: it ended at the iteration limit after seconds."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(40, 6)) * [1.0, 10.0, 100.0, 1000.0, 1.0, 1.0] + [0, 0, 300, 3000, 0, 0]
+    y = np.where(rng.random(40) < 0.5, 1, -1)
+    formulation = qpsvm.SoftMargin(1e5, intercept="penalized")
+    objectives = []
+    for build in (formulation.primal, formulation.dual):
+        problem = build(X, y)
+        solution = qpsvm.solve(problem)
+        assert solution.status is Status.OPTIMAL
+        objectives.append(qpsvm.verify(problem, solution).objective)
+    assert objectives[1] == pytest.approx(objectives[0], rel=1e-8)
+    assert "the primal program is solved" in solution.qp.statistics.note

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -158,3 +161,46 @@ def test_names_of_parameters_in_errors_are_the_caller_s() -> None:
             estimators.SVC(n_jobs=n_jobs).fit(X, [0, 1, 2, 1])
     with pytest.raises(InvalidDataError, match="mixes labels of kinds int, str"):
         estimators.SVC().fit(X, np.array([1, "1", 1, "1"], dtype=object))
+
+
+REDUCED = qpsvm.OneVsRest(qpsvm.SoftMargin()).dual(X, [0, 1, 2, 2])
+NOT_THERE = {
+    "a formulation": (qpsvm.SoftMargin(), "fit", r"solve\(SoftMargin\(\.\.\.\)\.dual\(X, y\)\)"),
+    "a reduction": (qpsvm.OneVsOne(qpsvm.SoftMargin()), "predict", r"solve\(OneVsOne\("),
+    "another formulation": (qpsvm.CrammerSinger(), "score", r"estimators\.SVC"),
+    "a problem": (PROBLEM, "solve", r"qpsvm\.solve\(problem\)"),
+    "a multiclass problem": (
+        qpsvm.OneVsRest(qpsvm.SoftMargin()).dual(X, [0, 1, 2, 2]),
+        "fit",
+        "SVC",
+    ),
+    "a program": (PROBLEM.qp, "solve", r"qpsvm\.solve\(problem\)"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_THERE)
+def test_methods_of_other_libraries_are_answered_with_what_to_call(name: str) -> None:
+    thing, method, words = NOT_THERE[name]
+    assert not hasattr(thing, method)
+    with pytest.raises(AttributeError, match=f"no attribute '{method}'; .*{words}"):
+        getattr(thing, method)
+    with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
+        _ = thing.colour
+    assert repr(copy.deepcopy(pickle.loads(pickle.dumps(thing)))) == repr(thing)
+
+
+def test_text_in_a_frame_is_named_by_its_columns() -> None:
+    frame = pd.DataFrame({"age": X[:, 0], "city": ["Lima"] * 4, "left": [True, False] * 2})
+    with pytest.raises(InvalidDataError, match=r"not numbers: 'city' \(could not.*OneHotEncoder"):
+        estimators.SVC().fit(frame, Y)
+    with pytest.raises(InvalidDataError, match="not numbers: 'city'"):
+        estimators.OneClassSVM().fit(frame)
+
+
+def test_what_writes_and_saves_says_what_it_takes(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameterError, match=r"got an SVMSolution; build one with"):
+        reports.write(tmp_path / "report.html", SOLUTION)  # type: ignore[arg-type]
+    with pytest.raises(MissingArgumentError, match="without solution"):
+        qpsvm.models.save(tmp_path / "model.npz", SOLUTION)  # type: ignore[call-arg]
+    with pytest.raises(UnknownParameterError, match=r"Ranking\(\.\.\.\)\.dual has it"):
+        qpsvm.SoftMargin().dual(X, Y, groups=Y)  # type: ignore[call-arg]

@@ -19,9 +19,9 @@ TABLES = {"samples": "samples", "kernel": "kernel", "offset": "common offset", "
 
 HEAD = """## Kernel values that are rounding
 
-The verdict is about the kernel function on the float64 samples as they are given. On samples with a
-common offset, with an outlier, or with an extreme width or degree, kernel values that are computed
-in float64 may have no correct digit. `--part "kernel values"` draws such problems:
+The verdict is about the kernel function on the float64 samples as given. For samples with a common
+offset or an outlier, or with an extreme width or degree, kernel values computed in float64 may not
+have a single correct digit. `--part "kernel values"` draws such problems:
 
 - 4 to 9 samples (some 10 to 30) of 1 to 4 features (some up to 40), dense, sparse and float32;
 - common offsets up to 1e9 times the spread, clusters that far apart, outliers of 1e6 to 1e15,
@@ -34,17 +34,17 @@ Half of the problems are *ordinary*: standard normal samples with a common offse
 spread, C from 0.1 to 1e4, eps 1e-8.
 
 Backends, estimators, paths, covers of a range of C, `polish`, audits of scikit-learn's models and
-machines on samples in chunks are asked for the optimum. Mutants of the optimum and of the answer
-follow, and the answer for the same samples in another container.
+machines on samples in chunks are asked for the optimum. Then come mutants of the optimum and of the
+answer, and the answer for the same samples in another container.
 
 The judge (`kernel_machines.py`) shares no code with the library. Inner products and squared
-distances are rational numbers, exp has 80 digits. A program with rounded kernel values (140 bits
-or more) is solved in rational numbers; the cost of its machine and the value of its dual point for
-the kernel itself agree to 1e-25 of the cost, or the problem counts as not judged. A PASS or an
-OPTIMAL is false if the machine, with the coefficients and the intercept that it predicts with,
-exceeds the optimum by more than `eps` (1 + 1e-6), rounding included; so is an upper bound on the
-gap that is below the gap, and every bound on a decision value, intercept or label that the optimum
-contradicts.
+distances are rational numbers, and exp is computed to 80 digits. A program with rounded kernel
+values (140 bits or more) is solved in rational numbers; the cost of its machine and the value of
+its dual point for the kernel itself agree to 1e-25 of the cost, or the problem counts as not
+judged. A PASS or an OPTIMAL is false if the machine, with the coefficients and the intercept that
+it predicts with, exceeds the optimum by more than `eps` (1 + 1e-6), rounding included. An upper
+bound on the gap is false if it is below the gap, and a bound on a decision value, intercept or
+label if the optimum contradicts it.
 """
 
 

@@ -25,36 +25,38 @@ Cells = Counter[tuple[str, str, str, str]]
 HEAD = """# The search for a false PASS
 
 A false PASS is a wrong answer that the verifier passes. To find one,
-`benchmarks/soundness/hunt.py` draws random problems with a known optimum, changes their
-solutions at random ("mutants"), and calls `qpsvm.verify` at `eps=1e-8`. A judge that is
-independent of the verifier and of the certificates decides whether a mutant is harmful.
+`benchmarks/soundness/hunt.py` draws random problems with a known optimum, corrupts their
+solutions at random (the results are called mutants), and calls `qpsvm.verify` at `eps=1e-8`. A
+judge that is independent of the verifier and of the certificates decides whether a mutant is
+harmful.
 """
 
 PARTS = {
     "families": """**Families**: training problems of every family, both forms, all kernels and
-intercepts, constraints, weights, sparse samples; synthetic and real data; features from 1e-3 to
-1e3, C from 1e-3 to 1e5. The mutants come from solutions certified to 1e-10. They are judged in
+intercepts, constraints, weights and sparse samples; synthetic and real data; features from 1e-3 to
+1e3 and C from 1e-3 to 1e5. The mutants are derived from solutions certified to 1e-10 and judged in
 extended precision.
 """,
     "exact machines": """**Exact machines**: three to nine samples with extreme floats:
-constraints of every builder on columns of sizes 1e0 to 1e12, common offsets of 1e2 to 1e8
-times the spread, weights like 1/3, denormal prices, weights and features. Mutants: the machine
-without a constraint, between two machines, moved weights and alphas, multipliers set to zero, a
-violation in a small column next to a large one, machines a multiple of eps from the optimum,
-objects that store the optimum and predict something else, and the answers of backends. The optimum
-is known in rational numbers.
+constraints from every builder on columns of magnitude 1e0 to 1e12, common offsets of 1e2 to 1e8
+times the spread, weights such as 1/3, denormal prices, weights and features. Mutants: the optimum
+without one of the constraints, points between two machines, perturbed weights and alphas,
+multipliers set to zero, a violation in a small column next to a large one, machines at a given
+multiple of eps from the optimum, objects that store the optimum but predict something else, and the
+answers of backends. The optimum is known in rational numbers.
 """,
-    "bare programs": """**Bare programs**: up to eight variables, rows and columns of sizes 1e0 to
-1e12, nearly flat directions, redundant rows, rows of zeros, unbounded directions, directions with a
-curvature of -1e-10 to -1e-18, free variables, programs that are unbounded by a change of 1e-12 to
-1e-6 of one coefficient, rows that contradict each other by 1e-11 or more, rows of 1e-150 to
-1e-320, equalities with a right side of zero. Mutants: moved
-and clipped points, multipliers set to zero, scaled or of the wrong sign, the optimum without a row,
-and the answers of backends. The optimum is known in rational numbers.
+    "bare programs": """**Bare programs**: up to eight variables, rows and columns of magnitude 1e0
+to 1e12, nearly flat directions, redundant rows, rows of zeros, unbounded directions, directions
+with a curvature of -1e-10 to -1e-18, free variables, programs that become unbounded when one
+coefficient changes by 1e-12 to 1e-6, rows that contradict each other by 1e-11 or more, rows of
+magnitude 1e-150 to 1e-320, and equalities with a right-hand side of zero. Mutants: perturbed and
+clipped points, multipliers that are set to zero, scaled or given the wrong sign, the optimum
+without one of the rows, and the answers of backends. The optimum is known in rational numbers.
 """,
-    "audits": """**Audits**: models of scikit-learn on four to twelve samples, fitted at tolerances
-of 1e-12 to 0.1, with changed coefficients and intercepts, or with a `predict` of their own. The
-statements and counts of the audit are compared with the optimum in rational numbers.
+    "audits": """**Audits**: models of scikit-learn, fitted to four to twelve samples at
+tolerances of 1e-12 to 0.1, some of them with changed coefficients or intercepts, or with a
+`predict` of their own. The statements and counts of the audit are compared with the optimum in
+rational numbers.
 """,
 }
 
@@ -62,10 +64,10 @@ FAMILIES_JUDGE = """## The judge of the families
 
 The judge computes the textbook's primal objective ("cost") of the mutant, for the weights with
 which it predicts, and the textbook's dual objective of its alpha. Both are computed in extended
-precision (64-bit mantissa), kernels included (`benchmarks/soundness/textbook.py`, formulas of
-`tests/families.py`). The optimum lies between the cost and the dual objective of the solution that
-was mutated; problems for which this interval is wider than 1e-9 of the objective are not used. A
-mutant is harmful if any of these statements is true:
+precision (64-bit mantissa), including the kernels (`benchmarks/soundness/textbook.py`, with the
+formulas of `tests/families.py`). The optimum lies between the cost and the dual objective of the
+solution that was mutated; problems for which this interval is wider than 1e-9 of the objective are
+not used. A mutant is harmful if any of the following is true:
 
 - its cost exceeds the optimum by more than `eps`, relative to its own cost or the documented floor,
   plus the certificate's estimate of the rounding, which the verifier also limits to `eps`;
@@ -75,19 +77,20 @@ mutant is harmful if any of these statements is true:
   and objective are computed in extended precision;
 - `decision_function` or `predict` on new samples differ from the machine that was judged (by more
   than 1e-11 of the terms);
-- its slack, expansion or intercept interval does not follow from its weights or alpha, up to `eps`
-  in the library's units (an interval that is too narrow is not judged);
+- its slack, expansion or intercept interval does not follow from its weights or alpha to within
+  `eps` in the library's units (an interval that is too narrow is not judged);
 - its solution of the program violates a condition in the table of `qpsvm/qp/kkt.py` by more than
   `eps`, evaluated densely in extended precision.
 
-Tolerances have a margin of 1 + 1e-6, because the verifier computes in float64. *Refused, harmless*
+Tolerances are multiplied by 1 + 1e-6, because the verifier computes in float64. *Refused, harmless*
 counts mutants that the verifier refused although the judge found no error; a verifier should err on
-this side. (Only the verifier checks the KKT cases of samples and natural residuals.)
+this side. (The KKT cases of samples and the natural residuals are checked by the verifier only.)
 
-The certificate of every mutant is judged as well, optimal or not. The gap may not be below the true
-suboptimality, nor the lower bound above the optimum (beyond rounding: 512 times the certificate's
-estimate, since a kernel value has an error of 1e-13). Bounds on decision values and intercept,
-proven labels and proven statuses of alphas may not contradict those of the certified solution.
+The certificate of every mutant is judged as well, whether optimal or not. The gap must not be below
+the true suboptimality, nor the lower bound above the optimum (beyond rounding, which is taken as
+512 times the certificate's estimate, since a kernel value has an error of 1e-13). Bounds on
+decision values and intercept, proven labels and proven statuses of alphas must not contradict those
+of the certified solution.
 """
 
 
@@ -95,25 +98,25 @@ EXACT_JUDGE = """## The judge in rational numbers
 
 `benchmarks/soundness/rational.py` does not use the library. The floats of a problem are
 rational numbers. A program, or the textbook's dual of a machine, becomes a linear complementarity
-problem, which Lemke's method solves by pivots on integers, without any tolerance. The answer is
-proven because the two objectives are *equal*. A PASS is false if any of these statements is true,
-in rational numbers:
+problem, which Lemke's method solves by pivoting on integers, without any tolerance. The answer is
+proven because the two objectives are *equal*. A PASS is false if any of the following is true in
+rational numbers:
 
 - a row is violated by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum; a
   bound by more than `eps` of its size, or of 1 if the point that is clipped to its bounds is good;
 - the objective is not within `eps` of the optimum, above or below: for a bare program relative to
   its terms `x'Px / 2 + |q'x|`, at most `max(1, |P|)`, with a floor for optima of zero (plus 32
-  roundings of all products), for a machine to its own objective or the documented floor (plus the
-  rounding that the certificate states);
-- the program has no optimum (programs whose objective falls by less than 1e-12 of its terms along a
-  ray are not drawn, because only their last digits leave them without an optimum);
-- the weights are farther from the optimal ones than their cost allows, or `decision_function` and
-  `predict` differ from the numbers that were judged.
+  roundings of all products); for a machine relative to its own objective or the documented floor
+  (plus the rounding that the certificate states);
+- the program has no optimum (programs whose objective decreases by less than 1e-12 of its terms
+  along a ray are not drawn, because only their last digits make them unbounded);
+- the weights are farther from the optimal weights than their cost allows, or `decision_function`
+  and `predict` differ from the numbers that were judged.
 
-Certificates may not contradict the exact optimum: gap and bounds on it, bounds on decision values
-and intercept, certified labels, statuses of alphas, uniqueness of the intercept. Figures that are
-not rigorous may be wrong by the rounding that they state. An audit may not count a false statement
-as proven.
+Certificates must not contradict the exact optimum in any of their statements: the gap and the
+bounds on the optimum, bounds on decision values and the intercept, certified labels, statuses of
+alphas, uniqueness of the intercept. Figures that are not rigorous may be wrong by the rounding that
+they state. An audit must not count a false statement as proven.
 """
 
 
@@ -161,23 +164,24 @@ def page(hunts: list[dict[str, Any]]) -> str:
 PRINTED = {
     "missed-constraints.txt": """## Constraints whose columns differ by 1e6 to 1e12
 
-`missed_constraints.py` gives the verifier machines that miss such constraints, or are near ones
-that do not: the optimum without the constraints, points between both optima, perturbed optima. A
-harmful answer misses a row by more than `eps` times the sum of its terms, or exceeds a rigorous
-upper bound of the optimum by more than `eps`, in rational numbers. What it printed, by the ratio of
-the columns' sizes:
+`missed_constraints.py` gives the verifier machines that violate such constraints, and machines
+close to these that do not: the optimum without the constraints, points between the two optima,
+perturbed optima. An answer is harmful if, in rational numbers, it violates a row by more than `eps`
+times the sum of its terms, or exceeds a rigorous upper bound on the optimum by more than `eps`. Its
+output, by the ratio of the columns' magnitudes:
 """,
-    "constrained.txt": """`constrained.py` counts for how many of such problems `qpsvm.solve` says
-OPTIMAL (backend `"auto"`, 10 s each, on a busy machine):
+    "constrained.txt": """`constrained.py` counts the statuses that `qpsvm.solve` returns for such
+problems (backend `"auto"`, 10 s each, on a busy machine):
 """,
     "left-out.txt": """## Left-out labels
 
 `left_out.py` draws small training problems with ties, equal samples, common offsets, weights,
-balanced classes and averaged losses, and solves the program without each sample in rational
-numbers. Its optimal weights are unique; all of its optimal intercepts are known. A claim of
-`qpsvm.selection.leave_one_out` is false if a decided label is not that of every optimum, or if the
-decision value of an optimum is outside of the radius. *finite*: a finite radius; *unique labels*:
-every optimum predicts the same. What it printed, by samples and by prices:
+balanced classes and averaged losses, and solves the program without each sample in turn in rational
+numbers. The optimal weights of such a program are unique, and all of its optimal intercepts are
+known. A claim of `qpsvm.selection.leave_one_out` is false if some optimum predicts another label
+than the decided one, or if the decision value of an optimum lies outside the radius. *finite*: a
+finite radius; *unique labels*: all optima predict the same label. Its output, by kind of samples
+and of prices:
 """,
 }
 """What other searches of this folder printed, with an introduction."""
@@ -205,7 +209,7 @@ def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
             f"| seed {hunt['seed']} | {hunt['count']:,} | {_n_problems(hunt):,} | "
             f"{hunt['certificates']:,} | {false} | {wrong} | {hunt['code'][:8]} |"
         )
-    yield "\n*code*: digest of the library and of the search, as they were.\n"
+    yield "\n*code*: digest of the library and the search at the time.\n"
     harmful = outcomes["refused"] + outcomes["FALSE PASS"]
     yield (
         f"- **{outcomes['FALSE PASS']:,} of {harmful:,} harmful mutants passed** "
@@ -213,7 +217,7 @@ def _result(hunts: list[dict[str, Any]], cells: Cells) -> Iterator[str]:
     )
     worst = max((excess for hunt in hunts for excess in hunt["worst"].values()), default=0.0)
     yield (
-        f"- {outcomes['passed, harmless']:,} mutants passed and are harmless; the worst of them "
+        f"- {outcomes['passed, harmless']:,} mutants passed and are harmless; the worst of these "
         f"exceeds the optimum by {worst:.4f} eps."
     )
     n_refused = outcomes["refused, harmless"]
@@ -250,8 +254,8 @@ def _answers(cells: Cells) -> Iterator[str]:
     if not any(key[1] == "answer" for key in cells):
         return
     yield "## Answers of backends\n"
-    yield "Columns: OPTIMAL and within eps of the optimum; OPTIMAL but wrong; other status."
-    yield "Errors have their own lines.\n"
+    yield "The columns count answers: OPTIMAL and within eps of the optimum, OPTIMAL but wrong, and"
+    yield "with another status (the share is theirs). Errors are listed in lines of their own.\n"
     for part in ("exact machines", "bare programs"):
         names = sorted({key[2] for key in cells if key[:2] == (part, "answer")})
         yield f"| {part} | backend | OPTIMAL | wrong | not OPTIMAL | share |"
@@ -269,9 +273,9 @@ def _answers(cells: Cells) -> Iterator[str]:
 def _sharp(cells: Cells) -> Iterator[str]:
     yield "## Sensitivity\n"
     yield (
-        "These mutants are consistent in all parts (weights, slack, interval, program) and moved "
-        "along\na random direction until cost or alpha is a given multiple of eps from the "
-        "optimum:\n"
+        "These mutants are consistent in all parts (weights, slack, interval, program). They were "
+        "moved\nalong a random direction until their cost or alpha is a given multiple of eps from "
+        "the optimum:\n"
     )
     yield "| distance from the optimum | mutants | passed | refused, harmless |"
     yield "|---|---|---|---|"
@@ -282,9 +286,9 @@ def _sharp(cells: Cells) -> Iterator[str]:
         passed = of["passed, harmless"] + of["FALSE PASS"]
         harmless = of["refused, harmless"]
         yield f"| {kind.split()[1]} eps | {of.total():,} | {passed:,} | {harmless:,} |"
-    yield "\nThe remaining mutants below eps are refused for an error that the judge finds too: a"
+    yield "\nThe remaining mutants below eps are refused for an error that the judge also finds: a"
     yield "residual of the program, or an expansion that does not follow from the moved alpha."
-    yield "Distances are met to a tenth. An alpha beyond eps is harmless if a feasible alpha near"
+    yield "Distances are accurate to 10%. An alpha beyond eps is harmless if a feasible alpha near"
     yield "it is within eps."
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audits.readers.attributes import Estimator
+from qpsvm.audits.readers.files import OWN
 from qpsvm.audits.rebuilt import Decisions
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.display import short_repr
@@ -216,7 +217,7 @@ def _labels(
     if not reading.in_pairs:
         return _alone(classes[np.argmax(values, axis=1)]), rebuilt.leads
     scores = _scores(reading, rebuilt)
-    if getattr(estimator, "break_ties", False):
+    if reading.library.name == OWN or getattr(estimator, "break_ties", False):
         right = classes[np.argmax(scores.values, axis=1)]
         return _alone(right), rebuilt.signs_are_sure & scores.leads
     votes = _votes(values, len(classes))
@@ -248,8 +249,10 @@ def _votes(values: Dense, k: int) -> Dense:
 
 def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
     """One value per class, shape (n, k): votes, plus a fraction from the decision values."""
-    # the reduction counts values above zero for the second class of a pair, LIBSVM for the first
-    scores = OneVsOne(SoftMargin()).combine(-rebuilt.values, reading.n_classes)
+    if reading.library.name == OWN and reading.combine is not None:
+        scores = reading.combine(rebuilt.values, reading.n_classes)
+    else:  # the reduction counts values above zero for the second class of a pair, LIBSVM the first
+        scores = OneVsOne(SoftMargin()).combine(-rebuilt.values, reading.n_classes)
     rounding = np.sum(rebuilt.rounding, axis=1)[:, None] + 1e-15 * reading.n_classes
     return Decisions(scores, np.broadcast_to(rounding, scores.shape))
 
@@ -267,7 +270,7 @@ def _differences(
     if values.shape[1] == 1:
         return _apart(shown, values[:, 0], rounding[:, 0])
     shape = getattr(estimator, "decision_function_shape", None)
-    if reading.in_pairs and shape == "ovr":
+    if reading.in_pairs and (shape == "ovr" or reading.library.name == OWN):
         scores = _scores(reading, rebuilt)
         apart, ratio = _apart(shown, scores.values, scores.rounding)
         sure = rebuilt.signs_are_sure[:, None]  # elsewhere a vote may go either way

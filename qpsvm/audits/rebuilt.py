@@ -112,7 +112,7 @@ def decisions(
         Rounding unit of the precision in which the model answers.
     """
     with np.errstate(all="ignore"):  # what overflows is near to nothing
-        if of_weights:
+        if of_weights or getattr(solution, "expansion", None) is None:
             return Decisions(
                 np.asarray(solution.decision_function(samples)),
                 _of_weights(solution, samples, unit),

@@ -205,7 +205,7 @@ def _unknown(name: str, wanted: str) -> str:
     elif behind_colon:
         message += f" Did you mean {' or '.join(repr(info.name) for info in behind_colon)}?"
         if not any(info.installed for info in behind_colon):
-            message += f" It is not installed; run: {behind_colon[0].install_command}"
+            message += f" It is not installed; run: {behind_colon[0].install_command}."
     else:
         names = {info.name.lower(): info.name for info in infos}
         close = difflib.get_close_matches(wanted, names, n=1)

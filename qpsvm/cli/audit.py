@@ -23,7 +23,7 @@ from qpsvm.cli.table_options import TableOptions, with_table_options
 if TYPE_CHECKING:
     from qpsvm.audits import Audit
 
-_PARAMETER = "What the model was trained with, where its file does not say."
+_PARAMETER = "Value used in training, if the model file does not record it."
 
 
 @with_table_options

@@ -44,9 +44,7 @@ def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help=f"The first {QUICK_SAMPLES} samples only.")
     ] = False,
-    seconds: Annotated[
-        float, typer.Option(help="Time limit of each solve, for backends that have one.")
-    ] = 5.0,
+    seconds: Annotated[float, typer.Option(help="Time limit of each solve.")] = 5.0,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Say why backends were skipped or not run.")
     ] = False,

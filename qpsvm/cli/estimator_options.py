@@ -20,10 +20,13 @@ ESTIMATORS = (
 LEFT_OUT = (
     "constraints", "warm_start", "tol", "cache_size", "shrinking", "random_state", "dual",
 )  # fmt: skip
-"""Parameters that are objects of Python, mean nothing to a single fit, or are scikit-learn's."""
+"""Parameters that are objects of Python, other names, or mean nothing to a single fit."""
 
 INTEGERS = ("memory_limit", "n_jobs")
 """Parameters whose default is None and whose values are integers."""
+
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {"eps": ("--tol",)}
+"""Further names of options."""
 
 HELP: Mapping[str, str] = {
     "C": "Price of a margin violation.",
@@ -66,14 +69,14 @@ def _option(parameter: inspect.Parameter) -> inspect.Parameter:
     name, default = parameter.name, parameter.default
     kind = int if name in INTEGERS else str if default is None else type(default)
     flag = f"--{name.replace('_', '-')}"
-    declared = f"{flag}/--no-{flag[2:]}" if kind is bool else flag
+    declared = (f"{flag}/--no-{flag[2:]}" if kind is bool else flag, *OTHER_NAMES.get(name, ()))
     annotation: object = kind | None if default is None else kind
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
         annotation=Annotated[
-            annotation, typer.Option(declared, help=HELP[name], rich_help_panel="Parameters")
+            annotation, typer.Option(*declared, help=HELP[name], rich_help_panel="Parameters")
         ],
     )
 

@@ -40,6 +40,7 @@ class KernelName(StrEnum):
 
     LINEAR = "linear"
     POLYNOMIAL = "polynomial"
+    POLY = "poly"
     RBF = "rbf"
     SIGMOID = "sigmoid"
     PRECOMPUTED = "precomputed"
@@ -81,7 +82,7 @@ NumberingOption: TypeAlias = Annotated[
 
 WidthOption: TypeAlias = Annotated[
     int | None,
-    typer.Option("--n-features", help="LIBSVM: number of features, if the file lacks the last."),
+    typer.Option("--n-features", help="LIBSVM: number of features, if the last ones never occur."),
 ]
 
 FormatOption: TypeAlias = Annotated[

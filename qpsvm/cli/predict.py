@@ -50,10 +50,10 @@ def predict(
         Path | None, typer.Option(help="With --certified: the data that the model was fitted to.")
     ] = None,
     training_label: Annotated[
-        str | None, typer.Option(help="Its label column, as for 'qpsvm fit'.")
+        str | None, typer.Option(help="The label column of that data, as for 'qpsvm fit'.")
     ] = None,
     training_groups: Annotated[
-        str | None, typer.Option(help="Its column of the groups, as for 'qpsvm fit'.")
+        str | None, typer.Option(help="The groups column of that data, as for 'qpsvm fit'.")
     ] = None,
 ) -> None:
     """Predict every sample in FILE and write CSV, one row per sample."""

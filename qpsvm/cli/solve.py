@@ -30,7 +30,9 @@ from qpsvm.cli.table_options import TableOptions, with_table_options
 
 @with_table_options
 def solve(
-    file: Annotated[Path, typer.Argument(help="Data: LIBSVM/svmlight, CSV or NPZ (X and y).")],
+    file: Annotated[
+        Path, typer.Argument(help="The data: LIBSVM, CSV (-: standard input), NPZ or Parquet.")
+    ],
     format: Annotated[
         DataFormat | None, typer.Option(help="The file's format. [default: from its suffix]")
     ] = None,
@@ -44,9 +46,10 @@ def solve(
     gamma: Annotated[
         str | None, typer.Option(help="Kernel coefficient: number, scale or auto. [default: scale]")
     ] = None,
-    degree: Annotated[int | None, typer.Option(help="Degree of poly. [default: 3]")] = None,
+    degree: Annotated[int | None, typer.Option(help="Degree (polynomial). [default: 3]")] = None,
     coef0: Annotated[
-        float | None, typer.Option(help="Constant term of poly and sigmoid. [default: 0]")
+        float | None,
+        typer.Option(help="Constant term (polynomial, sigmoid). [default: 0]"),
     ] = None,
     C: Annotated[
         float | None, typer.Option("--C", help="Price of a margin violation. [default: 1]")
@@ -63,7 +66,7 @@ def solve(
         Path | None, typer.Option(help="Write the model (.npz), if it is verified.")
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help=f"Let the solver print. {VERBOSE_HELP}")
+        bool, typer.Option("--verbose", help=f"Print the solver's own output. {VERBOSE_HELP}")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     *,
@@ -145,6 +148,7 @@ def solve(
 
 _TAKES = {
     KernelName.POLYNOMIAL: ("gamma", "degree", "coef0"),
+    KernelName.POLY: ("gamma", "degree", "coef0"),
     KernelName.RBF: ("gamma",),
     KernelName.SIGMOID: ("gamma", "coef0"),
 }

@@ -43,7 +43,7 @@ DecimalOption: TypeAlias = Annotated[
     typer.Option("--decimal", help="CSV: the decimal mark.", rich_help_panel=PANEL),
 ]
 IdOption: TypeAlias = Annotated[
-    list[str] | None, _columns_option("id", "Columns that are carried into predictions.")
+    list[str] | None, _columns_option("id", "Columns to copy into the predictions.")
 ]
 
 
@@ -55,12 +55,13 @@ def _table_options(
     drop: Annotated[list[str] | None, _columns_option("drop", "Columns to leave out.")] = None,
     id: IdOption = None,
     categorical: Annotated[
-        list[str] | None, _columns_option("categorical", "Columns with a feature for every value.")
+        list[str] | None,
+        _columns_option("categorical", "Columns to encode, one feature per value."),
     ] = None,
     missing: Annotated[
         Missing,
         typer.Option(
-            help="Missing values: an error, their rows dropped, or the median in their place.",
+            help="Missing values: refuse them, drop their rows, or fill in the median.",
             rich_help_panel=PANEL,
         ),
     ] = Missing.ERROR,

@@ -130,8 +130,8 @@ def as_targets(y: Targets | None) -> Vector:
             raw = raw.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidDataError(
-                f"y must hold numbers to predict ({error}); for classes use a classifier such as "
-                "SoftMargin."
+                f"y must hold numbers to predict ({error}); for classes use a classifier, such "
+                "as SVC or SoftMargin."
             ) from error
     values = np.array(raw, dtype=np.float64)
     require_exact_vector(values, y, "y")
@@ -162,7 +162,8 @@ def as_weights(
     weights = np.array(raw, dtype=np.float64).reshape(-1) if raw.ndim else raw.astype(np.float64)
     if weights.shape != (n_samples,) or (raw.ndim > 1 and 1 not in raw.shape):
         raise InvalidDataError(
-            f"sample_weight has shape {raw.shape} for {n_samples} rows of X; pass one weight a row."
+            f"sample_weight has shape {raw.shape} for {n_samples} rows of X; pass one weight "
+            "per row."
         )
     require_exact_vector(weights, sample_weight, "sample_weight")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))

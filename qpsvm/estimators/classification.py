@@ -292,7 +292,7 @@ class NuSVC(KernelClassifier):
             return formulation
         largest *= 1.0 - ROUNDED_SHARES  # which rounding does not make infeasible
         warnings.warn(
-            f"nu is {self.nu!r}, and these classes allow at most {largest!r}, twice the smaller "
+            f"nu is {self.nu!r}, and these classes allow at most {largest:.6g}, twice the smaller "
             "one's share of the weights; that is what was fitted.",
             NuReducedWarning,
             stacklevel=6,

@@ -51,6 +51,7 @@ def training_data(estimator: Any, X: Samples, y: Targets | None) -> tuple[Sample
         )
     except ValueError as error:
         _explain_target(error, y)
+        _name_columns(error, X)
         raise
     require_finite_rows(checked, X)
     require_exact(checked, X)
@@ -84,11 +85,25 @@ def _explain_target(error: ValueError, y: Targets | None) -> None:
     ) from error
 
 
+def _name_columns(error: ValueError, X: Any) -> None:
+    """Raise scikit-learn's error about a text with the columns of a DataFrame that hold texts."""
+    if not (str(error).startswith("could not convert") and hasattr(X, "select_dtypes")):
+        return
+    names = [repr(name) for name in X.select_dtypes(exclude=["number", "bool"]).columns]
+    raise InvalidDataError(
+        f"X has columns that are not numbers: {', '.join(names)} ({error}); encode them, for "
+        "instance with sklearn.preprocessing.OneHotEncoder in a ColumnTransformer, or drop them."
+    ) from error
+
+
 def _features(estimator: object, X: Samples, *, reset: bool = True) -> Stored:
     """Check samples alone, by scikit-learn's rules; NaN and infinity by qpsvm's."""
-    checked = validate_data(
-        estimator, X, accept_sparse="csr", dtype=SAMPLE_TYPES, reset=reset, ensure_all_finite=False
-    )
+    options: Any = {"accept_sparse": "csr", "dtype": SAMPLE_TYPES, "ensure_all_finite": False}
+    try:
+        checked = validate_data(estimator, X, reset=reset, **options)
+    except ValueError as error:
+        _name_columns(error, X)
+        raise
     require_finite_rows(checked, X)
     require_exact(checked, X)
     return checked

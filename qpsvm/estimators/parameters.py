@@ -26,8 +26,18 @@ scikit-learn, the loosest one in use."""
 INSTEAD = {
     "probability": "Use .calibrated(), which wraps the classifier in CalibratedClassifierCV.",
     "random_state": "Leave it out: the result does not depend on random numbers.",
+    "Cs": "Use C.",
+    "gammas": "Use gamma.",
+    "epsilons": "Use epsilon.",
+    "tau": "The quantile of QuantileSVR is quantile.",
+    "C": "nu is in its place.",
+    "nu": "C is in its place; NuSVC and NuSVR have nu.",
+    "contamination": "The share of outliers is nu.",
+    "penalty": "LinearSVC has it.",
+    "loss": "LinearSVC and LinearSVR have it.",
+    "fit_intercept": "LinearSVC and LinearSVR have it.",
 }
-"""Parameters of scikit-learn's support vector machines that a class may lack."""
+"""Parameters of other classes and libraries that a class may lack."""
 
 
 def require_known(kind: type, names: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
+from qpsvm.numerics.calls import explains_calls
 
 
 class SVMRanker(NumberPredictor, KernelEstimator):
@@ -109,6 +110,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         self.shrinking = shrinking
         self.random_state = random_state
 
+    @explains_calls
     def fit(
         self,
         X: Samples,
@@ -168,6 +170,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         """The same as ``predict``."""
         return self._values(X)
 
+    @explains_calls
     def score(
         self,
         X: Samples,

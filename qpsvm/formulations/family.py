@@ -38,7 +38,7 @@ from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.wording import with_article
 from qpsvm.qp.program import QuadraticProgram
 
 ProgramAndRecovery: TypeAlias = tuple[
@@ -270,8 +270,8 @@ class Family(ExplainsKeywords, ABC):
         if given is not None:
             if not isinstance(kernel, Linear):
                 raise InvalidParameterError(
-                    f"constraints are on (w, b), and {an(f'{kernel} kernel')} has no explicit w; "
-                    "use the linear kernel, on transformed features if need be."
+                    f"constraints are on (w, b), and {with_article(f'{kernel} kernel')} has no "
+                    "explicit w; use the linear kernel, on transformed features if need be."
                 )
             weights = np.zeros(data.n_given)
             weights[data.kept] = data.weights

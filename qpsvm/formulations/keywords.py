@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, Self, TypeVar
+from typing import ClassVar, ParamSpec, Self, TypeVar
 
 from qpsvm.exceptions import UnknownParameterError
+from qpsvm.numerics.calls import ExplainsMethods
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -81,8 +82,9 @@ def refusal(name: str, keyword: str, known: Iterable[str], *, of_program: bool) 
 def _place(keyword: str, *, of_program: bool) -> str:
     if keyword in OF_KERNELS:
         return f" It belongs to the kernel: .dual(X, y, {OF_KERNELS[keyword]})."
-    if keyword in OF_PROGRAMS and not of_program:
-        return f" Pass it where the program is built: .dual(X, y, {keyword}=...)."
+    if keyword in OF_PROGRAMS:
+        built = f" Pass it where the program is built: .dual(X, y, {keyword}=...)."
+        return " Ranking(...).dual has it." if of_program else built  # not all programs take groups
     own = OTHER_NAMES.get(keyword, keyword)
     if own in OF_SOLVES:
         return f" Pass it where the program is solved: qpsvm.solve(problem, {own}=...)."
@@ -99,8 +101,13 @@ def parameters_of(kind: type) -> tuple[str, ...]:
     return tuple(inspect.signature(kind.__init__).parameters)[1:]  # type: ignore[misc]
 
 
-class ExplainsKeywords:
+class ExplainsKeywords(ExplainsMethods):
     """Base of classes whose constructor says where a keyword that it does not have belongs."""
+
+    _instead: ClassVar[str] = (
+        "a formulation builds a problem, qpsvm.solve({}(...).dual(X, y)), whose solution predicts. "
+        "The estimators, such as qpsvm.estimators.SVC, have fit and predict."
+    )
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         del args

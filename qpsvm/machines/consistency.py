@@ -32,7 +32,7 @@ from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.machines.verifiable import Implication
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.precision import TINY
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.wording import with_article
 
 
 def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
@@ -83,8 +83,8 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
         )
     if solution.coef is not None and not model.is_linear:
         raise InvalidDataError(
-            f"The solution has a coef, but {an(f'{model.kernel} kernel')} has no explicit weights; "
-            "it belongs to another problem."
+            f"The solution has a coef, but {with_article(f'{model.kernel} kernel')} has no "
+            "explicit weights; it belongs to another problem."
         )
     require_own_properties(solution)
 

@@ -17,6 +17,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
 from qpsvm.machines.warm_start import transfer_warm_start
 from qpsvm.numerics.arguments import VectorLike
+from qpsvm.numerics.calls import ExplainsMethods
 from qpsvm.numerics.wording import an, with_article
 from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
@@ -56,7 +57,7 @@ class MachineVisitor(Protocol[Result_co]):
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingProblem(Generic[Model, Solution]):
+class TrainingProblem(ExplainsMethods, Generic[Model, Solution]):
     """A training problem as a quadratic program with its data and recovery.
 
     Attributes

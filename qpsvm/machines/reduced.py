@@ -17,6 +17,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense
+from qpsvm.numerics.calls import ExplainsMethods
 from qpsvm.numerics.wording import an
 from qpsvm.qp.program import Result, Result_co
 from qpsvm.qp.solution import Status
@@ -37,7 +38,7 @@ class ReducedVisitor(Protocol[Result_co]):
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedProblem:
+class ReducedProblem(ExplainsMethods):
     """A multiclass problem as several two-class problems.
 
     Attributes

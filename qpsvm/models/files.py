@@ -17,9 +17,11 @@ from qpsvm.models.reading import model_of
 from qpsvm.models.saved import SavedModel
 from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.tables import Preparation
 
 
+@explains_calls
 def save(
     path: str | os.PathLike[str],
     problem: object,

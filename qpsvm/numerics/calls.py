@@ -1,4 +1,4 @@
-"""Errors for calls of public functions with arguments that they do not have."""
+"""Errors for calls of public functions with arguments, and of methods, that there are not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, TypeVar
 
 from qpsvm.exceptions import MissingArgumentError, UnknownParameterError
 
@@ -22,9 +22,34 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "method": ("backend",),
     "timeout": ("time_limit",),
     "Cs": ("C", "values"),
+    "gammas": ("gamma",),
+    "qid": ("groups",),
+    "group": ("groups",),
     "target": ("label",),
 }
 """Names that other libraries use, and what qpsvm's functions call the same thing."""
+
+METHODS = ("fit", "fit_predict", "predict", "decision_function", "score", "solve", "verify")
+"""Methods that a user of other libraries expects of a formulation, a problem or a program."""
+
+
+class ExplainsMethods:
+    """Base of classes that name what is to be called in place of a method they do not have."""
+
+    __slots__ = ()
+    _instead: ClassVar[str] = (
+        "qpsvm.solve(problem) returns its solution, which predicts if the problem has samples, and "
+        "qpsvm.verify(problem, solution) verifies it. The estimators, such as "
+        "qpsvm.estimators.SVC, have fit and predict."
+    )
+
+    if not TYPE_CHECKING:  # a type checker is to find names that there are not
+
+        def __getattr__(self, name: str) -> NoReturn:
+            kind = type(self).__name__
+            hint = f"; {self._instead.format(kind)}" if name in METHODS else ""
+            message = f"{kind!r} object has no attribute {name!r}{hint}"
+            raise AttributeError(message, name=name, obj=self)
 
 
 def explains_calls(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -62,7 +87,7 @@ def _explain(
 ) -> None:
     """Raise an error that names the argument which does not fit."""
     parameters = signature.parameters
-    own = f"Its parameters: {', '.join(parameters)}."
+    own = f"Its parameters: {', '.join(p for p in parameters if p != 'self')}."
     for keyword in keywords:
         if keyword not in parameters:
             raise UnknownParameterError(

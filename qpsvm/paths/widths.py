@@ -20,6 +20,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.paths.settings import DEFAULTS, PathSettings
 from qpsvm.paths.training import checked_values, solved, warn_of_misses
 from qpsvm.qp.kkt_residuals import Tolerances
@@ -80,6 +81,7 @@ class WidthPath(Table):
         )
 
 
+@explains_calls
 def width_path(
     X: Samples,
     y: Targets | None = None,

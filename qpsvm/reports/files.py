@@ -8,6 +8,7 @@ from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import atomic, json_text
+from qpsvm.numerics.wording import an
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.dictionary import page_dict
 from qpsvm.reports.html import html
@@ -96,7 +97,13 @@ def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
     ...     json.loads(path.read_text())["passed"]
     True
     """
-    write_text(path, text_of(page, suffix_of(path, WRITERS)))
+    suffix = suffix_of(path, WRITERS)
+    if not hasattr(page, "title"):
+        raise InvalidParameterError(
+            f"write takes a report, got {an(page)}; build one with qpsvm.reports.build(problem, "
+            "solution)."
+        )
+    write_text(path, text_of(page, suffix))
 
 
 def write_text(path: str | os.PathLike[str], content: str, what: str = "report") -> None:

@@ -29,6 +29,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, require_memory
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.selection.kernel_sums import KernelSums
 from qpsvm.selection.left_out import HOW, How, LeftOutValues
@@ -101,6 +102,7 @@ class LeaveOneOut(Table):
         }
 
 
+@explains_calls
 def leave_one_out(
     problem: SVMProblem, solution: SVMSolution | None = None, *, eps: float = 1e-6
 ) -> LeaveOneOut:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_iris
 from sklearn.linear_model import SGDClassifier, SGDOneClassSVM
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -257,6 +258,32 @@ def test_a_saved_model_that_predicts_something_else(tmp_path):
     object.__setattr__(saved, "predict", lambda samples: other(own(samples)))
     found = qpsvm.audit(saved, X, y)
     assert (found.passed, found.own_predictions.n_differ) == (False, 2)
+
+
+@pytest.mark.parametrize(
+    "formulation",
+    [
+        qpsvm.OneVsOne(qpsvm.SoftMargin(1.0)),
+        qpsvm.OneVsOne(qpsvm.SoftMargin(1.0), break_ties=False),
+        qpsvm.OneVsRest(qpsvm.SoftMargin(1.0)),
+        qpsvm.CrammerSinger(1.0),
+    ],
+)
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_a_saved_model_of_three_classes_predicts_what_it_stores(tmp_path, formulation, form):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::5], np.array(["c", "a", "b"])[y[::5]]
+    problem = getattr(formulation, form)(X, y)
+    solution = qpsvm.solve(problem)
+    models.save(tmp_path / "model.npz", problem, solution)
+    saved = models.load(tmp_path / "model.npz")
+    found = qpsvm.audit(saved, X, y)
+    assert found.passed, found
+    assert found.own_predictions.n_compared > 25
+    own = saved.predict
+    object.__setattr__(saved, "predict", lambda samples: np.roll(own(samples), 1))
+    expected = np.count_nonzero(own(X) != saved.predict(X))
+    assert qpsvm.audit(saved, X, y).own_predictions.n_differ == expected > 0
 
 
 def test_plain_numbers_have_no_predict():

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import qpsvm
 from qpsvm import estimators
 from qpsvm.cli import app
-from qpsvm.cli.estimator_options import ESTIMATORS, HELP, LEFT_OUT
+from qpsvm.cli.estimator_options import ESTIMATORS, HELP, LEFT_OUT, OTHER_NAMES
 
 X, y = make_blobs(45, centers=3, cluster_std=1.5, random_state=0)
 KINDS = np.array(["ant", "bee", "cat"])[y]
@@ -106,8 +106,26 @@ def test_every_estimator_has_a_command_and_every_parameter_a_help_text():
 def test_the_help_of_an_estimator_lists_its_parameters(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     text = run("fit", "QuantileSVR", "--help").output
+    shown = {name for names in OTHER_NAMES.values() for name in names}
     for parameter in inspect.signature(estimators.QuantileSVR).parameters:
-        assert (f"--{parameter.replace('_', '-')}" in text) == (parameter not in LEFT_OUT)
+        option = f"--{parameter.replace('_', '-')}"
+        assert (option in text) == (parameter not in LEFT_OUT or option in shown)
+
+
+def test_tol_is_another_name_of_eps_here_too(files):
+    data = files / ARGUMENTS["SVC"][0]
+    assert "eps=0.001" in passed("fit", "SVC", data, "--tol", "1e-3").stdout
+
+
+def test_poly_is_a_kernel_of_every_command(files):
+    for command in (("fit", "SVC"), ("solve",)):
+        assert "poly" in passed(*command, files / "two.csv", "--kernel", "poly").stdout
+
+
+def test_labels_for_a_regression_name_the_classifier(files):
+    found = run("fit", "SVR", files / ARGUMENTS["SVC"][0])
+    assert found.exit_code == 2
+    assert "such as SVC or SoftMargin" in found.output
 
 
 def fitted(name):

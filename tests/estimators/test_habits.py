@@ -262,3 +262,51 @@ def test_weights_are_routed_through_searches() -> None:
     pipeline = make_pipeline(StandardScaler(), SVC())
     found = GridSearchCV(pipeline, {"svc__C": [1.0]}, cv=3)
     assert found.fit(X, y, svc__sample_weight=weights).best_score_ > 0.8
+
+
+# --- what is meant by a name of another class, or of another library ------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: estimators.QuantileSVR(tau=0.5), "QuantileSVR is quantile"),
+        (lambda: OneClassSVM(C=1.0), "nu is in its place"),
+        (lambda: OneClassSVM(contamination=0.1), "outliers is nu"),
+        (lambda: SVC(nu=0.5), "NuSVC and NuSVR have nu"),
+        (lambda: SVC(penalty="l1"), "LinearSVC has it"),
+        (lambda: SVCSearch(Cs=[1.0]), "Use C"),
+        (lambda: SVMRanker().fit(X, y, qid=y), "use groups"),
+        (lambda: SVMRanker().fit(X, y).score(X, y, group=y), "use groups"),
+        (lambda: qpsvm.paths.width_path(X, y, gammas=[0.1]), "use gamma"),
+        (lambda: qpsvm.selection.leave_one_out(problem=None, tol=0.1), "use eps"),
+    ],
+)
+def test_names_of_other_classes_are_answered_with_the_own_one(call: Any, words: str) -> None:
+    with pytest.raises(UnknownParameterError, match=words) as caught:
+        call()
+    assert "self" not in str(caught.value)
+
+
+def test_a_kernel_is_named_with_its_article() -> None:
+    with pytest.raises(InvalidParameterError, match=r"an rbf\(gamma=0.1\) kernel has no explicit"):
+        SVC(gamma=0.1, constraints=nonnegative([0])).fit(X, y)
+
+
+def test_the_largest_nu_is_shown_with_six_digits() -> None:
+    few = np.r_[np.flatnonzero(y == 0)[:20], np.flatnonzero(y == 1)[:4]]
+    with pytest.warns(qpsvm.exceptions.NuReducedWarning, match="allow at most 0.333333, twice"):
+        estimators.NuSVC(nu=0.9).fit(X[few], y[few])
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (SVC, r"the class SVC\. Pass a fitted one: SVC\(\.\.\.\)\.fit"),
+        (X, r"an ndarray\. The model comes first"),
+        (qpsvm.SoftMargin().dual(X, y), r"qpsvm\.verify\(problem, solution\)"),
+    ],
+)
+def test_an_audit_of_something_else_says_what_to_pass(model: Any, words: str) -> None:
+    with pytest.raises(qpsvm.exceptions.AuditRefusedError, match=words):
+        qpsvm.audit(model, X, y)

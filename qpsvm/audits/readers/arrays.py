@@ -16,7 +16,7 @@ from qpsvm.kernels import KernelArgument, Linear
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import MatrixLike, VectorLike
 from qpsvm.numerics.arrays import Dense, Vector, stored
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.wording import with_article
 
 UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""
@@ -115,8 +115,8 @@ def _require_enough(model: Arrays, problem: object) -> None:
         raise AuditRefusedError("Arrays holds neither alpha nor coef; pass one of them.")
     if model.coef is not None and not isinstance(problem.kernel, Linear):
         raise AuditRefusedError(
-            f"Arrays holds coef, and {an(f'{problem.kernel} kernel')} has no explicit weights; "
-            "pass alpha."
+            f"Arrays holds coef, and {with_article(f'{problem.kernel} kernel')} has no explicit "
+            "weights; pass alpha."
         )
     follows = isinstance(problem, SVMProblem) and problem.model.norm.weights_follow
     if model.coef is None and not follows:

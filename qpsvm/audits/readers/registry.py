@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from qpsvm.audits.claims import Claim, Reading
 from qpsvm.audits.readers import liblinear_estimators, libsvm_estimators, pipelines, sgd
 from qpsvm.audits.readers.arrays import Arrays, arrays
@@ -52,11 +54,9 @@ def read(model: Estimator, inputs: Inputs) -> Reading:
             return pipelines.pipeline(model, inputs, read)
         if reader is not None:
             return _read_estimator(reader, model, inputs)
-    hint = ""
-    if hasattr(model, "regressor_"):
-        hint = " For a transformed target, pass regressor_ with the transformed y."
+    what = f"the class {model.__name__}" if isinstance(model, type) else an(model)
     raise AuditRefusedError(
-        f"audit cannot read {an(model)}.{hint} It reads scikit-learn's "
+        f"audit cannot read {what}.{_hint(model)} It reads scikit-learn's "
         f"{', '.join(ESTIMATORS)}, qpsvm's own estimators, a Pipeline that ends in one, searches "
         "and multiclass or calibrated classifiers of them, LIBSVM and LIBLINEAR model files, "
         "qpsvm's own models, and qpsvm.audits.Arrays."
@@ -100,6 +100,19 @@ def read_claims(
     (SoftMargin(C=1.0), [0.5, 0.5])
     """
     return read(model, Inputs(X, y, sample_weight, C, nu, epsilon)).claims
+
+
+def _hint(model: object) -> str:
+    """Say what was meant by a model that no reader knows; empty where nothing is known."""
+    if isinstance(model, type):
+        return f" Pass a fitted one: {model.__name__}(...).fit(X, y)."
+    if hasattr(model, "regressor_"):
+        return " For a transformed target, pass regressor_ with the transformed y."
+    if isinstance(model, np.ndarray):
+        return " The model comes first: audit(model, X, y)."
+    if type(model).__module__.startswith("qpsvm."):
+        return " qpsvm.verify(problem, solution) verifies a solution of this package."
+    return ""
 
 
 def _read_estimator(

@@ -28,7 +28,7 @@ from qpsvm.numerics.balls import (
     row_squares,
 )
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.wording import with_article
 from qpsvm.qp.sample_gram import SampleGram
 
 # --- norms in feature space ----------------------------------------------------------------------
@@ -86,8 +86,8 @@ def feature_norms(kernel: Kernel, X: Any, centre: Vector | None = None) -> Vecto
             return _known(root(squares(kernel, X).upper))
         if type(kernel) is not Linear:
             raise InvalidParameterError(
-                f"centre is a point among the features, and {an(f'{kernel} kernel')} has none; "
-                "leave it out."
+                f"centre is a point among the features, and {with_article(f'{kernel} kernel')} has "
+                "none; leave it out."
             )
         result = np.empty(X.shape[0])
         origin = Ball.exact(np.asarray(centre, dtype=np.float64))

@@ -23,9 +23,10 @@ INTERRUPTED = 130
 
 def run(
     suite: Annotated[str, typer.Argument(help="Name of a suite (qpsvm bench list), or a .toml.")],
-    store: Annotated[Path, typer.Option(help="The file that gets the rows.")],
+    store: Annotated[Path, typer.Option(help="File to store the rows in.")],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the store: measure what it does not have.")
+        bool,
+        typer.Option("--resume", help="Measure the cells that the store lacks."),
     ] = False,
     retry: Annotated[
         list[str] | None,
@@ -34,12 +35,12 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, help="Cells measured at once.")] = 1,
     contestant: Annotated[
         list[str] | None,
-        typer.Option(help="Takes part as well: a name, or a file my_solver.py. May be repeated."),
+        typer.Option(help="Another contestant: a name, or a file my_solver.py. May be repeated."),
     ] = None,
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="These data in place of the suite's: a name, or a file (CSV, LIBSVM, NPZ, "
+            help="Data to use in place of the suite's: a name, or a file (CSV, LIBSVM, NPZ, "
             "Parquet). May be repeated."
         ),
     ] = None,
