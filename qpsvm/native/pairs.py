@@ -144,7 +144,7 @@ def descend_pairs(
         | {"offsets": offsets, "columns": columns},
     )
     kernel = (n, stride, block, offsets, columns, constant)
-    work, violation, steps = np.empty(6 * n), np.zeros(1), np.zeros(1, np.int64)
+    work, violation, steps = np.empty(7 * n), np.zeros(1), np.zeros(1, np.int64)
     box = added, lower, upper, groups, _GROUPS[kept]
     at_once, total, status = max(1, WORK // max(1, 3 * n)), 0, Status.LIMIT
     while status is Status.LIMIT:
