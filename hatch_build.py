@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,10 @@ class CompiledCore(BuildHookInterface):
         """Require a compiler from the package index where the system has none."""
         has_own = "QPSVM_NATIVE_TARGET" not in os.environ and _build().system_compiler()
         return [] if has_own else ["ziglang>=0.13"]
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
+        """Remove the library that is now in the wheel."""
+        shutil.rmtree(Path(self.directory) / ".native", ignore_errors=True)
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and tell hatchling the library's place and the wheel's tag."""

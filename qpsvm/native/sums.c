@@ -143,7 +143,7 @@ static void settle(const struct conditions *c, double mirror, double low, double
     int is_ramp = r.d > 0.0;
     if (r.end <= low || (!is_ramp && r.upper - r.upper != 0.0))
       add(&known->constant, -r.lower);
-    else if ((is_ramp ? r.begin >= high : r.begin > high) || r.lower - r.lower != 0.0)
+    else if (is_ramp ? r.begin >= high : r.begin > high || r.lower - r.lower != 0.0)
       add(&known->constant, -r.upper);
     else if (is_ramp && r.begin <= low && r.end >= high) {
       add_quotient(&known->constant, r.t, r.d, -1.0);
@@ -225,8 +225,9 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
     /* constant + linear b = 0, once more for the remainder */
     double x = -rounded(known.constant) / rounded(known.linear);
     for (int k = 0; k < 2; k++) x -= derivative(c, mirror, x, &known) / rounded(known.linear);
+    /* strictly inside the derivative rises; at the end a flat piece may follow */
+    *is_single = x < b - 1e-12 * (b < 0.0 ? -b : b);
     b = smaller(larger(x, double_of(from)), b);
-    *is_single = 1;
   } else
     *is_single = derivative(c, mirror, b, &known) > flat;
   return b;

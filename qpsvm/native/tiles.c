@@ -5,8 +5,11 @@
 /* exp(x) for x <= 0, by exp(x) = 2^k exp(r) with k = round(x / log 2) and r = x - k log 2 from two
  * parts of log 2 (Cody and Waite; k times the first part is exact), and exp(r) = 1 + r + r^2 q(r)
  * with q of degree 9, interpolated at Chebyshev's nodes: a relative error of at most 1.7e-17 for
- * |r| <= 0.3466. With its roundings the result is within 1 ulp of exp(x), denormal results
- * too (tests/native/test_tiles.py); -745.2 and less give 0, NaN gives NaN.
+ * |r| <= 0.3466. -745.2 and less give 0, NaN gives NaN.
+ *
+ * Error, in ulp of a result in [0.7, 1), where they are smallest: the last addition 1/2, the one
+ * before it 1/4, r 1/4, r^2 q(r) 0.2, q itself 0.15: less than 1.5. A denormal result is rounded
+ * once more, to multiples of which the rest is at most half as much.
  *
  * 2^k is the product of two powers with exponents that fit, so that only the last product rounds
  * where the result is denormal. Adding 1.5 2^52 rounds to an integer and leaves it in the low bits.
