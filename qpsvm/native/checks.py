@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arrays import Array, Vector
+
+Vector: TypeAlias = npt.NDArray[np.float64]
+Dense: TypeAlias = npt.NDArray[np.float64]
+Array: TypeAlias = npt.NDArray[Any]
 
 
 def require_array(
@@ -63,8 +67,7 @@ def require_array(
             f"{name} has the type {array.dtype}: convert it to {wanted.name}"
         )
     fits = array.ndim == len(shape) and all(
-        length is None or length == found
-        for length, found in zip(shape, array.shape, strict=True)
+        length is None or length == found for length, found in zip(shape, array.shape, strict=True)
     )
     if not fits:
         text = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
@@ -114,8 +117,8 @@ def require_box(point: Vector, name: str, lower: Vector, upper: Vector) -> None:
     if not is_box.all():
         i = int(np.argmin(is_box))
         raise InvalidParameterError(
-            f"lower[{i}] = {lower[i]} and upper[{i}] = {upper[i]} are no interval: lower must be at "
-            "most upper"
+            f"lower[{i}] = {lower[i]} and upper[{i}] = {upper[i]} are no interval: lower must be "
+            "at most upper"
         )
     require_finite(point, name)
     is_inside = (lower <= point) & (point <= upper)
@@ -132,6 +135,56 @@ def require_signs(signs: Array, name: str) -> None:
     if is_bad.any():
         i = int(np.argmax(is_bad))
         raise InvalidParameterError(f"{name}[{i}] is {signs[i]}: every sign must be -1 or 1")
+
+
+def require_row_wise(array: object, name: str) -> int:
+    """Return the distance between rows of a float64 matrix, counted in its entries.
+
+    Parameters
+    ----------
+    array : object
+        Anything; what passes has two axes, and every row lies in one piece.
+    name : str
+        Its name in messages.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InvalidParameterError
+        With the argument, the value seen and the remedy.
+
+    Examples
+    --------
+    >>> require_row_wise(np.zeros((3, 8))[:, :2], "block")
+    8
+    """
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != 2:
+        raise InvalidParameterError(
+            f"{name} is {described(array)}: pass a float64 array with two axes"
+        )
+    return row_distance(array, name)
+
+
+def row_distance(array: Array, name: str) -> int:
+    """Return the distance between rows in entries, see ``require_row_wise``."""
+    size, (across, along) = array.itemsize, array.strides
+    is_row_wise = along == size and across >= size * array.shape[1] and across % size == 0
+    if array.size and not (array.flags.aligned and (is_row_wise or array.flags.c_contiguous)):
+        raise InvalidParameterError(
+            f"{name} has the strides {array.strides}: every row must lie in one piece; pass "
+            f"np.ascontiguousarray({name})"
+        )
+    return across // size if is_row_wise else array.shape[1]
+
+
+def described(value: object) -> str:
+    """Type and shape of an argument for a message."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} of shape {value.shape}"
+    return f"a {type(value).__name__}"
 
 
 def require_at_least(value: Any, name: str, least: float, *, infinite: bool = False) -> float:

@@ -9,6 +9,9 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.native.checks import (
+    Array,
+    Vector,
+    described,
     require_apart,
     require_array,
     require_at_least,
@@ -17,9 +20,9 @@ from qpsvm.native.checks import (
     require_indices,
     require_signs,
     require_vector,
+    row_distance,
 )
 from qpsvm.native.library import DESCENT_STATE, Status, run
-from qpsvm.numerics.arrays import Array, Vector
 
 WORK = 20_000_000
 """Entries of samples that one call of the core reads, about: 10 to 50 ms, so that an interrupt is
@@ -38,7 +41,9 @@ _CSR = {
 
 
 class CoordinateDescent:
-    """Coordinate descent on a box program of samples, pass by pass::
+    """Coordinate descent on a box program of samples, pass by pass.
+
+    The program is::
 
         minimise  1/2 a'(Z Z' + diag(D)) a + q'a   subject to  l <= a <= u
 
@@ -187,19 +192,11 @@ def _checked_samples(samples: Any) -> tuple[tuple[Any, ...], dict[str, Array | N
     if sp.issparse(samples):
         return _checked_csr(samples)
     if not isinstance(samples, np.ndarray) or samples.ndim != 2 or samples.dtype not in _DENSE:
-        seen = getattr(samples, "dtype", type(samples).__name__)
         raise InvalidParameterError(
-            f"samples are {seen} of shape {getattr(samples, 'shape', '()')}: pass an array with two "
-            "axes, or a CSR matrix, of float64 or float32"
+            f"samples are {described(samples)}: pass an array with two axes, or a CSR matrix, of "
+            "float64 or float32"
         )
-    size, (across, along) = samples.itemsize, samples.strides
-    is_row_wise = along == size and across >= size * samples.shape[1] and across % size == 0
-    if samples.size and not (samples.flags.aligned and (is_row_wise or samples.flags.c_contiguous)):
-        raise InvalidParameterError(
-            f"samples have the strides {samples.strides}: every row must lie in one piece; pass "
-            "np.ascontiguousarray(samples)"
-        )
-    stride = across // size if is_row_wise else samples.shape[1]
+    stride = row_distance(samples, "samples")
     fields = (_DENSE[samples.dtype], samples.shape[1], stride, samples, None, None)
     return fields, {"samples": samples}
 

@@ -8,17 +8,18 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.native.checks import (
+    Array,
+    Vector,
     require_apart,
     require_array,
     require_at_least,
     require_box,
     require_finite,
     require_indices,
+    require_row_wise,
     require_vector,
 )
 from qpsvm.native.library import Status, run
-from qpsvm.numerics.arrays import Array, Vector
-from qpsvm.numerics.choices import require_choice
 
 Kept: TypeAlias = Literal["sum", "sums", "none"]
 """The equality rows: ``1'v``, the sum over each of two groups, or none."""
@@ -66,7 +67,9 @@ def descend_pairs(
     offsets: Array | None = None,
     columns: Array | None = None,
 ) -> Steps:
-    """Minimise over a box and equality rows, two variables at a time::
+    """Minimise over a box and equality rows, two variables at a time.
+
+    The program is::
 
         minimise  1/2 v'(K + c 11' + diag(D)) v + q'v   subject to  lower <= v <= upper
 
@@ -127,7 +130,8 @@ def descend_pairs(
     require_vector(lower, "lower", n)
     require_vector(upper, "upper", n)
     require_box(v, "v", lower, upper)
-    require_choice(kept, tuple(_GROUPS), "kept")
+    if kept not in _GROUPS:
+        raise InvalidParameterError(f"kept is {kept!r}: it must be one of {', '.join(_GROUPS)}")
     tol = require_at_least(tol, "tol", 0.0, infinite=True)
     constant = require_at_least(constant, "constant", 0.0)
     if added is not None:
@@ -135,7 +139,9 @@ def descend_pairs(
         require_at_least(np.min(added, initial=0.0), "the smallest of added", 0.0)
     if kept == "sums":
         if groups is None:
-            raise InvalidParameterError("groups is None: kept='sums' needs an int8 array of 0 and 1")
+            raise InvalidParameterError(
+                "groups is None: kept='sums' needs an int8 array of 0 and 1"
+            )
         require_indices(require_array(groups, "groups", np.int8, (n,)), "groups", 2)
     stride = _checked_block(block, n, offsets, columns)
     require_apart(
@@ -169,23 +175,11 @@ def _checked_block(block: Array, n: int, offsets: Array | None, columns: Array |
         if columns is not None:
             require_indices(columns, "columns", len(block))
         return 0
-    if not isinstance(block, np.ndarray) or block.dtype != np.float64 or block.ndim != 2:
-        seen = getattr(block, "dtype", type(block).__name__)
-        raise InvalidParameterError(
-            f"block is {seen} of shape {getattr(block, 'shape', '()')}: pass a float64 array with two "
-            "axes, or with one and offsets"
-        )
-    across, along = block.strides
-    is_row_wise = along == 8 and across >= 8 * block.shape[1] and across % 8 == 0
-    if block.size and not (block.flags.aligned and (is_row_wise or block.flags.c_contiguous)):
-        raise InvalidParameterError(
-            f"block has the strides {block.strides}: every row must lie in one piece; pass "
-            "np.ascontiguousarray(block)"
-        )
+    stride = require_row_wise(block, "block")
     if len(block) != n or (columns is None and block.shape[1] != n):
         raise InvalidParameterError(
             f"block has the shape {block.shape}: there are {n} variables, so it must be ({n}, {n})"
         )
     if columns is not None:
         require_indices(columns, "columns", block.shape[1])
-    return across // 8 if is_row_wise else block.shape[1]
+    return stride

@@ -9,6 +9,8 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.native.checks import (
+    Array,
+    Vector,
     require_apart,
     require_array,
     require_at_least,
@@ -19,7 +21,6 @@ from qpsvm.native.checks import (
     require_vector,
 )
 from qpsvm.native.library import Status, run
-from qpsvm.numerics.arrays import Array, Vector
 
 
 class ConditionSums(NamedTuple):
@@ -51,12 +52,14 @@ class ConditionSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """Conditions on decision values, with their losses::
+    """Conditions on decision values, with their losses.
+
+    With an intercept b they are::
 
         v_i = p_i - s_i (f_i + b),   loss_i(v) = max over lower_i <= a <= upper_i of a v - d_i a^2/2
 
-    The hinge is ``(lower, upper, d) = (0, C, 0)``, the squared hinge ``(0, inf, 1 / (2 C))``, a tube
-    two conditions per sample, a quantile ``((tau - 1) C, tau C, 0)``, least squares
+    The hinge is ``(lower, upper, d) = (0, C, 0)``, the squared hinge ``(0, inf, 1 / (2 C))``, a
+    tube two conditions per sample, a quantile ``((tau - 1) C, tau C, 0)``, least squares
     ``(-inf, inf, 1 / C)``, a hard condition ``(0, inf, 0)``.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,7 @@ def objective(Q: Any, q: Any, x: Any) -> Fraction:
     return Fraction(quadratic) / 2 + sum((a * c for a, c in zip(q, x, strict=True)), Fraction(0))
 
 
-def _points(
-    Q: Any, q: Any, lower: Any, upper: Any, A: Any, b: Any
-) -> Iterator[list[Fraction]]:
+def _points(Q: Any, q: Any, lower: Any, upper: Any, A: Any, b: Any) -> Iterator[list[Fraction]]:
     """Feasible stationary points of all faces of the box; rows of A have no variable in common."""
     n = len(q)
     for face in product((0, 1, 2), repeat=n):
@@ -94,7 +92,7 @@ def slope(v: Fraction, lower: Number, upper: Number, d: Fraction, *, right: bool
 
 
 def derivative(terms: Any, price: Fraction, b: Fraction, *, right: bool) -> Number:
-    """Right or left derivative of ``price b + sum of loss(t - b)`` for terms (t, lower, upper, d)."""
+    """Right or left derivative of ``price b + sum of loss(t - b)`` of (t, lower, upper, d)."""
     return price - sum(slope(t - b, low, up, d, right=right) for t, low, up, d in terms)
 
 
@@ -118,7 +116,7 @@ def minimisers(terms: Any, price: Fraction) -> tuple[Number, Number]:
 def _first(terms: Any, price: Fraction, corners: list[Fraction]) -> Number:
     """The least b whose right derivative is not negative."""
     ends: list[Number] = [-math.inf, *corners, math.inf]
-    for left, right in zip(ends, ends[1:], strict=False):
+    for left, right in pairwise(ends):
         if isinstance(left, Fraction) and derivative(terms, price, left, right=True) >= 0:
             return left
         low = left if isinstance(left, Fraction) else (corners[0] - 2 if corners else Fraction(0))

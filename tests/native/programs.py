@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-FORMATS = ("f64", "f32", "f64 of a slice", "csr f64 i32", "csr f64 i64", "csr f32 i32", "csr f32 i64")
+FORMATS = (
+    "f64",
+    "f32",
+    "f64 of a slice",
+    "csr f64 i32",
+    "csr f64 i64",
+    "csr f32 i32",
+    "csr f32 i64",
+)
 """Every way in which samples may be stored."""
 
 

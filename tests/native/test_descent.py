@@ -193,7 +193,7 @@ def refused(message: str, samples: Any = None, **changes: Any) -> None:
 def test_wrong_samples_are_refused() -> None:
     refused("samples are int64 .*float64 or float32", np.eye(2, dtype=int))
     refused("samples are >f8", np.eye(2, dtype=">f8"))
-    refused("samples are list", [[1.0]])
+    refused("samples are a list", [[1.0]])
     refused("strides", np.asfortranarray(np.arange(6.0).reshape(2, 3)))
     refused("strides", np.arange(12.0).reshape(2, 6)[:, ::2])
     refused("strides", np.arange(12.0).reshape(2, 6)[::-1])

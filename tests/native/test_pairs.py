@@ -111,9 +111,7 @@ def test_variants_and_divided_runs_have_the_same_bits(seed: int, n: int, kept: s
     g = hessian(K, p) @ v + q
     others = {name: value for name, value in p.items() if name not in ("v", "lower", "upper")}
     for steps in (1, 2, 20):
-        end = descend_pairs(
-            K, v, g, p["lower"], p["upper"], tol=1e-10, max_steps=steps, **others
-        )
+        end = descend_pairs(K, v, g, p["lower"], p["upper"], tol=1e-10, max_steps=steps, **others)
         total += end.steps
         if end.status is not Status.LIMIT:
             break

@@ -25,7 +25,9 @@ KINDS = ("kinks", "ramps", "mixed", "squares")
 def conditions(rng: Any, n: int, kind: str, *, ties: bool) -> tuple[Losses, Any]:
     """Losses and decision values; with ties these are small integers that often agree."""
     m = max(1, n // 2)
-    draw = (lambda *shape: rng.integers(-3, 4, shape).astype(float)) if ties else rng.standard_normal
+    draw = (
+        (lambda *shape: rng.integers(-3, 4, shape).astype(float)) if ties else rng.standard_normal
+    )
     lower = -rng.integers(0, 3, n) / 1.0
     upper = lower + rng.integers(0, 4, n)
     curved = rng.integers(1, 4, n) / 2.0
@@ -88,9 +90,7 @@ def test_hard_conditions_bound_the_intercept() -> None:
 
 def test_hard_and_soft_conditions_together() -> None:
     """b >= 1 for the first; the second pulls down as far as it may."""
-    losses = Losses(
-        np.array([1.0, 0.0]), np.array([0.0, -2.0]), np.array([np.inf, 2.0])
-    )
+    losses = Losses(np.array([1.0, 0.0]), np.array([0.0, -2.0]), np.array([np.inf, 2.0]))
     assert losses.best_intercepts(np.array([0.0, 5.0])) == (1.0, 1.0)
 
 
@@ -196,8 +196,12 @@ def test_balance_is_exact_or_says_what_is_left(seed: int, n: int, ties: bool) ->
     alpha = lower + (upper - lower) * (rng.integers(0, 3, n) / 2.0 if ties else rng.random(n))
     signs = rng.choice([-1.0, 1.0], n)
     total = float(rng.integers(-2, 3))
-    reach = sorted((float(np.sum(np.where(signs > 0, lower, -upper))),
-                    float(np.sum(np.where(signs > 0, upper, -lower)))))
+    reach = sorted(
+        (
+            float(np.sum(np.where(signs > 0, lower, -upper))),
+            float(np.sum(np.where(signs > 0, upper, -lower))),
+        )
+    )
     left = balance(alpha, signs, lower, upper, total=total)
     assert np.all((lower <= alpha) & (alpha <= upper))
     exactly = Fraction(total) - sum(

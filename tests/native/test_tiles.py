@@ -38,7 +38,7 @@ def ulps(x: Any) -> Any:
 
 
 def points(count: int) -> Any:
-    """Exponents of all sizes: the usual range, near zero, near multiples of log 2, denormal ends."""
+    """Exponents of the usual range, near zero and multiples of log 2, with denormal results."""
     rng = np.random.default_rng(count)
     each = count // 5
     k = rng.integers(0, 1076, each)
