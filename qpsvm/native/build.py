@@ -224,7 +224,10 @@ def compiled(
                 continue  # a compiler that does not know this level
             _require(result, command)
         objects = [f"{unit}.o" for unit, result in results.items() if not result.returncode]
-        _require(_run([*command, *options, "-shared", *objects, "-o", "library"], work), command)
+        is_mac = (target.platform if target else this_platform()).startswith("macosx")
+        strip = [] if is_mac or extra else ["-s"]
+        arguments = ["-shared", *strip, *objects, "-o", "library"]
+        _require(_run([*command, *options, *arguments], work), command)
         try:
             os.replace(work / "library", final)
         except PermissionError:

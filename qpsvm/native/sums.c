@@ -84,7 +84,7 @@ PUBLIC int EXPORTED(pair_dot)(int64_t n, const double *x, const double *y, doubl
 
 /* --- the best intercept -------------------------------------------------------------------- */
 
-/* Doubles in their order as integers, so that bisection ends after 64 steps at neighbours. */
+/* Doubles in their order as integers: between any two there are at most 64 halvings. */
 static inline int64_t key_of(double x) {
   int64_t k;
   memcpy(&k, &x, sizeof k);
@@ -210,7 +210,7 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
   for (int turn = 0; to > from + 1; turn++) {
     settle(c, mirror, double_of(from), double_of(to), &known);
     if (known.n_open == 0) break;
-    /* halves of the interval find typical corners, halves of the integers all in 64 turns */
+    /* halves of the interval find typical corners, halves of the integers all of them in 128 turns */
     int64_t middle = from / 2 + to / 2 + (from % 2 + to % 2) / 2;
     if (turn % 2 == 0) middle = key_of(0.5 * double_of(from) + 0.5 * double_of(to));
     if (middle <= from) middle = from + 1;
