@@ -2,9 +2,10 @@
 
 Usage: ``.ci/sanitize PYTHON fuzz SECONDS [SEED]``: with memory accesses and arithmetic checked.
 
-Values are ordinary, tiny, denormal, huge, infinite or NaN, indices now and then out of range. A call
-may refuse its arguments; else what it writes must be within its box. Prints the seed of every round
-before it, so that a crash can be repeated, and at the end how many calls were refused and answered.
+Values are ordinary, tiny, denormal, huge, infinite or NaN, indices now and then out of range. A
+call may refuse its arguments; else what it writes must be within its box. Prints the seed of every
+round before it, so that a crash can be repeated, and at the end how many calls were refused and
+answered.
 """
 
 from __future__ import annotations
