@@ -39,6 +39,10 @@ LEVELS = ("generic", "v2", "v3", "v4")
 """Variants for the micro-architecture levels of x86-64; elsewhere there is the first one only."""
 
 
+SUFFIX = ".bin"
+"""Ending of a library on every platform; with ``.so`` Python would take it for a module."""
+
+
 class BuildError(RuntimeError):
     """The core cannot be compiled here; the message says why, and what helps."""
 
@@ -52,15 +56,12 @@ class Target(NamedTuple):
         Its name for zig, with the oldest version of the system library.
     platform : str
         Its name as ``sysconfig.get_platform`` gives it, without versions.
-    suffix : str
-        Ending of a library.
     tag : str
         Platform tag of its wheel.
     """
 
     triple: str
     platform: str
-    suffix: str
     tag: str
 
 
@@ -68,18 +69,16 @@ TARGETS = {
     "linux-x86_64": Target(
         "x86_64-linux-gnu.2.17",
         "linux-x86_64",
-        ".so",
         "manylinux_2_17_x86_64.manylinux2014_x86_64",
     ),
     "linux-aarch64": Target(
         "aarch64-linux-gnu.2.17",
         "linux-aarch64",
-        ".so",
         "manylinux_2_17_aarch64.manylinux2014_aarch64",
     ),
-    "macos-x86_64": Target("x86_64-macos.11.0", "macosx-x86_64", ".dylib", "macosx_11_0_x86_64"),
-    "macos-arm64": Target("aarch64-macos.11.0", "macosx-arm64", ".dylib", "macosx_11_0_arm64"),
-    "windows-x86_64": Target("x86_64-windows-gnu", "win-amd64", ".dll", "win_amd64"),
+    "macos-x86_64": Target("x86_64-macos.11.0", "macosx-x86_64", "macosx_11_0_x86_64"),
+    "macos-arm64": Target("aarch64-macos.11.0", "macosx-arm64", "macosx_11_0_arm64"),
+    "windows-x86_64": Target("x86_64-windows-gnu", "win-amd64", "win_amd64"),
 }
 """Platforms with a wheel, by the name that ``.ci/wheels.py`` and ``QPSVM_NATIVE_TARGET`` use."""
 
@@ -105,16 +104,9 @@ def this_platform() -> str:
     return sysconfig.get_platform()
 
 
-def this_suffix() -> str:
-    """Ending of a library on this platform."""
-    return {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-
-
 def library_name(target: Target | None = None) -> str:
     """File name of the library of the present sources."""
-    if target is not None:
-        return f"core-{digest()}-{target.platform}{target.suffix}"
-    return f"core-{digest()}-{this_platform()}{this_suffix()}"
+    return f"core-{digest()}-{target.platform if target else this_platform()}{SUFFIX}"
 
 
 def wheel_tag(target: Target | None = None) -> str:
@@ -139,7 +131,7 @@ def _works(command: list[str]) -> bool:
     """Return whether a compiler makes a library of an empty function (some are only stubs)."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "probe.c").write_text("#include <string.h>\nint probe(void){return 0;}\n")
-        arguments = ["-shared", *_pic(), "probe.c", "-o", "probe" + this_suffix()]
+        arguments = ["-shared", *_pic(), "probe.c", "-o", "probe" + SUFFIX]
         try:
             done = subprocess.run(
                 [*command, *arguments], cwd=folder, capture_output=True, check=False
@@ -205,7 +197,7 @@ def compiled(
             options += ["-target", target.triple]
         elif sys.platform == "darwin":
             options += ["-mmacosx-version-min=11.0"]
-        if target is None or target.suffix != ".dll":
+        if target is None or not target.platform.startswith("win"):
             options += _pic()
         is_x86 = (target.platform if target else this_platform()).endswith(("x86_64", "amd64"))
         selection = [f'-DDIGEST="{digest()}"', "-DSELECTION", *_architecture("generic", is_zig)]
@@ -302,7 +294,7 @@ def _older(folder: Path, name: str) -> Iterator[Path]:
     """Libraries of this platform from other sources; on Windows they may be in use, and stay."""
     if sys.platform == "win32":
         return
-    for path in folder.glob(f"core-*-{this_platform()}{this_suffix()}"):
+    for path in folder.glob(f"core-*-{this_platform()}{SUFFIX}"):
         if path.name != name:
             yield path
 

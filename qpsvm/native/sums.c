@@ -133,10 +133,25 @@ struct certain {
   int64_t *open, n_open;
 };
 
-/* Move conditions from the open ones to the certain ones: those with one form on (low, high]. */
-static void settle(const struct conditions *c, double mirror, double low, double high,
-                   struct certain *known) {
+/* The derivative of one condition's loss just right of b is added to a total. */
+static inline void add_derivative(struct pair *total, struct step r, double b) {
+  if (b >= r.end)
+    add(total, -r.lower);
+  else if (b < r.begin || r.d == 0.0)
+    add(total, -r.upper);
+  else {
+    struct pair x = two_sum(r.t, -b);
+    add_quotient(total, x.high, r.d, -1.0);
+    total->low -= x.low / r.d;
+  }
+}
+
+/* Move conditions from the open ones to the certain ones, those with one form on (low, high], and
+ * return the derivative just right of b, price - sum of a_i(t_i - b), for low <= b <= high. */
+static double settle(const struct conditions *c, double mirror, double low, double high, double b,
+                     struct certain *known) {
   int64_t left = 0;
+  struct pair total = {0.0, 0.0};
   for (int64_t k = 0; k < known->n_open; k++) {
     int64_t i = known->open[k];
     struct step r = step_of(c, i, mirror);
@@ -148,30 +163,26 @@ static void settle(const struct conditions *c, double mirror, double low, double
     else if (is_ramp && r.begin <= low && r.end >= high) {
       add_quotient(&known->constant, r.t, r.d, -1.0);
       add_quotient(&known->linear, 1.0, r.d, 1.0);
-    } else
+    } else {
       known->open[left++] = i;
+      add_derivative(&total, r, b);
+    }
   }
   known->n_open = left;
+  total.low += known->constant.low + known->linear.low * b;
+  add(&total, known->constant.high);
+  add_product(&total, known->linear.high, b);
+  return rounded(total);
 }
 
-/* The derivative just right of b: price - sum of a_i(t_i - b). */
+/* The same derivative without moving conditions. */
 static double derivative(const struct conditions *c, double mirror, double b,
                          const struct certain *known) {
   struct pair total = known->constant;
   add_product(&total, known->linear.high, b);
   total.low += known->linear.low * b;
-  for (int64_t k = 0; k < known->n_open; k++) {
-    struct step r = step_of(c, known->open[k], mirror);
-    if (b >= r.end)
-      add(&total, -r.lower);
-    else if (b < r.begin || r.d == 0.0)
-      add(&total, -r.upper);
-    else {
-      struct pair x = two_sum(r.t, -b);
-      add_quotient(&total, x.high, r.d, -1.0);
-      total.low -= x.low / r.d;
-    }
-  }
+  for (int64_t k = 0; k < known->n_open; k++)
+    add_derivative(&total, step_of(c, known->open[k], mirror), b);
   return rounded(total);
 }
 
@@ -193,7 +204,7 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
     *is_single = 1;
     return low == high ? low : high + 0.5 * (low - high);
   }
-  settle(c, mirror, -INFINITE, INFINITE, &known); /* infinite slopes leave the sums */
+  settle(c, mirror, -INFINITE, INFINITE, 0.0, &known); /* infinite slopes leave the sums */
   if (derivative(c, mirror, is_finite(low) ? low : -DBL_MAX, &known) >= -flat) return low;
   if (!is_finite(high) && derivative(c, mirror, DBL_MAX, &known) < -flat) return INFINITE;
 
@@ -207,15 +218,19 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
   while (!is_finite(high) && to < key_of(DBL_MAX) &&
          derivative(c, mirror, double_of(to), &known) < -flat)
     to = key_of(double_of(to) < 1.0 ? 1.0 : smaller(64.0 * double_of(to), DBL_MAX));
-  for (int turn = 0; to > from + 1; turn++) {
-    settle(c, mirror, double_of(from), double_of(to), &known);
-    if (known.n_open == 0) break;
-    /* halves of the interval find typical corners, halves of the integers all of them in 128 turns */
-    int64_t middle = from / 2 + to / 2 + (from % 2 + to % 2) / 2;
-    if (turn % 2 == 0) middle = key_of(0.5 * double_of(from) + 0.5 * double_of(to));
+  for (int64_t before = 0; to > from + 1;) {
+    /* half of the interval, or, where that leaves most conditions open, half of its doubles: of
+     * these turns there are at most 64, of the others as many as it takes to settle all by tenths */
+    int64_t middle = key_of(0.5 * double_of(from) + 0.5 * double_of(to));
+    if (10 * known.n_open > 9 * before && before > 0)
+      middle = from / 2 + to / 2 + (from % 2 + to % 2) / 2;
     if (middle <= from) middle = from + 1;
     if (middle >= to) middle = to - 1;
-    if (derivative(c, mirror, double_of(middle), &known) < -flat)
+    before = known.n_open;
+    double at_middle =
+        settle(c, mirror, double_of(from), double_of(to), double_of(middle), &known);
+    if (known.n_open == 0) break;
+    if (at_middle < -flat)
       from = middle;
     else
       to = middle;

@@ -46,6 +46,7 @@ def exponent_tile(tile: Dense, rows: Vector, columns: Vector, gamma: float) -> N
 
     Examples
     --------
+    >>> import numpy as np
     >>> tile = np.array([[1.0, 0.0]])
     >>> exponent_tile(tile, np.ones(1), np.ones(2), gamma=0.5)
     >>> tile.round(3).tolist()

@@ -143,7 +143,7 @@ def test_several_may_compile_at_once(tmp_path: Path) -> None:
     copied = copy_of(tmp_path / "copy")
     if (copied.system_compiler() or copied.zig_compiler()) is None:
         pytest.skip("no C compiler here")
-    (tmp_path / "copy" / f"core-old-{copied.this_platform()}{copied.this_suffix()}").touch()
+    (tmp_path / "copy" / f"core-old-{copied.this_platform()}{copied.SUFFIX}").touch()
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: copied.rebuilt(), range(2))
     assert first == second == copied.existing()
