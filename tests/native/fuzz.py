@@ -4,8 +4,8 @@ Usage: ``.ci/sanitize PYTHON fuzz SECONDS [SEED]``: with memory accesses and ari
 
 Values are ordinary, tiny, denormal, huge, infinite or NaN, indices now and then out of range. A
 call may refuse its arguments; else what it writes must be within its box. Prints every fiftieth
-seed before its round, so that a crash can be repeated from there, and at the end how many calls were
-refused and answered.
+seed before its round, so that a crash can be repeated from there, and at the end how many calls
+were refused and answered.
 """
 
 from __future__ import annotations
