@@ -18,6 +18,7 @@ __all__ = [
     "AuditRefusedError",
     "BackendError",
     "BackendNotInstalledError",
+    "CompiledCoreError",
     "ConflictingConstraintsError",
     "DataFileError",
     "IndefiniteKernelError",
@@ -192,6 +193,10 @@ class StoreError(QPSVMError, ValueError):
 
 class MissingPackageError(QPSVMError, ImportError):
     """An optional package is needed and not installed; the message has the pip line."""
+
+
+class CompiledCoreError(QPSVMError, ImportError):
+    """The compiled core is missing, stale or not for this machine; the message has the remedy."""
 
 
 # --- backends --------------------------------------------------------------------------------

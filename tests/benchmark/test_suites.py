@@ -22,6 +22,7 @@ from qpsvm.benchmark.generated import GENERATED
 from qpsvm.benchmark.stored import BUNDLED
 from qpsvm.benchmark.suites import Suite, load_suite, suite_files, suite_of
 from qpsvm.exceptions import SuiteError
+from qpsvm.native import build as core_build
 from tests.processes import run
 from tests.realdata.folder import loader, needs_data
 from tests.strategies import listed
@@ -244,16 +245,20 @@ def test_groups_are_lists_that_grids_share() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_wheel_has_the_suites(tmp_path: Path) -> None:
+def test_a_wheel_has_the_suites_and_the_core(tmp_path: Path) -> None:
+    if (core_build.system_compiler() or core_build.zig_compiler()) is None:
+        pytest.skip("a wheel needs a C compiler, or the package ziglang")
     run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
         cwd=ROOT,
         check=True,
     )
     (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith(f"{core_build.wheel_tag()}.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
     script = (
-        "import qpsvm.benchmark.suites as s; print(s.__file__);"
+        "import qpsvm.benchmark.suites as s, qpsvm.native.library as l;"
+        "print(s.__file__); print(l.core().path);"
         "print(*(s.load_suite(p.stem).name for p in s.suite_files()))"
     )
     done = run(
@@ -262,6 +267,7 @@ def test_a_wheel_has_the_suites(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
         check=True,
     )
-    where, names = done.stdout.splitlines()
+    where, core, names = done.stdout.splitlines()
     assert Path(where).is_relative_to(tmp_path)
+    assert Path(core).is_relative_to(tmp_path)
     assert tuple(names.split()) == NAMES

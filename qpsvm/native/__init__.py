@@ -1,0 +1,24 @@
+"""The compiled core: loops over samples in C, behind functions that check their arguments.
+
+Internal: the modules of the package call it, users do not, and its functions may change with any
+version. How it is built, and why: ``docs/decisions/0017-compiled-core.md``. Importing it
+loads no library; the first call does.
+"""
+
+from qpsvm.native.descent import CoordinateDescent
+from qpsvm.native.library import Status
+from qpsvm.native.pairs import Steps, descend_pairs
+from qpsvm.native.sums import ConditionSums, Losses, balance, compensated_dot
+from qpsvm.native.tiles import exponent_tile
+
+__all__ = [
+    "ConditionSums",
+    "CoordinateDescent",
+    "Losses",
+    "Status",
+    "Steps",
+    "balance",
+    "compensated_dot",
+    "descend_pairs",
+    "exponent_tile",
+]

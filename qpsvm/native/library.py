@@ -1,0 +1,279 @@
+"""The loaded library of the compiled core, and calls of its functions.
+
+The only module with pointers. The modules beside it check every argument before they come here:
+types, shapes, order, lengths, overlaps and ranges of indices.
+
+The library is loaded at its first call, not at import. A call releases Python's global lock;
+functions on separate arrays may run at the same time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import IntEnum
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import CompiledCoreError
+
+
+class Status(IntEnum):
+    """The way in which a function ended."""
+
+    DONE = 0
+    LIMIT = 1
+    UNBOUNDED = 2
+    STALLED = 3
+    NOT_FINITE = 4
+
+
+_P, _I, _D, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_int
+
+
+class _Samples(ctypes.Structure):
+    _fields_ = (
+        ("layout", _I),
+        ("width", _I),
+        ("stride", _I),
+        ("values", _P),
+        ("starts", _P),
+        ("indices", _P),
+    )
+
+
+class _BoxProgram(ctypes.Structure):
+    _fields_ = (
+        ("size", _I),
+        ("rows", _P),
+        ("signs", _P),
+        ("linear", _P),
+        ("added", _P),
+        ("lower", _P),
+        ("upper", _P),
+        ("constant", _D),
+    )
+
+
+class _KernelBlock(ctypes.Structure):
+    _fields_ = (
+        ("size", _I),
+        ("stride", _I),
+        ("block", _P),
+        ("offsets", _P),
+        ("columns", _P),
+        ("constant", _D),
+    )
+
+
+class _Conditions(ctypes.Structure):
+    _fields_ = (
+        ("size", _I),
+        ("rows", _P),
+        ("signs", _P),
+        ("required", _P),
+        ("values", _P),
+        ("lower", _P),
+        ("upper", _P),
+        ("curved", _P),
+    )
+
+
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "descent_begin": (_Samples, _BoxProgram, _P, _P, _P, _P, _I, _P),
+    "descent_run": (_Samples, _BoxProgram, _D, _I, _I, _P, _P, _P, _P, _P),
+    "pairs_run": (_KernelBlock, _P, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P),
+    "condition_sums": (_Conditions, _P, _D, _P),
+    "pair_dot": (_I, _P, _P, _P),
+    "best_intercepts": (_Conditions, _D, _D, _P, _P),
+    "balance": (_I, _P, _P, _P, _D, _P, _P),
+    "exponent_tile": (_I, _I, _I, _D, _P, _P, _P),
+}
+
+DESCENT_STATE = np.dtype(
+    [
+        ("generator", np.int64),
+        ("n_open", np.int64),
+        ("n_active", np.int64),
+        ("position", np.int64),
+        ("passes", np.int64),
+        ("shrink_above", np.float64),
+        ("shrink_below", np.float64),
+        ("largest", np.float64),
+        ("smallest", np.float64),
+        ("violation", np.float64),
+    ]
+)
+"""Memory of ``struct descent_state``."""
+
+
+class Library:
+    """A library of the core with its functions in every variant that it has.
+
+    Parameters
+    ----------
+    path : Path
+        File of the library.
+
+    Attributes
+    ----------
+    path : Path
+    variants : tuple of str
+        The variants that this processor can run, the fastest last.
+
+    Raises
+    ------
+    CompiledCoreError
+        The file is no library for this machine, or of other sources than those of the package.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from qpsvm.native import build
+
+        try:
+            library = ctypes.CDLL(str(path))
+            library.qpsvm_digest.restype = ctypes.c_char_p
+            found = library.qpsvm_digest().decode()
+        except (OSError, AttributeError) as error:
+            raise CompiledCoreError(
+                f"{path} cannot be loaded: {error}. Remedy: {_REBUILD}"
+            ) from error
+        if found != build.digest():
+            raise CompiledCoreError(
+                f"{path} is stale: it was compiled from other sources (digest {found}, those of "
+                f"the package have {build.digest()}). Remedy: {_REBUILD}"
+            )
+        self.path = path
+        self.variants = tuple(
+            level
+            for level in build.LEVELS[: library.qpsvm_level()]
+            if hasattr(library, f"descent_run_{level}")
+        )
+        self._functions = {
+            (name, variant): _function(library, name, variant)
+            for name in _SIGNATURES
+            for variant in self.variants
+        }
+
+    def run(self, name: str, *arguments: Any) -> Status:
+        """Call a function of the core.
+
+        Parameters
+        ----------
+        name : str
+            A key of the table of signatures.
+        *arguments : array, None, number, or tuple of these
+            In the order of the C function. A tuple holds the fields of a structure.
+
+        Returns
+        -------
+        Status
+        """
+        function = self._functions[name, _variant.get() or self.variants[-1]]
+        types = _SIGNATURES[name]
+        return Status(
+            function(
+                *[
+                    _address(argument)
+                    if kind is _P
+                    else ctypes.byref(kind(*map(_address, argument)))
+                    if isinstance(argument, tuple)
+                    else argument
+                    for kind, argument in zip(types, arguments, strict=True)
+                ]
+            )
+        )
+
+
+def _function(library: ctypes.CDLL, name: str, variant: str) -> Any:
+    function = library[f"{name}_{variant}"]
+    function.restype = _INT
+    function.argtypes = [
+        ctypes.POINTER(kind) if issubclass(kind, ctypes.Structure) else kind
+        for kind in _SIGNATURES[name]
+    ]
+    return function
+
+
+def _address(argument: Any) -> Any:
+    return argument.ctypes.data if isinstance(argument, np.ndarray) else argument
+
+
+_REBUILD = "python -m qpsvm.native.build"
+_variant: ContextVar[str | None] = ContextVar("variant", default=None)
+_loading = Lock()
+_loaded: list[Library] = []
+
+
+def core() -> Library:
+    """Load the library at the first call; a source checkout compiles it where it is missing.
+
+    ``QPSVM_NATIVE_LIBRARY`` in the environment names another file, such as one with sanitizers.
+
+    Returns
+    -------
+    Library
+
+    Raises
+    ------
+    CompiledCoreError
+        It is missing or stale and cannot be compiled here.
+    """
+    if not _loaded:
+        with _loading:
+            if not _loaded:
+                _loaded.append(Library(_path()))
+    return _loaded[0]
+
+
+def _path() -> Path:
+    from qpsvm.native import build  # not at import: it is also run as a program
+
+    given = os.environ.get("QPSVM_NATIVE_LIBRARY")
+    if given:
+        return Path(given)
+    path = build.existing()
+    if path is not None:
+        return path
+    try:
+        return build.rebuilt()
+    except build.BuildError as error:
+        stale = list(build.FOLDER.glob("core-*"))
+        state = f"is stale ({stale[0].name} is of other sources)" if stale else "is missing"
+        raise CompiledCoreError(
+            f"the compiled core {state}, and cannot be compiled: {error}. Remedy: install a C "
+            f"compiler or run pip install ziglang, then {_REBUILD}"
+        ) from error
+
+
+def run(name: str, *arguments: Any) -> Status:
+    """Call a function of the loaded library, see ``Library.run``."""
+    return core().run(name, *arguments)
+
+
+@contextmanager
+def using(variant: str) -> Iterator[None]:
+    """Call the functions of a variant instead of the fastest one, in this thread.
+
+    Parameters
+    ----------
+    variant : str
+        One of ``core().variants``. All give the same bits.
+
+    Examples
+    --------
+    >>> with using("generic"):
+    ...     core().path.name.startswith("core-")
+    True
+    """
+    token = _variant.set(variant)
+    try:
+        yield
+    finally:
+        _variant.reset(token)

@@ -1,0 +1,158 @@
+"""Random calls of the core with numbers and shapes of every kind, for a time.
+
+Usage: ``.ci/sanitize PYTHON fuzz SECONDS [SEED]``: with memory accesses and arithmetic checked.
+
+Values are ordinary, tiny, denormal, huge, infinite or NaN, indices now and then out of range. A
+call may refuse its arguments; else what it writes must be within its box. Prints every fiftieth
+seed before its round, so that a crash can be repeated from there, and at the end how many calls
+were refused and answered.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.native import (
+    CoordinateDescent,
+    Losses,
+    balance,
+    compensated_dot,
+    descend_pairs,
+    exponent_tile,
+)
+from qpsvm.native.library import core, using
+from tests.native.programs import FORMATS, box, integers, stored
+
+ODD = np.array([0.0, -0.0, 5e-324, -1e-310, 1e-200, 1e200, -1e300, 1e308, np.inf, -np.inf, np.nan])
+
+
+def numbers(rng: Any, *shape: int) -> Any:
+    """Ordinary numbers; in one call of three with odd ones among them."""
+    values = rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 4)
+    if rng.random() < 1 / 3:
+        is_odd = rng.random(shape) < 0.1
+        values = np.where(is_odd, rng.choice(ODD, shape), values)
+    return np.ascontiguousarray(values)
+
+
+def places(rng: Any, n: int, end: int) -> Any:
+    """Indices, in one call of twenty out of range."""
+    wrong = int(rng.random() < 0.05)
+    return rng.integers(-wrong, end + wrong, n) if end or not n else np.zeros(n, np.int64)
+
+
+def descent(rng: Any) -> None:
+    """A run of coordinate descent, in calls of any length."""
+    n, m, d = (int(k) for k in rng.integers(0, 40, 3))
+    kind = FORMATS[rng.integers(len(FORMATS))]
+    X = stored(numbers(rng, m, d) * (rng.random((m, d)) < 0.7), kind)
+    if kind.startswith("csr") and X.nnz and rng.random() < 0.1:
+        X.indices[rng.integers(X.nnz)] = rng.integers(-2, d + 2)
+        X.indptr[rng.integers(m + 1)] += rng.integers(-2, 3)
+    lower, upper = box(rng, n)
+    run = CoordinateDescent(
+        X,
+        linear=numbers(rng, n),
+        lower=lower,
+        upper=upper,
+        signs=rng.choice([-1.0, 1.0], n) if rng.random() < 0.5 else None,
+        added=np.abs(numbers(rng, n)) if rng.random() < 0.5 else None,
+        rows=places(rng, n, m),
+        constant=float(rng.integers(0, 2)),
+        seed=int(rng.integers(2**62)),
+    )
+    for _ in range(3):
+        run.run(int(rng.integers(0, 20)), float(rng.choice([0.0, 1e-9, 1e-3])), work=997)
+    assert np.all((lower <= run.a) & (run.a <= upper))
+
+
+def pairs(rng: Any) -> None:
+    """Steps on a block or on columns of a cache."""
+    n = int(rng.integers(0, 40))
+    factor = numbers(rng, n, int(rng.integers(1, 20)))
+    with np.errstate(all="ignore"):
+        K = factor @ factor.T
+    lower, upper = box(rng, n)
+    v = np.clip(integers(rng, n), lower, upper)
+    block, where = K, {}
+    if rng.random() < 0.5:
+        block = np.concatenate([numbers(rng, 3), K.ravel(), numbers(rng, 2)])
+        where = {"offsets": places(rng, n, n) * n + 3, "columns": places(rng, n, n)}
+    descend_pairs(
+        block,
+        v,
+        numbers(rng, n),
+        lower,
+        upper,
+        kept=("none", "sum", "sums")[rng.integers(3)],
+        tol=float(rng.choice([0.0, 1e-9, 1e-3])),
+        max_steps=int(rng.integers(0, 300)),
+        groups=places(rng, n, 2).astype(np.int8),
+        added=np.abs(numbers(rng, n)) if rng.random() < 0.5 else None,
+        constant=float(rng.integers(0, 2)),
+        **where,
+    )
+    assert np.all((lower <= v) & (v <= upper))
+
+
+def tile(rng: Any) -> None:
+    """A tile inside a larger array."""
+    m, n = (int(k) for k in rng.integers(0, 60, 2))
+    whole = np.full((m + 2, n + 3), 7.0)
+    whole[1 : m + 1, 2 : n + 2] = numbers(rng, m, n)
+    gamma = float(np.abs(numbers(rng, 1))[0])
+    exponent_tile(whole[1 : m + 1, 2 : n + 2], numbers(rng, m), numbers(rng, n), gamma)
+    values = whole[1 : m + 1, 2 : n + 2]
+    assert np.all((values >= 0.0) & (values <= 1.0) | np.isnan(values))
+    whole[1 : m + 1, 2 : n + 2] = 7.0
+    assert np.all(whole == 7.0)
+
+
+def sums(rng: Any) -> None:
+    """Intercepts, sums, dot products and repairs of random losses."""
+    n, m = (int(k) for k in rng.integers(0, 40, 2))
+    lower, upper = box(rng, n)
+    if rng.random() < 0.3:
+        lower = np.where(rng.random(n) < 0.3, -np.inf, lower)
+    signs = rng.choice([-1.0, 1.0], n)
+    curved = np.abs(numbers(rng, n)) * (rng.random(n) < rng.choice([0.0, 0.5, 1.0]))
+    values, rows = numbers(rng, m), places(rng, n, m)
+    losses = Losses(numbers(rng, n), lower, upper, signs=signs, curved=curved, rows=rows)
+    first, last = losses.best_intercepts(values, price=float(rng.integers(-5, 6)))
+    assert first <= last
+    alpha = np.clip(integers(rng, n), lower, upper)
+    losses.sums(values, alpha, float(rng.standard_normal()))
+    compensated_dot(numbers(rng, n), numbers(rng, n))
+    balance(alpha, signs, lower, upper, total=float(rng.integers(-3, 4)))
+    assert np.all((lower <= alpha) & (alpha <= upper))
+
+
+def main() -> None:
+    """Make calls until the time is over."""
+    seconds, seed = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    ends, counts = time.monotonic() + seconds, Counter[str]()
+    while time.monotonic() < ends:
+        if seed % 50 == 0:
+            print(f"\rseed {seed}", end="", file=sys.stderr, flush=True)
+        rng = np.random.default_rng(seed)
+        with using(core().variants[seed % len(core().variants)]):
+            for call in (descent, pairs, tile, sums):
+                try:
+                    with np.errstate(all="ignore"):
+                        call(rng)
+                    counts[f"{call.__name__} answered"] += 1
+                except InvalidParameterError:
+                    counts[f"{call.__name__} refused"] += 1
+        seed += 1
+    print(file=sys.stderr)
+    print(f"{core().path.name}, last seed {seed - 1}: {dict(sorted(counts.items()))}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+"""Sums over conditions and best intercepts against exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.native import Losses, balance, compensated_dot
+from qpsvm.native.library import core, using
+from tests.native.oracles import exact, minimisers
+from tests.native.oracles import slope as exact_slope
+from tests.strategies import examples
+
+seeds = st.integers(0, 2**32 - 1)
+KINDS = ("kinks", "ramps", "mixed", "squares")
+
+
+def conditions(rng: Any, n: int, kind: str, *, ties: bool) -> tuple[Losses, Any]:
+    """Losses and decision values; with ties these are small integers that often agree."""
+    m = max(1, n // 2)
+    draw = (
+        (lambda *shape: rng.integers(-3, 4, shape).astype(float)) if ties else rng.standard_normal
+    )
+    lower = -rng.integers(0, 3, n) / 1.0
+    upper = lower + rng.integers(0, 4, n)
+    curved = rng.integers(1, 4, n) / 2.0
+    if kind == "kinks":
+        curved = np.zeros(n)
+    elif kind == "mixed":
+        curved *= rng.random(n) < 0.5
+    elif kind == "squares":
+        lower, upper = np.where(rng.random(n) < 0.5, 0.0, -np.inf), np.full(n, np.inf)
+    signs = rng.choice([-1.0, 1.0], n)
+    losses = Losses(draw(n), lower, upper, signs=signs, curved=curved, rows=rng.integers(0, m, n))
+    return losses, draw(m)
+
+
+def terms(losses: Losses, values: Any) -> list[Any]:
+    """Losses of the form ``loss(t - b)``, as fractions."""
+    assert losses.signs is not None
+    assert losses.rows is not None
+    assert losses.curved is not None
+    s, f = losses.signs, values[losses.rows]
+    t = s * losses.required - f  # one rounding, as in the core
+    low = np.where(s > 0.0, losses.lower, -losses.upper)
+    high = np.where(s > 0.0, losses.upper, -losses.lower)
+    return list(zip(exact(t), exact(low), exact(high), exact(losses.curved), strict=True))
+
+
+@settings(max_examples=examples(1000))
+@given(seeds, st.integers(0, 12), st.sampled_from(KINDS), st.booleans(), st.integers(-4, 4))
+def test_best_intercepts_are_the_exact_ones(
+    seed: int, n: int, kind: str, ties: bool, price: int
+) -> None:
+    losses, values = conditions(np.random.default_rng(seed), n, kind, ties=ties)
+    expected = minimisers(terms(losses, values), Fraction(price))
+    found = losses.best_intercepts(values, price=float(price))
+    if kind == "kinks" or ties:
+        for end, best in zip(found, expected, strict=True):
+            assert end == best or math.isclose(end, best, rel_tol=1e-15, abs_tol=1e-15)
+    else:
+        np.testing.assert_allclose(found, [float(end) for end in expected], rtol=1e-14, atol=1e-15)
+
+
+def test_prices_that_cancel_but_for_rounding_leave_an_interval() -> None:
+    n = 30
+    signs = np.repeat([1.0, -1.0], [10, 20])
+    losses = Losses(np.ones(n), np.zeros(n), np.where(signs > 0, 0.3, 0.15), signs=signs)
+    values = np.where(signs > 0, 3.0, -2.0) + np.linspace(0.0, 0.1, n)
+    first, last = losses.best_intercepts(values, flat=1e-14)
+    assert last - first > 1.0
+
+
+def test_hard_conditions_bound_the_intercept() -> None:
+    """Both classes beyond their margins: everything between is as good."""
+    losses = Losses(
+        np.ones(4), np.zeros(4), np.full(4, np.inf), signs=np.array([1.0, 1.0, -1.0, -1.0])
+    )
+    assert losses.best_intercepts(np.array([3.0, 2.0, -4.0, -5.0])) == (-1.0, 3.0)
+    # not separable: the middle of what each class asks for
+    assert losses.best_intercepts(np.array([0.0, 0.0, 0.0, 2.0])) == (-1.0, -1.0)
+
+
+def test_hard_and_soft_conditions_together() -> None:
+    """b >= 1 for the first; the second pulls down as far as it may."""
+    losses = Losses(np.array([1.0, 0.0]), np.array([0.0, -2.0]), np.array([np.inf, 2.0]))
+    assert losses.best_intercepts(np.array([0.0, 5.0])) == (1.0, 1.0)
+
+
+def test_no_conditions_and_no_minimum() -> None:
+    empty = Losses(np.zeros(0), np.zeros(0), np.zeros(0))
+    assert empty.best_intercepts(np.zeros(0)) == (-math.inf, math.inf)
+    assert empty.best_intercepts(np.zeros(0), price=1.0) == (-math.inf, -math.inf)
+    assert empty.best_intercepts(np.zeros(0), price=-1.0) == (math.inf, math.inf)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-5, 1e5, 1e300])
+@pytest.mark.parametrize("d", [0.0, 1.0])
+def test_decision_values_of_any_size(size: float, d: float) -> None:
+    """Two samples that pull in opposite directions with different prices, far apart."""
+    losses = Losses(
+        np.zeros(2), np.array([-1.0, -2.0]), np.array([1.0, 2.0]), curved=np.full(2, d * size)
+    )
+    found = losses.best_intercepts(np.array([-size, size]))
+    best = minimisers(
+        [
+            (Fraction(size), Fraction(-1), Fraction(1), Fraction(d * size)),
+            (Fraction(-size), Fraction(-2), Fraction(2), Fraction(d * size)),
+        ],
+        Fraction(0),
+    )
+    np.testing.assert_allclose(found, [float(end) for end in best], atol=1e-15 * size)
+
+
+@settings(max_examples=examples(300))
+@given(seeds, st.integers(0, 30), st.sampled_from(KINDS), st.booleans())
+def test_sums_are_the_exact_ones(seed: int, n: int, kind: str, ties: bool) -> None:
+    rng = np.random.default_rng(seed)
+    losses, values = conditions(rng, n, kind, ties=ties)
+    low, high = np.maximum(losses.lower, -5.0), np.minimum(losses.upper, 5.0)
+    alpha, b = low + rng.random(n) * (high - low), float(rng.standard_normal())
+    found = losses.sums(values, alpha, b)
+    expected = dict.fromkeys(found._fields, Fraction(0))
+    sizes = dict.fromkeys(found._fields, Fraction(0))
+    assert losses.signs is not None
+    assert losses.rows is not None
+    assert losses.curved is not None
+    for s, p, f, low_, high_, d, x in zip(
+        exact(losses.signs),
+        exact(losses.required),
+        exact(values[losses.rows]),
+        exact(losses.lower),
+        exact(losses.upper),
+        exact(losses.curved),
+        exact(alpha),
+        strict=True,
+    ):
+        v = p - s * (f + Fraction(b))
+        a = exact_slope(v, low_, high_, d, right=True)
+        a = a if d or v else Fraction(0)  # at a kink any slope gives a loss of zero
+        assert isinstance(a, Fraction)
+        loss = a * v - d * a * a / 2
+        parts = {
+            "losses": loss,
+            "required": p * x,
+            "curved": d * x * x / 2,
+            "products": s * f * x,
+            "balance": s * x,
+            "gap": loss + d * x * x / 2 - x * v,
+        }
+        for name, part in parts.items():
+            expected[name] += part
+            sizes[name] += abs(part)
+    for name, (head, tail) in found._asdict().items():
+        error = abs(Fraction(head) + Fraction(tail) - expected[name])
+        # of losses and gaps a few operations round once; the other sums have twice the precision
+        limit = 1e-15 if name in ("losses", "gap", "curved") else 1e-29
+        assert error <= Fraction(limit) * sizes[name] + Fraction(1e-300), name
+
+
+def test_an_infinite_price_of_a_missed_condition_is_infinite() -> None:
+    losses = Losses(np.ones(2), np.zeros(2), np.array([np.inf, 1.0]))
+    assert losses.sums(np.zeros(2), np.zeros(2), 0.0).losses == (math.inf, 0.0)
+    assert losses.sums(np.full(2, 1.0), np.zeros(2), 0.0).losses == (0.0, 0.0)
+
+
+@settings(max_examples=examples(200))
+@given(seeds, st.integers(0, 50))
+def test_dot_products_are_exact_in_twice_the_precision(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(n) * 10.0 ** rng.integers(-10, 10, n)
+    y = rng.standard_normal(n) * 10.0 ** rng.integers(-10, 10, n)
+    found = []
+    for variant in core().variants:
+        with using(variant):
+            found.append(compensated_dot(x, y))
+    assert len(set(found)) == 1
+    products = [a * c for a, c in zip(exact(x), exact(y), strict=True)]
+    error = abs(Fraction(found[0][0]) + Fraction(found[0][1]) - sum(products))
+    assert error <= Fraction(1e-29) * sum(map(abs, products))
+
+
+@settings(max_examples=examples(300))
+@given(seeds, st.integers(0, 30), st.booleans())
+def test_balance_is_exact_or_says_what_is_left(seed: int, n: int, ties: bool) -> None:
+    rng = np.random.default_rng(seed)
+    lower = -rng.integers(0, 3, n) / 1.0
+    upper = lower + rng.integers(0, 4, n)
+    alpha = lower + (upper - lower) * (rng.integers(0, 3, n) / 2.0 if ties else rng.random(n))
+    signs = rng.choice([-1.0, 1.0], n)
+    total = float(rng.integers(-2, 3))
+    reach = sorted(
+        (
+            float(np.sum(np.where(signs > 0, lower, -upper))),
+            float(np.sum(np.where(signs > 0, upper, -lower))),
+        )
+    )
+    left = balance(alpha, signs, lower, upper, total=total)
+    assert np.all((lower <= alpha) & (alpha <= upper))
+    exactly = Fraction(total) - sum(
+        (s * a for s, a in zip(exact(signs), exact(alpha), strict=True)), Fraction(0)
+    )
+    assert abs(Fraction(left) - exactly) <= Fraction(1e-30)
+    outside = max(reach[0] - total, total - reach[1], 0.0)
+    assert abs(left) <= outside + 1e-15 * (1.0 + n)
+    if ties and not outside:
+        assert left == 0.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"required": np.array([0.0, np.nan])}, r"required\[1\] is nan"),
+        ({"lower": np.zeros(3)}, "lower has the shape"),
+        ({"upper": np.full(2, -1.0)}, r"lower\[0\] = 0.0 and upper\[0\] = -1.0"),
+        ({"upper": np.array([1.0, np.nan])}, r"upper\[1\] = nan"),
+        ({"signs": np.array([1.0, 0.0])}, r"signs\[1\] is 0.0"),
+        ({"curved": np.array([-1.0, 0.0])}, "the smallest of curved"),
+        ({"rows": np.array([0.0, 1.0])}, "rows has the type float64"),
+    ],
+)
+def test_wrong_losses_are_refused(change: Any, message: str) -> None:
+    arguments = {"required": np.ones(2), "lower": np.zeros(2), "upper": np.ones(2)}
+    with pytest.raises(InvalidParameterError, match=message):
+        Losses(**(arguments | change))
+
+
+def test_wrong_points_are_refused() -> None:
+    losses = Losses(np.ones(2), np.zeros(2), np.ones(2))
+    with pytest.raises(InvalidParameterError, match=r"values\[0\] is nan"):
+        losses.best_intercepts(np.array([np.nan, 0.0]))
+    with pytest.raises(InvalidParameterError, match="values has the shape"):
+        losses.best_intercepts(np.zeros(3))
+    with pytest.raises(InvalidParameterError, match="price is nan"):
+        losses.best_intercepts(np.zeros(2), price=math.nan)
+    with pytest.raises(InvalidParameterError, match=r"alpha\[0\] = 2.0 is outside"):
+        losses.sums(np.zeros(2), np.full(2, 2.0), 0.0)
+    with pytest.raises(InvalidParameterError, match="intercept is inf"):
+        losses.sums(np.zeros(2), np.zeros(2), math.inf)
+    far = Losses(np.full(1, -1e308), np.zeros(1), np.ones(1))
+    with pytest.raises(InvalidParameterError, match="values are so large"):
+        far.best_intercepts(np.full(1, 1e308))
+    rows = Losses(np.ones(2), np.zeros(2), np.ones(2), rows=np.array([0, 5]))
+    with pytest.raises(InvalidParameterError, match="rows contains 5"):
+        rows.best_intercepts(np.zeros(2))
+    with pytest.raises(InvalidParameterError, match="y has the shape"):
+        compensated_dot(np.zeros(2), np.zeros(3))
+    point = np.zeros(2)
+    with pytest.raises(InvalidParameterError, match="alpha and upper share memory"):
+        balance(point, np.ones(2), np.zeros(2), point)
