@@ -84,7 +84,7 @@ class KKTReport:
     @property
     def passes_at(self) -> float:
         """An eps at which the same figures pass, with a margin of a half; infinite if none does."""
-        needed = (c.scaled if c.tolerance == self.eps else c.scaled**2 for c in self.checks)
+        needed = (c.scaled if c.tolerance == self.eps else c.scaled * c.scaled for c in self.checks)
         worst = 1.5 * max(needed, default=math.inf)
         return worst if worst < LARGEST_EPS else math.inf
 

@@ -74,6 +74,12 @@ def test_a_factor_of_the_objective_changes_nothing(build: Build, factor: float) 
     assert unit.objective(found.x) == pytest.approx(unit.objective(expected.x), rel=2e-8)
 
 
+@pytest.mark.parametrize("unit", [1e-323, 1e-310, 1e300])
+def test_an_objective_in_a_denormal_unit_is_no_error(unit: float) -> None:
+    program = QuadraticProgram([[unit]], [-3.0 * unit], lb=0.0, ub=2.0)
+    assert qpsvm.solve(program).x == pytest.approx(2.0)
+
+
 def test_rows_that_are_bounds_are_no_rows_for_the_verifier() -> None:
     F, s = textbook(scaled=True)
     rows, bounds = as_rows(F, s, 1.0), as_bounds(F, s, 1.0)
@@ -170,3 +176,10 @@ def test_a_dual_program_whose_alpha_is_too_rounded_ends_as_its_primal_does() -> 
         objectives.append(qpsvm.verify(problem, solution).objective)
     assert objectives[1] == pytest.approx(objectives[0], rel=1e-8)
     assert "the primal program is solved" in solution.qp.statistics.note
+
+
+def test_residuals_whose_squares_overflow_are_no_error() -> None:
+    problem = qpsvm.SoftMargin().dual([[0.0], [2.0]], [-1, 1])
+    report = qpsvm.verify(problem, qpsvm.solve(problem).replace(intercept=1e200))
+    assert not report.passed
+    assert report.passes_at == np.inf

@@ -35,6 +35,9 @@ objective is left in its unit."""
 TINY_PRICES = 2.0**-30
 """Largest linear term of a machine's program below which its objective is multiplied."""
 
+LARGEST_EXPONENT = 1022
+"""The largest even exponent of a power of two that float64 has."""
+
 
 def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
     """Write a bare program as solvers take it best; see the module's docstring.
@@ -80,4 +83,5 @@ def _in_ordinary_unit(program: QuadraticProgram) -> tuple[QuadraticProgram, Reve
     if unit == 0.0 or not math.isfinite(unit) or ORDINARY[0] <= unit <= ORDINARY[1]:
         return program, Identity()
     # an even exponent: the root of the factor is exact, too
-    return scale(program, objective=math.ldexp(1.0, -2 * (math.frexp(unit)[1] // 2)))
+    exponent = min(-2 * (math.frexp(unit)[1] // 2), LARGEST_EXPONENT)
+    return scale(program, objective=math.ldexp(1.0, exponent))
