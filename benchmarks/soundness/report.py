@@ -183,6 +183,21 @@ than the decided one, or if the decision value of an optimum lies outside the ra
 finite radius; *unique labels*: all optima predict the same label. Its output, by kind of samples
 and of prices:
 """,
+    "choices.txt": """## Covers and choices
+
+`choices.py` computes covers of a range of C (`certified_path`) and searches (`SVCSearch`) for
+problems of the same kind, and solves the programs behind them in rational numbers: those at the
+ends of a machine's interval and at some C within it, and those of all folds and candidates. A claim
+is false if a machine of a proven cover exceeds the optimum by more than `eps` at such a C, if the
+score of an optimum lies outside the stated interval, or if a difference between two candidates that
+is called proven or equal has another sign for some optima. Its output:
+""",
+    "audits.txt": """## Audits of models as fitted and edited
+
+`sweep_audits.py` fits models of scikit-learn to dense and sparse samples with and without common
+offsets and weights, edits some of the models, and compares every sentence and count of the audits
+with the optimum in rational numbers. Its output:
+""",
 }
 """What other searches of this folder printed, with an introduction."""
 
