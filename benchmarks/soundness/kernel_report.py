@@ -24,18 +24,20 @@ offset or an outlier, or with an extreme width or degree, kernel values computed
 have a single correct digit. `--part "kernel values"` draws such problems:
 
 - 4 to 9 samples (some 10 to 30) of 1 to 4 features (some up to 40), dense, sparse and float32;
-- common offsets up to 1e9 times the spread, clusters that far apart, outliers of 1e6 to 1e15,
-  scales of samples or columns from 1e-8 to 1e8, some from 1e-165 to 1e150, samples that are equal
-  or differ in the last bit;
+- common offsets up to 1e9 times the spread, clusters that far apart, samples on both sides of the
+  origin whose sums cancel, outliers of 1e6 to 1e15, single long samples, scales of samples or
+  columns from 1e-8 to 1e8, some from 1e-165 to 1e150, samples that are equal or differ in the last
+  bit;
 - linear, RBF and polynomial kernels; gamma from 1e-6 to 1e6, or fitted to the distance of two
   samples; degrees 1 to 9, some with terms that cancel; C from 1e-3 to 1e6; eps from 1e-6 to 1e-10.
 
 Half of the problems are *ordinary*: standard normal samples with a common offset, a width near the
 spread, C from 0.1 to 1e4, eps 1e-8.
 
-Backends, estimators, paths, covers of a range of C, `polish`, audits of scikit-learn's models and
-machines on samples in chunks are asked for the optimum. Then come mutants of the optimum and of the
-answer, and the answer for the same samples in another container.
+Backends, estimators, paths, covers of a range of C, `polish`, audits of scikit-learn's models,
+machines on samples in chunks, and pairs of classes beside a third class are asked for the optimum.
+Then come mutants of the optimum and of the answer, and the answer for the same samples in another
+container.
 
 The judge (`kernel_machines.py`) shares no code with the library. Inner products and squared
 distances are rational numbers, and exp is computed to 80 digits. A program with rounded kernel

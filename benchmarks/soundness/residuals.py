@@ -52,7 +52,7 @@ def program_is_not_solved(program: Any, qp: Any) -> Iterator[str]:
     found.append(("sign", np.maximum(-multipliers, 0), q_scale / norms, 0))
     slacks = np.concatenate([h - G @ x, x - lb, ub - x])
     objective = x @ Px / 2 + q @ x
-    size = max(LD(1.0), abs(objective))
+    size = max(LD(1.0), x @ Px / 2 + abs(q @ x))  # the table's: the objective's terms at the point
     products = np.abs(multipliers * np.where(np.isinf(slacks), LD(np.inf), slacks))
     products = np.where(multipliers == 0, 0, products)
     spread = np.concatenate([np.abs(G) @ np.abs(x) + np.abs(h), *[np.abs(x)] * 2])
