@@ -112,7 +112,7 @@ class _Child:
         return self.process.poll() is None
 
     def answer(self, message: memoryview, deadline: Deadline, grace: float) -> Any:
-        """Send a program to the child process and wait for its solution or its exception.
+        """Solve a quadratic program in a child process, which is ended at the time limit.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class _Child:
 
 
 class _Children:
-    """Pool of child processes that wait for a program."""
+    """Pool of child processes in which solvers without a time limit of their own run."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

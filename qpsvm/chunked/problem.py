@@ -35,7 +35,7 @@ class ChunkedVisitor(Protocol[Result_co]):
 
 @dataclass(frozen=True, eq=False)
 class ChunkedProblem:
-    r"""Training problem of a linear machine whose samples are read chunk by chunk.
+    r"""Training problem of a linear machine on more samples than memory holds, read in chunks.
 
     :math:`\min \; \tfrac{\kappa}{2} \lVert w \rVert^2 \; [{} + \tfrac{1}{2} b^2] + c_b b + c_t t +
     \sum_k \ell_k(v_k)`, as in ``qpsvm.machines.conditions``.

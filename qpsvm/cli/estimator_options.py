@@ -20,7 +20,8 @@ ESTIMATORS = (
 LEFT_OUT = (
     "constraints", "warm_start", "tol", "cache_size", "shrinking", "random_state", "dual",
 )  # fmt: skip
-"""Parameters that are objects of Python, other names, or mean nothing to a single fit."""
+"""Parameters of estimators that are no options of ``qpsvm fit``: Python objects, other names of
+parameters, and those without effect."""
 
 INTEGERS = ("memory_limit", "n_jobs")
 """Parameters whose default is None and whose values are integers."""

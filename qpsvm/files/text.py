@@ -97,7 +97,7 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
 
 
 def _place_of(source: str, limit_bytes: int | None) -> str:
-    """The line of the first bytes that are not UTF-8, and what Latin-1 has there."""
+    """Say in which line of a file bytes are not UTF-8, and how the line reads as Latin-1."""
     if source != STANDARD_INPUT:  # which has been read
         with suppress(DataFileError), opened(source, limit_bytes) as stream:
             for number, line in enumerate(stream, 1):

@@ -1,4 +1,4 @@
-"""The compiled core: loops over samples in C, behind functions that check their arguments.
+"""Loops over samples, compiled from C: descent, steps of pairs, RBF kernel values, exact sums.
 
 Internal: the modules of the package call it, users do not, and its functions may change with any
 version. How it is built, and why: ``docs/decisions/0017-compiled-core.md``. Importing it

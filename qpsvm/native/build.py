@@ -105,7 +105,7 @@ def this_platform() -> str:
 
 
 def library_name(target: Target | None = None) -> str:
-    """File name of the library of the present sources."""
+    """Return the file name of the library, with the digest of its C sources and its platform."""
     return f"core-{digest()}-{target.platform if target else this_platform()}{SUFFIX}"
 
 
@@ -155,7 +155,7 @@ def _pic() -> list[str]:
 def compiled(
     folder: Path, target: Target | None = None, extra: tuple[str, ...] = (), name: str = ""
 ) -> Path:
-    """Compile the core into a folder, and return the path of the library.
+    """Compile the C sources of ``qpsvm.native`` into a shared library.
 
     The library appears there by one rename, complete: other processes may do the same at the
     same time.
@@ -246,7 +246,7 @@ def _require(result: subprocess.CompletedProcess[str], command: list[str]) -> No
 
 
 def cache_folder() -> Path:
-    """Folder of the user for libraries of a package whose own folder is read-only."""
+    """Return the user's cache folder, for the compiled library if the package's is read-only."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -257,7 +257,7 @@ def cache_folder() -> Path:
 
 
 def existing() -> Path | None:
-    """Path of the library of the present sources, beside them or in the cache."""
+    """Return the path of the library compiled from the present C sources; None without one."""
     name = library_name()
     for folder in (FOLDER, cache_folder()):
         if (folder / name).is_file():
@@ -291,7 +291,7 @@ def rebuilt() -> Path:
 
 
 def _older(folder: Path, name: str) -> Iterator[Path]:
-    """Libraries of this platform from other sources; on Windows they may be in use, and stay."""
+    """Yield libraries compiled from older sources; none on Windows, where they may be in use."""
     if sys.platform == "win32":
         return
     for path in folder.glob(f"core-*-{this_platform()}{SUFFIX}"):

@@ -1,4 +1,4 @@
-"""Checks of arrays before compiled functions read or write them.
+"""Checks of the arrays that are passed to compiled functions, which check nothing themselves.
 
 Nothing is converted: an array of another type or order is an error, because the caller would not
 see what is written to a copy.
@@ -87,7 +87,7 @@ def require_vector(array: object, name: str, n: int | None, *, written: bool = F
 
 
 def require_finite(array: Array, name: str) -> None:
-    """Raise InvalidParameterError, with the first place, where an entry is NaN or infinite."""
+    """Raise InvalidParameterError at the first entry of an array that is NaN or infinite."""
     is_bad = ~np.isfinite(array)
     if is_bad.any():
         place = tuple(int(i) for i in np.argwhere(is_bad)[0])

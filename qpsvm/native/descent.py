@@ -23,13 +23,10 @@ from qpsvm.native.checks import (
     row_distance,
 )
 from qpsvm.native.library import DESCENT_STATE, Status, run
-
-WORK = 20_000_000
-"""Entries of samples that one call of the core reads, about: 10 to 50 ms, so that an interrupt is
-noticed. No result depends on it."""
+from qpsvm.native.settings import CORE
 
 MOST_VARIABLES = 2**31 - 1
-"""Limit of the core's random numbers."""
+"""Largest number of variables of a coordinate descent, whose order is drawn with 31 random bits."""
 
 _DENSE = {np.dtype(np.float64): 0, np.dtype(np.float32): 1}
 _CSR = {
@@ -41,7 +38,7 @@ _CSR = {
 
 
 class CoordinateDescent:
-    """Coordinate descent on a box program of samples, pass by pass.
+    """Coordinate descent for the duals of linear machines, which can be stopped after any pass.
 
     The program is::
 
@@ -159,7 +156,7 @@ class CoordinateDescent:
         """Number of variables that are not shrunk."""
         return int(self._state["n_active"][0])
 
-    def run(self, passes: int, tol: float, *, work: int = WORK) -> Status:
+    def run(self, passes: int, tol: float, *, work: int = CORE.entries_per_call) -> Status:
         """Make passes until the violation of all variables is at most ``tol``.
 
         Parameters

@@ -259,7 +259,7 @@ def run(name: str, *arguments: Any) -> Status:
 
 @contextmanager
 def using(variant: str) -> Iterator[None]:
-    """Call the functions of a variant instead of the fastest one, in this thread.
+    """Use the code compiled for another processor level in this thread, for tests of equal bits.
 
     Parameters
     ----------

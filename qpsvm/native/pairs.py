@@ -20,13 +20,10 @@ from qpsvm.native.checks import (
     require_vector,
 )
 from qpsvm.native.library import Status, run
+from qpsvm.native.settings import CORE
 
 Kept: TypeAlias = Literal["sum", "sums", "none"]
 """The equality rows: ``1'v``, the sum over each of two groups, or none."""
-
-WORK = 30_000_000
-"""Kernel values that one call of the core reads, about: 10 to 50 ms, so that an interrupt is
-noticed. No result depends on it."""
 
 _GROUPS = {"none": 0, "sum": 1, "sums": 2}
 
@@ -152,7 +149,7 @@ def descend_pairs(
     kernel = (n, stride, block, offsets, columns, constant)
     work, violation, steps = np.empty(7 * n), np.zeros(1), np.zeros(1, np.int64)
     box = added, lower, upper, groups, _GROUPS[kept]
-    at_once, total, status = max(1, WORK // max(1, 3 * n)), 0, Status.LIMIT
+    at_once, total, status = max(1, CORE.kernel_values_per_call // max(1, 3 * n)), 0, Status.LIMIT
     while status is Status.LIMIT:
         now = min(at_once, max(0, max_steps - total))
         place = v, gradient, work, violation, steps

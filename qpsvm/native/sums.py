@@ -148,7 +148,7 @@ class Losses:
         return float(ends[0]), float(ends[1])
 
     def sums(self, values: Vector, alpha: Vector, intercept: float) -> ConditionSums:
-        """Sums of losses, products and gap at decision values, dual variables and an intercept.
+        """Compute the sum of losses and the duality gap of a machine, with compensated sums.
 
         Parameters
         ----------

@@ -14,8 +14,8 @@ from qpsvm.native.checks import (
 from qpsvm.native.library import run
 
 EXP_ULPS = 1.5
-"""Bound on the error of the core's exponential in units of the last place, for the float64 exponent
-that it is given (``tiles.c``). Of a million exponents the worst has 1.02."""
+"""Proven bound on the error of ``exp`` in the compiled core, in units in the last place
+(``tiles.c``). Of a million exponents the worst has 1.02."""
 
 
 def exponent_tile(tile: Dense, rows: Vector, columns: Vector, gamma: float) -> None:

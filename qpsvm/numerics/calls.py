@@ -30,7 +30,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 """Names that other libraries use, and what qpsvm's functions call the same thing."""
 
 METHODS = ("fit", "fit_predict", "predict", "decision_function", "score", "solve", "verify")
-"""Methods that a user of other libraries expects of a formulation, a problem or a program."""
+"""Method names that formulations, problems and programs lack, and explain when they are called."""
 
 
 class ExplainsMethods:

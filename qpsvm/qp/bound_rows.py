@@ -169,7 +169,7 @@ def _inwards(entry: Vector, right: Vector) -> tuple[Vector, Vector]:
 
 
 def _tightest(bound: Vector, variable: Index, values: Vector, sign: float) -> tuple[Vector, Index]:
-    """Return the tightest bound of each variable, and the position of the row that implies it."""
+    """Combine bounds with those that single-variable rows imply; return bounds and their rows."""
     tightest, owner = sign * bound, np.full(len(bound), -1, dtype=np.intp)
     order = np.argsort(sign * values, kind="stable")  # the last one written is the tightest
     ordered = order[sign * values[order] > tightest[variable[order]]]

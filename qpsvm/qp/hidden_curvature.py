@@ -140,7 +140,7 @@ class _Local:
 
     @cached_property
     def offset(self) -> Vector:
-        """Distances of w from the bounds at which reduced costs hold variables, shape (n,)."""
+        """Distances of variables from the bounds that reduced costs press them to, shape (n,)."""
         bound, cost = self._pressed
         return np.where(cost > 0.0, np.abs(self.w - bound), 0.0)
 

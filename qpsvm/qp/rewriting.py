@@ -15,6 +15,7 @@ so small that solvers would stop at once.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,15 +26,30 @@ from qpsvm.qp.scaling import scale
 from qpsvm.qp.stored_quadratic import DenseQuadratic
 from qpsvm.qp.transforms import Identity, Reversible, ReversibleChain
 
-LARGEST_RANK = 0.5
-"""Columns of a factor, as a share of the variables, up to which it replaces the matrix."""
 
-ORDINARY = 2.0**-10, 2.0**10
-"""Range of the largest linear term (of the largest curvature where there is none) in which an
-objective is left in its unit."""
+@dataclass(frozen=True)
+class RewritingSettings:
+    """Settings of how programs are rewritten for solvers; none changes what a program means.
 
-TINY_PRICES = 2.0**-30
-"""Largest linear term of a machine's program below which its objective is multiplied."""
+    Attributes
+    ----------
+    largest_rank : float
+        Columns of a factor, as a share of the variables, up to which it replaces a dense Hessian:
+        with more columns products with the factor take longer than those with the matrix.
+    ordinary : (float, float)
+        Range of the largest linear term (of the largest curvature where there is none) in which an
+        objective is left in its unit: solvers have absolute tolerances.
+    tiny_prices : float
+        Largest linear term of a training problem's program below which its objective is multiplied.
+    """
+
+    largest_rank: float = 0.5
+    ordinary: tuple[float, float] = (2.0**-10, 2.0**10)
+    tiny_prices: float = 2.0**-30
+
+
+REWRITING = RewritingSettings()
+"""Settings of rewriting that every solve uses."""
 
 LARGEST_EXPONENT = 1022
 """The largest even exponent of a power of two that float64 has."""
@@ -62,8 +78,8 @@ def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
 
 
 def with_larger_prices(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
-    """Multiply the objective of a machine's program if its prices are tiny."""
-    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < TINY_PRICES
+    """Scale up the objective of a training problem's program if its largest linear term is tiny."""
+    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < REWRITING.tiny_prices
     return _in_ordinary_unit(program) if is_tiny else (program, Identity())
 
 
@@ -71,7 +87,7 @@ def _with_factor(program: QuadraticProgram) -> QuadraticProgram:
     if not isinstance(program.P, DenseQuadratic):
         return program
     F = program.convexity.factor
-    if F is None or F.shape[1] > LARGEST_RANK * len(F):
+    if F is None or F.shape[1] > REWRITING.largest_rank * len(F):
         return program
     return program.replace(P=LowRankQuadratic(F))
 
@@ -80,7 +96,11 @@ def _in_ordinary_unit(program: QuadraticProgram) -> tuple[QuadraticProgram, Reve
     unit = float(np.max(np.abs(program.q), initial=0.0))
     if unit == 0.0:
         unit = float(np.max(np.abs(program.P.diagonal())))
-    if unit == 0.0 or not math.isfinite(unit) or ORDINARY[0] <= unit <= ORDINARY[1]:
+    if (
+        unit == 0.0
+        or not math.isfinite(unit)
+        or REWRITING.ordinary[0] <= unit <= REWRITING.ordinary[1]
+    ):
         return program, Identity()
     # an even exponent: the root of the factor is exact, too
     exponent = min(-2 * (math.frexp(unit)[1] // 2), LARGEST_EXPONENT)

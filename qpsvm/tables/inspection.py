@@ -79,7 +79,7 @@ def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
 
 
 def _named(table: Table, names: Sequence[str], i: int, found: Finding) -> Finding:
-    """The finding on a feature, with what is wrong with its name."""
+    """Report a column whose name is missing or repeated, with the options that settle it."""
     line, remedies = table.header_line, found.remedies
     same = [j for j, name in enumerate(names) if name == names[i]]
     if _OF_INDEX.fullmatch(names[i]):
