@@ -245,7 +245,9 @@ def _known_optimum(problem: MachineProblem, certificate: Certificate) -> KnownOp
     """State what a certificate says of the optimum of the program, which minimises."""
     is_primal = problem.form == "primal"
     objective = certificate.primal_objective if is_primal else -certificate.dual_objective
-    return KnownOptimum(objective, certificate.gap_upper, certificate.floor)
+    size = max(abs(certificate.primal_objective), certificate.floor)
+    distance = certificate.gap_upper + certificate.objective_rounding * size
+    return KnownOptimum(objective, distance, certificate.floor)
 
 
 def _about_constraints(
