@@ -9,12 +9,12 @@ import numpy as np
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.options import settings_from_options
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
+from qpsvm.native.library import core
 from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.numerics.interrupts import map_best
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.solvers.active_set import decomposition
 from qpsvm.solvers.active_set.engine import Found, least_memory, minimise
 from qpsvm.solvers.active_set.settings import ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
@@ -42,7 +42,7 @@ class ActiveSetBackend(Backend):
     watches_progress = True
 
     def load(self) -> None:
-        decomposition.load()
+        core()
 
     @one_blas_thread()
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim

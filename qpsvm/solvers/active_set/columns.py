@@ -22,9 +22,8 @@ WORKING_SET = "working set"
 class KernelColumns(Curvature):
     """``P = R K R' + diag(d)`` by cached kernel columns, zero for the slack variables at the end.
 
-    Kept are columns of K, one for a sample, whoever shares it, once they were used some times:
-    those of the variables between their bounds, which every working set moves. The others are
-    evaluated, multiplied, and forgotten. Columns of many features are kept at their first use.
+    Kept are columns of K, one for a sample, whoever shares it: those that a product used, as many
+    as the memory limit allows. The others are evaluated, multiplied, and forgotten.
 
     Parameters
     ----------
@@ -50,10 +49,7 @@ class KernelColumns(Curvature):
         if memory is None:  # once and for all subsets, whose columns are shorter
             self.memory.matrix("columns", self.capacity, n)
         self._slot: Index = np.full(n, -1)
-        self._asked: Index = np.zeros(n, dtype=int)
         self._used = 0
-        is_costly = P.gram.X.shape[-1] >= COLUMNS.many_features
-        self._often = 0 if is_costly else COLUMNS.often
 
     # --- what is kept ----------------------------------------------------------------------------
 
@@ -114,14 +110,13 @@ class KernelColumns(Curvature):
         return np.concatenate([spread, np.zeros(self.n_slack)]) if self.n_slack else spread
 
     def _of_samples(self, v: Vector) -> Vector:
-        """``K v``; columns that are used often enter the cache."""
+        """``K v``; the columns that it uses enter the cache."""
         if self.P.gram.is_kept:
             return symmetric_product(self.P.gram.dense, v)
         result, used = np.zeros(len(v)), np.flatnonzero(v)
-        wanted = used[(self._slot[used] < 0) & (self._asked[used] >= self._often)]
+        wanted = used[self._slot[used] < 0]
         if len(wanted):
             self._keep(wanted, used)
-        self._asked[used] += 1
         slots = self._slot[used]
         kept = slots >= 0
         if kept.any():
@@ -163,6 +158,15 @@ class KernelColumns(Curvature):
             _add_combination(result, weights[block], some)
         return result
 
+    def square(self, samples: Index) -> Dense:
+        """``K[samples][:, samples]``; valid until the next call."""
+        m = len(samples)
+        if m == self.P.gram.size and self.P.gram.is_kept:
+            return self.P.gram.dense
+        out = self.memory.matrix(WORKING_SET, m, m)
+        self._evaluate(samples, out)
+        return out
+
     def block(self, index: Index) -> Dense:
         return self._block(index, Memory())
 
@@ -184,14 +188,20 @@ class KernelColumns(Curvature):
         return whole
 
     def _evaluate(self, samples: Index, out: Dense) -> None:
-        """Evaluate the kernel block between some samples and all."""
-        gram, n = self.P.gram, len(samples)
-        slots = self._slot[samples]
-        if gram.is_kept or (slots < 0).any():
+        """Evaluate the kernel block between some samples and all; what is kept is read."""
+        gram, slots = self.P.gram, self._slot[samples]
+        kept, new = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
+        if gram.is_kept or len(kept) < len(new):  # beside ``out`` there is room for a quarter of it
             gram.write_square(samples, out)
             return
-        for block in row_blocks(n, n, IN_CACHE):
-            out[block] = self._room()[np.ix_(slots[block], samples)]
+        for some in row_blocks(len(kept), len(samples), IN_CACHE):
+            rows = kept[some]
+            out[rows] = self._room()[np.ix_(slots[rows], samples)]
+            out[new, rows[:, None]] = out[rows][:, new]
+        if len(new):
+            square = self.memory.matrix("new", len(new), len(new))
+            gram.write_square(samples[new], square)
+            out[np.ix_(new, new)] = square
 
 
 def _add_combination(result: Vector, weights: Vector, columns: Dense) -> None:

@@ -1,24 +1,21 @@
-"""The active-set method for kernel duals: distinct samples, an initial guess, working sets."""
+"""The active-set method for kernel duals: distinct samples, blocks, Newton steps at the end."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector, default_memory_limit
-from qpsvm.numerics.interrupts import best_known, keep_best
+from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.active_set.chunking import Chunking
+from qpsvm.solvers.active_set.block_descent import descended
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.distinct import Distinct
-from qpsvm.solvers.active_set.parts import Parts
-from qpsvm.solvers.active_set.restriction import InitialGuess
 from qpsvm.solvers.active_set.settings import COLUMNS, DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
@@ -65,7 +62,7 @@ def minimise(
     program : QuadraticProgram
         That ``Boxed.suits``.
     start : array of shape (n,), optional
-        A point near the optimum; without one parts of the samples say where it is.
+        A point near the optimum.
     eps : float
         Relative gap with which it may end; as a rule the last step goes far below.
     settings : ActiveSetSettings
@@ -74,11 +71,11 @@ def minimise(
     memory_limit = settings.memory_limit or default_memory_limit()
     for_columns = int(settings.column_memory_share * memory_limit)
     largest = largest_within(memory_limit - for_columns, settings)
-    if start is not None or program.n_variables < settings.smallest_chunked:
+    if program.n_variables <= settings.whole_size:
         _keep_if_small(program.P, for_columns)
     boxed, like = Boxed.of(program, memory_limit), QPSolution(Status.UNKNOWN)
     search = _KernelSearch.of(boxed.box, program.P, for_columns, largest, eps, budget, settings)
-    x = search.start(None if start is None else boxed.start(like.replace(x=start)))
+    x = None if start is None else search.start(boxed.start(like.replace(x=start)))
 
     def found(point: Point, is_optimal: bool) -> Found:
         point = search.to_original_program(point)
@@ -87,15 +84,9 @@ def minimise(
         return Found(boxed.solution(point, like), boxed.box.relative_gap(point), is_optimal)
 
     try:
-        n_free: int | None = None
-        if start is None:
-            x, n_free = search.guess(x)
-        else:
-            n_free = int(np.sum(search.box.is_free(x)))
-        return found(*search.run(x, n_free))
+        return found(*search.run(search.descended(x)))
     except KeyboardInterrupt as error:
-        guess = best_known(error)  # of some parts of the samples
-        keep_best(error, lambda: found(search.interrupted(x, guess), is_optimal=False))
+        keep_best(error, lambda: found(search.interrupted(x), is_optimal=False))
         raise
 
 
@@ -145,26 +136,29 @@ class _KernelSearch:
         distinct = None if distinct is None else replace(distinct, box=box)
         return cls(box, distinct, for_columns, largest, eps, budget, settings)
 
-    def start(self, x: Vector | None) -> Vector:
-        """Map a starting point to the reduced program; the projected origin without one."""
-        if x is None:
-            return self.box.clip(np.zeros(self.box.size))
+    def start(self, x: Vector) -> Vector:
+        """Map a starting point to the reduced program."""
         return x if self.distinct is None else self.distinct.sums(x)
 
-    def guess(self, x: Vector) -> tuple[Vector, int | None]:
-        """An initial guess from some of the samples, and about how many variables are free."""
-        box = self.box
-        if not isinstance(box.P, KernelColumns):
-            return x, None
-        guess = Chunking(box, box.P, self.for_columns, self.budget, self.settings).guess()
-        if guess is None and not self.budget.is_over:
-            _keep_if_small(box.P.P, self.for_columns)
-            parts = Parts(box, box.P, self.for_columns, self.largest, self.budget, self.settings)
-            guess = parts.guess()
-        return (x, None) if guess is None else (box.clip_scaled(guess.x), guess.n_free)
+    def descended(self, x: Vector | None) -> Point | Vector:
+        """The point where blocks end; where they cannot be used, x or the projected origin."""
+        box, point = self.box, None
+        if isinstance(box.P, KernelColumns):
+            point = descended(
+                box,
+                box.P,
+                x,
+                largest=self.largest,
+                eps=self.settings.tightening * self.eps,
+                budget=self.budget,
+                settings=self.settings,
+            )
+        if point is not None:
+            return point
+        return box.clip(np.zeros(box.size)) if x is None else x
 
-    def run(self, x: Vector, n_free: int | None) -> tuple[Point, bool]:
-        """Run working sets from x; return the point and whether it is optimal.
+    def run(self, start: Point | Vector) -> tuple[Point, bool]:
+        """Run working sets from a point; return the last one and whether it is optimal.
 
         By a gradient that was evaluated anew for it, unless what was added to the first one is so
         little that it cannot matter. Where rounding may cost more than what was asked for nobody
@@ -172,13 +166,14 @@ class _KernelSearch:
         """
         box, budget = self.box, self.budget
         enough = self.settings.tightening * self.eps
+        x = start.x if isinstance(start, Point) else start
         point = settle(
             box,
-            x,
+            start,
             largest=self.largest,
             budget=budget,
             eps=enough,
-            expected_free=n_free,
+            expected_free=int(np.sum(box.is_free(x))) or None,
             settings=self.settings,
         )
         for left in range(self.settings.gradient_checks, -1, -1):
@@ -238,8 +233,7 @@ class _KernelSearch:
             return self.with_reduced_gap_rounding(point)
         return settle(
             box,
-            point.x,
-            Px=point.Px,
+            point,
             largest=self.largest,
             budget=budget,
             eps=enough,
@@ -247,13 +241,12 @@ class _KernelSearch:
             settings=self.settings,
         )
 
-    def interrupted(self, x: Vector, guess: Callable[[], InitialGuess] | None) -> Point:
-        """The best point so far, after Ctrl-C: of working sets, else a guess, else x."""
+    def interrupted(self, x: Vector | None) -> Point:
+        """The best point so far, after Ctrl-C: the last one, else the start."""
         best = self.budget.best
-        if best is not None and len(best.x) == self.box.size:
+        if best is not None:
             return best
-        if guess is not None:
-            x = self.box.clip_scaled(guess().x)
+        x = self.box.clip(np.zeros(self.box.size)) if x is None else x
         self.budget.is_over = True
         return settle(self.box, x, largest=self.largest, budget=self.budget, settings=self.settings)
 

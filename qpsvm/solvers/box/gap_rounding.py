@@ -43,12 +43,10 @@ def reduce_gap_rounding(
     )
     moved = settle(
         replace(box, q=box.q - np.where(below < above, away, -away)),
-        x,
-        Px=point.Px,
+        point,
         largest=largest,
         budget=budget,
         roughly=1.0 / (BOX.offset_per_residual + 1.0),
         into_rounding=True,
     )
-    moved = replace(moved, drift=moved.drift + point.drift)
     return min(point, moved, key=lambda p: box.relative_gap(p) + box.gap_rounding_bound(p))

@@ -60,20 +60,19 @@ def largest_within(memory_limit: int, settings: WorkingSetSettings = DEFAULTS) -
 
 def settle(
     box: BoxProgram,
-    x: Vector,
+    start: Point | Vector,
     *,
     largest: int,
     budget: WorkBudget,
-    Px: Vector | None = None,
     roughly: float = 0.0,
     eps: float = 0.0,
     expected_free: int | None = None,
     into_rounding: bool = False,
     settings: WorkingSetSettings = DEFAULTS,
 ) -> Point:
-    """Run the working-set method from x; return the best point found.
+    """Run the working-set method from a point, or from x; return the best point found.
 
-    ``P x`` where it is known is not computed again. It may end where no residual is larger than
+    ``P x`` of a point is not computed again. It may end where no residual is larger than
     that share (``roughly``) of the largest at the start, or both the relative duality gap and the
     largest residual, relative to the entries of q, are at most ``eps``.
     Where one knows how many variables will be free, about, working sets need not hold all that
@@ -82,7 +81,7 @@ def settle(
     search = _WorkingSetSearch(
         box, largest, budget, roughly, eps, expected_free, into_rounding, settings
     )
-    return search.run(x, Px)
+    return search.run(start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +103,18 @@ class _WorkingSetSearch:
         is_small = self.box.size <= min(self.settings.smallest_working_set, self.largest)
         return is_small or isinstance(self.box.P, FactorCurvature)
 
-    def run(self, start: Vector, Px: Vector | None = None) -> Point:
+    def run(self, start: Point | Vector) -> Point:
         """Solve working sets until no variable violates its condition or progress ends."""
         box = self.box
-        x = satisfying(box, start)
-        Px = box.P.product(x) if Px is None else Px + box.P.product(x - start)
-        point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))))
+        if isinstance(start, Point):
+            x, Px, drift = satisfying(box, start.x), start.Px, start.drift
+            step = x - start.x
+            if step.any():
+                Px, drift = Px + box.P.product(step), drift + float(np.max(box.rounding(step)))
+        else:
+            x = satisfying(box, start)
+            Px, drift = box.P.product(x), 0.0
+        point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))), drift)
         at_least, expected_free = self.roughly * box.residual(point), self.expected_free
         own = self.settings
         for _ in range(own.max_whole_sets if self.takes_all else own.max_sets):
@@ -143,10 +148,12 @@ class _WorkingSetSearch:
         index, is_far = self.working_set(point, expected_free)
         low_rank = isinstance(box.P, FactorCurvature)
         part = box if low_rank else box.restricted(index, point)
-        roughly = self.settings.inexact_share * residual if is_far else 0.0
+        start = Point(x[index], part.P.product(x[index]), point.y)
+        # in the part's own unit of curvature, which one sample far out does not decide
+        roughly = self.settings.inexact_share * part.residual(start) if is_far else 0.0
         inner = proximal_newton.solve(
             part,
-            Point(x[index], part.P.product(x[index]), point.y),
+            start,
             tolerance=max(0.5 * enough, roughly),
             budget=self.budget,
             into_rounding=self.into_rounding,

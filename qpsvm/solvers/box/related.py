@@ -81,8 +81,7 @@ class RelatedPrograms:
         )
         return settle(
             program,
-            start,
-            Px=product,
+            start if product is None else Point(start, product, np.zeros(1)),
             largest=self.largest,
             budget=WorkBudget(),
             eps=eps,

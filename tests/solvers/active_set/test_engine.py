@@ -33,7 +33,8 @@ from tests.strategies import grid
 EPS = 1e-9
 ENGINE = get("active-set")
 MANY = 1600
-"""Samples: three parts where no decomposition does it at once."""
+"""Samples: more than one block."""
+SMALL_BLOCKS = {"whole_size": 0, "smallest_block": 100}
 
 
 def raw(problem, **changes):
@@ -171,9 +172,9 @@ def test_no_bound_is_too_far_for_a_proof(C) -> None:
 
 
 @pytest.mark.parametrize("name", ["hinge", "penalised", "weights", "squared hinge", "large C"])
-def test_many_parts_by_decomposition(name) -> None:
+def test_many_small_blocks(name) -> None:
     problem = dual(name)
-    found = raw(problem, eps=ASKED.get(name, EPS), options={"decomposed_size": 500})
+    found = raw(problem, eps=ASKED.get(name, EPS), options=SMALL_BLOCKS)
     assert found.status is Status.OPTIMAL
     assert certified(problem, found) <= EPS
 
@@ -230,10 +231,8 @@ def test_the_gap_is_told_and_it_is_that_of_the_answer_at_the_end() -> None:
     problem, events = dual("quantile"), []
     found = raw(problem, callback=events.append)
     gaps = [event.gap for event in events]
-    assert gaps[0] is None  # of a part there is no gap
-    known = [gap for gap in gaps if gap is not None]
-    assert known
-    assert known[-1] <= known[0]
+    assert all(gap is not None for gap in gaps)
+    assert gaps[-1] <= gaps[0]
     assert certified(problem, found) <= EPS
 
 
@@ -350,7 +349,7 @@ def test_stopped_it_hands_out_a_point(at) -> None:
         calls.append(event)
         return len(calls) != at
 
-    found = raw(problem, callback=stop)
+    found = raw(problem, callback=stop, options=SMALL_BLOCKS)
     assert len(calls) == at
     assert found.status is Status.INTERRUPTED
     _is_in_the_box(problem, found)
@@ -366,11 +365,10 @@ def test_interrupted_it_hands_out_a_point(name, at) -> None:
         if len(calls) >= at:
             raise KeyboardInterrupt
 
-    options = {"decomposed_size": 60}
-    found = interrupted_point(lambda: raw(problem, callback=interrupted, options=options))
+    found = interrupted_point(lambda: raw(problem, callback=interrupted, options=SMALL_BLOCKS))
     assert found.status is Status.INTERRUPTED
     _is_in_the_box(problem, found)
-    assert found.x.any() or at <= 5  # what the parts say is not lost
+    assert found.x.any() or at == 1  # what the blocks say is not lost
 
 
 def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
