@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NEVER = 10**9
+GONE = "deleted: blocks of pairs took its place"
 
 
 @dataclass(frozen=True)
@@ -205,9 +206,9 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         ),
     ),
     "active-set": (
-        Heuristic("parts", "starts from zero", {"undivided_size": NEVER, "decomposed_size": NEVER}),
-        Heuristic("decomposition", "parts are solved by working sets", {"decomposed_size": 1}),
-        Heuristic("joint support", "parts are put together as they are", {"joint_size": 0}),
+        Heuristic("parts", "starts from zero", {}, GONE),
+        Heuristic("decomposition", "parts are solved by working sets", {}, GONE),
+        Heuristic("joint support", "parts are put together as they are", {}, GONE),
         Heuristic(
             "inexact sets",
             "every working set is solved to the end",
@@ -249,18 +250,8 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
             {"tightening": 0.99},
             "kept: a margin for rounding",
         ),
-        Heuristic(
-            "steep regression",
-            "LIBSVM for all regressions",
-            {"steep_regression": 1e300},
-            "kept: for regressions, which are not among these",
-        ),
-        Heuristic(
-            "rough parts",
-            "parts are solved to the end",
-            {"rough_share": 0.0},
-            "kept: see the larger programs",
-        ),
+        Heuristic("steep regression", "LIBSVM for all regressions", {}, GONE),
+        Heuristic("rough parts", "parts are solved to the end", {}, GONE),
         Heuristic(
             "compensated gradient",
             "no new gradient",
@@ -276,27 +267,16 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
                 "inexact_share": 0.0,
                 "many_violations": 1e9,
                 "largest_early_set": 9000,
-                "rough_share": 0.0,
             },
             "kept: on the four hardest, one run each, many violations with the early limit "
             "gain 8 %, inexact sets with rough parts 10 %",
         ),
     ),
     "active-set-second": (
-        Heuristic(
-            "chunking",
-            "parts or the whole",
-            {"smallest_chunked": NEVER},
-            "kept: a third and a fifth of the time on two programs",
-        ),
-        Heuristic("most support", "chunks up to the largest", {"most_support": 1.0}),
-        Heuristic("few violations", "chunks until none violates", {"few_violations": 0.0}),
-        Heuristic(
-            "accurate whole",
-            "one tolerance of LIBSVM",
-            {"whole_tolerance": 0.1},
-            "kept: a quarter of the time on two programs",
-        ),
+        Heuristic("chunking", "parts or the whole", {}, GONE),
+        Heuristic("most support", "chunks up to the largest", {}, GONE),
+        Heuristic("few violations", "chunks until none violates", {}, GONE),
+        Heuristic("accurate whole", "one tolerance of LIBSVM", {}, GONE),
         Heuristic(
             "many violations",
             "never expected to follow",
@@ -349,13 +329,7 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         ),
         Heuristic("few columns", "one rule of copied rows and columns", {}, "deleted"),
         Heuristic("sums without copies", "sums of columns copy them", {}, "deleted"),
-        Heuristic(
-            "columns used often",
-            "every column is kept",
-            {},
-            "kept: see the larger programs",
-            {"often": 0},
-        ),
+        Heuristic("columns used often", "every column is kept", {}, GONE),
         Heuristic(
             "turns",
             "the largest violations first",
@@ -368,17 +342,12 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic(
             "end of full steps", "as many as with searches", {"full_steps": 60}, "kept: a limit"
         ),
-        Heuristic(
-            "largest chunk",
-            "as large as a part",
-            {"largest_chunk": 3000},
-            "kept: see the larger programs",
-        ),
+        Heuristic("largest chunk", "as large as a part", {}, GONE),
     ),
     "active-set-second-large": (
         Heuristic("many violations", "never expected to follow", {"many_violations": 1e9}),
         Heuristic("inexact sets", "every working set is solved to the end", {"inexact_share": 0.0}),
-        Heuristic("few violations", "chunks until none violates", {"few_violations": 0.0}),
+        Heuristic("few violations", "chunks until none violates", {}, GONE),
         Heuristic("turns", "the largest violations first", {}, "kept"),
         Heuristic(
             "accepted slope",
@@ -396,25 +365,14 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
             "together",
             "larger chunks, every column is kept, every line search is exact, and all that was "
             "deleted in the second round but large first sets",
-            {"largest_chunk": 3000},
-            "kept: largest chunk, columns used often",
-            {"often": 0, "accepted_slope": 0.0},
+            {},
+            GONE,
         ),
     ),
     "active-set-other": (
-        Heuristic("thirds", "all samples from the start", {"undivided_size": NEVER}),
-        Heuristic(
-            "rough parts",
-            "parts are solved to the end",
-            {"rough_share": 0.0},
-            "kept: 8 % on the three regressions",
-        ),
-        Heuristic(
-            "steep regression",
-            "LIBSVM for all regressions",
-            {"steep_regression": 1e300},
-            "kept: 5 % on the three regressions, the only programs that it concerns",
-        ),
+        Heuristic("thirds", "all samples from the start", {}, GONE),
+        Heuristic("rough parts", "parts are solved to the end", {}, GONE),
+        Heuristic("steep regression", "LIBSVM for all regressions", {}, GONE),
         Heuristic("turns", "the largest violations first", {}, "kept: see the larger programs"),
     ),
 }
