@@ -1,4 +1,4 @@
-"""Exponents ``-gamma |x - z|^2`` of the RBF kernel, made of inner products in place.
+"""Exponents ``-gamma |x - z|^2`` of the RBF kernel and its values, made of inner products in place.
 
 With ``u = sqrt(2 gamma) (x - c)`` and ``v = sqrt(2 gamma) (z - c)`` the exponent is
 ``u'v - |v|^2/2 - |u|^2/2``: a product of matrices, then passes that stay in cache. The centre
@@ -17,6 +17,7 @@ import numpy as np
 from qpsvm.kernels.products import restore_near
 from qpsvm.kernels.rows import is_faster_dense
 from qpsvm.kernels.settings import EVALUATION
+from qpsvm.native.tiles import exponent_tile
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
@@ -109,6 +110,14 @@ class Exponents:
         largest = (np.max(half, initial=0.0) for half in (self.half_u, self.half_v))
         return float(sum(largest)) <= EVALUATION.far
 
+    def write_values(self, rows: Index | slice, columns: slice, products: Dense) -> None:
+        """Turn a block of products ``u'v`` into values of the kernel, in place; see ``write``."""
+        if self.are_exact:
+            exponent_tile(products, 2.0 * self.half_u[rows], 2.0 * self.half_v[columns], 0.5)
+        else:
+            self.write(rows, columns, products)
+            exponentials(products)
+
     def write(self, rows: Index | slice, columns: slice, products: Dense) -> None:
         """Turn a block of products ``u'v`` into exponents, in place.
 
@@ -126,3 +135,9 @@ class Exponents:
             if not self.are_exact:
                 samples = self.X[rows], self.Z[columns]
                 restore_near(products, *samples, half_u, half_v, self.gamma)
+
+
+def exponentials(exponents: Dense, factor: float = 1.0) -> None:
+    """Replace exponents e, none of them positive, by ``exp(factor e)``, in place."""
+    m, n = exponents.shape
+    exponent_tile(exponents, np.zeros(m), np.zeros(n), 0.5 * factor)

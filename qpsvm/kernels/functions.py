@@ -27,7 +27,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.exponents import Exponents, Frame
 from qpsvm.kernels.products import factors, variance, write_inner_products
-from qpsvm.kernels.rows import Finish, RowsOfProducts, densified
+from qpsvm.kernels.rows import RowsOfProducts, densified
 from qpsvm.kernels.settings import EVALUATION
 from qpsvm.kernels.whole import kernel_values
 from qpsvm.numerics.arguments import is_finite_number
@@ -151,7 +151,7 @@ class RBF(_WithGamma):
             if len(pieces) > 1:  # a dense copy of all would not fit
                 return np.vstack([self._values(X[rows], Z, None, frame) for rows in pieces])
         parts = Exponents.of(X, Z, self._gamma(), frame)
-        gram = kernel_values(parts.U, parts.V, _exponentials(parts), out)
+        gram = kernel_values(parts.U, parts.V, parts.write_values, out)
         if X is Z:
             np.fill_diagonal(gram, 1.0)
         return gram
@@ -178,7 +178,7 @@ class RBF(_WithGamma):
         if not self.runs_in_threads:  # a subclass with values of its own
             return super().against(X)
         parts = Exponents.of(X, X, self._gamma())
-        return RowsOfProducts(parts.U, _exponentials(parts))
+        return RowsOfProducts(parts.U, parts.write_values)
 
     @property
     def is_nonnegative(self) -> bool:
@@ -187,16 +187,6 @@ class RBF(_WithGamma):
     @property
     def is_positive_semidefinite(self) -> bool:
         return True
-
-
-def _exponentials(parts: Exponents) -> Finish:
-    """Return a function that replaces a block of inner products by values of the RBF kernel."""
-
-    def finish(rows: Index | slice, columns: slice, block: Dense) -> None:
-        parts.write(rows, columns, block)
-        np.exp(block, out=block)
-
-    return finish
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpsvm.kernels.exponents import Exponents
+from qpsvm.kernels.exponents import Exponents, exponentials
 from qpsvm.kernels.functions import RBF
-from qpsvm.numerics.arrays import Dense, row_blocks
+from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
@@ -44,8 +44,7 @@ class SharedDistances:
         if self.exponents is None:
             K = RBF(gamma)(self._samples, self._samples)
         else:
-            K = self.exponents * (gamma / self.largest_gamma)
-            for rows in row_blocks(len(K), len(K)):
-                np.exp(K[rows], out=K[rows])
+            K = self.exponents.copy()
+            exponentials(K, gamma / self.largest_gamma)
         samples = SampleGram.of_values(RBF(gamma), self.X, K, positive_semidefinite=True)
         return KernelQuadratic(samples)
