@@ -194,11 +194,12 @@ class KernelColumns(Curvature):
         if gram.is_kept or len(kept) < len(new):  # beside ``out`` there is room for a quarter of it
             gram.write_square(samples, out)
             return
-        for some in row_blocks(len(kept), len(samples), IN_CACHE):
-            rows = kept[some]
-            out[rows] = self._room()[np.ix_(slots[rows], samples)]
-            out[new, rows[:, None]] = out[rows][:, new]
+        columns = self._room()
+        for row in kept.tolist():
+            np.take(columns[slots[row]], samples, out=out[row], mode="clip")  # "raise" would buffer
         if len(new):
+            for some in row_blocks(len(new), len(kept), IN_CACHE):
+                out[np.ix_(new[some], kept)] = out[np.ix_(kept, new[some])].T
             square = self.memory.matrix("new", len(new), len(new))
             gram.write_square(samples[new], square)
             out[np.ix_(new, new)] = square
