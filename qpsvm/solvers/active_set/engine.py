@@ -259,8 +259,9 @@ class _KernelSearch:
         """
         box = self.box
         x = box.at_bounds(point)
-        moved = replace(point, x=x, Px=point.Px + box.P.product(x - point.x))
-        point = moved if box.relative_gap(moved) <= box.relative_gap(point) else point
+        if not np.array_equal(x, point.x):
+            moved = replace(point, x=x, Px=point.Px + box.P.product(x - point.x))
+            point = moved if box.relative_gap(moved) <= box.relative_gap(point) else point
         return point if self.distinct is None else self.distinct.undone(point)
 
 

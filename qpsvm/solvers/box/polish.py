@@ -106,15 +106,17 @@ class _WorkingSetSearch:
     def run(self, start: Point | Vector) -> Point:
         """Solve working sets until no variable violates its condition or progress ends."""
         box = self.box
-        if isinstance(start, Point):
-            x, Px, drift = satisfying(box, start.x), start.Px, start.drift
-            step = x - start.x
-            if step.any():
-                Px, drift = Px + box.P.product(step), drift + float(np.max(box.rounding(step)))
+        given = start.x if isinstance(start, Point) else start
+        x = satisfying(box, given)
+        step = x - given
+        if isinstance(start, Point) and not step.any():
+            point = start
         else:
-            x = satisfying(box, start)
             Px, drift = box.P.product(x), 0.0
-        point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))), drift)
+            if isinstance(start, Point):
+                Px = start.Px + box.P.product(step)
+                drift = start.drift + float(np.max(box.rounding(step)))
+            point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))), drift)
         at_least, expected_free = self.roughly * box.residual(point), self.expected_free
         own = self.settings
         for _ in range(own.max_whole_sets if self.takes_all else own.max_sets):
