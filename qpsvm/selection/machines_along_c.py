@@ -1,7 +1,7 @@
 """Machines of one kernel matrix for ascending C, each from the one before.
 
-``solvers.box.scaled_boxes`` finds them. Nothing is taken for granted: ``selection.machine_bounds``
-computes the gap of every machine afterwards.
+``solvers.active_set.scaled_boxes`` finds them. Nothing is taken for granted:
+``selection.machine_bounds`` computes the gap of every machine afterwards.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.selection.staircase import Staircase
-from qpsvm.solvers.box.related import RelatedPrograms
-from qpsvm.solvers.box.scaled_boxes import ScaledBoxes
+from qpsvm.solvers.active_set.related import RelatedPrograms
+from qpsvm.solvers.active_set.scaled_boxes import ScaledBoxes
 
 
 @short_repr

@@ -28,7 +28,7 @@ from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.pair_program import PairProgram
 from qpsvm.solvers.active_set.settings import ActiveSetSettings
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
+from qpsvm.solvers.box.row_multipliers import feasible, row_multipliers
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
@@ -36,7 +36,7 @@ from qpsvm.solvers.work_budget import WorkBudget
 def descended(
     box: BoxProgram,
     columns: KernelColumns,
-    start: Vector | None,
+    start: Point | Vector | None,
     *,
     largest: int,
     eps: float,
@@ -50,7 +50,7 @@ def descended(
     box : BoxProgram
     columns : KernelColumns
         Its P.
-    start : array of shape (n,), optional
+    start : Point or array of shape (n,), optional
         Without one the descent begins with as many variables at a bound as possible.
     largest : int
         Variables of a block, at most.
@@ -63,10 +63,9 @@ def descended(
     program = PairProgram.of(box, columns)
     if program is None:
         return None
-    x = satisfying(box, program.filled(box) if start is None else start)
-    if not box.rows_hold(x):
+    point = feasible(box, program.filled(box) if start is None else start)
+    if not box.rows_hold(point.x):
         return None
-    point = Point(x, box.P.product(x), np.zeros(len(box.b)))
     return _Blocks(box, columns, program, largest, eps, budget, settings).run(point)
 
 

@@ -25,7 +25,7 @@ from qpsvm.solvers.box import proximal_newton
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.curvature import FactorCurvature
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
+from qpsvm.solvers.box.row_multipliers import feasible, row_multipliers
 from qpsvm.solvers.box.settings import BOX, DEFAULTS, WorkingSetSettings
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
@@ -106,17 +106,9 @@ class _WorkingSetSearch:
     def run(self, start: Point | Vector) -> Point:
         """Solve working sets until no variable violates its condition or progress ends."""
         box = self.box
-        given = start.x if isinstance(start, Point) else start
-        x = satisfying(box, given)
-        step = x - given
-        if isinstance(start, Point) and not step.any():
-            point = start
-        else:
-            Px, drift = box.P.product(x), 0.0
-            if isinstance(start, Point):
-                Px = start.Px + box.P.product(step)
-                drift = start.drift + float(np.max(box.rounding(step)))
-            point = Point(x, Px, row_multipliers(box, x, Px, np.zeros(len(box.b))), drift)
+        point = feasible(box, start)
+        if point is not start:
+            point = replace(point, y=row_multipliers(box, point.x, point.Px, point.y))
         at_least, expected_free = self.roughly * box.residual(point), self.expected_free
         own = self.settings
         for _ in range(own.max_whole_sets if self.takes_all else own.max_sets):

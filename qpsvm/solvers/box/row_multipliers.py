@@ -10,6 +10,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.settings import BOX
+from qpsvm.solvers.point import Point
 
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:
@@ -58,3 +59,19 @@ def satisfying(program: BoxProgram, x: Vector) -> Vector:
         y = row_multipliers(moving, x, zeros, none)
         x = moving.clip(x - (y @ program.A) / program.unit)
     return x
+
+
+def feasible(program: BoxProgram, start: Point | Vector) -> Point:
+    """Move a point into the box and onto the rows; a point that is there is returned as it is.
+
+    ``P x`` of a point is not computed again. Multipliers are not changed.
+    """
+    if not isinstance(start, Point):
+        x = satisfying(program, program.clip(start))
+        return Point(x, program.P.product(x), np.zeros(len(program.b)))
+    x = satisfying(program, program.clip(start.x))
+    if np.array_equal(x, start.x):
+        return start
+    step = x - start.x
+    drift = start.drift + float(np.max(program.rounding(step)))
+    return Point(x, start.Px + program.P.product(step), start.y, drift)

@@ -17,7 +17,7 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Vector
-from qpsvm.solvers.box.related import RelatedPrograms
+from qpsvm.solvers.active_set.related import RelatedPrograms
 
 
 @dataclass(frozen=True)

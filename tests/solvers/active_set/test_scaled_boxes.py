@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from qpsvm.solvers.active_set.related import RelatedPrograms
+from qpsvm.solvers.active_set.scaled_boxes import FirstStart, ScaledBoxes, at_bounds
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.related import RelatedPrograms
 from qpsvm.solvers.box.row_multipliers import row_multipliers
-from qpsvm.solvers.box.scaled_boxes import FirstStart, ScaledBoxes, at_bounds
 from qpsvm.solvers.point import Point
 
 SCALES = [0.01, 0.1, 1.0, 1.5, 100.0, 1000.0]

@@ -4,28 +4,27 @@
 
 The matrix K is stored; variable i belongs to its row ``v_i``, and several may belong to the same
 one, as the two sides of a tube do. Programs differ in q and in their bounds: another price, another
-tube. The working-set method (``solvers.box.polish``) does the work.
+tube. Each is solved by blocks of pairs and Newton steps, as any kernel dual.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.workspace import Memory
-from qpsvm.solvers.box.curvature import (
-    Curvature,
-    DenseCurvature,
-    part_of,
-    symmetric_product,
-)
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import SampleGram
+from qpsvm.solvers.active_set.block_descent import descended
+from qpsvm.solvers.active_set.columns import KernelColumns
+from qpsvm.solvers.active_set.settings import DEFAULTS
 from qpsvm.solvers.box.polish import largest_within, settle
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.settings import WorkingSetSettings
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 
-WARM = WorkingSetSettings(first_sigma=0.1)
+WARM = replace(DEFAULTS, first_sigma=0.1)
 """Settings for starts that are near the solution: about a tenth fewer factorisations."""
 
 
@@ -43,7 +42,8 @@ class RelatedPrograms:
     def __init__(self, K: Dense, rows: Index | None = None) -> None:
         own = np.arange(len(K)) if rows is None else rows
         self.K, self.rows = K, own
-        self.P = DenseCurvature(K) if rows is None else RepeatedCurvature(K, rows)
+        gram = SampleGram.of_matrix(K, positive_semidefinite=True)
+        self.P = KernelColumns(KernelQuadratic(gram, index=rows), 0, K.nbytes)
         self.diagonal = np.diagonal(K)[own].copy()
         self.unit = float(np.max(self.diagonal, initial=0.0)) or 1.0
         self.ones = np.ones((1, len(own)))
@@ -76,33 +76,11 @@ class RelatedPrograms:
         product : array of shape (N,), optional
             ``P start``, where it is known.
         """
-        program = BoxProgram(
-            self.P, q, self.ones, np.zeros(1), lower, upper, self.diagonal, self.unit
+        box = BoxProgram(self.P, q, self.ones, np.zeros(1), lower, upper, self.diagonal, self.unit)
+        known = start if product is None else Point(start, product, np.zeros(1))
+        budget = WorkBudget()
+        point = descended(
+            box, self.P, known, largest=self.largest, eps=eps, budget=budget, settings=WARM
         )
-        return settle(
-            program,
-            start if product is None else Point(start, product, np.zeros(1)),
-            largest=self.largest,
-            budget=WorkBudget(),
-            eps=eps,
-            settings=WARM,
-        )
-
-
-class RepeatedCurvature(Curvature):
-    """``P_ij = K[v_i, v_j]`` of a stored matrix K."""
-
-    def __init__(self, K: Dense, rows: Index) -> None:
-        self.K, self.rows = K, rows
-        self._of_parts = Memory()
-
-    def product(self, d: Vector) -> Vector:
-        summed = np.bincount(self.rows, d, minlength=len(self.K)).astype(np.float64)
-        return symmetric_product(self.K, summed)[self.rows]
-
-    def block(self, index: Index) -> Dense:
-        own = self.rows[index]
-        return self.K[np.ix_(own, own)]
-
-    def restricted(self, index: Index) -> DenseCurvature:
-        return part_of(self.K, self.rows[index], self._of_parts)
+        known = known if point is None else point
+        return settle(box, known, largest=self.largest, budget=budget, eps=eps, settings=WARM)
