@@ -99,7 +99,7 @@ class SearchSettings:
     """
 
     largest_matrix: int = 2**30
-    tighter: float = 0.1
+    tighter: float = 0.02
     refinements: int = 1
     tightest: float = 1e-12
     most_refined: int = 10

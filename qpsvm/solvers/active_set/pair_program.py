@@ -103,10 +103,10 @@ class PairProgram:
         return box.clip(np.concatenate([v / self.s, x[n:]]))
 
     def violations(self, v: Vector, g: Vector) -> tuple[Vector, Vector]:
-        """How much a step up, and down, of every variable lowers the objective per unit of v.
+        """Violation of the optimality conditions by every variable, as one that rises, and that falls.
 
-        Together with the best partner of its group, where a sum is kept; at most zero where it does
-        not, and minus infinity at the bound.
+        What a unit of v lowers the objective by, together with the best partner of its group where
+        a sum is kept; minus infinity at the bound.
         """
         rising = np.where(v < self.upper, -g, -np.inf)
         falling = np.where(v > self.lower, g, -np.inf)
