@@ -103,7 +103,7 @@ class PairProgram:
         return box.clip(np.concatenate([v / self.s, x[n:]]))
 
     def violations(self, v: Vector, g: Vector) -> tuple[Vector, Vector]:
-        """Violation of the optimality conditions by every variable, as one that rises, and that falls.
+        """Violation of the optimality conditions by every variable, rising and falling.
 
         What a unit of v lowers the objective by, together with the best partner of its group where
         a sum is kept; minus infinity at the bound.
