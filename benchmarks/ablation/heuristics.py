@@ -8,6 +8,7 @@ from typing import Any
 
 NEVER = 10**9
 GONE = "deleted: blocks of pairs took its place"
+NO_LONGER = "deleted: of no use after blocks of pairs"
 
 
 @dataclass(frozen=True)
@@ -209,31 +210,21 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic("parts", "starts from zero", {}, GONE),
         Heuristic("decomposition", "parts are solved by working sets", {}, GONE),
         Heuristic("joint support", "parts are put together as they are", {}, GONE),
-        Heuristic(
-            "inexact sets",
-            "every working set is solved to the end",
-            {"inexact_share": 0.0},
-            "kept: see the larger programs",
-        ),
-        Heuristic(
-            "many violations",
-            "never expected to follow",
-            {"many_violations": 1e9},
-            "kept: see the larger programs",
-        ),
+        Heuristic("inexact sets", "every working set is solved to the end", {}, NO_LONGER),
+        Heuristic("many violations", "never expected to follow", {}, NO_LONGER),
         Heuristic(
             "large first sets",
             "one size of sets",
             {},
             "deleted",
         ),
-        Heuristic("small last sets", "large sets to the end", {"set_size": 2.0}),
         Heuristic(
-            "early limit",
-            "one limit of sets",
-            {"largest_early_set": 9000},
-            "kept: see the larger programs",
+            "small last sets",
+            "large sets to the end",
+            {},
+            "deleted: twice as many factor less often",
         ),
+        Heuristic("early limit", "one limit of sets", {}, NO_LONGER),
         Heuristic(
             "small programs",
             "small sets from the start",
@@ -263,13 +254,8 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic(
             "all four",
             "inexact sets, many violations, early limit and rough parts together",
-            {
-                "inexact_share": 0.0,
-                "many_violations": 1e9,
-                "largest_early_set": 9000,
-            },
-            "kept: on the four hardest, one run each, many violations with the early limit "
-            "gain 8 %, inexact sets with rough parts 10 %",
+            {},
+            NO_LONGER,
         ),
     ),
     "active-set-second": (
@@ -277,25 +263,10 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic("most support", "chunks up to the largest", {}, GONE),
         Heuristic("few violations", "chunks until none violates", {}, GONE),
         Heuristic("accurate whole", "one tolerance of LIBSVM", {}, GONE),
-        Heuristic(
-            "many violations",
-            "never expected to follow",
-            {"many_violations": 1e9},
-            "kept: 3 % on the larger programs",
-        ),
+        Heuristic("many violations", "never expected to follow", {}, NO_LONGER),
         Heuristic("large first sets", "one size of sets", {}, "deleted"),
-        Heuristic(
-            "early limit",
-            "one limit of sets",
-            {"largest_early_set": 9000},
-            "kept: 4 % on a larger program",
-        ),
-        Heuristic(
-            "inexact sets",
-            "every working set is solved to the end",
-            {"inexact_share": 0.0},
-            "kept: 10 % on the larger programs",
-        ),
+        Heuristic("early limit", "one limit of sets", {}, NO_LONGER),
+        Heuristic("inexact sets", "every working set is solved to the end", {}, NO_LONGER),
         Heuristic("expected free", "working sets hold all that violate", {}, "kept"),
         Heuristic(
             "no shrinking after hard points",
@@ -338,15 +309,15 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         ),
         Heuristic("whole programs", "up to 400 variables, not 1,000", {}, "deleted"),
         Heuristic("few are free", "no exception of whole programs", {}, "deleted"),
-        Heuristic("stalls", "one stall", {"max_stalls": 1}, "kept: a limit"),
+        Heuristic("stalls", "one stall", {}, "deleted"),
         Heuristic(
             "end of full steps", "as many as with searches", {"full_steps": 60}, "kept: a limit"
         ),
         Heuristic("largest chunk", "as large as a part", {}, GONE),
     ),
     "active-set-second-large": (
-        Heuristic("many violations", "never expected to follow", {"many_violations": 1e9}),
-        Heuristic("inexact sets", "every working set is solved to the end", {"inexact_share": 0.0}),
+        Heuristic("many violations", "never expected to follow", {}, NO_LONGER),
+        Heuristic("inexact sets", "every working set is solved to the end", {}, NO_LONGER),
         Heuristic("few violations", "chunks until none violates", {}, GONE),
         Heuristic("turns", "the largest violations first", {}, "kept"),
         Heuristic(
@@ -356,7 +327,7 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
             "kept: protects from rounding",
             {"accepted_slope": 0.0},
         ),
-        Heuristic("early limit", "one limit of sets", {"largest_early_set": 9000}),
+        Heuristic("early limit", "one limit of sets", {}, NO_LONGER),
         Heuristic("large first sets", "one size of sets", {}, "deleted"),
         Heuristic("three factors", "one factor of the proximal weight", {}, "deleted"),
         Heuristic("sums without copies", "sums of columns copy them", {}, "deleted"),

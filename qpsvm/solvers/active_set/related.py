@@ -9,8 +9,6 @@ tube. Each is solved by blocks of pairs and Newton steps, as any kernel dual.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
@@ -23,9 +21,6 @@ from qpsvm.solvers.box.polish import largest_within, settle
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
-
-WARM = replace(DEFAULTS, first_sigma=0.1)
-"""Settings for starts that are near the solution: about a tenth fewer factorisations."""
 
 
 class RelatedPrograms:
@@ -80,7 +75,7 @@ class RelatedPrograms:
         known = start if product is None else Point(start, product, np.zeros(1))
         budget = WorkBudget()
         point = descended(
-            box, self.P, known, largest=self.largest, eps=eps, budget=budget, settings=WARM
+            box, self.P, known, largest=self.largest, eps=eps, budget=budget, settings=DEFAULTS
         )
         known = known if point is None else point
-        return settle(box, known, largest=self.largest, budget=budget, eps=eps, settings=WARM)
+        return settle(box, known, largest=self.largest, budget=budget, eps=eps, settings=DEFAULTS)

@@ -55,7 +55,7 @@ def polish_box(
 
 def largest_within(memory_limit: int, settings: WorkingSetSettings = DEFAULTS) -> int:
     """Largest working set whose matrices fit into a number of bytes."""
-    return max(1, min(settings.largest_last_set, int(np.sqrt(memory_limit / (8 * BOX.matrices)))))
+    return max(1, min(settings.largest_set, int(np.sqrt(memory_limit / (8 * BOX.matrices)))))
 
 
 def settle(
@@ -139,16 +139,13 @@ class _WorkingSetSearch:
     ) -> Point | None:
         """Solve one working set; None if the point does not improve."""
         box, x = self.box, point.x
-        index, is_far = self.working_set(point, expected_free)
+        index = self.working_set(point, expected_free)
         low_rank = isinstance(box.P, FactorCurvature)
         part = box if low_rank else box.restricted(index, point)
-        start = Point(x[index], part.P.product(x[index]), point.y)
-        # in the part's own unit of curvature, which one sample far out does not decide
-        roughly = self.settings.inexact_share * part.residual(start) if is_far else 0.0
         inner = proximal_newton.solve(
             part,
-            start,
-            tolerance=max(0.5 * enough, roughly),
+            Point(x[index], part.P.product(x[index]), point.y),
+            tolerance=0.5 * enough,
             budget=self.budget,
             into_rounding=self.into_rounding,
             settings=self.settings,
@@ -166,15 +163,11 @@ class _WorkingSetSearch:
         falls = change < -BOX.least_progress * box.objective_terms(point)
         return new if falls or box.residual(new) < 0.5 * residual else None
 
-    def working_set(self, point: Point, expected_free: int | None) -> tuple[Index, bool]:
-        """Choose the next working set: the largest violations, free variables, near violations.
-
-        And whether others will have to follow: there is no room for all that violate, or there
-        are many, and when they are moved others will violate.
-        """
+    def working_set(self, point: Point, expected_free: int | None) -> Index:
+        """Choose the next working set: the largest violations, free variables, near violations."""
         box, own = self.box, self.settings
         if self.takes_all:
-            return np.arange(box.size), False
+            return np.arange(box.size)
         r = box.gradient(point.Px, point.y)
         violations = box.natural_residual(point.x, r)
         is_violated = violations > box.tolerances(point)
@@ -184,17 +177,11 @@ class _WorkingSetSearch:
         violated = np.flatnonzero(is_violated)
         turns = _turns(violations[violated], np.sign(box.A[:, violated] * r[violated]))
         order[violated] = turns - len(violated) - 1.0
-        n_free = int(np.count_nonzero(is_free))
-        wanted = int(np.count_nonzero(is_free | is_violated))
-        many_violate = wanted - n_free > own.many_violations * n_free
-        needed = int(own.set_size * wanted)
+        needed = int(own.set_size * np.count_nonzero(is_free | is_violated))
         if expected_free is not None:  # most of those that violate now will be bounded
             needed = min(needed, max(2 * expected_free, own.smallest_working_set))
-        is_first = many_violate and n_free < own.largest_early_set
-        largest = min(self.largest, own.largest_early_set) if is_first else self.largest
-        size = min(box.size, largest, max(own.smallest_working_set, needed))
-        is_far = wanted > size or many_violate
-        return np.sort(np.argsort(order, kind="stable")[:size]), is_far and size < box.size
+        size = min(box.size, self.largest, max(own.smallest_working_set, needed))
+        return np.sort(np.argsort(order, kind="stable")[:size])
 
 
 def _turns(sizes: Vector, directions: Dense) -> Vector:

@@ -61,10 +61,10 @@ def solve(
     unit = program.unit
     centre = best = start
     residual = lowest = program.residual(start)
-    smallest, stalls = settings.smallest_sigma * unit, 0
+    smallest, is_stalled = settings.smallest_sigma * unit, False
     sigma = _first_sigma(program, start, settings)
     for _ in range(settings.max_proximal_points):
-        is_done = lowest <= tolerance or stalls == settings.max_stalls
+        is_done = lowest <= tolerance or is_stalled
         is_done = is_done or (program.is_settled(best) and not into_rounding)
         if is_done or not budget.may_go_on(lowest):
             break
@@ -81,10 +81,7 @@ def solve(
         centre, before, residual = found, residual, program.residual(found)
         if residual < lowest or not _same_objective(program, best, centre):
             best, lowest = centre, residual
-        if residual < 0.5 * before:
-            stalls = 0
-        elif sigma <= smallest:
-            stalls += 1
+        is_stalled = sigma <= smallest and not residual < 0.5 * before
         easy, factor = BOX.shrinking
         sigma = max(smallest, sigma * (factor if proximal.steps <= easy else 1.0))
     return best

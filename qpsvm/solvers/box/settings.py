@@ -17,15 +17,9 @@ class WorkingSetSettings:
     ----------
     smallest_working_set : int
         Variables of a working set, at least; it is the whole of a program with no more.
-    largest_early_set : int
-        Variables of a working set while many violate their conditions.
-    largest_last_set : int
-        Variables of a working set once few do: a set without some of the free variables is never
-        the last one.
-    inexact_share : float
-        A working set that others have to follow is solved to this share of the violation.
-    many_violations : float
-        Violating variables at a bound per free one, above which others are expected to follow.
+    largest_set : int
+        Variables of a working set, at most: a set without some of the free variables is never the
+        last one.
     set_size : float
         Size of a working set per free or violating variable.
     max_sets, max_whole_sets : int
@@ -34,28 +28,22 @@ class WorkingSetSettings:
         Newton steps of full length, and with a line search, per proximal point.
     max_proximal_points : int
         Proximal points per working set, at most.
-    max_stalls : int
-        Proximal points that do not halve the residual before a working set ends.
     first_sigma : float
-        First proximal weight, relative to the violation and the largest curvature. Smaller for
-        warm starts: fewer proximal points, of more Newton steps each.
+        First proximal weight, relative to the violation and the largest curvature. Smaller: fewer
+        proximal points, of more Newton steps each.
     smallest_sigma, largest_sigma : float
         Limits of the proximal weight, relative to the largest curvature.
     """
 
     smallest_working_set: int = 400
-    largest_early_set: int = 5000
-    largest_last_set: int = 9000
-    inexact_share: float = 1e-2
-    many_violations: float = 0.1
-    set_size: float = 1.3
+    largest_set: int = 9000
+    set_size: float = 2.0
     max_sets: int = 2000
     max_whole_sets: int = 100
     full_steps: int = 10
     searched_steps: int = 60
     max_proximal_points: int = 100
-    max_stalls: int = 3
-    first_sigma: float = 1.0
+    first_sigma: float = 0.01
     smallest_sigma: float = 1e-11
     largest_sigma: float = 1e3
 

@@ -38,10 +38,8 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
     g = p.gradient(guess.w, guess.y, np.empty(p.size))
     x = np.where(g > 0.0, p.lower, p.upper)
     free = np.flatnonzero(np.abs(g) <= (guess.tolerance or STARTS.free_gradient))
-    if len(free) > DEFAULTS.largest_early_set:
-        free = np.sort(
-            np.argpartition(np.abs(g), DEFAULTS.largest_early_set)[: DEFAULTS.largest_early_set]
-        )
+    if len(free) > DEFAULTS.largest_set:
+        free = np.sort(np.argpartition(np.abs(g), DEFAULTS.largest_set)[: DEFAULTS.largest_set])
     if len(free):
         x[free] = 0.0
         missing = guess.w - p.offset - p.F.transposed(x)
@@ -55,7 +53,7 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
 
 def can_polish(program: FactorProgram) -> bool:
     """Return whether one working set holds all variables."""
-    return program.size <= DEFAULTS.largest_early_set
+    return program.size <= DEFAULTS.largest_set
 
 
 def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
