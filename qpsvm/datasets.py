@@ -133,7 +133,8 @@ def load(
     ----------
     path : path
         LIBSVM and CSV files may be compressed (``.gz``, ``.bz2``). ``-`` is standard input, read
-        as CSV.
+        as CSV. The columns of a CSV file are separated by commas, semicolons, tabs, bars or spaces,
+        or as its first line ``sep=;`` says; before its first row there may be comments with ``#``.
     format : {"libsvm", "csv", "npz", "parquet"}, optional
         By default from the suffix: ``.libsvm``, ``.svmlight``, ``.svm``, ``.txt``; ``.csv``,
         ``.tsv``; ``.npz``; ``.parquet``, ``.pq``.
@@ -165,7 +166,7 @@ def load(
         columns of numbers, labels included, also NA, N/A, NaN, null, None and ?.
     decimal : {".", ","}
         The decimal mark of a CSV file, by default a point. With a comma, columns are separated by
-        semicolons or tabs, or cells with a comma are quoted.
+        something else, or cells with a comma are quoted.
     preparation : Preparation, optional
         That of a file read before: the same columns, medians and categories. It says what is a
         feature, what is missing and what the label is called, so that ``features``, ``drop``,

@@ -126,13 +126,10 @@ def as_targets(y: Targets | None) -> Vector:
     if raw.dtype.kind not in "biuf":
         try:
             if raw.dtype.kind != "O" or any(isinstance(v, str | bytes) for v in raw.tolist()):
-                raise TypeError(f"its dtype is {raw.dtype}")
+                raise TypeError(raw.dtype)
             raw = raw.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidDataError(
-                f"y must hold numbers to predict ({error}); for classes use a classifier, such "
-                "as SVC or SoftMargin."
-            ) from error
+            raise InvalidDataError(f"y must hold numbers to predict; {_wrong(raw)}.") from error
     values = np.array(raw, dtype=np.float64)
     require_exact_vector(values, y, "y")
     bad = np.flatnonzero(~np.isfinite(values))
@@ -141,6 +138,27 @@ def as_targets(y: Targets | None) -> Vector:
             f"y[{bad[0]}] is {values[bad[0]]} ({bad.size} such targets); drop those rows."
         )
     return np.asarray(freeze(values))
+
+
+def _wrong(targets: Labels) -> str:
+    """Describe the first target that is not a number, with the remedy."""
+    values = targets.tolist()
+    row = next((i for i, value in enumerate(values) if not _is_number(value)), 0)
+    value = values[row]
+    shown = f"y[{row}] is {value!r}"
+    if _is_number(value):
+        return f"{shown}, a text: pass np.asarray(y, dtype=float)"
+    if isinstance(value, str) and _is_number(value.replace(",", ".")):
+        return f"{shown}: with decimal commas, read the file with decimal=',' (--decimal ,)"
+    return f"{shown}: for classes use a classifier, such as SVC or SoftMargin"
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def as_weights(

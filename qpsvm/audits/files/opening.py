@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 
@@ -11,14 +12,18 @@ MAX_BYTES = 2**30
 """Largest model file that is read. What is read takes at most some twenty times its size."""
 
 
-def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
-    """Read the content of a regular file.
+def read_bytes(
+    path: str | os.PathLike[str], limit: int = MAX_BYTES, beginning: int | None = None
+) -> bytes:
+    """Read the content of a regular file, without a byte order mark.
 
     Parameters
     ----------
     path : path
     limit : int
         Largest size in bytes; it is looked up before anything is read.
+    beginning : int, optional
+        Read so many bytes at most.
 
     Raises
     ------
@@ -27,9 +32,10 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
         reading one may never end.
     """
     size = require_file(path, limit)
+    n_bytes = size if beginning is None else beginning
     try:
         with open(path, "rb") as stream:
-            return stream.read(size)
+            return stream.read(n_bytes).removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise _unreadable(path, error) from error
 
