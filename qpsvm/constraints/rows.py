@@ -24,6 +24,7 @@ from qpsvm.numerics.arrays import (
     require_finite,
     restore_frozen,
 )
+from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.single_precision import Stored
 
 Column: TypeAlias = str | int
@@ -44,6 +45,7 @@ Constraints: TypeAlias = Constraint | Sequence[Constraint]
 """One constraint on the weights and the intercept, or several."""
 
 
+@explains_constructor
 @dataclass(frozen=True, eq=False, init=False)
 class LinearConstraints:
     """The constraints ``G (w, b) <= h`` and ``A (w, b) = b``.

@@ -26,7 +26,7 @@ from qpsvm.formulations import (
     OneVsOne,
     OneVsRest,
 )
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Array, Vector
@@ -208,7 +208,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         return self._fit(X, y, sample_weight, sensitive)
 
     @abstractmethod
-    def _two_classes(self, weights: Vector) -> Family:
+    def _two_classes(self, weights: Vector) -> Classifier:
         """Build the formulation of one two-class machine."""
 
     def _formulation(self, weights: Vector) -> Formulation:

@@ -112,7 +112,7 @@ def _separator(stream: IO[str], decimal: str) -> tuple[str, bool]:
 
 
 def _in_all(marks: str, head: list[str], decimal: str) -> list[str]:
-    """Those of some separators that are in every line of the beginning of a file."""
+    """Return the separators that occur in every line of the beginning of a file."""
     return [mark for mark in marks if mark != decimal and all(mark in line for line in head)]
 
 

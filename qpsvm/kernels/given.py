@@ -12,6 +12,7 @@ from qpsvm.exceptions import KernelError
 from qpsvm.kernels.base import Kernel
 from qpsvm.numerics.arguments import MatrixLike
 from qpsvm.numerics.arrays import Dense, is_sparse
+from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.integers import first_rounded
 from qpsvm.numerics.single_precision import Stored
 
@@ -20,6 +21,7 @@ KernelFunction: TypeAlias = Callable[[Any, Any], MatrixLike]
 """A function ``(X, Z) -> Gram matrix`` of shape (len(X), len(Z))."""
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class Precomputed(Kernel):
     """A given Gram matrix in place of X: (n, n) for training, (m, n) for prediction.
@@ -44,6 +46,7 @@ class Precomputed(Kernel):
         return np.array(X, dtype=np.float64)
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class Custom(Kernel):
     """A user's function as a kernel: ``function(X, Z)`` returns a block of shape (len(X), len(Z)).

@@ -105,6 +105,7 @@ def write(path: str | os.PathLike[str], contents: Arrays) -> None:
         ) from error
 
 
+@explains_calls
 def load(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model file, trusting nothing in it.
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qpsvm.numerics.calls import explains_constructor
 
+
+@explains_constructor
 @dataclass(frozen=True)
 class PathSettings:
     """Limits and tolerances of paths; none changes what a certificate proves.

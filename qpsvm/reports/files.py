@@ -8,6 +8,7 @@ from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import atomic, json_text
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.wording import an
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.dictionary import page_dict
@@ -68,6 +69,7 @@ def text_of(page: Page | ReportContent, suffix: str) -> str:
     return WRITERS[suffix](page if isinstance(page, Page) else Page.of(page))
 
 
+@explains_calls
 def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
     """Write a page or a report in the format that the suffix selects.
 
