@@ -106,9 +106,7 @@ def explains_constructor(kind: type[Kind]) -> type[Kind]:
     return kind
 
 
-def require_positions(
-    kind: type, args: tuple[object, ...], keywords: Mapping[str, object]
-) -> None:
+def require_positions(kind: type, args: tuple[object, ...], keywords: Mapping[str, object]) -> None:
     """Require that a class takes the arguments that are given by position.
 
     Raises
