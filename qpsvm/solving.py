@@ -292,7 +292,8 @@ class Solving:
             if self.strict:
                 raise no_optimum(solution).with_certificate(certify_infeasible(problem, solution))
         elif solution.status is not Status.OPTIMAL:
-            return self._short(outcome.machine, shortfall(solution, outcome.report, settings.eps))
+            message = shortfall(problem, solution, outcome.report, settings.eps)
+            return self._short(outcome.machine, message)
         return Answer(outcome.machine)
 
     def reduced(self, problem: ReducedProblem, start: Any) -> Answer[ReducedSolution]:
