@@ -49,6 +49,17 @@ SUFFIXES: Mapping[str, Format] = {
     ".pq": "parquet",
 }
 
+_SHEET = "save the sheet as 'CSV UTF-8'"
+_ARRAYS = "load it with its own library, and pass arrays, or store them: np.savez(path, X=X, y=y)"
+_FRAME = "read it with pandas, and pass columns of the frame, or store it: frame.to_parquet(path)"
+FOREIGN: Mapping[str, str] = (
+    dict.fromkeys((".xlsx", ".xls", ".ods"), _SHEET)
+    | dict.fromkeys((".npy", ".mat", ".h5", ".hdf5", ".pkl", ".pickle", ".joblib"), _ARRAYS)
+    | dict.fromkeys((".json", ".feather", ".arff", ".dta", ".sav", ".sas7bdat"), _FRAME)
+    | dict.fromkeys((".zip", ".7z", ".tar", ".tgz", ".rar", ".zst"), "unpack it")
+)
+"""Suffixes of formats that are not read, and what to do instead."""
+
 Column: TypeAlias = str | int
 """A column by its name, or by its position from 0 (negative: from the end)."""
 
@@ -132,9 +143,10 @@ def load(
     Parameters
     ----------
     path : path
-        LIBSVM and CSV files may be compressed (``.gz``, ``.bz2``). ``-`` is standard input, read
-        as CSV. The columns of a CSV file are separated by commas, semicolons, tabs, bars or spaces,
-        or as its first line ``sep=;`` says; before its first row there may be comments with ``#``.
+        LIBSVM and CSV files may be compressed (``.gz``, ``.bz2``, ``.xz``). ``-`` is standard
+        input, read as CSV. The columns of a CSV file are separated by commas, semicolons, tabs,
+        bars or spaces, or as its first line ``sep=;`` says; before its first row there may be
+        comments with ``#``.
     format : {"libsvm", "csv", "npz", "parquet"}, optional
         By default from the suffix: ``.libsvm``, ``.svmlight``, ``.svm``, ``.txt``; ``.csv``,
         ``.tsv``; ``.npz``; ``.parquet``, ``.pq``.
@@ -380,9 +392,12 @@ def format_of(source: str, format: str | None = None) -> Format:
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
+        known = f"known: {', '.join(SUFFIXES)}; those of texts also with .gz, .bz2 or .xz"
+        foreign = FOREIGN.get(suffixes[-1]) if suffixes else None
+        if foreign is not None:
+            raise InvalidParameterError(f"Files like {source!r} are not read ({known}); {foreign}.")
         raise InvalidParameterError(
-            f"The name {source!r} does not say what the file holds (known: "
-            f"{', '.join(SUFFIXES)}; those of texts also with .gz or .bz2); name the format: "
+            f"The name {source!r} does not say what the file holds ({known}); name the format: "
             f"{', '.join(FORMATS)}."
         )
     return kind

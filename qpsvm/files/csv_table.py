@@ -22,6 +22,7 @@ from qpsvm.files.table import Table
 
 _EXCEL = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
 _DECIMAL_COMMAS = re.compile(r"(?:^|(?<=[;\t])) *[+-]?\d+,\d+ *(?=[;\t\r\n]|$)")
+_LIBSVM = re.compile(r"[+-]?[\d.]+( qid:\d+)?( \d+:[-+.\deE]+)+ *")
 _QUOTED = re.compile(r'"[^"]*"')
 _SEVERAL_WORDS = re.compile(r"[^\s,] +[^\s,]")
 
@@ -43,8 +44,19 @@ def read(
     """
     rows, lines, separator = _csv_rows(source, limit_bytes, decimal)
     width, first_line = len(rows[0]), lines[0]
+    if _LIBSVM.fullmatch(" ".join(rows[0])):
+        raise DataFileError(
+            f"{source!r} line {first_line} is in LIBSVM format, label index:value ...; read the "
+            "file with format='libsvm' (--format libsvm)."
+        )
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
+            if any("\n" in cell or "\r" in cell for cell in row):
+                raise DataFileError(
+                    f"{source!r} has a cell with a line break that ends in line {line}, and "
+                    f"{len(row)} columns there, and the file began with {width}: "
+                    "close the quotation mark."
+                )
             raise DataFileError(
                 f"{source!r} line {line} has {len(row)} columns, the file began with {width} "
                 f"(separated by {separator!r}); quote cells that contain the "

@@ -94,7 +94,8 @@ def read(
         )
         raise error(
             f"{os.fspath(path)!r} is not a readable NPZ file: it is damaged, incomplete, or of "
-            f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]}).{pickled}"
+            f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]}); write it "
+            f"again.{pickled}"
         ) from problem
 
 

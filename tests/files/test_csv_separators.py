@@ -115,3 +115,18 @@ def test_rows_of_different_lengths_are_refused_with_the_separator(tmp_path: Path
         read("sep=;\n", tmp_path)
     with pytest.raises(DataFileError, match=r"columns are separated by commas, .* bars or spaces"):
         read("a\n1\nb\n", tmp_path, header=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("1 1:0.5 2:-1e3\n-1 1:2\n", r"line 1 is in LIBSVM format.*format='libsvm'"),
+        ("3 qid:1 1:0.5\n2 qid:1 1:2\n", r"line 1 is in LIBSVM format"),
+        ('a,b,y\n"1,2,0\n3,4,1\n', r"line break that ends in line 3.*close the quotation mark"),
+    ],
+)
+def test_what_is_no_table_of_this_kind_is_refused_with_the_remedy(
+    tmp_path: Path, text: str, remedy: str
+) -> None:
+    with pytest.raises(DataFileError, match=remedy):
+        read(text, tmp_path)
