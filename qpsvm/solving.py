@@ -173,8 +173,6 @@ def solve(
     require_flag(strict, "strict")
     require_flag(verbose, "verbose")
     require_choice(on_interrupt, ON_INTERRUPT, "on_interrupt")
-    if not isinstance(backend, Backend):
-        require_name(backend)
     settings = Settings(
         eps=eps,
         time_limit=time_limit,
@@ -248,6 +246,8 @@ def solve_with(
         With the attribute ``solution``.
     """
     require_problem(problem)
+    if not isinstance(backend, Backend):
+        require_name(backend)
     try:
         return problem.accept(Solving(backend, settings, strict), start)
     except KeyboardInterrupt as error:

@@ -85,7 +85,7 @@ def _counts(sample_weight: Weights | None, n: int) -> Mask:
     """Return which samples have weight; all of them where the weights are not valid numbers."""
     try:
         weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.full(n, True)
     return weights != 0.0 if weights.shape == (n,) else np.full(n, True)
 
@@ -297,6 +297,23 @@ def same_labels(some: Labels, others: Labels) -> Mask:
     if kinds in ("if", "uf", "fi", "fu") and (np.abs(some) >= EXACT).any():
         some = some.astype(object)
     return np.asarray(some == others)
+
+
+def require_comparable(labels: Labels, classes: Labels) -> None:
+    """Refuse texts where the classes are numbers, and numbers where they are texts.
+
+    Raises
+    ------
+    InvalidDataError
+    """
+    texts, numbers = "US", "biuf"
+    for some, other, words in (
+        (texts, numbers, "texts, such as {}, and the classes are numbers, such as {}"),
+        (numbers, texts, "numbers, such as {}, and the classes are texts, such as {}"),
+    ):
+        if labels.dtype.kind in some and classes.dtype.kind in other and len(labels):
+            shown = words.format(repr(_plain(labels[0])), repr(_plain(classes[0])))
+            raise InvalidDataError(f"y holds {shown}; convert y to the kind of the classes.")
 
 
 def require_one_kind(labels: Iterable[object]) -> None:

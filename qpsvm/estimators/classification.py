@@ -118,6 +118,8 @@ class SVC(KernelClassifier):
     1.0
     """
 
+    _ways_to_several = (*KernelClassifier._ways_to_several, "crammer_singer")
+
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
-from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.numerics.parallel import in_parallel
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -45,7 +45,9 @@ def solve_in_parallel(
     KeyboardInterrupt
         Ctrl-C, with the attribute ``solution``: None for a reduction.
     """
-    if n_jobs is not None and (not is_real_number(n_jobs) or n_jobs != int(n_jobs) or n_jobs == 0):
+    if n_jobs is not None and (
+        not is_finite_number(n_jobs) or n_jobs != int(n_jobs) or n_jobs == 0
+    ):
         raise InvalidParameterError(
             f"n_jobs is {n_jobs!r}; pass a whole number of workers, -1 for all cores, or None."
         )

@@ -121,7 +121,7 @@ def _place_of(source: str, limit_bytes: int | None) -> str:
 
 
 def _opener(source: str) -> Callable[..., IO[Any]] | None:
-    """How a file is decompressed; None for plain text.
+    """Return the function that decompresses a text file; None for plain text.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from qpsvm.exceptions import KernelError
+from qpsvm.exceptions import InvalidParameterError, KernelError
 from qpsvm.kernels.base import Kernel
 from qpsvm.numerics.arguments import MatrixLike
 from qpsvm.numerics.arrays import Dense, is_sparse
@@ -61,6 +61,8 @@ class Custom(Kernel):
 
     Raises
     ------
+    InvalidParameterError
+        Not a callable.
     KernelError
         When called: the function returned another shape, or NaN.
 
@@ -84,6 +86,13 @@ class Custom(Kernel):
     name = "custom"
     takes_objects = True
     function: KernelFunction
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidParameterError(
+                f"function is {self.function!r:.60}; pass a callable (X, Z) -> Gram matrix, or a "
+                "matrix in place of X with kernel='precomputed'."
+            )
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
         expected = (X.shape[0], Z.shape[0])
