@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from qpsvm.files.libsvm_table import Numbering
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.choices import require_choice, require_flag, require_kind, require_path, scalar
 from qpsvm.numerics.layout import compressed_rows
 from qpsvm.tables.columns import TableColumn
 from qpsvm.tables.preparation import Missing, Preparation, require_policies
@@ -239,6 +240,8 @@ def load(
     >>> data.feature_names, others.X.tolist()
     (('city=Lima', 'city=Paris', 'age'), [[0.0, 1.0, 35.0]])
     """
+    require_path(path)
+    require_flag(labelled, "labelled")
     source = os.fspath(path)
     kind = format_of(source, format)
     limit = _limit(limit_bytes, kind)
@@ -260,6 +263,12 @@ def load(
         )
     if kind == "npz":
         return DataFile(*_read_npz(source, labelled, limit), None, source, kind)
+    require_kind(
+        preparation,
+        Preparation | None,
+        "preparation",
+        "that of a file read before, load(path).preparation",
+    )
     wanted = Wanted(
         label, groups, labelled, lists["features"], lists["drop"], lists["id"], lists["categorical"]
     )
@@ -322,6 +331,7 @@ def _require_table(
 
 def _columns(name: str, given: Any) -> Columns:
     """A parameter that names columns, as a tuple of names and positions."""
+    given = scalar(given)
     is_list = isinstance(given, Iterable) and not isinstance(given, str)
     columns = tuple(given) if is_list else (given,)
     for column in columns:
@@ -383,10 +393,8 @@ def format_of(source: str, format: str | None = None) -> Format:
             )
         return "csv"
     if format is not None:
-        if format not in FORMATS:
-            known = " or ".join(map(repr, FORMATS))
-            raise InvalidParameterError(f"format is {format!r}; choose {known}.")
-        return format
+        require_choice(format, FORMATS, "format")
+        return cast(Format, format)
     suffixes = [suffix.lower() for suffix in Path(source).suffixes]
     if suffixes and suffixes[-1] in text.COMPRESSIONS:
         suffixes.pop()

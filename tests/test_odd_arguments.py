@@ -5,6 +5,7 @@ import copy
 import inspect
 import itertools
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ ODD = {
     "a number": 1.5,
     "None": None,
     "no truth": NoTruth(),
+    "an array without dimensions": np.array(1.5),
 }
 
 
@@ -128,6 +130,48 @@ def test_labels_of_another_kind_are_no_wrong_predictions() -> None:
     texts = qpsvm.solve(qpsvm.SoftMargin().dual(X, np.where(Y > 0, "a", "b")))
     with pytest.raises(QPSVMError, match="y holds numbers, such as -1, and the classes are texts"):
         texts.score(X, Y)
+
+
+def report() -> Any:
+    return qpsvm.reports.build(problem(), solution())
+
+
+NOT_PATHS = [None, 3, b"a.csv", X, ["a.csv"]]
+WITH_PATHS: dict[str, Any] = {
+    "datasets.load": qpsvm.datasets.load,
+    "models.load": qpsvm.models.load,
+    "estimators.load": estimators.load,
+    "models.save": lambda path: qpsvm.models.save(path, problem(), solution()),
+    "estimator.save": lambda path: estimators.SVC().fit(X, Y).save(path),
+    "reports.write": lambda path: qpsvm.reports.write(path, report()),
+}
+
+
+@pytest.mark.parametrize("path", NOT_PATHS, ids=str)
+@pytest.mark.parametrize("name", WITH_PATHS)
+def test_a_path_is_a_text_or_a_path(name: str, path: Any) -> None:
+    """An integer would be one of the files that the program has opened."""
+    with pytest.raises(QPSVMError, match=r"path is an? .*; pass the path of a file"):
+        WITH_PATHS[name](path)
+
+
+@pytest.mark.parametrize("odd", OTHERS)
+def test_what_belongs_to_files_is_refused_by_name(odd: str, tmp_path: Path) -> None:
+    value = OTHERS[odd]
+    (tmp_path / "a.csv").write_text("a,b,y\n1,2,0\n3,4,1\n")
+    for parameter in inspect.signature(qpsvm.datasets.load).parameters:
+        if parameter != "path":
+            refused_or_accepted(qpsvm.datasets.load, tmp_path / "a.csv", **{parameter: value})
+    for parameter in ("scaling", "preparation", "feature_names", "report", "zero_based"):
+        arguments = {parameter: value}
+        refused_or_accepted(
+            qpsvm.models.save, tmp_path / "m.npz", problem(), solution(), **arguments
+        )
+    for parameter in ("trace", "remarks", "facts", "source", "eps", "verified", "certificate"):
+        refused_or_accepted(qpsvm.reports.build, problem(), solution(), **{parameter: value})
+    refused_or_accepted(qpsvm.reports.write, tmp_path / "r.txt", value)
+    refused_or_accepted(qpsvm.constraints.nonnegative, value)
+    refused_or_accepted(qpsvm.constraints.LinearConstraints, [[1.0]], 1.0, names=value)
 
 
 @pytest.mark.parametrize("odd", [-1, 0, True, 1.5, np.inf])

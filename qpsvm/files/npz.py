@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qpsvm.exceptions import QPSVMError
+from qpsvm.numerics.choices import require_path
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 """The arrays of a file by name, of whatever shapes and dtypes."""
@@ -76,6 +77,7 @@ def read(
     -------
     dict of str to read-only array
     """
+    require_path(path)
     try:
         with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
             members = archive.infolist()

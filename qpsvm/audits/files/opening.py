@@ -7,6 +7,7 @@ import os
 import stat
 
 from qpsvm.exceptions import ModelFileError
+from qpsvm.numerics.choices import require_path
 
 MAX_BYTES = 2**30
 """Largest model file that is read. What is read takes at most some twenty times its size."""
@@ -48,6 +49,7 @@ def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> int:
     ModelFileError
         As ``read_bytes``.
     """
+    require_path(path)
     try:
         status = os.stat(path)
     except (OSError, ValueError) as error:  # ValueError: NUL in the name
