@@ -174,6 +174,29 @@ def test_what_belongs_to_files_is_refused_by_name(odd: str, tmp_path: Path) -> N
     refused_or_accepted(qpsvm.constraints.LinearConstraints, [[1.0]], 1.0, names=value)
 
 
+PATHS: dict[str, Any] = {
+    "svm_path": lambda **odd: qpsvm.paths.svm_path(X, Y, C=[0.1, 1.0], **odd),
+    "certified_path": lambda **odd: qpsvm.paths.certified_path(X, Y, C=(0.1, 1.0), **odd),
+    "width_path": lambda **odd: qpsvm.paths.width_path(X, Y, gamma=[0.1, 1.0], **odd),
+}
+
+
+@pytest.mark.parametrize("odd", [name for name in OTHERS if name != "a class"])
+@pytest.mark.parametrize("name", PATHS)
+def test_a_path_along_parameters_refuses_odd_arguments(name: str, odd: str) -> None:
+    for parameter in ("callback", "settings", "eps"):
+        if parameter != "callback" or OTHERS[odd] is not None:
+            with pytest.raises(QPSVMError, match=parameter):
+                PATHS[name](**{parameter: OTHERS[odd]})
+
+
+@pytest.mark.parametrize("odd", ["abc", [1], 0, 1.5, np.inf], ids=str)
+def test_workers_are_counted(odd: Any) -> None:
+    for search in (estimators.SVC(n_jobs=odd), qpsvm.selection.SVCSearch(C=[1.0], n_jobs=odd)):
+        with pytest.raises(QPSVMError, match="n_jobs is"):
+            search.fit(X, Y)
+
+
 @pytest.mark.parametrize("odd", [-1, 0, True, 1.5, np.inf])
 def test_a_polish_refuses_odd_limits(odd: Any) -> None:
     with pytest.raises(QPSVMError, match="memory_limit is"):

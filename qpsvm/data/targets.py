@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from qpsvm.data.objects import is_missing, require_unmasked
+from qpsvm.data.objects import is_missing, reads_as_number, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels, Targets, Weights
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_sparse
@@ -62,7 +62,9 @@ def as_classes(y: Targets | None, sample_weight: Weights | None = None) -> tuple
         classes, index = np.unique(labels, return_inverse=True)
     except TypeError as error:
         require_one_kind(labels.tolist())
-        raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
+        raise InvalidDataError(
+            f"y holds labels that cannot be sorted ({error}); pass integers or texts."
+        ) from error
     index = np.asarray(index).ravel()
     has_samples = np.bincount(index[_counts(sample_weight, len(index))], minlength=len(classes)) > 0
     if not has_samples.all() and np.count_nonzero(has_samples) > 1:
@@ -143,22 +145,14 @@ def as_targets(y: Targets | None) -> Vector:
 def _wrong(targets: Labels) -> str:
     """Describe the first target that is not a number, with the remedy."""
     values = targets.tolist()
-    row = next((i for i, value in enumerate(values) if not _is_number(value)), 0)
+    row = next((i for i, value in enumerate(values) if not reads_as_number(value)), 0)
     value = values[row]
     shown = f"y[{row}] is {value!r}"
-    if _is_number(value):
+    if reads_as_number(value):
         return f"{shown}, a text: pass np.asarray(y, dtype=float)"
-    if isinstance(value, str) and _is_number(value.replace(",", ".")):
+    if isinstance(value, str) and reads_as_number(value.replace(",", ".")):
         return f"{shown}: with decimal commas, read the file with decimal=',' (--decimal ,)"
     return f"{shown}: for classes use a classifier, such as SVC or SoftMargin"
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
 
 
 def as_weights(
@@ -174,9 +168,11 @@ def as_weights(
     if sample_weight is None:
         return np.asarray(freeze(np.ones(n_samples)))
     require_unmasked(sample_weight, "sample_weight")
-    raw = np.asarray(sample_weight)
+    raw = _as_array(sample_weight, "sample_weight")
     if raw.dtype.kind not in "biuf":
-        raise InvalidDataError(f"sample_weight must hold numbers, its dtype is {raw.dtype}.")
+        raise InvalidDataError(
+            f"sample_weight must hold numbers, its dtype is {raw.dtype}; pass one number per row."
+        )
     weights = np.array(raw, dtype=np.float64).reshape(-1) if raw.ndim else raw.astype(np.float64)
     if weights.shape != (n_samples,) or (raw.ndim > 1 and 1 not in raw.shape):
         raise InvalidDataError(
@@ -208,15 +204,26 @@ def as_groups(groups: Targets | None, n_samples: int) -> Index:
     """
     if groups is None:
         return np.zeros(n_samples, dtype=np.intp)
+    require_unmasked(groups, "groups")
     labels = exact_labels(groups, "groups")
+    if labels.shape == (n_samples, 1):
+        labels = labels.ravel()
     if labels.shape != (n_samples,):
         raise InvalidDataError(
             f"groups has shape {labels.shape} for {n_samples} rows of X; pass one group a row."
         )
+    missing = np.flatnonzero(_missing(labels))
+    if missing.size:
+        raise InvalidDataError(
+            f"groups[{missing[0]}] is {_plain(labels[missing[0]])!r} ({missing.size} missing "
+            "groups); fill them in, or drop those rows."
+        )
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError as error:
-        raise InvalidDataError(f"groups holds labels that cannot be sorted ({error}).") from error
+        raise InvalidDataError(
+            f"groups holds labels that cannot be sorted ({error}); pass integers or texts."
+        ) from error
 
 
 def one_per_row(y: Targets | None, decision: Vector) -> Labels:
@@ -281,7 +288,7 @@ def exact_labels(labels: object, name: str) -> Labels:
     InvalidDataError
         Integers beside floats that would round them.
     """
-    array = np.asarray(labels)
+    array = _as_array(labels, name)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not (np.abs(array) >= EXACT).any():
         return array
     exact = exact_array(labels)
@@ -289,6 +296,15 @@ def exact_labels(labels: object, name: str) -> Labels:
         return exact
     require_exact_vector(array, labels, name)
     return array
+
+
+def _as_array(values: object, name: str) -> Labels:
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise InvalidDataError(
+            f"{name} is no array with one entry per sample ({error}); pass one per sample."
+        ) from error
 
 
 def same_labels(some: Labels, others: Labels) -> Mask:
