@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from qpsvm.files.libsvm_table import Numbering
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.choices import require_choice, require_flag, require_kind, require_path, scalar
 from qpsvm.numerics.layout import compressed_rows
 from qpsvm.tables.columns import TableColumn
 from qpsvm.tables.preparation import Missing, Preparation, require_policies
@@ -48,6 +49,17 @@ SUFFIXES: Mapping[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+
+_SHEET = "save the sheet as 'CSV UTF-8'"
+_ARRAYS = "load it with its own library, and pass arrays, or store them: np.savez(path, X=X, y=y)"
+_FRAME = "read it with pandas, and pass columns of the frame, or store it: frame.to_parquet(path)"
+FOREIGN: Mapping[str, str] = (
+    dict.fromkeys((".xlsx", ".xls", ".ods"), _SHEET)
+    | dict.fromkeys((".npy", ".mat", ".h5", ".hdf5", ".pkl", ".pickle", ".joblib"), _ARRAYS)
+    | dict.fromkeys((".json", ".feather", ".arff", ".dta", ".sav", ".sas7bdat"), _FRAME)
+    | dict.fromkeys((".zip", ".7z", ".tar", ".tgz", ".rar", ".zst"), "unpack it")
+)
+"""Suffixes of formats that are not read, and what to do instead."""
 
 Column: TypeAlias = str | int
 """A column by its name, or by its position from 0 (negative: from the end)."""
@@ -132,8 +144,10 @@ def load(
     Parameters
     ----------
     path : path
-        LIBSVM and CSV files may be compressed (``.gz``, ``.bz2``). ``-`` is standard input, read
-        as CSV.
+        LIBSVM and CSV files may be compressed (``.gz``, ``.bz2``, ``.xz``). ``-`` is standard
+        input, read as CSV. The columns of a CSV file are separated by commas, semicolons, tabs,
+        bars or spaces, or as its first line ``sep=;`` says; before its first row there may be
+        comments with ``#``.
     format : {"libsvm", "csv", "npz", "parquet"}, optional
         By default from the suffix: ``.libsvm``, ``.svmlight``, ``.svm``, ``.txt``; ``.csv``,
         ``.tsv``; ``.npz``; ``.parquet``, ``.pq``.
@@ -165,7 +179,7 @@ def load(
         columns of numbers, labels included, also NA, N/A, NaN, null, None and ?.
     decimal : {".", ","}
         The decimal mark of a CSV file, by default a point. With a comma, columns are separated by
-        semicolons or tabs, or cells with a comma are quoted.
+        something else, or cells with a comma are quoted.
     preparation : Preparation, optional
         That of a file read before: the same columns, medians and categories. It says what is a
         feature, what is missing and what the label is called, so that ``features``, ``drop``,
@@ -226,6 +240,8 @@ def load(
     >>> data.feature_names, others.X.tolist()
     (('city=Lima', 'city=Paris', 'age'), [[0.0, 1.0, 35.0]])
     """
+    require_path(path)
+    require_flag(labelled, "labelled")
     source = os.fspath(path)
     kind = format_of(source, format)
     limit = _limit(limit_bytes, kind)
@@ -247,6 +263,12 @@ def load(
         )
     if kind == "npz":
         return DataFile(*_read_npz(source, labelled, limit), None, source, kind)
+    require_kind(
+        preparation,
+        Preparation | None,
+        "preparation",
+        "that of a file read before, load(path).preparation",
+    )
     wanted = Wanted(
         label, groups, labelled, lists["features"], lists["drop"], lists["id"], lists["categorical"]
     )
@@ -309,6 +331,7 @@ def _require_table(
 
 def _columns(name: str, given: Any) -> Columns:
     """A parameter that names columns, as a tuple of names and positions."""
+    given = scalar(given)
     is_list = isinstance(given, Iterable) and not isinstance(given, str)
     columns = tuple(given) if is_list else (given,)
     for column in columns:
@@ -370,18 +393,19 @@ def format_of(source: str, format: str | None = None) -> Format:
             )
         return "csv"
     if format is not None:
-        if format not in FORMATS:
-            known = " or ".join(map(repr, FORMATS))
-            raise InvalidParameterError(f"format is {format!r}; choose {known}.")
-        return format
+        require_choice(format, FORMATS, "format")
+        return cast(Format, format)
     suffixes = [suffix.lower() for suffix in Path(source).suffixes]
     if suffixes and suffixes[-1] in text.COMPRESSIONS:
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
+        known = f"known: {', '.join(SUFFIXES)}; those of texts also with .gz, .bz2 or .xz"
+        foreign = FOREIGN.get(suffixes[-1]) if suffixes else None
+        if foreign is not None:
+            raise InvalidParameterError(f"Files like {source!r} are not read ({known}); {foreign}.")
         raise InvalidParameterError(
-            f"The name {source!r} does not say what the file holds (known: "
-            f"{', '.join(SUFFIXES)}; those of texts also with .gz or .bz2); name the format: "
+            f"The name {source!r} does not say what the file holds ({known}); name the format: "
             f"{', '.join(FORMATS)}."
         )
     return kind

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from qpsvm.backends.settings import Callback, Progress
+from qpsvm.backends.settings import Callback, Progress, Settings
 from qpsvm.certificates.certifying import AnySolution, AnySolution_contra
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kkt_report import KKTReport
@@ -23,7 +23,6 @@ from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.polish_routes import OfProgram, Route, polish_route, require_finite_vector
-from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
@@ -106,14 +105,12 @@ def polish(
     >>> qpsvm.certify(problem, exact).relative_gap < 1e-12
     True
     """
-    Tolerances(eps)  # the rule for eps is there
-    is_number = isinstance(time_limit, int | float | np.integer | np.floating)
-    if time_limit is not None and not (is_number and time_limit > 0):
-        raise InvalidParameterError(f"time_limit is {time_limit!r}; pass seconds above 0, or None.")
-    if callback is not None and not callable(callback):
-        raise InvalidParameterError(f"callback is {callback!r}; pass a function of one event.")
-    if memory_limit is not None and not isinstance(memory_limit, int | np.integer):
-        raise InvalidParameterError(f"memory_limit is {memory_limit!r}; pass bytes, or None.")
+    Settings(eps=eps, time_limit=time_limit, callback=callback)  # the rules are there
+    is_whole = isinstance(memory_limit, int | np.integer) and not isinstance(memory_limit, bool)
+    if memory_limit is not None and not (is_whole and memory_limit >= 1):
+        raise InvalidParameterError(
+            f"memory_limit is {memory_limit!r}; pass a whole number of bytes above 0, or None."
+        )
     require_pair("polish", problem, solution, programs=True)
     deadline = Deadline.after(time_limit)
     request = Polishing(eps, deadline, callback, memory_limit, deadline.clock())

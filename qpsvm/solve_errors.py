@@ -15,8 +15,10 @@ from qpsvm.exceptions import (
     NoOptimumError,
     UnboundedProgramError,
 )
+from qpsvm.kernels import Custom, Precomputed
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
+from qpsvm.machines.problem import Program
 from qpsvm.numerics.deadline import NEVER
 from qpsvm.policy_settings import POLICY
 from qpsvm.qp.evidence_search import find_infeasibility
@@ -66,7 +68,7 @@ def interrupted(solution: Any) -> str:
     )
 
 
-def shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
+def shortfall(problem: Program, solution: QPSolution, report: KKTReport, eps: float) -> str:
     """Write the message for a solution that does not reach ``eps``, with the checks that fail."""
     failed = [check for check in report.checks if not check.passed]
     figures = ", ".join(f"{c.name} {c.scaled:.2e} (allowed {c.tolerance:.0e})" for c in failed)
@@ -77,11 +79,11 @@ def shortfall(solution: QPSolution, report: KKTReport, eps: float) -> str:
     return (
         f"Backend {backend!r} did not reach eps={eps:g}: {figures or 'no figures'}. Status "
         f"{solution.status.value!r}, solver's own: {solution.native_status!r}. {why}"
-        f"{_remedy(solution, report, eps)}"
+        f"{_remedy(problem, solution, report, eps)}"
     )
 
 
-def _remedy(solution: QPSolution, report: KKTReport, eps: float) -> str:
+def _remedy(problem: Program, solution: QPSolution, report: KKTReport, eps: float) -> str:
     """Say what helps against the cause for which an answer misses ``eps``."""
     bound, certificate = report.bound, report.certificate
     if bound is not None and bound.floor > eps:
@@ -97,6 +99,14 @@ def _remedy(solution: QPSolution, report: KKTReport, eps: float) -> str:
         )
     is_at_rounding = str(solution.native_status).startswith(BY_ROUNDING)
     if is_at_rounding or (certificate is not None and certificate.rounding > eps):
+        if isinstance(getattr(problem, "kernel", None), Precomputed | Custom):
+            return (
+                "The kernel values are taken as given, and what rounding does to sums of so large "
+                "numbers keeps every answer from more digits: if they are inner products, pass the "
+                "samples with kernel='linear', which has more digits; or scale the features before "
+                "the kernel is evaluated, take a smaller C, or a larger eps; another backend "
+                "rounds as much."
+            )
         return (
             "Rounding of decision values keeps every answer in double precision from more digits: "
             "scale the features, take a smaller C or degree, or a larger eps; another backend "

@@ -100,10 +100,13 @@ def solve(
         Relative accuracy to be certified: duality gap and scaled KKT residuals.
     time_limit : float, optional
         Seconds of wall clock for the whole call; of a ReducedProblem, for all of its parts. Every
-        step looks at the same deadline, begins nothing after it and leaves what is under way. The
-        verification of the answer is never left out; its time is set aside. With ``"auto"`` the
-        first backend may take two thirds of it. ``statistics.seconds`` has the seconds of each
-        step.
+        step looks at the same deadline, begins nothing after it and leaves what is under way, with
+        two exceptions, so that no answer is returned unverified. The verification is never left
+        out: its time is estimated, and up to half of the limit is set aside for it. Nor is the
+        first gradient of a kernel machine ended. Both evaluate the kernel between all samples and
+        the support vectors; a call whose limit is shorter than that takes as long as they do. With
+        ``"auto"`` the first backend may take two thirds of the limit. ``statistics.seconds`` has
+        the seconds of each step.
     max_iterations : int, optional
         In the backend's own counting.
     verbose : bool
@@ -123,8 +126,9 @@ def solve(
     on_interrupt : {"raise", "return"}
         What Ctrl-C does: ``"raise"`` leaves the call at once with a KeyboardInterrupt, whose
         attribute ``solution`` is the best point so far (evaluated when it is first used; None
-        where there is none yet). ``"return"`` evaluates that point, returns it with status
-        INTERRUPTED and a ToleranceNotReachedWarning, and raises where there is none.
+        where there is none yet, and for a ReducedProblem, some of whose machines have not been
+        trained). ``"return"`` evaluates that point, returns it with status INTERRUPTED and a
+        ToleranceNotReachedWarning, and raises where there is none.
     options : mapping, optional
         Settings of the solver under its own names; they win over those derived from ``eps``.
 
@@ -149,8 +153,7 @@ def solve(
     NotPositiveSemidefiniteError
         A program that is not convex; the message has the smallest eigenvalue of P.
     KeyboardInterrupt
-        Ctrl-C, with the attribute ``solution``: see ``on_interrupt``. Of a ReducedProblem it is
-        None, since some of its machines have not been trained.
+        Ctrl-C, with the attribute ``solution``: see ``on_interrupt``.
 
     Warns
     -----
@@ -170,8 +173,6 @@ def solve(
     require_flag(strict, "strict")
     require_flag(verbose, "verbose")
     require_choice(on_interrupt, ON_INTERRUPT, "on_interrupt")
-    if not isinstance(backend, Backend):
-        require_name(backend)
     settings = Settings(
         eps=eps,
         time_limit=time_limit,
@@ -245,6 +246,8 @@ def solve_with(
         With the attribute ``solution``.
     """
     require_problem(problem)
+    if not isinstance(backend, Backend):
+        require_name(backend)
     try:
         return problem.accept(Solving(backend, settings, strict), start)
     except KeyboardInterrupt as error:
@@ -289,7 +292,8 @@ class Solving:
             if self.strict:
                 raise no_optimum(solution).with_certificate(certify_infeasible(problem, solution))
         elif solution.status is not Status.OPTIMAL:
-            return self._short(outcome.machine, shortfall(solution, outcome.report, settings.eps))
+            message = shortfall(problem, solution, outcome.report, settings.eps)
+            return self._short(outcome.machine, message)
         return Answer(outcome.machine)
 
     def reduced(self, problem: ReducedProblem, start: Any) -> Answer[ReducedSolution]:

@@ -421,3 +421,27 @@ def test_rounding_that_is_all_at_kinks_is_no_reason_to_stop() -> None:
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)
         solution = qpsvm.solve(problem, "cvxopt", eps=1e-12)
     assert solution.status is Status.OPTIMAL or solution.qp.statistics.escalated
+
+
+def inner_products(A: Any, B: Any) -> Any:
+    return np.asarray(A) @ np.asarray(B).T
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", inner_products], ids=["matrix", "callable"])
+def test_kernel_values_that_are_given_carry_their_rounding(kernel: Any) -> None:
+    """Inner products of unscaled features; both remedies of the message lead to an optimum."""
+    X, y = load_breast_cancer(return_X_y=True)
+    machine = qpsvm.SoftMargin(C=1.0)
+
+    def data(samples: Any) -> Any:
+        return samples if callable(kernel) else inner_products(samples, samples)
+
+    with pytest.warns(
+        ToleranceNotReachedWarning, match="kernel values are taken as given"
+    ) as found:
+        qpsvm.solve(machine.dual(data(X), y, kernel=kernel))
+    for remedy in ("kernel='linear'", "scale the features before the kernel is evaluated"):
+        assert remedy in str(found[0].message)
+    assert qpsvm.solve(machine.dual(X, y, kernel="linear")).status is Status.OPTIMAL
+    scaled = qpsvm.solve(machine.dual(data(scale(X)), y, kernel=kernel))
+    assert scaled.status is Status.OPTIMAL

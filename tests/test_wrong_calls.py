@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ import pytest
 from sklearn import svm
 
 import qpsvm
-from qpsvm import estimators, formulations, reports
+from qpsvm import estimators, formulations, kernels, reports
 from qpsvm.exceptions import (
     InvalidDataError,
     InvalidParameterError,
@@ -85,6 +87,102 @@ def test_a_call_that_does_not_fit_is_answered_with_the_parameters(name: str) -> 
     assert isinstance(caught.value, QPSVMError)
     for word in words:
         assert word in str(caught.value)
+
+
+MODULES = (
+    qpsvm,
+    qpsvm.kernels,
+    qpsvm.formulations,
+    qpsvm.estimators,
+    qpsvm.constraints,
+    qpsvm.classical,
+    qpsvm.datasets,
+    qpsvm.models,
+    qpsvm.paths,
+    qpsvm.selection,
+)
+RESULTS = ("Path", "Certificate", "Report", "Result", "Solution", "Problem", "Event", "Choice")
+"""Ends of the names of classes that users get and do not call."""
+NOT_CALLED = (
+    "Audit",
+    "LeaveOneOut",
+    "SavedModel",
+    "Trace",
+    "DataFile",
+    "KernelRepair",
+    "conflicting",
+    "combine",
+)
+
+
+def called_by_users() -> dict[str, Callable[..., object]]:
+    """Functions and classes that users call, by name."""
+    found = {}
+    for module in MODULES:
+        for name in module.__all__:
+            thing = getattr(module, name)
+            is_code = inspect.isroutine(thing) or inspect.isclass(thing)
+            if not is_code or inspect.isabstract(thing) or name in NOT_CALLED:
+                continue
+            if issubclass(thing, Protocol | BaseException) if inspect.isclass(thing) else False:
+                continue
+            if not name.endswith(RESULTS):
+                found[f"{module.__name__}.{name}"] = thing
+    return found
+
+
+CALLED = called_by_users()
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_whatever_users_call_names_its_parameters(name: str) -> None:
+    thing = CALLED[name]
+    parameters = inspect.signature(thing).parameters
+    with pytest.raises(UnknownParameterError, match="has no parameter 'nonsense'") as caught:
+        thing(nonsense=1)
+    assert all(parameter in str(caught.value) for parameter in parameters)
+    kinds = {p.kind for p in parameters.values()}
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        with pytest.raises(
+            UnknownParameterError, match=r"by position, and \d+ arguments are given"
+        ):
+            thing(*range(len(parameters) + 1))
+    first = next(iter(parameters.values()), None)
+    if first is not None and first.kind is first.POSITIONAL_OR_KEYWORD:
+        with pytest.raises(QPSVMError, match=f"gets {first.name} twice|and its solution, got"):
+            thing(1, **{first.name: 1})
+
+
+OTHER_NAMES: dict[str, tuple[Callable[[], object], str]] = {
+    "sigma": (lambda: kernels.RBF(sigma=2.0), "gamma=1 / (2 * sigma**2)"),
+    "length_scale": (lambda: estimators.SVC(length_scale=2.0), "gamma=1 / (2 * length_scale**2)"),
+    "d": (lambda: kernels.Polynomial(d=3), "degree"),
+    "c": (lambda: kernels.Polynomial(c=1.0), "coef0"),
+    "kernal": (lambda: estimators.SVR(kernal="rbf"), "kernel"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_other_names_of_a_parameter_are_answered_with_its_own(name: str) -> None:
+    call, own = OTHER_NAMES[name]
+    with pytest.raises(UnknownParameterError, match=re.escape(f"no parameter {name!r}; use {own}")):
+        call()
+
+
+def test_the_gamma_that_is_named_is_that_of_the_width() -> None:
+    """``exp(-|x - z|^2 / (2 sigma^2))``, the Gaussian of a width sigma."""
+    sigma = 1.7
+    with pytest.raises(UnknownParameterError) as caught:
+        kernels.RBF(sigma=sigma)
+    code = re.search(r"use gamma=(.*)\. Its", str(caught.value))
+    assert code
+    kernel = kernels.RBF(gamma=eval(code[1], {"sigma": sigma}))
+    assert np.allclose(kernel(X, X), np.exp(-((X - X.T) ** 2) / (2.0 * sigma**2)))
+
+
+def test_what_explains_its_calls_is_copied_and_pickled() -> None:
+    for thing in (kernels.RBF(1.0), kernels.Custom(np.dot), qpsvm.OneVsOne(qpsvm.SoftMargin())):
+        assert thing == copy.copy(thing) == pickle.loads(pickle.dumps(thing))
 
 
 def own_parameters(name: str) -> set[str]:

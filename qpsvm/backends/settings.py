@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
@@ -84,6 +85,7 @@ Callback: TypeAlias = Callable[[Progress], object]
 ``"start"``, where what it returns is ignored."""
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class Settings:
     """Settings that every backend takes.

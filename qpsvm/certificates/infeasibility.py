@@ -12,6 +12,7 @@ from qpsvm.display import one_line, short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_program_solution
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -99,6 +100,7 @@ class InfeasibilityCertificate:
         return "\n".join(lines)
 
 
+@explains_calls
 def certify_infeasible(problem: Program, evidence: QPSolution) -> InfeasibilityCertificate:
     r"""Measure evidence from any source that a problem has no optimum.
 

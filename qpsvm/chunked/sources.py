@@ -13,6 +13,7 @@ from qpsvm.chunked.dask_blocks import is_dask, of_dask
 from qpsvm.chunked.files import of_path
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.numerics.calls import explains_calls
 
 
 def is_chunked(X: object) -> bool:
@@ -63,6 +64,7 @@ def require_whole(X: object, what: str) -> None:
         )
 
 
+@explains_calls
 def chunked(
     X: object, y: Column = None, sample_weight: Column = None, *, rows: int = 262_144
 ) -> ChunkedSamples:

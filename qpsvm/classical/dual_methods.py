@@ -11,9 +11,11 @@ from qpsvm.classical.result import ClassicalResult
 from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_above
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.solvers.classical.settings import ClassicalSettings
 
 
+@explains_calls
 def slsqp(
     problem: SVMProblem,
     *,
@@ -64,6 +66,7 @@ def slsqp(
     return traced(problem, "slsqp", ClassicalSettings(), limits, verbose, settings)
 
 
+@explains_calls
 def smo(
     problem: SVMProblem,
     *,
@@ -115,6 +118,7 @@ def smo(
     return traced(problem, "smo", ClassicalSettings(), limits, verbose, settings)
 
 
+@explains_calls
 def coordinate_descent(
     problem: SVMProblem,
     *,
@@ -171,6 +175,7 @@ def coordinate_descent(
     return traced(problem, "coordinate-descent", own, limits, verbose, settings)
 
 
+@explains_calls
 def frank_wolfe(
     problem: SVMProblem,
     *,
@@ -221,6 +226,7 @@ def frank_wolfe(
     return traced(problem, "frank-wolfe", ClassicalSettings(), limits, verbose, settings)
 
 
+@explains_calls
 def admm(
     problem: SVMProblem,
     *,

@@ -31,9 +31,11 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, is_real_number
 from qpsvm.numerics.arrays import Index, Matrix, Vector, stored
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 
 
+@explains_calls
 def hinge_cost(
     weights: ArrayLike,
     X: Samples,
@@ -88,6 +90,7 @@ def hinge_cost(
     return float(0.5 * (v @ v) + regularization * np.mean(np.maximum(0.0, 1.0 - margins)))
 
 
+@explains_calls
 def hinge_subgradient(
     weights: ArrayLike,
     X: Samples,

@@ -22,9 +22,11 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arrays import Vector, as_vector
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.solution import QPSolution, Status
 
 
+@explains_calls
 def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
     r"""Compute weights and intercept of a machine from its dual variables alpha.
 

@@ -34,8 +34,10 @@ from qpsvm.classical.settings import DEFAULTS, METHODS, Limits, TraceSettings
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.calls import explains_calls
 
 
+@explains_calls
 def newton(
     problem: SVMProblem,
     *,
@@ -85,6 +87,7 @@ def newton(
     return recorder.follow(F.start(), _steps(F))
 
 
+@explains_calls
 def kernel_newton(
     problem: SVMProblem,
     *,

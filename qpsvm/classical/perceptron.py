@@ -29,8 +29,10 @@ from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_ab
 from qpsvm.formulations.margin import HardMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.calls import explains_calls
 
 
+@explains_calls
 def perceptron(
     problem: SVMProblem,
     *,

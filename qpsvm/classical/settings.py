@@ -11,6 +11,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import is_finite_number
+from qpsvm.numerics.calls import explains_constructor
 from qpsvm.qp.kkt_residuals import Tolerances
 
 
@@ -31,6 +32,7 @@ def require_above(value: object, least: float, name: str, words: str = "") -> No
         )
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class TraceSettings:
     """Settings of a trace; none changes what a certificate proves.

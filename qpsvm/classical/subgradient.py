@@ -41,11 +41,13 @@ from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_ab
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_choice
 
 Bias: TypeAlias = Literal["separate", "first"]
 
 
+@explains_calls
 def subgradient(
     problem: SVMProblem,
     *,
@@ -115,6 +117,7 @@ def subgradient(
     return recorder.follow(task.start(), steps)
 
 
+@explains_calls
 def stochastic_subgradient(
     problem: SVMProblem,
     *,
@@ -184,6 +187,7 @@ def stochastic_subgradient(
     return recorder.follow(task.start(), steps)
 
 
+@explains_calls
 def pegasos(
     problem: SVMProblem,
     *,

@@ -19,9 +19,11 @@ from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import (
     Vector,
 )
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 
 
+@explains_calls
 def nonnegative(*columns: Column) -> Constraint:
     """Require ``w_j >= 0`` for the named columns, or for all.
 
@@ -46,6 +48,7 @@ def nonnegative(*columns: Column) -> Constraint:
     return WeightConstraint("nonnegative", columns or None, lower=0.0)
 
 
+@explains_calls
 def nonpositive(*columns: Column) -> Constraint:
     """Require ``w_j <= 0`` for the named columns, or for all.
 
@@ -68,6 +71,7 @@ def nonpositive(*columns: Column) -> Constraint:
     return WeightConstraint("nonpositive", columns or None, upper=0.0)
 
 
+@explains_calls
 def increasing(*columns: Column) -> Constraint:
     """Require f to be nondecreasing in feature j, that is ``w_j >= 0``.
 
@@ -91,6 +95,7 @@ def increasing(*columns: Column) -> Constraint:
     return WeightConstraint("increasing", columns or None, lower=0.0)
 
 
+@explains_calls
 def decreasing(*columns: Column) -> Constraint:
     """Require f to be nonincreasing in feature j, that is ``w_j <= 0``.
 
@@ -112,6 +117,7 @@ def decreasing(*columns: Column) -> Constraint:
     return WeightConstraint("decreasing", columns or None, upper=0.0)
 
 
+@explains_calls
 def bounded(
     columns: Column | Sequence[Column] | None = None,
     lower: float = -math.inf,
@@ -139,6 +145,7 @@ def bounded(
     return WeightConstraint("bounded", None if columns is None else (columns,), lower, upper)
 
 
+@explains_calls
 def fixed(column: Column, value: float) -> Constraint:
     """Require ``w_j = value``.
 
@@ -163,6 +170,7 @@ def fixed(column: Column, value: float) -> Constraint:
     return WeightConstraint("fixed", (column,), value, value)
 
 
+@explains_calls
 def ordered(*columns: Column) -> Constraint:
     """Require ``w_1 <= w_2 <= w_3`` and so on, for two or more columns in the given order.
 
@@ -187,6 +195,7 @@ def ordered(*columns: Column) -> Constraint:
     return WeightConstraint("ordered", columns, lower=0.0, form="steps")
 
 
+@explains_calls
 def sum_of(
     *columns: Column,
     equals: float | None = None,

@@ -9,10 +9,12 @@ import numpy as np
 
 from qpsvm.constraints.rows import Column, Names
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.choices import scalar
 
 
 def require_columns(word: str, columns: tuple[Any, ...]) -> tuple[Column, ...]:
     """Normalise columns given one by one or as one list; require at least one (two if ordered)."""
+    columns = tuple(map(scalar, columns))
     if len(columns) == 1 and isinstance(columns[0], list | tuple | np.ndarray):
         columns = tuple(columns[0])
     least = 2 if word == "ordered" else 1

@@ -30,12 +30,14 @@ from qpsvm.numerics.arrays import (
     is_sparse,
     restore_frozen,
 )
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 
 GIVEN = "given values"
 """Label of sensitive values without a name."""
 
 
+@explains_calls
 def fairness_band(sensitive: Column | Targets | None, bound: float) -> Constraint:
     r"""Require ``| 1/n sum_i (z_i - mean z) f(x_i) | <= bound`` for a sensitive variable z.
 

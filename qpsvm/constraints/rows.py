@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeAlias, cast
@@ -24,6 +24,8 @@ from qpsvm.numerics.arrays import (
     require_finite,
     restore_frozen,
 )
+from qpsvm.numerics.calls import explains_constructor
+from qpsvm.numerics.choices import scalar
 from qpsvm.numerics.single_precision import Stored
 
 Column: TypeAlias = str | int
@@ -44,6 +46,7 @@ Constraints: TypeAlias = Constraint | Sequence[Constraint]
 """One constraint on the weights and the intercept, or several."""
 
 
+@explains_constructor
 @dataclass(frozen=True, eq=False, init=False)
 class LinearConstraints:
     """The constraints ``G (w, b) <= h`` and ``A (w, b) = b``.
@@ -100,7 +103,9 @@ class LinearConstraints:
         G, A = (none if rows is None else rows for rows in (G, A))
         if names is None:
             names = [f"G[{i}]" for i in range(len(h))] + [f"A[{i}]" for i in range(len(b))]
-        names = (names,) if isinstance(names, str) else tuple(names)
+        names = scalar(names)
+        is_one = isinstance(names, str) or not isinstance(names, Iterable)
+        names = (names,) if is_one else tuple(names)  # type: ignore[assignment]
         if len(names) != len(h) + len(b) or not all(isinstance(name, str) for name in names):
             raise InvalidProgramError(
                 f"names is {names!r}; pass one string per row, {len(h)} for G and then {len(b)} "

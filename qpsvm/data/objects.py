@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from contextlib import suppress
 from numbers import Number
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,11 +26,39 @@ def is_numeric(X: object) -> bool:
         return True
     dtypes = getattr(X, "dtypes", None)
     if dtypes is not None and hasattr(X, "columns"):
-        return all(getattr(dtype, "kind", "O") in NUMERIC for dtype in dtypes)
+        return all(kind_of(dtype) in NUMERIC for dtype in dtypes)
     entries = X if isinstance(X, np.ndarray) else _table(X)
     if entries.dtype != object:
         return entries.dtype.kind in NUMERIC
     return all(_is_number(entry) for entry in entries.flat)
+
+
+def kind_of(dtype: Any) -> str:
+    """Return the kind of a column's dtype in NumPy's letters; polars has methods in their place."""
+    if hasattr(dtype, "kind"):
+        return str(dtype.kind)
+    is_number = getattr(dtype, "is_numeric", None)
+    return "f" if str(dtype) == "Boolean" or (is_number is not None and is_number()) else "O"
+
+
+def reads_as_number(value: Any) -> bool:
+    """Return whether Python makes a float of a value, such as of the text "1.5"."""
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def text_remedy(entries: Iterable[object]) -> str:
+    """Say what to do about features that are texts: of numbers, or of anything else."""
+    texts = [entry for entry in entries if isinstance(entry, str | bytes)]
+    text = next((text for text in texts if not reads_as_number(text)), None)
+    if texts and text is None:
+        return f"convert texts such as {texts[0]!r} to numbers, for instance with astype(float)"
+    if isinstance(text, str) and reads_as_number(text.replace(",", ".")):
+        return f"with decimal commas such as {text!r}, read the file with decimal=','"
+    return "encode text and categories first, for instance with sklearn.preprocessing.OneHotEncoder"
 
 
 def as_objects(X: object, *, one_each: bool = False) -> Stored:

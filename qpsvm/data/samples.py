@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.data.objects import as_objects, is_numeric, require_unmasked
+from qpsvm.data.objects import as_objects, is_numeric, kind_of, require_unmasked, text_remedy
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.numerics.arguments import Samples
@@ -161,9 +161,9 @@ def _dense(
         if isinstance(error, InvalidDataError):
             raise
         _require_equal_lengths(X, name)
+        remedy = text_remedy(np.array(X, dtype=object).flat)
         raise InvalidDataError(
-            f"{name} must be a table of numbers ({error}); encode text and categories first, "
-            "for instance with sklearn.preprocessing.OneHotEncoder, or pass a kernel function of "
+            f"{name} must be a table of numbers ({error}); {remedy}, or pass a kernel function of "
             "your own, which may take any samples."
         ) from error
     if matrix.ndim != 2:
@@ -199,15 +199,16 @@ def _not_two_dimensional(name: str, shape: tuple[int, ...]) -> str:
 
 def _require_numeric_columns(X: Samples, name: str) -> None:
     """Refuse a DataFrame with a column that is not numeric, and name the first."""
+    frame: Any = X
     dtypes = getattr(X, "dtypes", None)
     columns = getattr(X, "columns", None)
     if dtypes is None or columns is None:
         return
     for column, dtype in zip(columns, dtypes, strict=True):
-        if getattr(dtype, "kind", "O") not in "biuf":
+        if kind_of(dtype) not in "biuf":
             raise InvalidDataError(
-                f"{name} column {column!r} is not numeric (dtype {dtype}); encode it, for instance "
-                "with sklearn.preprocessing.OneHotEncoder, or drop it."
+                f"{name} column {column!r} is not numeric (dtype {dtype}); "
+                f"{text_remedy(frame[column])}, or drop it."
             )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from qpsvm.data.objects import is_missing, require_unmasked
+from qpsvm.data.objects import is_missing, reads_as_number, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels, Targets, Weights
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_sparse
@@ -62,7 +62,9 @@ def as_classes(y: Targets | None, sample_weight: Weights | None = None) -> tuple
         classes, index = np.unique(labels, return_inverse=True)
     except TypeError as error:
         require_one_kind(labels.tolist())
-        raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
+        raise InvalidDataError(
+            f"y holds labels that cannot be sorted ({error}); pass integers or texts."
+        ) from error
     index = np.asarray(index).ravel()
     has_samples = np.bincount(index[_counts(sample_weight, len(index))], minlength=len(classes)) > 0
     if not has_samples.all() and np.count_nonzero(has_samples) > 1:
@@ -85,7 +87,7 @@ def _counts(sample_weight: Weights | None, n: int) -> Mask:
     """Return which samples have weight; all of them where the weights are not valid numbers."""
     try:
         weights = np.asarray(1.0 if sample_weight is None else sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.full(n, True)
     return weights != 0.0 if weights.shape == (n,) else np.full(n, True)
 
@@ -126,13 +128,10 @@ def as_targets(y: Targets | None) -> Vector:
     if raw.dtype.kind not in "biuf":
         try:
             if raw.dtype.kind != "O" or any(isinstance(v, str | bytes) for v in raw.tolist()):
-                raise TypeError(f"its dtype is {raw.dtype}")
+                raise TypeError(raw.dtype)
             raw = raw.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidDataError(
-                f"y must hold numbers to predict ({error}); for classes use a classifier, such "
-                "as SVC or SoftMargin."
-            ) from error
+            raise InvalidDataError(f"y must hold numbers to predict; {_wrong(raw)}.") from error
     values = np.array(raw, dtype=np.float64)
     require_exact_vector(values, y, "y")
     bad = np.flatnonzero(~np.isfinite(values))
@@ -141,6 +140,19 @@ def as_targets(y: Targets | None) -> Vector:
             f"y[{bad[0]}] is {values[bad[0]]} ({bad.size} such targets); drop those rows."
         )
     return np.asarray(freeze(values))
+
+
+def _wrong(targets: Labels) -> str:
+    """Describe the first target that is not a number, with the remedy."""
+    values = targets.tolist()
+    row = next((i for i, value in enumerate(values) if not reads_as_number(value)), 0)
+    value = values[row]
+    shown = f"y[{row}] is {value!r}"
+    if reads_as_number(value):
+        return f"{shown}, a text: pass np.asarray(y, dtype=float)"
+    if isinstance(value, str) and reads_as_number(value.replace(",", ".")):
+        return f"{shown}: with decimal commas, read the file with decimal=',' (--decimal ,)"
+    return f"{shown}: for classes use a classifier, such as SVC or SoftMargin"
 
 
 def as_weights(
@@ -156,9 +168,11 @@ def as_weights(
     if sample_weight is None:
         return np.asarray(freeze(np.ones(n_samples)))
     require_unmasked(sample_weight, "sample_weight")
-    raw = np.asarray(sample_weight)
+    raw = _as_array(sample_weight, "sample_weight")
     if raw.dtype.kind not in "biuf":
-        raise InvalidDataError(f"sample_weight must hold numbers, its dtype is {raw.dtype}.")
+        raise InvalidDataError(
+            f"sample_weight must hold numbers, its dtype is {raw.dtype}; pass one number per row."
+        )
     weights = np.array(raw, dtype=np.float64).reshape(-1) if raw.ndim else raw.astype(np.float64)
     if weights.shape != (n_samples,) or (raw.ndim > 1 and 1 not in raw.shape):
         raise InvalidDataError(
@@ -190,15 +204,26 @@ def as_groups(groups: Targets | None, n_samples: int) -> Index:
     """
     if groups is None:
         return np.zeros(n_samples, dtype=np.intp)
+    require_unmasked(groups, "groups")
     labels = exact_labels(groups, "groups")
+    if labels.shape == (n_samples, 1):
+        labels = labels.ravel()
     if labels.shape != (n_samples,):
         raise InvalidDataError(
             f"groups has shape {labels.shape} for {n_samples} rows of X; pass one group a row."
         )
+    missing = np.flatnonzero(_missing(labels))
+    if missing.size:
+        raise InvalidDataError(
+            f"groups[{missing[0]}] is {_plain(labels[missing[0]])!r} ({missing.size} missing "
+            "groups); fill them in, or drop those rows."
+        )
     try:
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
     except TypeError as error:
-        raise InvalidDataError(f"groups holds labels that cannot be sorted ({error}).") from error
+        raise InvalidDataError(
+            f"groups holds labels that cannot be sorted ({error}); pass integers or texts."
+        ) from error
 
 
 def one_per_row(y: Targets | None, decision: Vector) -> Labels:
@@ -263,7 +288,7 @@ def exact_labels(labels: object, name: str) -> Labels:
     InvalidDataError
         Integers beside floats that would round them.
     """
-    array = np.asarray(labels)
+    array = _as_array(labels, name)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not (np.abs(array) >= EXACT).any():
         return array
     exact = exact_array(labels)
@@ -273,12 +298,38 @@ def exact_labels(labels: object, name: str) -> Labels:
     return array
 
 
+def _as_array(values: object, name: str) -> Labels:
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # lists of different lengths
+        raise InvalidDataError(
+            f"{name} is no array with one entry per sample ({error}); pass one per sample."
+        ) from error
+
+
 def same_labels(some: Labels, others: Labels) -> Mask:
     """Compare labels one by one; integers with floats exactly, as Python does."""
     kinds = some.dtype.kind + others.dtype.kind
     if kinds in ("if", "uf", "fi", "fu") and (np.abs(some) >= EXACT).any():
         some = some.astype(object)
     return np.asarray(some == others)
+
+
+def require_comparable(labels: Labels, classes: Labels) -> None:
+    """Refuse texts where the classes are numbers, and numbers where they are texts.
+
+    Raises
+    ------
+    InvalidDataError
+    """
+    texts, numbers = "US", "biuf"
+    for some, other, words in (
+        (texts, numbers, "texts, such as {}, and the classes are numbers, such as {}"),
+        (numbers, texts, "numbers, such as {}, and the classes are texts, such as {}"),
+    ):
+        if labels.dtype.kind in some and classes.dtype.kind in other and len(labels):
+            shown = words.format(repr(_plain(labels[0])), repr(_plain(classes[0])))
+            raise InvalidDataError(f"y holds {shown}; convert y to the kind of the classes.")
 
 
 def require_one_kind(labels: Iterable[object]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.objects import NUMERIC
-from qpsvm.data.targets import as_targets, one_per_row, same_labels
+from qpsvm.data.targets import as_targets, one_per_row, require_comparable, same_labels
 from qpsvm.display import short_repr
 from qpsvm.numerics import contents
 from qpsvm.numerics.arguments import Labels, Targets
@@ -116,7 +116,9 @@ class TrainingSet:
 
     def score(self, decision: Vector, y: Targets) -> float:
         """Score of decision values against targets y: the share of correct predictions."""
-        return float(np.mean(same_labels(self.predictions(decision), one_per_row(y, decision))))
+        predicted, labels = self.predictions(decision), one_per_row(y, decision)
+        require_comparable(labels, predicted)
+        return float(np.mean(same_labels(predicted, labels)))
 
 
 def _place(array: Array) -> tuple[object, ...]:

@@ -27,7 +27,7 @@ from qpsvm.formulations.family import Family
 from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel
 from qpsvm.machines.warm_start import NothingKnownError
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.interrupts import without_solution
@@ -135,16 +135,17 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         constraints = constraints_of(self, formulation, sensitive)
         if constraints is not None:
             options["constraints"] = constraints
-        if getattr(self, "indefinite", "error") != "error":
-            options["indefinite"] = self.indefinite
+        indefinite = getattr(self, "indefinite", "error")
+        if not (isinstance(indefinite, str) and indefinite == "error"):
+            options["indefinite"] = indefinite
         return options
 
     def _solve(self, problem: Any, start: Any) -> None:
         backend, options = self._backend(problem)
-        eps = accuracy(self)
+        eps, most = accuracy(self), self.max_iter
         settings = Settings(
             eps=eps,
-            max_iterations=None if self.max_iter == -1 else self.max_iter,
+            max_iterations=None if is_real_number(most) and most == -1 else most,
             verbose=self.verbose,
             options=options,
         ).started()

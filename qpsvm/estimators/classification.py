@@ -22,7 +22,7 @@ from qpsvm.formulations import (
     OneVsRest,
     SoftMargin,
 )
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.nu import ROUNDED_SHARES
 from qpsvm.formulations.prices import ClassWeight
 from qpsvm.formulations.reduction import two_class_part
@@ -118,6 +118,8 @@ class SVC(KernelClassifier):
     1.0
     """
 
+    _ways_to_several = (*KernelClassifier._ways_to_several, "crammer_singer")
+
     def __init__(
         self,
         *,
@@ -167,7 +169,7 @@ class SVC(KernelClassifier):
         self.shrinking = shrinking
         self.random_state = random_state
 
-    def _two_classes(self, weights: Vector) -> Family:
+    def _two_classes(self, weights: Vector) -> Classifier:
         return SoftMargin(C=self.C, class_weight=self._class_factors(weights))
 
     def _of_many_classes(self, weights: Vector) -> Formulation:
@@ -277,7 +279,7 @@ class NuSVC(KernelClassifier):
         self.shrinking = shrinking
         self.random_state = random_state
 
-    def _two_classes(self, weights: Vector) -> Family:
+    def _two_classes(self, weights: Vector) -> Classifier:
         formulation = NuClassification(nu=self.nu, class_weight=self._class_factors(weights))
         totals = np.bincount(self._codes, weights, minlength=len(self.classes_))
         if len(totals) < 2 or not totals.all():  # the formulation refuses a single class

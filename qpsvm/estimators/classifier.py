@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -26,11 +26,11 @@ from qpsvm.formulations import (
     OneVsOne,
     OneVsRest,
 )
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Array, Vector
-from qpsvm.numerics.choices import require_choice
+from qpsvm.numerics.choices import require_choice, require_flag
 
 if TYPE_CHECKING:
     from sklearn.calibration import CalibratedClassifierCV
@@ -168,6 +168,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
     decision_function_shape: Literal["ovr", "ovo"]
     break_ties: bool
     multi_class: str
+    _ways_to_several: ClassVar[tuple[str, ...]] = ("ovo", "ovr")
 
     def fit(
         self,
@@ -208,11 +209,13 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         return self._fit(X, y, sample_weight, sensitive)
 
     @abstractmethod
-    def _two_classes(self, weights: Vector) -> Family:
+    def _two_classes(self, weights: Vector) -> Classifier:
         """Build the formulation of one two-class machine."""
 
     def _formulation(self, weights: Vector) -> Formulation:
+        require_choice(self.multi_class, self._ways_to_several, "multi_class")
         require_choice(self.decision_function_shape, ("ovr", "ovo"), "decision_function_shape")
+        require_flag(self.break_ties, "break_ties")
         if self.break_ties and self.decision_function_shape == "ovo":
             raise InvalidParameterError(
                 "break_ties must be False when decision_function_shape is 'ovo'."
@@ -222,7 +225,6 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         return self._of_many_classes(weights)
 
     def _of_many_classes(self, weights: Vector) -> Formulation:
-        require_choice(self.multi_class, ("ovo", "ovr"), "multi_class")
         formulation = self._two_classes(weights)
         if self.multi_class == "ovr":
             return OneVsRest(formulation)

@@ -15,7 +15,7 @@ from qpsvm.estimators.linear_estimator import LinearEstimator
 from qpsvm.estimators.regressor import QPRegressor
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Classifier, Family
 from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
@@ -173,7 +173,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
         assert problem.totals.classes is not None
         self.classes_ = problem.totals.classes
 
-    def _two_classes(self, class_weight: ClassWeight) -> Family:
+    def _two_classes(self, class_weight: ClassWeight) -> Classifier:
         require_choice(self.penalty, ("l1", "l2"), "penalty")
         kind = self._intercept()
         norm = SoftMargin if self.penalty == "l2" else L1Norm

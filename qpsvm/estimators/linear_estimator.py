@@ -15,7 +15,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.reduced import ReducedSolution
-from qpsvm.numerics.arguments import Samples, Weights
+from qpsvm.numerics.arguments import Samples, Weights, is_real_number
 from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.numerics.choices import require_flag
 
@@ -42,7 +42,8 @@ class LinearEstimator(QPEstimator):
         require_flag(self.fit_intercept, "fit_intercept")
         if not self.fit_intercept:
             return "none"
-        if self.intercept_scaling not in (1.0, math.inf):
+        scaling = self.intercept_scaling
+        if not (is_real_number(scaling) and scaling in (1.0, math.inf)):
             raise InvalidParameterError(
                 f"intercept_scaling is {self.intercept_scaling!r}; pass 1.0 (the intercept enters "
                 "the objective as 1/2 b^2) or numpy.inf (it does not). For another value append a "

@@ -10,7 +10,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
-from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.numerics.parallel import in_parallel
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -45,10 +45,7 @@ def solve_in_parallel(
     KeyboardInterrupt
         Ctrl-C, with the attribute ``solution``: None for a reduction.
     """
-    if n_jobs is not None and (not is_real_number(n_jobs) or n_jobs != int(n_jobs) or n_jobs == 0):
-        raise InvalidParameterError(
-            f"n_jobs is {n_jobs!r}; pass a whole number of workers, -1 for all cores, or None."
-        )
+    require_workers(n_jobs)
     if not isinstance(problem, ReducedProblem) or len(problem.problems) == 1:
         return solve_with(problem, backend, settings, start)
     n_parts = len(problem.problems)
@@ -78,6 +75,21 @@ def _whole_gram(part: SVMProblem) -> tuple[Dense, Index] | None:
         return None
     whole, members = gram.gram.whole
     return whole.dense, members
+
+
+def require_workers(n_jobs: object) -> None:
+    """Check a number of workers.
+
+    Raises
+    ------
+    InvalidParameterError
+        Not a whole number, or 0.
+    """
+    is_whole = is_finite_number(n_jobs) and n_jobs == int(n_jobs)
+    if n_jobs is not None and not (is_whole and n_jobs != 0):
+        raise InvalidParameterError(
+            f"n_jobs is {n_jobs!r}; pass a whole number of workers, -1 for all cores, or None."
+        )
 
 
 def _solve_part(

@@ -12,6 +12,7 @@ import numpy as np
 from qpsvm.exceptions import InvalidParameterError, TubeWidthWarning, UnknownParameterError
 from qpsvm.formulations.keywords import parameters_of
 from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.calls import instead, require_positions
 
 WITHOUT_EFFECT = ("cache_size", "shrinking", "random_state", "dual")
 """Parameters of scikit-learn's classes that are accepted and not used."""
@@ -53,9 +54,9 @@ def require_known(kind: type, names: Iterable[str]) -> None:
     known = parameters_of(kind)
     for name in names:
         if name not in known:
-            instead = f" {INSTEAD[name]}" if name in INSTEAD else ""
+            hint = f". {INSTEAD[name]}" if name in INSTEAD else f"{instead(name, known)}."
             raise UnknownParameterError(
-                f"{kind.__name__} has no parameter {name!r}.{instead} Its parameters: "
+                f"{kind.__name__} has no parameter {name!r}{hint} Its parameters: "
                 f"{', '.join(known)}."
             )
 
@@ -65,7 +66,7 @@ class ExplainsParameters:
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
         require_known(cls, parameters)
-        del args
+        require_positions(cls, args, parameters)
         return super().__new__(cls)
 
     def set_params(self, **params: Any) -> Self:

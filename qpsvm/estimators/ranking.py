@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qpsvm.constraints import Constraints
-from qpsvm.data.targets import as_groups, exact_labels
+from qpsvm.data.targets import as_groups, as_targets, one_per_row
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
@@ -222,7 +222,10 @@ def share_in_order(
     0.6666666666666666
     """
     scores = np.asarray(scores)
-    relevance, queries = exact_labels(y, "y"), as_groups(groups, len(scores))
+    relevance = one_per_row(y, scores)
+    if relevance.dtype.kind not in "iuO":  # integers of any size are compared as they are
+        as_targets(relevance)  # refuses texts and NaN
+    queries = as_groups(groups, len(scores))
     weights = np.ones(len(scores)) if weights is None else weights
     right = total = 0.0
     for query in np.unique(queries):

@@ -14,6 +14,7 @@ from qpsvm.formulations.parameters import require_share
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
+from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Vector
 
 
@@ -201,7 +202,8 @@ class NuSVR(QPRegressor, KernelEstimator):
         self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
-        return NuRegression(nu=self.nu, C=self.C * float(np.sum(weights)))
+        C = self.C * float(np.sum(weights)) if is_finite_number(self.C) else self.C
+        return NuRegression(nu=self.nu, C=C)  # which refuses what is no number
 
     @property
     def epsilon_(self) -> float:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from qpsvm.numerics.choices import require_path
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
@@ -29,6 +31,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     OSError
         The folder does not exist or cannot be written to.
     """
+    require_path(path)
     target = Path(path)
     # in the same folder: only there is renaming a single step; short, as the name may be a long one
     temporary = target.with_name(f".qpsvm-{secrets.token_hex(4)}.part")

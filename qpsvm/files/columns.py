@@ -134,7 +134,7 @@ def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted
         raise DataFileError(
             f"{source!r} has {'one column' if width == 1 else f'{width} columns'}, of which none "
             f"is left as a feature{' or none as the label' * wanted.labelled}; name fewer for "
-            "other roles (columns are separated by a comma, a semicolon or a tab)."
+            "other roles (columns are separated by commas, semicolons, tabs, bars or spaces)."
         )
     return Roles(
         label,

@@ -1,8 +1,17 @@
-"""CSV files as columns of cells."""
+"""CSV files as columns of cells.
+
+The separator is that of Excel's first line ``sep=;`` if there is one. Otherwise it is what the
+first two rows have: the most frequent of comma, semicolon and tab, else a bar, else spaces. Lines
+before the first row that begin with ``#`` are comments if they have another number of cells: with
+the same number they may be the names of the columns.
+"""
 
 from __future__ import annotations
 
 import csv
+import re
+from itertools import islice
+from typing import IO
 
 from qpsvm.exceptions import DataFileError
 from qpsvm.files import text
@@ -10,6 +19,12 @@ from qpsvm.files.cells import TextCells
 from qpsvm.files.columns import Wanted
 from qpsvm.files.csv_header import header_of
 from qpsvm.files.table import Table
+
+_EXCEL = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
+_DECIMAL_COMMAS = re.compile(r"(?:^|(?<=[;\t])) *[+-]?\d+,\d+ *(?=[;\t\r\n]|$)")
+_LIBSVM = re.compile(r"[+-]?[\d.]+( qid:\d+)?( \d+:[-+.\deE]+)+ *")
+_QUOTED = re.compile(r'"[^"]*"')
+_SEVERAL_WORDS = re.compile(r"[^\s,] +[^\s,]")
 
 
 def read(
@@ -27,13 +42,25 @@ def read(
     DataFileError, InvalidDataError, InvalidParameterError
         As ``qpsvm.datasets.load``.
     """
-    rows, lines = _csv_rows(source, limit_bytes, decimal)
+    rows, lines, separator = _csv_rows(source, limit_bytes, decimal)
     width, first_line = len(rows[0]), lines[0]
+    if _LIBSVM.fullmatch(" ".join(rows[0])):
+        raise DataFileError(
+            f"{source!r} line {first_line} is in LIBSVM format, label index:value ...; read the "
+            "file with format='libsvm' (--format libsvm)."
+        )
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
+            if any("\n" in cell or "\r" in cell for cell in row):
+                raise DataFileError(
+                    f"{source!r} has a cell with a line break that ends in line {line}, and "
+                    f"{len(row)} columns there, and the file began with {width}: "
+                    "close the quotation mark."
+                )
             raise DataFileError(
-                f"{source!r} line {line} has {len(row)} columns, the file began with {width}; "
-                "quote cells that contain the separator, and name every column."
+                f"{source!r} line {line} has {len(row)} columns, the file began with {width} "
+                f"(separated by {separator!r}); quote cells that contain the "
+                "separator, and name every column."
             )
     own = header_of(source, rows, wanted, header, line=first_line)
     if own is not None:
@@ -46,14 +73,15 @@ def read(
     return Table(source, own, cells, lines, "line", None if own is None else first_line)
 
 
-def _csv_rows(source: str, limit_bytes: int, decimal: str) -> tuple[list[list[str]], list[int]]:
+def _csv_rows(
+    source: str, limit_bytes: int, decimal: str
+) -> tuple[list[list[str]], list[int], str]:
+    """The rows of a file, their lines, and the separator."""
     with text.lines(source, limit_bytes) as stream:
-        first = stream.readline()
+        separator, is_named = _separator(stream, decimal)
         stream.seek(0)
-        # with decimal commas a comma separates only where nothing else does, and numbers are quoted
-        marks = [mark for mark in ",;\t" if mark in first and mark != decimal]
-        separator = max(marks or ",", key=first.count)  # a comma when there is none
-        reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
+        written = stream if separator != " " else (line.rstrip() for line in stream)
+        reader = csv.reader(written, delimiter=separator, skipinitialspace=True)
         rows, lines = [], []
         try:
             for row in reader:
@@ -64,6 +92,41 @@ def _csv_rows(source: str, limit_bytes: int, decimal: str) -> tuple[list[list[st
             raise DataFileError(
                 f"{source!r} line {reader.line_num} is not CSV: {error}."
             ) from error
+    rows, lines = rows[is_named:], lines[is_named:]
     if not rows:
-        raise DataFileError(f"{source!r} is empty.")
-    return rows, lines
+        raise DataFileError(f"{source!r} is empty; pass a file with a row for every sample.")
+    begin = next((i for i, row in enumerate(rows) if not _is_comment(row[0])), 0)
+    while begin > 0 and len(rows[begin - 1]) == len(rows[begin]):
+        begin -= 1
+    return rows[begin:], lines[begin:], separator
+
+
+def _separator(stream: IO[str], decimal: str) -> tuple[str, bool]:
+    """The separator of a file, and whether its first row only names it."""
+    top = list(islice(filter(str.strip, stream), 2))
+    named = _EXCEL.fullmatch(top[0]) if top else None
+    if named is not None:
+        return named[1], True
+    stream.seek(0)
+    content = (line for line in stream if line.strip() and not _is_comment(line))
+    # if every row begins with #, none is a comment
+    head = [_QUOTED.sub('""', line) for line in list(islice(content, 2)) or top]
+    found = (
+        _in_all(",;\t", head, decimal),
+        _in_all("|", head, decimal),
+        _in_all(",;\t", head[:1], decimal),
+        # the name of an only column may have spaces, the numbers below it have none
+        [" "] if head and all(map(_SEVERAL_WORDS.search, head)) else [],
+        [","],
+    )
+    marks = next(filter(None, found))
+    return max(marks, key=_DECIMAL_COMMAS.sub("", "".join(head[:1])).count), False
+
+
+def _in_all(marks: str, head: list[str], decimal: str) -> list[str]:
+    """Return the separators that occur in every line of the beginning of a file."""
+    return [mark for mark in marks if mark != decimal and all(mark in line for line in head)]
+
+
+def _is_comment(text: str) -> bool:
+    return text.lstrip().startswith("#")

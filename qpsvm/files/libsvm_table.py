@@ -83,9 +83,12 @@ def read(source: str, numbering: Numbering, *, limit_bytes: int) -> LibsvmTable:
     except (ValueError, OverflowError, IndexError) as error:
         if isinstance(error, DataFileError):
             raise
+        wrong, first = _first_bad_line(file) or error, next(file.tokens(), (0, [""]))[1]
+        of_table = "; read a table with format='csv' (--format csv)"
         raise DataFileError(
-            f"{source!r} is not in LIBSVM format: {_first_bad_line(file) or error}. "
-            "Each line is 'label index:value index:value ...' with ascending indices."
+            f"{source!r} is not in LIBSVM format: {wrong}. Each line is 'label index:value "
+            "index:value ...' with ascending indices"
+            f"{'' if any(':' in word for word in first) else of_table}."
         ) from error
     if X.shape[0] == 0:
         raise DataFileError(f"{source!r} holds no samples; each line is one.")
@@ -185,10 +188,11 @@ class _Lines:
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[bytes]:
-        for number, line in enumerate(self._stream):
-            if b"_" in line.partition(b"#")[0]:
-                raise ValueError("numbers have no underscores")
-            yield line if number else line.removeprefix(codecs.BOM_UTF8)
+        for number, some in enumerate(self._stream):  # several lines where they end with \r
+            for line in (some if number else some.removeprefix(codecs.BOM_UTF8)).splitlines():
+                if b"_" in line.partition(b"#")[0]:
+                    raise ValueError("numbers have no underscores")
+                yield line
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qpsvm.exceptions import QPSVMError
+from qpsvm.numerics.choices import require_path
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 """The arrays of a file by name, of whatever shapes and dtypes."""
@@ -76,6 +77,7 @@ def read(
     -------
     dict of str to read-only array
     """
+    require_path(path)
     try:
         with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
             members = archive.infolist()
@@ -94,7 +96,8 @@ def read(
         )
         raise error(
             f"{os.fspath(path)!r} is not a readable NPZ file: it is damaged, incomplete, or of "
-            f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]}).{pickled}"
+            f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]}); write it "
+            f"again.{pickled}"
         ) from problem
 
 

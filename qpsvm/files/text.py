@@ -7,12 +7,12 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from decimal import Decimal
-from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
@@ -24,7 +24,18 @@ from qpsvm.numerics.integers import EXACT, first_rounded
 Labels: TypeAlias = npt.NDArray[Any]
 """One label per sample: integers, numbers or texts."""
 
-COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
+COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
+"""Suffixes of compressed texts, and how these are opened."""
+BEGINNINGS: Mapping[bytes, Callable[..., IO[Any]]] = {
+    rb"\x1f\x8b\x08": gzip.open,
+    rb"BZh[1-9](1AY&SY|\x17rE8P\x90)": bz2.open,
+    rb"\xfd7zXZ\x00": lzma.open,
+}
+"""What compressed texts begin with, whatever their names."""
 STANDARD_INPUT = "-"
 """The path that stands for standard input."""
 SHOWN_CHARACTERS = 20
@@ -65,7 +76,7 @@ class _Limited(io.RawIOBase):
 
 @contextmanager
 def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
-    """Open a text file to read its bytes, decompressed according to its suffix.
+    """Open a text file to read its bytes, decompressed if it is compressed, whatever its name.
 
     Parameters
     ----------
@@ -79,8 +90,8 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
     DataFileError
         The file is missing, damaged, not UTF-8, or expands beyond the limit.
     """
-    opener = COMPRESSIONS.get(Path(source).suffix.lower())
     try:
+        opener = _opener(source)
         with _opened(source, opener) as stream:
             if opener is None or limit_bytes is None:
                 yield stream
@@ -107,6 +118,28 @@ def _place_of(source: str, limit_bytes: int | None) -> str:
                     read = line[: error.start + 1].decode("latin-1")[-SHOWN_CHARACTERS:]
                     return f" in line {number} (as Latin-1 it reads {read!r})"
     return ""
+
+
+def _opener(source: str) -> Callable[..., IO[Any]] | None:
+    """Return the function that decompresses a text file; None for plain text.
+
+    Raises
+    ------
+    DataFileError
+        It is an archive.
+    """
+    if source == STANDARD_INPUT:
+        return None
+    with open(source, "rb") as stream:
+        beginning = stream.read(10)
+    if beginning.startswith(b"PK\x03\x04"):
+        raise DataFileError(
+            f"{source!r} is a ZIP archive, as Excel workbooks and NPZ files are: unpack it, save "
+            "the sheet as CSV, or name its format."
+        )
+    return next(
+        (opener for start, opener in BEGINNINGS.items() if re.match(start, beginning)), None
+    )
 
 
 def _opened(source: str, opener: Callable[..., IO[Any]] | None) -> IO[bytes]:

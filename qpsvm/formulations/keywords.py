@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, ParamSpec, Self, TypeVar
 
 from qpsvm.exceptions import UnknownParameterError
-from qpsvm.numerics.calls import ExplainsMethods
+from qpsvm.numerics.calls import ExplainsMethods, require_positions
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -110,12 +110,12 @@ class ExplainsKeywords(ExplainsMethods):
     )
 
     def __new__(cls, *args: object, **parameters: object) -> Self:
-        del args
         for keyword in parameters:
             known = parameters_of(cls)  # type: ignore[arg-type]
             if keyword not in known:
                 message = refusal(cls.__name__, keyword, known, of_program=False)
                 raise UnknownParameterError(message)
+        require_positions(cls, args, parameters)
         return super().__new__(cls)
 
 

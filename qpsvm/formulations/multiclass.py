@@ -24,9 +24,11 @@ import numpy as np
 from qpsvm.formulations.reduction import Reduction, Split
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.choices import require_flag
 
 
+@explains_constructor
 @dataclass(frozen=True, repr=False)
 class OneVsRest(Reduction):
     r"""One against the rest: one two-class machine per class.
@@ -47,7 +49,7 @@ class OneVsRest(Reduction):
     Raises
     ------
     InvalidParameterError
-        Not a formulation; another ``weigh_rest``.
+        Not a formulation of two classes; another ``weigh_rest``.
 
     Notes
     -----
@@ -90,6 +92,7 @@ class OneVsRest(Reduction):
         return lower, upper
 
 
+@explains_constructor
 @dataclass(frozen=True, repr=False)
 class OneVsOne(Reduction):
     r"""One against one: one two-class machine per pair of classes, and votes.
@@ -110,7 +113,7 @@ class OneVsOne(Reduction):
     Raises
     ------
     InvalidParameterError
-        Not a formulation; another ``break_ties``.
+        Not a formulation of two classes; another ``break_ties``.
 
     Notes
     -----

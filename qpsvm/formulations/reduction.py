@@ -74,10 +74,10 @@ class Reduction(ExplainsKeywords, ABC):
         Of two classes: ``SoftMargin``, ``NuClassification``, ``LeastSquares`` and the like.
     """
 
-    formulation: Family
+    formulation: Classifier
 
     def __post_init__(self) -> None:
-        if isinstance(self.formulation, type) or not hasattr(self.formulation, "dual"):
+        if not isinstance(self.formulation, Classifier):
             raise InvalidParameterError(
                 f"{type(self).__name__} takes a two-class formulation with its parameters, such as "
                 f"SoftMargin(C=1.0), got {self.formulation!r}."
@@ -127,8 +127,6 @@ class Reduction(ExplainsKeywords, ABC):
 
         Raises
         ------
-        InvalidParameterError
-            The formulation is not about two classes.
         InvalidDataError, KernelError, MemoryLimitError
             As those of the two-class formulation.
         """
@@ -173,17 +171,12 @@ class _Parts:
 
     def __init__(
         self,
-        formulation: Family,
+        formulation: Classifier,
         form: Form,
         data: MulticlassTrainingSet,
         kernel: Kernel,
         options: Options,
     ) -> None:
-        if not isinstance(formulation, Classifier):
-            raise InvalidParameterError(
-                f"A reduction needs a two-class formulation, such as SoftMargin(C=1.0), got "
-                f"{formulation!r}."
-            )
         self.formulation, self.form, self.options = formulation, form, options
         self.data, self.kernel = data, kernel
         # what is done with an indefinite matrix depends on all of it, and a primal program holds

@@ -8,6 +8,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.functions import RBF, Linear, Polynomial, Sigmoid
 from qpsvm.kernels.given import Custom, KernelFunction, Precomputed
+from qpsvm.numerics.calls import explains_calls
 
 KERNELS: dict[str, type[Kernel]] = {
     kind.name: kind for kind in (Linear, Polynomial, RBF, Sigmoid, Precomputed)
@@ -36,6 +37,7 @@ KernelArgument: TypeAlias = Kernel | str | KernelFunction
 """A kernel, the name of one, or a function ``(X, Z) -> Gram matrix``."""
 
 
+@explains_calls
 def as_kernel(kernel: KernelArgument) -> Kernel:
     """Convert a Kernel, the name of one, or a callable to a Kernel.
 

@@ -32,6 +32,7 @@ from qpsvm.kernels.settings import EVALUATION
 from qpsvm.kernels.whole import kernel_values
 from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse, row_blocks
+from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.sample_gram import GramFunction, Rows
 
@@ -63,6 +64,7 @@ class _OfNumbers(Kernel):
         """Evaluate ``k(x_i, z_j)``, into ``out`` if it is given."""
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class Linear(_OfNumbers):
     """``k(x, z) = x'z``.
@@ -119,6 +121,7 @@ class _WithGamma(_OfNumbers):
         return float(self.gamma)
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class RBF(_WithGamma):
     r"""``k(x, z) = exp(-gamma |x - z|^2)``.
@@ -189,6 +192,7 @@ class RBF(_WithGamma):
         return True
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class Polynomial(_WithGamma):
     r"""``k(x, z) = (gamma x'z + coef0)^degree``.
@@ -258,6 +262,7 @@ class Polynomial(_WithGamma):
         return self.coef0 >= 0  # sums and products of kernels are kernels
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class Sigmoid(_WithGamma):
     r"""``k(x, z) = tanh(gamma x'z + coef0)``: not positive semidefinite in general.

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from qpsvm.exceptions import KernelError
+from qpsvm.exceptions import InvalidParameterError, KernelError
 from qpsvm.kernels.base import Kernel
 from qpsvm.numerics.arguments import MatrixLike
 from qpsvm.numerics.arrays import Dense, is_sparse
+from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.integers import first_rounded
 from qpsvm.numerics.single_precision import Stored
 
@@ -20,6 +21,7 @@ KernelFunction: TypeAlias = Callable[[Any, Any], MatrixLike]
 """A function ``(X, Z) -> Gram matrix`` of shape (len(X), len(Z))."""
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class Precomputed(Kernel):
     """A given Gram matrix in place of X: (n, n) for training, (m, n) for prediction.
@@ -44,6 +46,7 @@ class Precomputed(Kernel):
         return np.array(X, dtype=np.float64)
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class Custom(Kernel):
     """A user's function as a kernel: ``function(X, Z)`` returns a block of shape (len(X), len(Z)).
@@ -58,6 +61,8 @@ class Custom(Kernel):
 
     Raises
     ------
+    InvalidParameterError
+        Not a callable.
     KernelError
         When called: the function returned another shape, or NaN.
 
@@ -81,6 +86,13 @@ class Custom(Kernel):
     name = "custom"
     takes_objects = True
     function: KernelFunction
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidParameterError(
+                f"function is {self.function!r:.60}; pass a callable (X, Z) -> Gram matrix, or a "
+                "matrix in place of X with kernel='precomputed'."
+            )
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
         expected = (X.shape[0], Z.shape[0])

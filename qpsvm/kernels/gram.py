@@ -10,6 +10,7 @@ from qpsvm.kernels.given import Precomputed
 from qpsvm.kernels.indefinite import negative_eigenvalues_within, repair, require_symmetric
 from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
 from qpsvm.numerics.arrays import immutable
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
@@ -19,6 +20,7 @@ Gram: TypeAlias = LowRankQuadratic | KernelQuadratic
 """``K``, from which ``select`` and ``combine`` make the Hessian of any dual over these samples."""
 
 
+@explains_calls
 def gram(
     kernel: Kernel, X: Stored, *, indefinite: Indefinite = "error"
 ) -> tuple[Gram, KernelRepair | None]:

@@ -18,6 +18,7 @@ from qpsvm.models.saved import SavedModel
 from qpsvm.models.scaling import Scaling
 from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.choices import require_kind, require_path
 from qpsvm.tables import Preparation
 
 
@@ -75,6 +76,10 @@ def save(
     >>> model.predict([[4.0]]), model.verify(X, y).passed
     (array(['b'], dtype='<U1'), True)
     """
+    require_path(path)
+    require_kind(scaling, Scaling | None, "scaling", "Scaling.fit(X), or None")
+    require_kind(preparation, Preparation | None, "preparation", "DataFile.preparation, or None")
+    require_kind(feature_names, list | tuple | None, "feature_names", "a list of names, or None")
     contents = contents_of(
         problem,
         solution,
@@ -105,6 +110,7 @@ def write(path: str | os.PathLike[str], contents: Arrays) -> None:
         ) from error
 
 
+@explains_calls
 def load(path: str | os.PathLike[str]) -> SavedModel:
     """Read a model file, trusting nothing in it.
 

@@ -189,6 +189,14 @@ def _real_array(value: npt.ArrayLike, name: str) -> Dense:
 def _require_real(value: npt.ArrayLike | Sparse, name: str) -> None:
     if np.iscomplexobj(value):
         raise InvalidProgramError(f"{name} must hold real numbers, got complex ones.")
+    entries = np.asarray(value) if not is_sparse(value) else value.data
+    if entries.dtype.kind in "SUO":
+        text = next((v for v in entries.ravel().tolist() if isinstance(v, str | bytes)), None)
+        if text is not None:
+            raise InvalidProgramError(
+                f"{name} must hold real numbers, got the text {text!r}; convert it, for "
+                "instance with np.asarray(..., dtype=float)."
+            )
 
 
 def _require_exact(array: Matrix, original: object, name: str, error: type[Exception]) -> None:

@@ -1,10 +1,10 @@
-"""Errors for calls of public functions with arguments, and of methods, that there are not."""
+"""Errors for calls with arguments that do not fit, and of methods that there are not."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, TypeVar
 
@@ -12,6 +12,7 @@ from qpsvm.exceptions import MissingArgumentError, UnknownParameterError
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Kind = TypeVar("Kind")
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "tol": ("eps",),
@@ -26,6 +27,13 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "qid": ("groups",),
     "group": ("groups",),
     "target": ("label",),
+    "sigma": ("gamma=1 / (2 * sigma**2)",),
+    "length_scale": ("gamma=1 / (2 * length_scale**2)",),
+    "bandwidth": ("gamma=1 / (2 * bandwidth**2)",),
+    "d": ("degree",),
+    "order": ("degree",),
+    "c": ("C", "coef0"),
+    "r": ("coef0",),
 }
 """Names that other libraries use, and what qpsvm's functions call the same thing."""
 
@@ -72,11 +80,45 @@ def explains_calls(function: Callable[Arguments, Result]) -> Callable[Arguments,
         try:
             signature.bind(*args, **keywords)
         except TypeError:
-            _explain(function.__name__, signature, args, keywords)
+            own_name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+            _explain(own_name, signature, args, keywords)
             raise
         return function(*args, **keywords)
 
     return checked
+
+
+def explains_constructor(kind: type[Kind]) -> type[Kind]:
+    """Make a class name its parameters where it is called with others.
+
+    Examples
+    --------
+    >>> @explains_constructor
+    ... class RBF:
+    ...     def __init__(self, gamma="scale"):
+    ...         self.gamma = gamma
+    >>> RBF(sigma=2.0)
+    Traceback (most recent call last):
+    ...
+    qpsvm.exceptions.UnknownParameterError: RBF() has no parameter 'sigma'; use gamma=1 / (2 * sigma**2). Its parameters: gamma.
+    """  # noqa: E501 - a doctest's output cannot be broken
+    kind.__init__ = explains_calls(kind.__init__)  # type: ignore[method-assign]
+    return kind
+
+
+def require_positions(kind: type, args: tuple[object, ...], keywords: Mapping[str, object]) -> None:
+    """Require that a class takes the arguments that are given by position.
+
+    Raises
+    ------
+    UnknownParameterError
+        It takes fewer, or one is given by name as well.
+    """
+    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
+    try:
+        signature.bind_partial(None, *args, **keywords)
+    except TypeError:
+        _explain(kind.__name__, signature, (None, *args), keywords)
 
 
 def _explain(
@@ -85,28 +127,36 @@ def _explain(
     args: tuple[object, ...],
     keywords: Mapping[str, object],
 ) -> None:
-    """Raise an error that names the argument which does not fit."""
-    parameters = signature.parameters
-    own = f"Its parameters: {', '.join(p for p in parameters if p != 'self')}."
+    """Raise an error that names the argument that does not fit."""
+    parameters = {p.name: p for p in signature.parameters.values() if p.name != "self"}
+    args = args[len(signature.parameters) - len(parameters) :]
+    own = f"Its parameters: {', '.join(parameters)}." if parameters else "It has none."
     for keyword in keywords:
         if keyword not in parameters:
             raise UnknownParameterError(
-                f"{name}() has no parameter {keyword!r}{_instead(keyword, list(parameters))}. {own}"
+                f"{name}() has no parameter {keyword!r}{instead(keyword, list(parameters))}. {own}"
             )
     positional = [p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
     if len(args) > len(positional):
+        some = ", ".join(p.name for p in positional) or "nothing"
         raise UnknownParameterError(
-            f"{name}() takes {', '.join(p.name for p in positional)} by position, and got "
-            f"{len(args)} arguments; pass the others by name. {own}"
+            f"{name}() takes {some} by position, and {len(args)} arguments are given; pass "
+            f"{'no others' if len(positional) == len(parameters) else 'the others by name'}. {own}"
         )
-    given = {p.name for p in positional[: len(args)]} | set(keywords)
+    given = {p.name for p in positional[: len(args)]}
+    for name_twice in given.intersection(keywords):
+        raise UnknownParameterError(
+            f"{name}() gets {name_twice} twice, by position and by name; pass it once. {own}"
+        )
+    given |= set(keywords)
     missing = [p.name for p in parameters.values() if p.default is p.empty and p.name not in given]
     if missing:
         raise MissingArgumentError(f"{name}() is called without {' and '.join(missing)}. {own}")
 
 
-def _instead(keyword: str, known: list[str]) -> str:
+def instead(keyword: str, known: Sequence[str]) -> str:
     """Name the parameter that is meant: a synonym, or one that is spelt alike."""
-    meant = [name for name in SYNONYMS.get(keyword, ()) if name in known]
+    synonyms = SYNONYMS.get(keyword, ())
+    meant = [other for other in synonyms if other.partition("=")[0] in known]
     near = meant or get_close_matches(keyword, known, 1, 0.7)
     return f"; use {near[0]}" if near else ""

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.calls import explains_constructor
 
 
+@explains_constructor
 @dataclass(frozen=True)
 class PassSettings:
     """Settings of a solve in passes, by the names that ``options`` takes.

@@ -8,6 +8,7 @@ from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.backends.registry import choose, get
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import ChunkedSolution
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.deadline import NEVER
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.passes.algorithm import solve_in_passes
@@ -17,6 +18,7 @@ from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 
 
+@explains_calls
 def solve_chunked(
     problem: ChunkedProblem, backend: str | Backend, settings: Settings
 ) -> ChunkedSolution:

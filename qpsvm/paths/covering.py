@@ -22,9 +22,8 @@ from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.paths.cover import CertifiedPath, Part, Witness, relative_gaps
-from qpsvm.paths.settings import DEFAULTS, PathSettings
+from qpsvm.paths.settings import DEFAULTS, PathSettings, require_arguments
 from qpsvm.paths.training import Training
-from qpsvm.qp.kkt_residuals import Tolerances
 
 Gap = Callable[[Witness], float]
 """The relative gap that a machine at some C would leave."""
@@ -102,7 +101,7 @@ def certified_path(
     (True, True)
     """
     low, high = _range(C)
-    Tolerances(eps)  # the rule for eps is there
+    require_arguments(eps, callback, settings)
     training = Training.of(
         X,
         y,

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from qpsvm.numerics.calls import explains_constructor
+from qpsvm.numerics.choices import require_kind
+from qpsvm.qp.kkt_residuals import Tolerances
 
+
+@explains_constructor
 @dataclass(frozen=True)
 class PathSettings:
     """Limits and tolerances of paths; none changes what a certificate proves.
@@ -109,3 +115,15 @@ class PathSettings:
 
 
 DEFAULTS = PathSettings()
+
+
+def require_arguments(eps: float, callback: object, settings: object) -> None:
+    """Check the arguments that all paths have in common.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    Tolerances(eps)  # the rule for eps is there
+    require_kind(callback, Callable | None, "callback", "a function, or None")
+    require_kind(settings, PathSettings, "settings", "a PathSettings object")

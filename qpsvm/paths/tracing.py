@@ -21,10 +21,9 @@ from qpsvm.paths.one_factor import OneFactor
 from qpsvm.paths.one_matrix import OneMatrix
 from qpsvm.paths.program import ParametricProgram, parametric_program
 from qpsvm.paths.result import Path
-from qpsvm.paths.settings import DEFAULTS, PathSettings
+from qpsvm.paths.settings import DEFAULTS, PathSettings, require_arguments
 from qpsvm.paths.steps import Steps
 from qpsvm.paths.training import Training, checked_values, warn_of_misses
-from qpsvm.qp.kkt_residuals import Tolerances
 
 Parameter: TypeAlias = Literal["C", "epsilon", "nu"]
 """A parameter along which there are paths."""
@@ -135,7 +134,7 @@ def svm_path(
     >>> round(float(path.solution_at(0.3).coef[0]), 6)
     0.6
     """
-    Tolerances(eps)  # the rule for eps is there
+    require_arguments(eps, callback, settings)
     require_flag(verbose, "verbose")
     if not (isinstance(exact, bool | np.bool_) or (isinstance(exact, str) and exact == "auto")):
         raise InvalidParameterError(f"exact is {exact!r}; pass True, False or 'auto'.")

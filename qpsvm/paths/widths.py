@@ -21,9 +21,8 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.paths.settings import DEFAULTS, PathSettings
+from qpsvm.paths.settings import DEFAULTS, PathSettings, require_arguments
 from qpsvm.paths.training import checked_values, solved, warn_of_misses
-from qpsvm.qp.kkt_residuals import Tolerances
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,7 +148,7 @@ def width_path(
     >>> bool(path.relative_gaps.max() < 1e-8)
     True
     """
-    Tolerances(eps)  # the rule for eps is there
+    require_arguments(eps, callback, settings)
     wanted = checked_values(gamma, "gamma")
     kernels = [RBF(value) for value in wanted.tolist()]  # refuses what is none
     family = SoftMargin() if formulation is None else formulation

@@ -9,6 +9,7 @@ import numpy as np
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics.arguments import VectorLike
 from qpsvm.numerics.arrays import Vector, stored
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -18,6 +19,7 @@ SOURCE = "solution of the canonical form"
 """What ``native_status`` says where the solver said nothing."""
 
 
+@explains_calls
 def from_canonical(
     program: QuadraticProgram,
     x: VectorLike | Mapping[str, VectorLike] | None,

@@ -19,7 +19,7 @@ from qpsvm.numerics.arrays import (
     as_vector,
     require_finite,
 )
-from qpsvm.numerics.calls import ExplainsMethods
+from qpsvm.numerics.calls import ExplainsMethods, explains_constructor
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.contents import bytes_of
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
@@ -41,6 +41,7 @@ class ProgramVisitor(Protocol[Result_co]):
     def program(self, problem: QuadraticProgram, solution: Any) -> Result_co: ...
 
 
+@explains_constructor
 class QuadraticProgram(ExplainsMethods):
     r"""Quadratic program with inequality rows, equality rows and bounds.
 

@@ -19,6 +19,7 @@ from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.choices import require_kind
 from qpsvm.numerics.wording import an
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.program import QuadraticProgram
@@ -107,6 +108,9 @@ def build(
         )
     if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
         solution = problem.recover(solution)
+    require_kind(trace, Sequence, "trace", "the list of events that the callback was given")
+    require_kind(remarks, Sequence, "remarks", "a list of sentences")
+    require_kind(facts, Mapping | None, "facts", "a mapping from names to values, or None")
     own = certificate if certificate is not None else getattr(verified, "certificate", None)
     return Report(
         problem=problem,

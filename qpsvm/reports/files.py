@@ -8,6 +8,8 @@ from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import atomic, json_text
+from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.choices import require_path
 from qpsvm.numerics.wording import an
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.dictionary import page_dict
@@ -68,6 +70,7 @@ def text_of(page: Page | ReportContent, suffix: str) -> str:
     return WRITERS[suffix](page if isinstance(page, Page) else Page.of(page))
 
 
+@explains_calls
 def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
     """Write a page or a report in the format that the suffix selects.
 
@@ -98,7 +101,8 @@ def write(path: str | os.PathLike[str], page: Page | ReportContent) -> None:
     True
     """
     suffix = suffix_of(path, WRITERS)
-    if not hasattr(page, "title"):
+    given: object = page
+    if not isinstance(given, Page | ReportContent):
         raise InvalidParameterError(
             f"write takes a report, got {an(page)}; build one with qpsvm.reports.build(problem, "
             "solution)."
@@ -164,6 +168,7 @@ def require_writable(path: str | os.PathLike[str], what: str) -> None:
     ...     print(str(error).partition(": ")[2])
     the folder 'nowhere' does not exist; choose another path.
     """
+    require_path(path)
     target = Path(path)
     folder = target.parent
     try:
@@ -231,6 +236,7 @@ def suffix_of(path: str | os.PathLike[str], known: Collection[str]) -> str:
     >>> suffix_of("results/report.HTML", ("html", "md"))
     'html'
     """
+    require_path(path)
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in known:
         raise InvalidParameterError(

@@ -20,6 +20,7 @@ from qpsvm.data.targets import as_targets, exact_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.kernel_choice import kernel_of
+from qpsvm.estimators.parallel import require_workers
 from qpsvm.estimators.parameters import ExplainsParameters, accuracy
 from qpsvm.estimators.replacement import replaced, unfitted
 from qpsvm.exceptions import InvalidParameterError
@@ -154,6 +155,7 @@ class BaseSearch(ExplainsParameters, ABC):
 
     def _check_parameters(self) -> None:
         require_flag(self.refit, "refit")
+        require_workers(self.n_jobs)
         eps = accuracy(self)
         if not (is_real_number(eps) and 0.0 < eps < 1.0):
             raise InvalidParameterError(f"eps is {eps!r}; it must be between 0 and 1.")

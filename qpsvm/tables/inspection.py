@@ -12,6 +12,7 @@ import numpy as np
 from qpsvm.files.cells import Cells, Kind, Mask, label_kind
 from qpsvm.files.columns import Roles
 from qpsvm.files.table import Table
+from qpsvm.files.text import is_number
 from qpsvm.tables.findings import Finding, Remedy
 
 
@@ -161,11 +162,19 @@ def _of_texts(table: Table, i: int, missing: str, drop: Remedy) -> Finding:
     texts = [text for text in cells.texts() if text]
     place = table.place(int(np.flatnonzero(~cells.missing(Kind.TEXTS))[0]))
     id_, categorical = _as_texts(table.reference(i))
+    if all(is_number(_DECORATION.sub("", text).replace("\u2212", "-")) for text in texts):
+        correct = Remedy("store them as plain numbers, such as 1000.5")
+        written = f"numbers written as texts from {place} on, such as {_examples(cells)}"
+        return Finding(name, written, (correct, id_, categorical, drop))
     identifying = len(set(texts)) > SETTINGS.identifier_share * len(texts)
     remedies = (id_, categorical, drop) if identifying else (categorical, drop)
     text = f"texts from {place} on, not numbers: {_values(cells)}"
     found = _with_missing(table, i, Kind.TEXTS, text, missing)
     return Finding(name, found.text, (*remedies, *found.remedies))
+
+
+_DECORATION = re.compile(r"[\s,'\u2019$\u20ac\u00a3%]")
+"""Separators of thousands, signs of currencies and per cent."""
 
 
 def _as_texts(column: str) -> tuple[Remedy, Remedy]:

@@ -22,6 +22,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files.cells import Kind, Numbers
 from qpsvm.numerics.arrays import Array, require_memory
+from qpsvm.numerics.choices import require_choice
 from qpsvm.tables.columns import CategoryColumn, NumberColumn, require_name, written_name
 
 Missing: TypeAlias = Literal["error", "drop", "median"]
@@ -209,8 +210,5 @@ def require_policies(missing: object, decimal: object) -> None:
     ------
     InvalidParameterError
     """
-    if missing not in MISSING_POLICIES:
-        known = ", ".join(map(repr, MISSING_POLICIES))
-        raise InvalidParameterError(f"missing is {missing!r}; choose one of {known}.")
-    if decimal not in DECIMAL_MARKS:
-        raise InvalidParameterError(f"decimal is {decimal!r}; choose '.' or ','.")
+    require_choice(missing, MISSING_POLICIES, "missing")
+    require_choice(decimal, DECIMAL_MARKS, "decimal")

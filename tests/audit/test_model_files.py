@@ -51,8 +51,16 @@ def test_indices_count_from_0_where_one_of_them_is_0(tmp_path: Path) -> None:
     assert other.counted_from_zero() is other
 
 
+@pytest.mark.parametrize("text", [SMALL, LINEAR, json.dumps(PLAIN)], ids=["1", "2", "JSON"])
+def test_a_byte_order_mark_is_no_part_of_a_model(tmp_path: Path, text: str) -> None:
+    plain, marked = parse(tmp_path, text), parse(tmp_path, "\ufeff" + text)
+    require_sound(marked)
+    assert repr(vars(marked)) == repr(vars(plain))
+
+
 @pytest.mark.parametrize(
-    "comment", ["# scaled\n", "#\n\n  # 80 °C\n", "\n \t\n", "#" * 5000 + "\r\n"]
+    "comment",
+    ["# scaled\n", "#\n\n  # 80 °C\n", "\n \t\n", "#" * 5000 + "\r\n", "\ufeff# scaled\n"],
 )
 @pytest.mark.parametrize("text", [SMALL, LINEAR], ids=["LIBSVM", "LIBLINEAR"])
 def test_comments_and_empty_lines_come_before_a_model(

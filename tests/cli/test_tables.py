@@ -186,6 +186,16 @@ def test_decimal_commas(tmp_path: Path) -> None:
     assert len(rows(passed("predict", model, point, "--decimal", ".").stdout)) == 1
 
 
+def test_decimal_commas_of_the_targets_alone(tmp_path: Path) -> None:
+    """Commas are part of a class, but not of a number to predict."""
+    path = tmp_path / "de.csv"
+    path.write_text("a;y\n1;0,5\n2;1,5\n3;2,5\n4;4,0\n")
+    result = run("fit", "SVR", path)
+    assert result.exit_code == 2
+    assert "with decimal=',' (--decimal ,)" in " ".join(result.stderr.split())
+    passed("fit", "SVR", path, "--decimal", ",")
+
+
 def test_identifiers_can_be_named_at_prediction(folder: Path) -> None:
     file = folder / "customers.csv"
     found = rows(passed("predict", folder / "m.npz", file, "--id", "joined,customer").stdout)

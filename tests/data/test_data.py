@@ -66,7 +66,7 @@ BAD_SAMPLES = {
     "no samples, sparse": (sp.csr_array((0, 2)), ["X is empty", "(0, 2)"]),
     "complex": (X * 1j, ["X", "complex", "real features"]),
     "complex, sparse": (sp.csr_array(X * 1j), ["X", "complex", "real features"]),
-    "text": (np.array([["1", "2"]] * 4), ["X", "table of numbers", "<U1", "OneHotEncoder"]),
+    "text": (np.array([["1", "2"]] * 4), ["X", "table of numbers", "<U1", "astype(float)"]),
     "words in objects": (np.array([["a", 2]] * 4, dtype=object), ["X", "numbers", "'a'", "encode"]),
     "dates": (np.full((4, 1), np.datetime64("2020-01-01")), ["X", "datetime64", "encode"]),
     "ragged": ([[1.0, 2.0], [3.0]], ["X", "2 features in row 0", "1 in row 1"]),
@@ -501,3 +501,66 @@ def test_a_missing_label_that_has_become_text_is_missing():
     labels = np.array(["a", str(pd.NA), "b", "b"])
     with pytest.raises(InvalidDataError, match=r"y\[1\].*missing labels"):
         SoftMargin().dual(X, labels)
+
+
+# --- tables and columns of other libraries -----------------------------------------------------
+
+
+def test_frames_of_polars_are_tables() -> None:
+    polars = pytest.importorskip("polars")
+    table = {"height": X[:, 0], "width": X[:, 1].astype(int), "tall": X[:, 0] > 1.0}
+    problem = SoftMargin().dual(polars.DataFrame(table), polars.Series(y))
+    expected = SoftMargin().dual(pd.DataFrame(table), y)
+    assert np.array_equal(problem.data.X, expected.data.X)
+    assert problem.data.feature_names == ("height", "width", "tall")
+    assert np.array_equal(problem.qp.q, expected.qp.q)
+    for text, remedy in {"1.5": "astype", "1,5": "decimal=','", "low": "encode"}.items():
+        with pytest.raises(InvalidDataError, match=f"column 'a' is not numeric .*{remedy}"):
+            SoftMargin().dual(polars.DataFrame({"a": [text] * 4}), y)
+    with pytest.raises(InvalidDataError, match=r"9007199254740993 in row 0, column 'a'"):
+        SoftMargin().dual(polars.DataFrame({"a": [2**53 + 1, 1, 2, 3], "b": [0.5] * 4}), y)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [("1.5", "astype"), ("1,5", "read the file with decimal=','"), ("low", "OneHotEncoder")],
+)
+@pytest.mark.parametrize("table", [pd.DataFrame, np.array, list, partial(np.array, dtype=object)])
+def test_texts_among_the_features_are_answered_by_what_they_are(table, text, remedy):
+    with pytest.raises(InvalidDataError, match=re.escape(remedy)):
+        SoftMargin().dual(table([[text]] * 4), y)
+
+
+UNEVEN = [[1], [1, 2], [1], [2]]
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "groups"])
+def test_lists_of_different_lengths_are_no_column(name):
+    values = {"y": [0.0, 1.0, 2.0, 3.0], name: UNEVEN}
+    with pytest.raises(InvalidDataError, match=f"{name} is no array with one entry per sample"):
+        qpsvm.Ranking().dual(X, **values)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [1, None, 1, 1],
+        [1.0, np.nan, 1.0, 1.0],
+        pd.Series(["a", None, "a", "a"]),
+        pd.Series(pd.array([1, None, 1, 1], dtype="Int64")),
+    ],
+    ids=str,
+)
+def test_a_missing_group_is_no_group(groups):
+    with pytest.raises(InvalidDataError, match=r"groups\[1\] is .* \(1 missing groups\)"):
+        qpsvm.Ranking().dual(X, [0.0, 1.0, 2.0, 3.0], groups=groups)
+
+
+def test_groups_come_as_a_column_like_labels():
+    targets, groups = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0, 0, 1, 1])
+    expected = qpsvm.Ranking().dual(X, targets, groups=groups)
+    for given in (groups[:, None], pd.DataFrame({"g": groups}), [[g] for g in groups]):
+        assert qpsvm.Ranking().dual(X, targets, groups=given).qp.n_variables == 2
+        assert expected.qp.n_variables == 2
+    with pytest.raises(InvalidDataError, match="groups is a masked array with 1 hidden"):
+        qpsvm.Ranking().dual(X, targets, groups=np.ma.array(groups, mask=[1, 0, 0, 0]))

@@ -636,6 +636,21 @@ def test_a_target_that_is_not_finite_is_named(case: Any, bad: float) -> None:
         case.build("primal", data=dataclasses.replace(case.data, y=y))
 
 
+@pytest.mark.parametrize(
+    ("bad", "remedy"),
+    [
+        ("0,5", r"is '0,5': with decimal commas, read the file with decimal=',' \(--decimal ,\)"),
+        ("-1.5", r"is '-1.5', a text: pass np.asarray\(y, dtype=float\)"),
+        ("high", "is 'high': for classes use a classifier"),
+    ],
+)
+@pytest.mark.parametrize("case", [c for c in CASES if c.kind in ("targets", "grades")], ids=repr)
+def test_a_target_that_is_a_text_is_named_with_the_remedy(case: Any, bad: str, remedy: str) -> None:
+    y = np.array([bad] * len(case.data)) if case.kind == "grades" else [bad] * len(case.data)
+    with pytest.raises(InvalidDataError, match=rf"y must hold numbers .*y\[0\] {remedy}"):
+        case.build("primal", data=dataclasses.replace(case.data, y=y))
+
+
 @pytest.mark.parametrize("n_positive", [1, 3, 5])
 def test_the_largest_nu_is_said_and_works(n_positive: int) -> None:
     rng = np.random.default_rng(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import pickle
 from dataclasses import replace
@@ -26,16 +27,19 @@ from qpsvm import (
     LeastSquares,
     NuClassification,
     SoftMargin,
+    formulations,
     kernels,
 )
 from qpsvm.backends.base import Progress
 from qpsvm.exceptions import (
     InvalidDataError,
     InvalidParameterError,
+    MissingArgumentError,
     NotSeparableError,
     ToleranceNotReachedWarning,
 )
 from qpsvm.formulations.crammer_singer import CrammerSinger
+from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.multiclass import OneVsOne, OneVsRest
 from qpsvm.qp import Status
 from tests.strategies import grid
@@ -512,15 +516,20 @@ def test_nothing_can_be_assigned():
 
 @BOTH
 def test_what_is_no_two_class_formulation_is_refused(reduction):
-    samples, labels = clouds()
-    with pytest.raises(InvalidParameterError, match="takes a two-class formulation with its param"):
-        reduction(SoftMargin)
-    with pytest.raises(InvalidParameterError, match="takes a two-class formulation with its param"):
-        reduction("svc")
-    for family in (EpsilonRegression(), CrammerSinger(), OneVsRest(SoftMargin())):
-        numbers = np.unique(labels, return_inverse=True)[1]
-        with pytest.raises(InvalidParameterError, match="needs a two-class formulation"):
-            reduction(family).dual(samples, numbers)
+    """When the reduction is built, before any samples."""
+    others = [
+        kind() if kind not in (OneVsRest, OneVsOne) else kind(SoftMargin())
+        for kind in map(functools.partial(getattr, formulations), formulations.__all__)
+        if not issubclass(kind, Classifier)
+    ]
+    assert {type(other) for other in others} > {EpsilonRegression, CrammerSinger, OneVsRest}
+    for other in (SoftMargin, "svc", None, *others):
+        with pytest.raises(
+            InvalidParameterError, match=r"takes a two-class formulation .*such as SoftMargin\("
+        ):
+            reduction(other)
+    with pytest.raises(MissingArgumentError, match="without formulation"):
+        reduction()
 
 
 @BOTH

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 
 from qpsvm.exceptions import ModelFileError
+from qpsvm.numerics.choices import require_path
 
 MAX_BYTES = 2**30
 """Largest model file that is read. What is read takes at most some twenty times its size."""
 
 
-def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
-    """Read the content of a regular file.
+def read_bytes(
+    path: str | os.PathLike[str], limit: int = MAX_BYTES, beginning: int | None = None
+) -> bytes:
+    """Read the content of a regular file, without a byte order mark.
 
     Parameters
     ----------
     path : path
     limit : int
         Largest size in bytes; it is looked up before anything is read.
+    beginning : int, optional
+        Read so many bytes at most.
 
     Raises
     ------
@@ -27,9 +33,10 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
         reading one may never end.
     """
     size = require_file(path, limit)
+    n_bytes = size if beginning is None else beginning
     try:
         with open(path, "rb") as stream:
-            return stream.read(size)
+            return stream.read(n_bytes).removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise _unreadable(path, error) from error
 
@@ -42,6 +49,7 @@ def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> int:
     ModelFileError
         As ``read_bytes``.
     """
+    require_path(path)
     try:
         status = os.stat(path)
     except (OSError, ValueError) as error:  # ValueError: NUL in the name

@@ -11,7 +11,7 @@ from qpsvm.audits.files.arrays import ArrayModel
 from qpsvm.audits.files.liblinear import LiblinearModel, read_liblinear
 from qpsvm.audits.files.libsvm import LibsvmModel
 from qpsvm.audits.files.libsvm_reader import read_libsvm
-from qpsvm.audits.files.opening import require_file
+from qpsvm.audits.files.opening import read_bytes
 from qpsvm.audits.files.text_file import leading_comments
 from qpsvm.exceptions import ModelFileError
 from qpsvm.models import SavedModel
@@ -55,7 +55,7 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
     >>> model.coef, model.intercept
     (array([ 1., -2.]), 0.5)
     """
-    beginning = _beginning(path)
+    beginning = read_bytes(path, beginning=_BEGINNING)
     if beginning.startswith(_ZIP):
         members = arrays.npz_arrays(path)
         return models.load(path) if "metadata" in members else arrays.from_npz(path, members)
@@ -71,15 +71,3 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
         "LIBSVM and ThunderSVM begin with svm_type, of LIBLINEAR with solver_type (both after "
         "comments), JSON with {, NPZ with PK."
     )
-
-
-def _beginning(path: str | os.PathLike[str]) -> bytes:
-    require_file(path)
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(_BEGINNING)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ModelFileError(
-            f"Cannot read {os.fspath(path)!r}: {reason}; check the path."
-        ) from error

@@ -25,7 +25,7 @@ from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.linear import Weights, class_weight, weights_and_offset
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, SoftMargin
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Classifier
 from qpsvm.machines.joint.primal_dual import JointIntercept
 
 NORMS: Mapping[str, Any] = {"l2": SoftMargin, "l1": L1Norm}
@@ -45,7 +45,7 @@ def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
     if model.multi_class == "crammer_singer":
         if len(classes) > 2:
             return found.joint(CrammerSinger(C, intercept), codes, classes, factors)
-        program: Family = SoftMargin(2.0 * C, intercept)
+        program: Classifier = SoftMargin(2.0 * C, intercept)
     else:
         program = NORMS[model.penalty](C, intercept, loss=model.loss)
     return found.classifier(program, codes, classes, class_weight=factors)

@@ -35,7 +35,7 @@ from qpsvm.audits.readers.inputs import require_weights, splits
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
 from qpsvm.formulations import NuClassification, OneVsOne
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Classifier, Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import Labels, Targets
@@ -86,7 +86,7 @@ class Expansions:
 
     def pairs(
         self,
-        formulation: Family,
+        formulation: Classifier,
         codes: Index,
         classes: Labels,
         *,

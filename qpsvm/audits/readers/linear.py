@@ -22,7 +22,7 @@ from qpsvm.data import MulticlassTrainingSet
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, OneVsOne, OneVsRest
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Classifier, Family
 from qpsvm.numerics.arguments import Labels, Targets, VectorLike
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 
@@ -131,7 +131,7 @@ class Weights:
 
     def classifier(
         self,
-        formulation: Family,
+        formulation: Classifier,
         codes: Index,
         classes: Labels,
         *,

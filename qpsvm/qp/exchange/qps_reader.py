@@ -51,7 +51,7 @@ def read_qps(path: Path) -> QuadraticProgram:
     Parameters
     ----------
     path : path
-        ``.gz`` and ``.bz2`` are decompressed.
+        Compressed files (gzip, bzip2, xz) are decompressed.
 
     Returns
     -------

@@ -50,8 +50,8 @@ def write_qps(
     program : QuadraticProgram
         Of n variables, m inequalities and p equalities; a structured P is evaluated.
     path : path
-        Replaced if it exists, completely or not at all; ``.gz`` and ``.bz2`` are compressed.
-        Some solvers go by the suffix: HiGHS reads ``.mps`` and refuses ``.qps``.
+        Replaced if it exists, completely or not at all; ``.gz``, ``.bz2`` and ``.xz`` are
+        compressed. Some solvers go by the suffix: HiGHS reads ``.mps`` and refuses ``.qps``.
     name : str
         Of the program: printable ASCII without spaces.
     memory_limit : int, optional
