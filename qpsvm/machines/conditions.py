@@ -233,7 +233,7 @@ class Conditions:
         has_no_end = np.isinf(self.upper) | np.isinf(self.lower)
         return np.asarray((self.curvature == 0.0) & has_no_end)
 
-    @property
+    @cached_property
     def all_hard(self) -> bool:
         """Return whether no condition allows slack: a hard margin."""
         return bool(self.is_hard.all())

@@ -105,7 +105,7 @@ class TrainingSetup:
     @property
     def constant(self) -> float:
         """The number that a penalised intercept adds to every entry of K."""
-        return 1.0 if self.intercept == "penalized" else 0.0
+        return 1.0 if self.conditions.intercept == "penalized" else 0.0
 
     @property
     def is_hard(self) -> bool:

@@ -102,13 +102,12 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
         if sp.issparse(value):
             raise TypeError("it is sparse; pass value.toarray()")
         array = np.asarray(value)
-        if array.dtype.kind == "c" or any(isinstance(v, complex) for v in _objects(array)):
+        if array.dtype.kind == "O":
+            array = _without_text(array)
+        if array.dtype.kind == "c":
             array = np.full(array.shape, np.nan)
         elif array.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
             raise TypeError(f"its dtype is {array.dtype}")
-        text = [v for v in _objects(array) if isinstance(v, str | bytes)]
-        if text:
-            raise TypeError(f"it holds text such as {text[0]!r}")
         if np.ma.is_masked(value):
             array = np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan)
         own = immutable(value if array.dtype == np.float64 and array is value else array)
@@ -122,9 +121,30 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
     return own
 
 
-def _objects(array: Array) -> Iterable[object]:
-    """Yield the entries of an array of Python objects, and nothing for other arrays."""
-    return array.flat if array.dtype == object else ()
+def store_fields(
+    instance: object, names: Iterable[str], owner: str, error: type[Exception]
+) -> None:
+    """Replace fields of a frozen dataclass by what ``stored`` returns for them."""
+    for name in names:
+        value = getattr(instance, name)
+        if not (value is None or _is_in_store(value)):  # as after a replacement of other fields
+            object.__setattr__(instance, name, stored(value, f"{name} of {owner}", error))
+
+
+def _without_text(array: Array) -> Array:
+    """An array of Python objects as it is, or of complex numbers if one of them is.
+
+    Raises
+    ------
+    TypeError
+        An entry is a text.
+    """
+    if any(isinstance(entry, complex) for entry in array.flat):
+        return np.zeros(array.shape, dtype=np.complex128)
+    text = [entry for entry in array.flat if isinstance(entry, str | bytes)]
+    if text:
+        raise TypeError(f"it holds text such as {text[0]!r}")
+    return array
 
 
 def all_finite(values: npt.ArrayLike) -> bool:

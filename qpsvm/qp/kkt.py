@@ -265,8 +265,8 @@ def _measure(
     nearer_scaled = np.abs(np.minimum(multipliers * norms / q_scale, slacks / scales))
     natural = Residual(
         "natural",
-        worst_of([*_largest(nearer), stationarity.absolute, equality.absolute]),
-        worst_of([*_largest(nearer_scaled), stationarity.scaled, equality.scaled]),
+        worst_of([_largest(nearer), stationarity.absolute, equality.absolute]),
+        worst_of([_largest(nearer_scaled), stationarity.scaled, equality.scaled]),
     )
     return KKTResiduals(
         stationarity=stationarity,
@@ -319,8 +319,9 @@ def _unusable(problems: tuple[str, ...]) -> KKTResiduals:
 
 
 def _residual(name: str, absolute: Vector, scaled: Vector) -> Residual:
-    return Residual(name, worst_of(_largest(absolute)), worst_of(_largest(scaled)))
+    return Residual(name, _largest(absolute), _largest(scaled))
 
 
-def _largest(values: Vector) -> list[float]:
-    return [float(np.max(values, initial=0.0))]  # np.max passes NaN on
+def _largest(values: Vector) -> float:
+    largest = float(np.maximum.reduce(values, initial=0.0))  # passes NaN on
+    return largest if math.isfinite(largest) else INFINITE

@@ -165,8 +165,4 @@ RESIDUAL_NAMES = (
 
 def worst_of(values: list[float]) -> float:
     """The largest of some numbers, at least 0; infinite where one is not a number."""
-    return max((_finite(value) for value in values), default=0.0)
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else math.inf
+    return max([v if math.isfinite(v) else math.inf for v in values], default=0.0)

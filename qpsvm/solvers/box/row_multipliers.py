@@ -45,6 +45,8 @@ def satisfying(program: BoxProgram, x: Vector) -> Vector:
     What is inside its bounds is moved there (the nearest point); only if that does not suffice,
     everything is: a variable at its bound is usually there for good.
     """
+    if program.rows_hold(x):
+        return x
     zeros, none = np.zeros(program.size), np.zeros(len(program.b))
     inside = program.is_free(x)
     still = replace(
@@ -54,10 +56,10 @@ def satisfying(program: BoxProgram, x: Vector) -> Vector:
         upper=np.where(inside, program.upper, x),
     )
     for moving in (still, replace(program, q=zeros)):
-        if program.rows_hold(x):
-            break
         y = row_multipliers(moving, x, zeros, none)
         x = moving.clip(x - (y @ program.A) / program.unit)
+        if program.rows_hold(x):
+            break
     return x
 
 
