@@ -160,6 +160,8 @@ class Settings:
         """The settings with a deadline, and with what is left before it as the time limit."""
         deadline = self.deadline or Deadline.after(self.time_limit)
         left = max(deadline.remaining(), TIMES.shortest) if deadline.is_set else None
+        if deadline is self.deadline and left == self.time_limit:
+            return self
         return self.replace(deadline=deadline, time_limit=left)
 
 

@@ -156,7 +156,8 @@ class Conditions:
         if self.selection is None:
             return np.asarray(self.rows @ values)
         signs, index = self.selection
-        self._require_length(values, 1)
+        if values.shape != self.rows.shape[1:]:
+            raise self._wrong_length(values)
         return signs * (values if index is None else values[index])
 
     def sample_sums(self, alpha: Vector) -> Vector:
@@ -166,7 +167,8 @@ class Conditions:
         """
         if self.selection is None:
             return np.asarray(self.rows.T @ alpha)
-        self._require_length(alpha, 0)
+        if alpha.shape != self.rows.shape[:1]:
+            raise self._wrong_length(alpha)
         return self._gathered(self.selection[0] * alpha)
 
     def row_sizes(self, values: Vector) -> Vector:
@@ -174,23 +176,24 @@ class Conditions:
         if self.selection is None:
             return np.asarray(abs(self.rows) @ values)
         signs, index = self.selection
-        self._require_length(values, 1)
+        if values.shape != self.rows.shape[1:]:
+            raise self._wrong_length(values)
         return np.abs(signs) * (values if index is None else values[index])
 
     def sample_sizes(self, alpha: Vector) -> Vector:
         """Compute ``|R|'a`` for a >= 0, the sizes of the sums ``R'a``, shape (n_samples,)."""
         if self.selection is None:
             return np.asarray(abs(self.rows).T @ alpha)
-        self._require_length(alpha, 0)
+        if alpha.shape != self.rows.shape[:1]:
+            raise self._wrong_length(alpha)
         return self._gathered(np.abs(self.selection[0]) * alpha)
 
-    def _require_length(self, vector: Vector, axis: int) -> None:
-        """Raise ValueError unless a vector has as many entries as R has rows or columns.
+    def _wrong_length(self, vector: Vector) -> ValueError:
+        """The error of a vector without an entry for each row or column of R.
 
         NumPy would repeat a single entry.
         """
-        if vector.shape != self.rows.shape[axis : axis + 1]:
-            raise ValueError(f"R of shape {self.rows.shape} and a vector of shape {vector.shape}")
+        return ValueError(f"R of shape {self.rows.shape} and a vector of shape {vector.shape}")
 
     def _gathered(self, terms: Vector) -> Vector:
         """Add up the terms of conditions on the same sample, in the order of the conditions."""

@@ -40,12 +40,12 @@ def is_sparse(value: object) -> TypeGuard[Sparse]:
 
 def freeze(array: _Frozen) -> _Frozen:
     """Make a NumPy array, or the arrays inside a CSC/CSR matrix, read-only; return it."""
-    if is_sparse(array):
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    else:
         array.sum_duplicates()  # SciPy sorts on demand, in place, and could not do so any more
         for part in (array.data, array.indices, array.indptr):
             part.flags.writeable = False
-    else:
-        array.flags.writeable = False
     return array
 
 
@@ -98,6 +98,10 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
     """
     if value is None or _is_in_store(value):
         return value
+    return _copied(value, name, error)
+
+
+def _copied(value: npt.ArrayLike, name: str, error: type[Exception]) -> Dense:
     try:
         if sp.issparse(value):
             raise TypeError("it is sparse; pass value.toarray()")
@@ -110,7 +114,7 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
             raise TypeError(f"its dtype is {array.dtype}")
         if np.ma.is_masked(value):
             array = np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan)
-        own = immutable(value if array.dtype == np.float64 and array is value else array)
+        own = sealed(array)
     except (TypeError, ValueError, OverflowError) as reason:
         shown = repr(value)
         raise error(
@@ -128,7 +132,7 @@ def store_fields(
     for name in names:
         value = getattr(instance, name)
         if not (value is None or _is_in_store(value)):  # as after a replacement of other fields
-            object.__setattr__(instance, name, stored(value, f"{name} of {owner}", error))
+            object.__setattr__(instance, name, _copied(value, f"{name} of {owner}", error))
 
 
 def _without_text(array: Array) -> Array:
@@ -160,12 +164,14 @@ def restore_frozen(instance: object, state: Mapping[str, object]) -> None:
 
 
 def _restored(value: object) -> object:
+    if isinstance(value, np.ndarray):
+        if _is_in_store(value):  # of a copy in this process
+            return value
+        return freeze(value) if value.dtype.hasobject else sealed(value, value.dtype)
     if is_sparse(value):
         value.data, value.indices, value.indptr = (
             sealed(part, part.dtype) for part in (value.data, value.indices, value.indptr)
         )
-    elif isinstance(value, np.ndarray):
-        return freeze(value) if value.dtype.hasobject else sealed(value, value.dtype)
     return value
 
 
@@ -179,7 +185,7 @@ def as_vector(
     if value is None:
         if length is None:
             raise InvalidProgramError(f"{name} is missing; pass a vector.")
-        return _frozen_vector(np.full(length, fill))
+        return freeze(np.full(length, fill))
     array = _real_array(value.toarray() if is_sparse(value) else value, name)
     if array.ndim == 0 and length is not None:
         array = np.full(length, float(array))
@@ -191,7 +197,7 @@ def as_vector(
         raise InvalidProgramError(
             f"{name} has {array.shape[0]} entries, the program needs {length}."
         )
-    return _frozen_vector(array)
+    return freeze(array)
 
 
 def _real_array(value: npt.ArrayLike, name: str) -> Dense:
@@ -217,11 +223,6 @@ def _require_exact(array: Matrix, original: object, name: str, error: type[Excep
     if rounded is not None:
         where = f"[{', '.join(map(str, rounded.place))}]" if rounded.place else ""
         raise error(f"{name}{where} is {rounded.value}, {rounded.problem}")
-
-
-def _frozen_vector(array: Vector) -> Vector:
-    array.flags.writeable = False
-    return array
 
 
 def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> Matrix:

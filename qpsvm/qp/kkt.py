@@ -61,7 +61,7 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.kkt_objectives import objectives, repaired_dual_objective
-from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
+from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, largest_of, worst_of
 from qpsvm.qp.kkt_scales import (
     backward_error,
     bound_scale,
@@ -265,8 +265,8 @@ def _measure(
     nearer_scaled = np.abs(np.minimum(multipliers * norms / q_scale, slacks / scales))
     natural = Residual(
         "natural",
-        worst_of([_largest(nearer), stationarity.absolute, equality.absolute]),
-        worst_of([_largest(nearer_scaled), stationarity.scaled, equality.scaled]),
+        worst_of([largest_of(nearer), stationarity.absolute, equality.absolute]),
+        worst_of([largest_of(nearer_scaled), stationarity.scaled, equality.scaled]),
     )
     return KKTResiduals(
         stationarity=stationarity,
@@ -319,9 +319,4 @@ def _unusable(problems: tuple[str, ...]) -> KKTResiduals:
 
 
 def _residual(name: str, absolute: Vector, scaled: Vector) -> Residual:
-    return Residual(name, _largest(absolute), _largest(scaled))
-
-
-def _largest(values: Vector) -> float:
-    largest = float(np.maximum.reduce(values, initial=0.0))  # passes NaN on
-    return largest if math.isfinite(largest) else INFINITE
+    return Residual(name, largest_of(absolute), largest_of(scaled))

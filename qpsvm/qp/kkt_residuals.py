@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,12 @@ RESIDUAL_NAMES = (
     "duality_gap",
     "natural",
 )
+
+
+def largest_of(values: Vector) -> float:
+    """The largest entry of a vector, at least 0; infinite where one is not a finite number."""
+    largest = float(np.maximum.reduce(values, initial=0.0))  # passes NaN on
+    return largest if math.isfinite(largest) else math.inf
 
 
 def worst_of(values: list[float]) -> float:
