@@ -65,7 +65,8 @@ class KKTReport:
     @cached_property
     def passed(self) -> bool:
         """Return whether there are checks and all passed."""
-        return bool(self.checks) and all(check.passed for check in self.checks)
+        failed = [check for check in self.checks if not check.scaled <= check.tolerance]  # or NaN
+        return bool(self.checks) and not failed
 
     @property
     def relative_gap(self) -> float:

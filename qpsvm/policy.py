@@ -368,12 +368,14 @@ def _search(state: SolveState, at_most: float) -> SolveState:
 def _decide(state: SolveState) -> SolveState:
     """Set the final status."""
     found = state.best
-    if found.solution.status not in NO_OPTIMUM:
+    status = found.solution.status
+    if status not in NO_OPTIMUM:
         status = _status(state)
+    if status is not found.solution.status:
         found = replace(found, solution=found.solution.replace(status=status))
-    decided = replace(state, found=found)
-    decided.announce("done")
-    return decided
+        state = replace(state, found=found)
+    state.announce("done")
+    return state
 
 
 def _status(state: SolveState) -> Status:

@@ -290,7 +290,8 @@ def _machine_checks(
         yield Check("feasibility", certificate.infeasibility, certificate.infeasibility, eps)
     yield Check("rounding", certificate.rounding * size, certificate.rounding, eps)
     yield Check("dual_repair", certificate.repair, certificate.repair, natural)
-    yield Check("sample_kkt", table.worst_violation, table.worst_violation, natural)
+    violation = table.worst_violation
+    yield Check("sample_kkt", violation, violation, natural)
     model, evaluation = problem.model, certificate.evaluation
     best = certificate.intercept_interval
     for name, stated, implied in model.implications(problem.form, evaluation, table, best):

@@ -131,8 +131,8 @@ class Conditions:
 
     def equals(self, other: object) -> bool:
         """Return whether two sets of conditions are equal, bit for bit."""
-        if not isinstance(other, Conditions):
-            return False
+        if other is self or not isinstance(other, Conditions):
+            return other is self
         for member in fields(self):
             if not member.compare:
                 continue

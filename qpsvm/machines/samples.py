@@ -30,7 +30,7 @@ from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.display import Column, Table, short_repr
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues, TrainingSetup
-from qpsvm.machines.solution import alpha_unit, support_threshold
+from qpsvm.machines.solution import alpha_unit
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.qp.kkt_residuals import largest_of
@@ -173,7 +173,7 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         gradient = (c.curvature * alpha - v) / unit_of_v
         target = np.clip(relative - gradient, c.lower / unit, c.upper / unit)
         violation = np.abs(relative - target)
-        threshold = support_threshold(alpha, c)
+        threshold = MACHINES.support * unit
         # an end that is small beside the other alphas is reached to a share of itself
         near_lower = np.minimum(
             threshold, np.where(c.lower < 0.0, -MACHINES.support * c.lower, np.inf)

@@ -30,12 +30,13 @@ Index: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _FLOAT64 = np.dtype(np.float64)
+_SPARSE = (sp.sparray, sp.spmatrix)
 _Frozen = TypeVar("_Frozen", bound="Array | Sparse")
 
 
 def is_sparse(value: object) -> TypeGuard[Sparse]:
     """Return whether ``value`` is a SciPy sparse matrix; type checkers then know it, too."""
-    return bool(sp.issparse(value))
+    return isinstance(value, _SPARSE)
 
 
 def freeze(array: _Frozen) -> _Frozen:
@@ -77,6 +78,7 @@ def _is_in_store(value: object) -> TypeGuard[Dense]:
         and value.dtype is _FLOAT64
         and value.flags.c_contiguous
         and value.flags.aligned
+        and not value.flags.writeable
         and is_sealed(value)
     )
 
@@ -160,19 +162,14 @@ def all_finite(values: npt.ArrayLike) -> bool:
 def restore_frozen(instance: object, state: Mapping[str, object]) -> None:
     """Implement ``__setstate__`` so that unpickled arrays are sealed again."""
     for name, value in state.items():
-        object.__setattr__(instance, name, _restored(value))
-
-
-def _restored(value: object) -> object:
-    if isinstance(value, np.ndarray):
-        if _is_in_store(value):  # of a copy in this process
-            return value
-        return freeze(value) if value.dtype.hasobject else sealed(value, value.dtype)
-    if is_sparse(value):
-        value.data, value.indices, value.indptr = (
-            sealed(part, part.dtype) for part in (value.data, value.indices, value.indptr)
-        )
-    return value
+        own = value
+        if isinstance(value, np.ndarray) and not _is_in_store(value):
+            own = freeze(value) if value.dtype.hasobject else sealed(value, value.dtype)
+        elif isinstance(value, _SPARSE):
+            value.data, value.indices, value.indptr = (
+                sealed(part, part.dtype) for part in (value.data, value.indices, value.indptr)
+            )
+        object.__setattr__(instance, name, own)
 
 
 def as_vector(
@@ -185,7 +182,9 @@ def as_vector(
     if value is None:
         if length is None:
             raise InvalidProgramError(f"{name} is missing; pass a vector.")
-        return freeze(np.full(length, fill))
+        array = np.full(length, fill)
+        array.flags.writeable = False
+        return array
     array = _real_array(value.toarray() if is_sparse(value) else value, name)
     if array.ndim == 0 and length is not None:
         array = np.full(length, float(array))
@@ -197,7 +196,8 @@ def as_vector(
         raise InvalidProgramError(
             f"{name} has {array.shape[0]} entries, the program needs {length}."
         )
-    return freeze(array)
+    array.flags.writeable = False
+    return array
 
 
 def _real_array(value: npt.ArrayLike, name: str) -> Dense:
@@ -219,6 +219,8 @@ def _require_real(value: npt.ArrayLike | Sparse, name: str) -> None:
 
 def _require_exact(array: Matrix, original: object, name: str, error: type[Exception]) -> None:
     """Raise ``error`` for integers that float64 would round."""
+    if getattr(original, "dtype", None) is _FLOAT64:
+        return
     rounded = first_rounded(original, array)
     if rounded is not None:
         where = f"[{', '.join(map(str, rounded.place))}]" if rounded.place else ""

@@ -254,7 +254,7 @@ def _measure(
     excess = (known or KnownOptimum()).excess(primal, at_most=abs(primal - repaired))
     gap = np.array([abs(primal - dual), excess])
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
-    summed = sum(finite_dot(np.abs(right), np.abs(m)) for right, m in ((program.q, x), *pairs))
+    summed = sum([finite_dot(np.abs(right), np.abs(m)) for right, m in ((program.q, x), *pairs)])
     gap = _beyond_rounding(gap, lambda: np.array(summed), lambda: np.array(hessian.size))
     duality_gap = _residual("duality_gap", gap, relative_to(gap, scale))
 

@@ -131,8 +131,7 @@ class KKTResiduals:
     problems: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Residual]:
-        for name in RESIDUAL_NAMES:
-            yield getattr(self, name)
+        return iter([getattr(self, name) for name in RESIDUAL_NAMES])
 
     @property
     def worst(self) -> float:

@@ -130,7 +130,8 @@ class _WorkingSetSearch:
         if not self.eps > 0.0:
             return 0.0
         box = self.box
-        self.budget.gap = gap = box.relative_gap(point)
+        gap = box.relative_gap(point)
+        self.budget.gap = lambda: gap
         by_gap = residual if gap <= self.eps else residual * self.eps / gap
         return min(self.eps * box.scale(point), by_gap)
 
