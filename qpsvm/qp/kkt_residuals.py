@@ -145,7 +145,8 @@ class KKTResiduals:
 
     def check(self, tolerances: Tolerances) -> tuple[Check, ...]:
         """Hold every residual against its tolerance."""
-        return tuple(Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self)
+        checks = [Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self]
+        return tuple(checks)
 
     def passed(self, eps: float) -> bool:
         """Return whether every residual is within ``Tolerances(eps)``."""
