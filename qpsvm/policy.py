@@ -91,7 +91,9 @@ def solve_by_policy(
         _keep_better(error, state)
         map_best(error, lambda found: _interrupted(state, found))
         raise
-    return _result(state, seconds=seconds, asked=state.asked)
+    result = _result(state, seconds=seconds, asked=state.asked)
+    seconds[STEPS[-1].name] += clock() - ended  # in the statistics, too
+    return result
 
 
 def _keep_better(error: KeyboardInterrupt, state: SolveState) -> None:

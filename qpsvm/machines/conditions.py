@@ -34,7 +34,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.numerics.arrays import Index, Mask, Sparse, Vector, freeze, restore_frozen
-from qpsvm.numerics.layout import is_frozen, plain_sparse
+from qpsvm.numerics.layout import index_width, is_frozen, plain_sparse
 
 ZERO: Vector = freeze(np.zeros(1))
 UNBOUNDED: Vector = freeze(np.full(1, np.inf))
@@ -44,7 +44,8 @@ UNBOUNDED: Vector = freeze(np.full(1, np.inf))
 def one_each(signs: Vector) -> Sparse:
     """The matrix R of conditions on one sample each, in order: ``diag(signs)`` as a CSR array."""
     n = len(signs)
-    return sp.csr_array((signs, np.arange(n), np.arange(n + 1)), shape=(n, n))
+    ends = np.arange(n + 1, dtype=index_width(n, (n, n)))
+    return sp.csr_array((signs, ends[:-1], ends), shape=(n, n))
 
 
 def squared_spread(gram: Gram, products: Vector) -> float:

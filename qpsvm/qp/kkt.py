@@ -243,7 +243,7 @@ def _measure(
     multiplier_sign = _residual("multiplier_sign", wrong_sign, wrong_sign * norms / q_scale)
 
     # complementarity: z_j s_j = 0; where s_j is infinite z_j itself must be zero
-    unbounded = np.isposinf(slacks)
+    unbounded = slacks == INFINITE
     products = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
     products[unbounded & (multipliers != 0.0)] = INFINITE
     primal, dual = objectives(program, Px, x, z, y, z_lower, z_upper)

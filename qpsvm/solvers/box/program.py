@@ -61,7 +61,7 @@ class BoxProgram:
     @cached_property
     def mean_curvature(self) -> float:
         """The mean of the diagonal of P; 1 where P is zero."""
-        return float(np.mean(self.diagonal)) or 1.0
+        return float(np.sum(self.diagonal)) / self.size or 1.0
 
     def gradient(self, Px: Vector, y: Vector) -> Vector:
         """``r = Px + q + A'y``."""

@@ -12,6 +12,9 @@ from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.point import Point
 
+ONE = np.ones((1, 1))
+"""Eigenvectors of a matrix with one entry."""
+
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:
     """Multipliers y with which a projected gradient step from x satisfies the rows.
@@ -29,7 +32,8 @@ def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Ve
         if (np.abs(missed) <= BOX.rows_solved * terms).all():
             break
         moving = A[:, program.is_free(target)]
-        weights, vectors = np.linalg.eigh(moving @ moving.T / k)
+        curvature = moving @ moving.T / k
+        weights, vectors = (curvature[0], ONE) if len(b) == 1 else np.linalg.eigh(curvature)
         # rows that nothing moves get a long step: the search finds where something does
         dy = vectors @ ((vectors.T @ missed) / np.maximum(weights, BOX.smallest_weight / k))
         t = step_length(program, x, k, r, dy @ A, fixed=float(b @ dy))
