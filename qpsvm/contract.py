@@ -67,7 +67,8 @@ class Contract:
         own, eps = self.route.evaluate(solution), self.settings.eps
         report = verify_evaluated(self.problem, own, eps=eps)
         table = report.samples
-        if table is not None and [c.name for c in report.checks if not c.passed] == ["slack"]:
+        missed = () if report.passed else [c.name for c in report.checks if not c.passed]
+        if table is not None and missed == ["slack"]:
             # recovered from values without the digits that the verifier has
             own = own.of(own.solution.replace(slack=table.slack))
             report = verify_evaluated(self.problem, own, eps=eps)

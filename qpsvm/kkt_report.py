@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from qpsvm.certificates import Certificate
@@ -61,10 +62,11 @@ class KKTReport:
     notes: tuple[str, ...] = ()
     bound: ProgramBound | None = None
 
-    @property
+    @cached_property
     def passed(self) -> bool:
         """Return whether there are checks and all passed."""
-        return bool(self.checks) and all(check.passed for check in self.checks)
+        failed = [check for check in self.checks if not check.scaled <= check.tolerance]  # or NaN
+        return bool(self.checks) and not failed
 
     @property
     def relative_gap(self) -> float:
@@ -79,7 +81,7 @@ class KKTReport:
 
         ``eps * max(scaled / tolerance)``: at most ``eps`` exactly when the report passed.
         """
-        return self.eps * max(check.scaled / check.tolerance for check in self.checks)
+        return self.eps * max([check.scaled / check.tolerance for check in self.checks])
 
     @property
     def passes_at(self) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -50,11 +50,15 @@ _STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a solve: a name, a condition under which it applies, and an action."""
+    """One step of a solve: a name, an action, and a condition if it is for open answers only."""
 
     name: str
     act: Callable[[SolveState], SolveState]
-    applies: Callable[[SolveState], bool] = lambda _: True
+    improves: Callable[[SolveState], bool] | None = None
+
+    def applies(self, state: SolveState) -> bool:
+        """Return whether the step has anything to do."""
+        return self.improves is None or (not state.best.is_settled and self.improves(state))
 
 
 def solve_by_policy(
@@ -87,11 +91,9 @@ def solve_by_policy(
         _keep_better(error, state)
         map_best(error, lambda found: _interrupted(state, found))
         raise
-    result = _result(state)
-    seconds[STEPS[-1].name] += clock() - ended
-    solution = result.solution.with_statistics(seconds=seconds, asked=state.asked)
-    machine = solution if result.machine is result.solution else result.machine.replace(qp=solution)
-    return Result(solution, machine, result.report)
+    result = _result(state, seconds=seconds, asked=state.asked)
+    seconds[STEPS[-1].name] += clock() - ended  # in the statistics, too
+    return result
 
 
 def _keep_better(error: KeyboardInterrupt, state: SolveState) -> None:
@@ -368,12 +370,14 @@ def _search(state: SolveState, at_most: float) -> SolveState:
 def _decide(state: SolveState) -> SolveState:
     """Set the final status."""
     found = state.best
-    if found.solution.status not in NO_OPTIMUM:
+    status = found.solution.status
+    if status not in NO_OPTIMUM:
         status = _status(state)
+    if status is not found.solution.status:
         found = replace(found, solution=found.solution.replace(status=status))
-    decided = replace(state, found=found)
-    decided.announce("done")
-    return decided
+        state = replace(state, found=found)
+    state.announce("done")
+    return state
 
 
 def _status(state: SolveState) -> Status:
@@ -387,17 +391,16 @@ def _status(state: SolveState) -> Status:
     return Status.TIME_LIMIT if state.call.deadline.has_passed() else Status.INACCURATE
 
 
-def _result(state: SolveState) -> Result:
-    """Build the solution of the problem as given, with a note on program and backend."""
+def _result(state: SolveState, **figures: Any) -> Result:
+    """Build the solution of the problem as given, with a note and other figures of the solve."""
     found = state.best
-    route, statistics = found.contract.route, found.solution.statistics
-    notes = filter(None, (state.reason, statistics.note, route.reduced.note))
-    solution = found.solution.with_statistics(note="; ".join(notes))
+    solution, statistics = found.solution, found.solution.statistics
+    notes = filter(None, (state.reason, statistics.note, found.contract.route.reduced.note))
     mapped = found.own if isinstance(found.own, QPSolution) else found.own.solution.qp
     qp = mapped.replace(
         status=solution.status,
         native_status=solution.native_status,
-        statistics=solution.statistics,
+        statistics=replace(statistics, note="; ".join(notes), **figures),
     )
     machine = qp if isinstance(found.own, QPSolution) else found.own.solution.replace(qp=qp)
     return Result(qp, machine, found.report)

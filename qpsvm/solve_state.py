@@ -92,6 +92,11 @@ class SolveState:
         return not self.best.is_settled and not self.deadline.has_passed()
 
     @property
+    def is_watched(self) -> bool:
+        """Return whether the caller asked for progress."""
+        return self.call.settings.verbose or self.call.settings.callback is not None
+
+    @property
     def was_interrupted(self) -> bool:
         """Return whether Ctrl-C or the callback stopped the backend."""
         return self.best.solution.status is Status.INTERRUPTED
@@ -116,6 +121,8 @@ class SolveState:
 
     def announce_start(self) -> None:
         """Report that the backend begins, with the size of its program, if the caller asked."""
+        if not self.is_watched:
+            return
         program = self.contract.program
         self._report_progress(
             "start",
@@ -125,6 +132,8 @@ class SolveState:
 
     def announce(self, stage: str) -> None:
         """Report the next stage with the figures of the best answer, if the caller asked."""
+        if not self.is_watched:
+            return
         report = self.best.report
         self._report_progress(stage, objective=report.objective, residual=report.worst)
 

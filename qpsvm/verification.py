@@ -41,7 +41,7 @@ from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt import KnownOptimum, residuals, residuals_beside
-from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances
+from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances, largest_of
 from qpsvm.qp.program import QuadraticProgram, Result, Result_co
 from qpsvm.qp.solution import QPSolution
 
@@ -290,7 +290,8 @@ def _machine_checks(
         yield Check("feasibility", certificate.infeasibility, certificate.infeasibility, eps)
     yield Check("rounding", certificate.rounding * size, certificate.rounding, eps)
     yield Check("dual_repair", certificate.repair, certificate.repair, natural)
-    yield Check("sample_kkt", table.worst_violation, table.worst_violation, natural)
+    violation = table.worst_violation
+    yield Check("sample_kkt", violation, violation, natural)
     model, evaluation = problem.model, certificate.evaluation
     best = certificate.intercept_interval
     for name, stated, implied in model.implications(problem.form, evaluation, table, best):
@@ -308,5 +309,4 @@ def _difference(stated: float | Vector, implied: float | Vector) -> Residual:
     with np.errstate(all="ignore"):
         distance = np.where(given == expected, 0.0, np.abs(given - expected))  # also infinities
         scaled = distance / np.maximum(1.0, np.abs(expected))
-        largest = [float(np.max(values, initial=0.0)) for values in (distance, scaled)]
-    return Residual("difference", *(v if math.isfinite(v) else math.inf for v in largest))
+    return Residual("difference", largest_of(distance.ravel()), largest_of(scaled.ravel()))

@@ -180,9 +180,9 @@ def test_the_seconds_of_the_steps_add_up_to_those_of_the_call(
 def test_the_seconds_after_the_last_step_count(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, result_of = Ticking(), policy._result
 
-    def lasting(state: Any) -> Result:
+    def lasting(state: Any, **figures: Any) -> Result:
         clock.now += 100
-        return result_of(state)
+        return result_of(state, **figures)
 
     monkeypatch.setattr(policy, "_result", lasting)
     settings = Settings(deadline=Deadline.after(None, clock))

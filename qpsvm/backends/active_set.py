@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -64,7 +64,8 @@ class ActiveSetBackend(Backend):
             nonlocal steps
             steps += 1
             residual = budget.residual if np.isfinite(budget.residual) else None
-            reason = clock.report(steps, None, residual, budget.gap)
+            gap = budget.gap() if settings.callback is not None and budget.gap is not None else None
+            reason = clock.report(steps, None, residual, gap)
             if reason is None and settings.max_iterations and steps > settings.max_iterations:
                 reason = Status.ITERATION_LIMIT
             if reason is not None:
@@ -85,7 +86,7 @@ class ActiveSetBackend(Backend):
                 status=status,
                 native_status=f"{words} (gap {found.gap:.1e})",
                 statistics=SolveStatistics(
-                    iterations=steps, solve_seconds=clock.seconds, settings=asdict(own)
+                    iterations=steps, solve_seconds=clock.seconds, settings=vars(own).copy()
                 ),
             )
 

@@ -155,8 +155,11 @@ class Settings:
         object.__setattr__(self, "options", dict(self.options))  # the caller's may change
 
     def replace(self, **changes: Any) -> Settings:
-        """A copy with some fields changed."""
-        return replace(self, **changes)
+        """A copy with some fields changed; the settings themselves if none changes."""
+        for name, value in changes.items():
+            if getattr(self, name) is not value:
+                return replace(self, **changes)
+        return self
 
     def started(self) -> Settings:
         """The settings with a deadline, and with what is left before it as the time limit."""

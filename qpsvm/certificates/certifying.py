@@ -199,7 +199,7 @@ def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded
         highest = max(primal, feasible.objective)
         spread = float(np.maximum(spread, highest - min(primal, dual)))
     of_primal = model.rounding(evaluation, primal) * scale
-    of_dual = model.dual_rounding(evaluation)
+    of_dual = model.dual_rounding(evaluation, primal)
     smallest = max(float(model.objective_floor), TINY)
     for lower in (abs(primal) - of_primal, dual - of_dual):
         smallest = max(smallest, lower) if math.isfinite(lower) else smallest

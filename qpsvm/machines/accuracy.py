@@ -95,12 +95,12 @@ def _square_error(model: PrimalDualPair, evaluation: Evaluation) -> float:
     return kappa * float(size @ (evaluation.errors + EPS * np.abs(evaluation.scores)))
 
 
-def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
+def dual_rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) -> float:
     """Bound on the rounding error of the dual objective of the feasible point, absolute.
 
     Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
     ``|w|^2`` of weights whose own terms may be far larger than they are. To these ``missed_sums``
-    and ``negative_curvature_price`` are added.
+    and ``negative_curvature_price`` are added. ``objective`` is that of the machine.
     """
     c, point, dual = model.conditions, evaluation.point, evaluation.dual
     a, mu = np.abs(point.alpha), np.abs(point.constraint_multipliers)
@@ -122,7 +122,7 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
             excess = float(np.maximum(excess, beyond + rounded))
         penalty = excess * abs(model.dual_value(point, dual))
     penalty += 0.5 * EPS * float((c.curvature * a) @ a)
-    price = negative_curvature_price(model, point.alpha, model.primal_objective(evaluation))
+    price = negative_curvature_price(model, point.alpha, objective)
     return linear + penalty + missed_sums(model, evaluation) + price
 
 

@@ -34,7 +34,7 @@ from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.numerics.arrays import Index, Mask, Sparse, Vector, freeze, restore_frozen
-from qpsvm.numerics.layout import is_frozen, plain_sparse
+from qpsvm.numerics.layout import index_width, is_frozen, plain_sparse
 
 ZERO: Vector = freeze(np.zeros(1))
 UNBOUNDED: Vector = freeze(np.full(1, np.inf))
@@ -44,7 +44,8 @@ UNBOUNDED: Vector = freeze(np.full(1, np.inf))
 def one_each(signs: Vector) -> Sparse:
     """The matrix R of conditions on one sample each, in order: ``diag(signs)`` as a CSR array."""
     n = len(signs)
-    return sp.csr_array((signs, np.arange(n), np.arange(n + 1)), shape=(n, n))
+    ends = np.arange(n + 1, dtype=index_width(n, (n, n)))
+    return sp.csr_array((signs, ends[:-1], ends), shape=(n, n))
 
 
 def squared_spread(gram: Gram, products: Vector) -> float:
@@ -131,8 +132,8 @@ class Conditions:
 
     def equals(self, other: object) -> bool:
         """Return whether two sets of conditions are equal, bit for bit."""
-        if not isinstance(other, Conditions):
-            return False
+        if other is self or not isinstance(other, Conditions):
+            return other is self
         for member in fields(self):
             if not member.compare:
                 continue
@@ -156,7 +157,8 @@ class Conditions:
         if self.selection is None:
             return np.asarray(self.rows @ values)
         signs, index = self.selection
-        self._require_length(values, 1)
+        if values.shape != self.rows.shape[1:]:
+            raise self._wrong_length(values)
         return signs * (values if index is None else values[index])
 
     def sample_sums(self, alpha: Vector) -> Vector:
@@ -166,7 +168,8 @@ class Conditions:
         """
         if self.selection is None:
             return np.asarray(self.rows.T @ alpha)
-        self._require_length(alpha, 0)
+        if alpha.shape != self.rows.shape[:1]:
+            raise self._wrong_length(alpha)
         return self._gathered(self.selection[0] * alpha)
 
     def row_sizes(self, values: Vector) -> Vector:
@@ -174,23 +177,24 @@ class Conditions:
         if self.selection is None:
             return np.asarray(abs(self.rows) @ values)
         signs, index = self.selection
-        self._require_length(values, 1)
+        if values.shape != self.rows.shape[1:]:
+            raise self._wrong_length(values)
         return np.abs(signs) * (values if index is None else values[index])
 
     def sample_sizes(self, alpha: Vector) -> Vector:
         """Compute ``|R|'a`` for a >= 0, the sizes of the sums ``R'a``, shape (n_samples,)."""
         if self.selection is None:
             return np.asarray(abs(self.rows).T @ alpha)
-        self._require_length(alpha, 0)
+        if alpha.shape != self.rows.shape[:1]:
+            raise self._wrong_length(alpha)
         return self._gathered(np.abs(self.selection[0]) * alpha)
 
-    def _require_length(self, vector: Vector, axis: int) -> None:
-        """Raise ValueError unless a vector has as many entries as R has rows or columns.
+    def _wrong_length(self, vector: Vector) -> ValueError:
+        """The error of a vector without an entry for each row or column of R.
 
         NumPy would repeat a single entry.
         """
-        if vector.shape != self.rows.shape[axis : axis + 1]:
-            raise ValueError(f"R of shape {self.rows.shape} and a vector of shape {vector.shape}")
+        return ValueError(f"R of shape {self.rows.shape} and a vector of shape {vector.shape}")
 
     def _gathered(self, terms: Vector) -> Vector:
         """Add up the terms of conditions on the same sample, in the order of the conditions."""
@@ -233,7 +237,7 @@ class Conditions:
         has_no_end = np.isinf(self.upper) | np.isinf(self.lower)
         return np.asarray((self.curvature == 0.0) & has_no_end)
 
-    @property
+    @cached_property
     def all_hard(self) -> bool:
         """Return whether no condition allows slack: a hard margin."""
         return bool(self.is_hard.all())

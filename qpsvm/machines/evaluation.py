@@ -186,8 +186,9 @@ def _with_kernel(
         # nothing asks for |w|^2 of dual variables that are not feasible
         implied = DualWeights(model.expansion(given.alpha), None, np.nan)
     values = model.decision_values(solution, None if own is None else sums[0])
+    largest = largest_values(model.gram)
     errors = [
-        expansion_errors(model.kernel_errors, size, v, largest_values(model.gram))
+        expansion_errors(model.kernel_errors, size, v, largest)
         for size, v in zip(sizes, absolute, strict=True)
     ]
     return Evaluation(

@@ -98,9 +98,9 @@ def stored_program_solution(qp: Any) -> QPSolution:
     """Return a plain QPSolution; replace any other by one of unknown status without vectors."""
     if type(qp) is not QPSolution or any(added_attributes(qp)):
         return QPSolution(Status.UNKNOWN)
-    vectors = (qp.x, qp.z, qp.y, qp.z_lower, qp.z_upper)
-    if any(vector is not None and not _is_float64(vector) for vector in vectors):
-        return QPSolution(Status.UNKNOWN)
+    for vector in (qp.x, qp.z, qp.y, qp.z_lower, qp.z_upper):
+        if vector is not None and not (type(vector) is np.ndarray and vector.dtype == np.float64):
+            return QPSolution(Status.UNKNOWN)
     return qp
 
 

@@ -18,14 +18,14 @@ def best_offsets(
     for a penalised intercept, and where a constraint involves b.
     """
     c = model.conditions
-    free = model.intercept == "free" and not model.intercept_is_constrained
+    free = c.intercept == "free" and not model.intercept_is_constrained
     if not c.width_sign:
         if not free:
-            fixed = 0.0 if model.intercept == "none" else b
+            fixed = 0.0 if c.intercept == "none" else b
             return Interval(fixed, fixed), 0.0
         return _minimisers(model, scores, 0.0), 0.0
     if not free:
-        fixed = 0.0 if model.intercept == "none" else b
+        fixed = 0.0 if c.intercept == "none" else b
         targets = model.violations(scores, fixed, 0.0)
         shift = best_shifts(
             targets, c.lower, c.upper, c.curvature, c.width_sign * c.width_price

@@ -109,7 +109,7 @@ class PrimalDualPair(TrainingSetup):
         c = self.conditions
         solution, scores = values.solution, values.scores
         b, t = solution.intercept, solution.width
-        if (self.intercept == "none" and b != 0.0) or (not c.width_sign and t != 0.0) or t < 0.0:
+        if (c.intercept == "none" and b != 0.0) or (not c.width_sign and t != 0.0) or t < 0.0:
             return math.inf
         size = self.penalty(solution, values.square)
         if self.is_hard and self.constraints is None:
@@ -151,7 +151,7 @@ class PrimalDualPair(TrainingSetup):
         price += self.constrained_price(mu)
         if c.width_sign:
             a = with_width(a, c, price)
-        elif self.intercept == "free":
+        elif c.intercept == "free":
             a = with_sum(a, c.lower, c.upper, c.signs, price)
         if c.is_cone and best_multiple:
             point = DualPoint(a, mu)

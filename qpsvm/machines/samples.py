@@ -30,9 +30,10 @@ from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.display import Column, Table, short_repr
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues, TrainingSetup
-from qpsvm.machines.solution import alpha_unit, support_threshold
+from qpsvm.machines.solution import alpha_unit
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.qp.kkt_residuals import largest_of
 
 CASES = ("zero", "free", "bound")
 
@@ -73,8 +74,7 @@ class SampleTable(Table):
     @property
     def worst_violation(self) -> float:
         """Largest violation; infinite if any is not a number."""
-        worst = float(np.max(self.violation, initial=0.0))
-        return worst if np.isfinite(worst) else np.inf
+        return largest_of(self.violation)
 
     def worst_first(self) -> Index:
         """Sample indices ordered by violation, largest first (ties by index)."""
@@ -168,11 +168,12 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         alpha = np.asarray(solution.alpha, dtype=np.float64)
         unit = alpha_unit(alpha, c)
         relative = alpha / unit
-        unit_of_v = model.unit_of(model.row_values(scores, solution.intercept))
+        margin = model.row_values(scores, solution.intercept)
+        unit_of_v = model.unit_of(margin)
         gradient = (c.curvature * alpha - v) / unit_of_v
         target = np.clip(relative - gradient, c.lower / unit, c.upper / unit)
         violation = np.abs(relative - target)
-        threshold = support_threshold(alpha, c)
+        threshold = MACHINES.support * unit
         # an end that is small beside the other alphas is reached to a share of itself
         near_lower = np.minimum(
             threshold, np.where(c.lower < 0.0, -MACHINES.support * c.lower, np.inf)
@@ -183,7 +184,6 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         decision = scores + solution.intercept
         if c.minus_self_similarity:
             decision = decision - model.gram.diagonal()
-        margin = model.row_values(scores, solution.intercept)
         if c.minus_self_similarity:
             margin = margin - model.gram.diagonal()
     return SampleTable(

@@ -105,7 +105,7 @@ class TrainingSetup:
     @property
     def constant(self) -> float:
         """The number that a penalised intercept adds to every entry of K."""
-        return 1.0 if self.intercept == "penalized" else 0.0
+        return 1.0 if self.conditions.intercept == "penalized" else 0.0
 
     @property
     def is_hard(self) -> bool:
@@ -246,7 +246,7 @@ class TrainingSetup:
     def violations(self, scores: Vector, b: float, t: float) -> Vector:
         """``v = p - R f - e t``, positive where a condition is violated, shape (N,)."""
         c = self.conditions
-        return c.required - self.row_values(scores, b) - c.width_sign * t
+        return c.required - (c.row_sums(scores) + c.signs * b) - c.width_sign * t
 
     def slack(self, v: Vector) -> Vector:
         """The slack of every violation v: ``max(0, v)``, or ``|v|`` for two-sided losses."""

@@ -15,10 +15,13 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
-from qpsvm.machines.prediction import KernelMachine, as_float64
+from qpsvm.machines.prediction import KernelMachine
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arrays import Array, Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Array, Index, Vector, freeze, restore_frozen, store_fields
 from qpsvm.qp.solution import QPSolution
+
+VECTORS = ("alpha", "expansion", "coef", "slack", "constraint_multipliers")
+"""Fields of an SVMSolution that are arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +87,11 @@ class SVMSolution(KernelMachine):
 
     def __post_init__(self) -> None:
         # one precision for everything: what is measured must be what predicts
-        for name in ("alpha", "expansion", "coef", "slack", "constraint_multipliers"):
-            object.__setattr__(self, name, as_float64(getattr(self, name), name))
+        store_fields(self, VECTORS, "a solution", InvalidDataError)
         for name in ("intercept", "width"):
-            object.__setattr__(self, name, _as_float(getattr(self, name), name))
+            number = getattr(self, name)
+            if type(number) is not float:
+                object.__setattr__(self, name, _as_float(number, name))
         try:
             lower, upper = self.intercept_interval
         except (TypeError, ValueError) as error:
@@ -95,8 +99,9 @@ class SVMSolution(KernelMachine):
                 f"intercept_interval of a solution is {self.intercept_interval!r} ({error}); pass "
                 "Interval(lower, upper)."
             ) from error
-        bounds = [_as_float(end, "intercept_interval") for end in (lower, upper)]
-        object.__setattr__(self, "intercept_interval", Interval(*bounds))
+        if type(lower) is not float or type(upper) is not float:
+            lower, upper = (_as_float(end, "intercept_interval") for end in (lower, upper))
+        object.__setattr__(self, "intercept_interval", Interval(lower, upper))
 
     def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)

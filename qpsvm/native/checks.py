@@ -66,8 +66,9 @@ def require_array(
         raise InvalidParameterError(
             f"{name} has the type {array.dtype}: convert it to {wanted.name}"
         )
-    fits = array.ndim == len(shape) and all(
-        length is None or length == found for length, found in zip(shape, array.shape, strict=True)
+    fits = array.shape == shape or (
+        array.ndim == len(shape)
+        and all(n is None or n == found for n, found in zip(shape, array.shape, strict=True))
     )
     if not fits:
         text = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
@@ -204,11 +205,11 @@ def require_apart(written: Mapping[str, Array | None], read: Mapping[str, Array 
     written, read : dict of str to array or None
         Arrays by their names in messages; None is skipped.
     """
-    outputs = [(name, array) for name, array in written.items() if array is not None]
-    others = [*outputs, *((name, array) for name, array in read.items() if array is not None)]
-    for k, (name, array) in enumerate(outputs):
-        for other_name, other in others[k + 1 :]:
-            if np.may_share_memory(array, other):
+    others = {**written, **read}
+    for name, array in written.items():
+        del others[name]
+        for other_name, other in others.items():
+            if array is not None and other is not None and np.may_share_memory(array, other):
                 raise InvalidParameterError(
                     f"{name} and {other_name} share memory, and {name} is written to: pass copies"
                 )

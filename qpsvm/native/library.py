@@ -180,8 +180,8 @@ class Library:
         return Status(
             function(
                 *[
-                    _address(argument)
-                    if kind is _P
+                    argument.ctypes.data
+                    if isinstance(argument, np.ndarray)
                     else ctypes.byref(kind(*map(_address, argument)))
                     if isinstance(argument, tuple)
                     else argument

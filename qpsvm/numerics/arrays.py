@@ -30,22 +30,23 @@ Index: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _FLOAT64 = np.dtype(np.float64)
+_SPARSE = (sp.sparray, sp.spmatrix)
 _Frozen = TypeVar("_Frozen", bound="Array | Sparse")
 
 
 def is_sparse(value: object) -> TypeGuard[Sparse]:
     """Return whether ``value`` is a SciPy sparse matrix; type checkers then know it, too."""
-    return bool(sp.issparse(value))
+    return isinstance(value, _SPARSE)
 
 
 def freeze(array: _Frozen) -> _Frozen:
     """Make a NumPy array, or the arrays inside a CSC/CSR matrix, read-only; return it."""
-    if is_sparse(array):
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    else:
         array.sum_duplicates()  # SciPy sorts on demand, in place, and could not do so any more
         for part in (array.data, array.indices, array.indptr):
             part.flags.writeable = False
-    else:
-        array.flags.writeable = False
     return array
 
 
@@ -77,6 +78,7 @@ def _is_in_store(value: object) -> TypeGuard[Dense]:
         and value.dtype is _FLOAT64
         and value.flags.c_contiguous
         and value.flags.aligned
+        and not value.flags.writeable
         and is_sealed(value)
     )
 
@@ -98,20 +100,23 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
     """
     if value is None or _is_in_store(value):
         return value
+    return _copied(value, name, error)
+
+
+def _copied(value: npt.ArrayLike, name: str, error: type[Exception]) -> Dense:
     try:
         if sp.issparse(value):
             raise TypeError("it is sparse; pass value.toarray()")
         array = np.asarray(value)
-        if array.dtype.kind == "c" or any(isinstance(v, complex) for v in _objects(array)):
+        if array.dtype.kind == "O":
+            array = _without_text(array)
+        if array.dtype.kind == "c":
             array = np.full(array.shape, np.nan)
         elif array.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
             raise TypeError(f"its dtype is {array.dtype}")
-        text = [v for v in _objects(array) if isinstance(v, str | bytes)]
-        if text:
-            raise TypeError(f"it holds text such as {text[0]!r}")
         if np.ma.is_masked(value):
             array = np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan)
-        own = immutable(value if array.dtype == np.float64 and array is value else array)
+        own = sealed(array)
     except (TypeError, ValueError, OverflowError) as reason:
         shown = repr(value)
         raise error(
@@ -122,9 +127,30 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
     return own
 
 
-def _objects(array: Array) -> Iterable[object]:
-    """Yield the entries of an array of Python objects, and nothing for other arrays."""
-    return array.flat if array.dtype == object else ()
+def store_fields(
+    instance: object, names: Iterable[str], owner: str, error: type[Exception]
+) -> None:
+    """Replace fields of a frozen dataclass by what ``stored`` returns for them."""
+    for name in names:
+        value = getattr(instance, name)
+        if not (value is None or _is_in_store(value)):  # as after a replacement of other fields
+            object.__setattr__(instance, name, _copied(value, f"{name} of {owner}", error))
+
+
+def _without_text(array: Array) -> Array:
+    """An array of Python objects as it is, or of complex numbers if one of them is.
+
+    Raises
+    ------
+    TypeError
+        An entry is a text.
+    """
+    if any(isinstance(entry, complex) for entry in array.flat):
+        return np.zeros(array.shape, dtype=np.complex128)
+    text = [entry for entry in array.flat if isinstance(entry, str | bytes)]
+    if text:
+        raise TypeError(f"it holds text such as {text[0]!r}")
+    return array
 
 
 def all_finite(values: npt.ArrayLike) -> bool:
@@ -136,17 +162,14 @@ def all_finite(values: npt.ArrayLike) -> bool:
 def restore_frozen(instance: object, state: Mapping[str, object]) -> None:
     """Implement ``__setstate__`` so that unpickled arrays are sealed again."""
     for name, value in state.items():
-        object.__setattr__(instance, name, _restored(value))
-
-
-def _restored(value: object) -> object:
-    if is_sparse(value):
-        value.data, value.indices, value.indptr = (
-            sealed(part, part.dtype) for part in (value.data, value.indices, value.indptr)
-        )
-    elif isinstance(value, np.ndarray):
-        return freeze(value) if value.dtype.hasobject else sealed(value, value.dtype)
-    return value
+        own = value
+        if isinstance(value, np.ndarray) and not _is_in_store(value):
+            own = freeze(value) if value.dtype.hasobject else sealed(value, value.dtype)
+        elif isinstance(value, _SPARSE):
+            value.data, value.indices, value.indptr = (
+                sealed(part, part.dtype) for part in (value.data, value.indices, value.indptr)
+            )
+        object.__setattr__(instance, name, own)
 
 
 def as_vector(
@@ -159,7 +182,9 @@ def as_vector(
     if value is None:
         if length is None:
             raise InvalidProgramError(f"{name} is missing; pass a vector.")
-        return _frozen_vector(np.full(length, fill))
+        array = np.full(length, fill)
+        array.flags.writeable = False
+        return array
     array = _real_array(value.toarray() if is_sparse(value) else value, name)
     if array.ndim == 0 and length is not None:
         array = np.full(length, float(array))
@@ -171,7 +196,8 @@ def as_vector(
         raise InvalidProgramError(
             f"{name} has {array.shape[0]} entries, the program needs {length}."
         )
-    return _frozen_vector(array)
+    array.flags.writeable = False
+    return array
 
 
 def _real_array(value: npt.ArrayLike, name: str) -> Dense:
@@ -201,15 +227,12 @@ def _require_real(value: npt.ArrayLike | Sparse, name: str) -> None:
 
 def _require_exact(array: Matrix, original: object, name: str, error: type[Exception]) -> None:
     """Raise ``error`` for integers that float64 would round."""
+    if getattr(original, "dtype", None) is _FLOAT64:
+        return
     rounded = first_rounded(original, array)
     if rounded is not None:
         where = f"[{', '.join(map(str, rounded.place))}]" if rounded.place else ""
         raise error(f"{name}{where} is {rounded.value}, {rounded.problem}")
-
-
-def _frozen_vector(array: Vector) -> Vector:
-    array.flags.writeable = False
-    return array
 
 
 def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> Matrix:

@@ -182,7 +182,7 @@ def _larger(A: Dense, bits: int, axis: int) -> Dense:
     is_safe = _is_safe(largest)
     exponents = np.frexp(np.where(is_safe, largest, 0.0))[1]
     larger = np.where(is_safe, np.ldexp(1.0, exponents + BITS - bits), 0.0)
-    return np.expand_dims(larger, axis)
+    return larger[:, None] if axis else larger[None]
 
 
 def _is_safe(largest: Vector) -> Mask:

@@ -125,7 +125,7 @@ class _BlasThreads:
             self._controller = ThreadpoolController().select(user_api="blas")
         libraries = self._controller.lib_controllers
         # the most: CVXOPT comes with a BLAS of its own that has one thread
-        return max((library.get_num_threads() for library in libraries), default=1)
+        return max([library.get_num_threads() for library in libraries], default=1)
 
     def _limited(self) -> Any:
         """Limit BLAS to one thread, and note how many threads it had.

@@ -61,7 +61,7 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.kkt_objectives import objectives, repaired_dual_objective
-from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, worst_of
+from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, largest_of, worst_of
 from qpsvm.qp.kkt_scales import (
     backward_error,
     bound_scale,
@@ -243,7 +243,7 @@ def _measure(
     multiplier_sign = _residual("multiplier_sign", wrong_sign, wrong_sign * norms / q_scale)
 
     # complementarity: z_j s_j = 0; where s_j is infinite z_j itself must be zero
-    unbounded = np.isposinf(slacks)
+    unbounded = slacks == INFINITE
     products = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
     products[unbounded & (multipliers != 0.0)] = INFINITE
     primal, dual = objectives(program, Px, x, z, y, z_lower, z_upper)
@@ -254,7 +254,7 @@ def _measure(
     excess = (known or KnownOptimum()).excess(primal, at_most=abs(primal - repaired))
     gap = np.array([abs(primal - dual), excess])
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
-    summed = sum(finite_dot(np.abs(right), np.abs(m)) for right, m in ((program.q, x), *pairs))
+    summed = sum([finite_dot(np.abs(right), np.abs(m)) for right, m in ((program.q, x), *pairs)])
     gap = _beyond_rounding(gap, lambda: np.array(summed), lambda: np.array(hessian.size))
     duality_gap = _residual("duality_gap", gap, relative_to(gap, scale))
 
@@ -265,8 +265,8 @@ def _measure(
     nearer_scaled = np.abs(np.minimum(multipliers * norms / q_scale, slacks / scales))
     natural = Residual(
         "natural",
-        worst_of([*_largest(nearer), stationarity.absolute, equality.absolute]),
-        worst_of([*_largest(nearer_scaled), stationarity.scaled, equality.scaled]),
+        worst_of([largest_of(nearer), stationarity.absolute, equality.absolute]),
+        worst_of([largest_of(nearer_scaled), stationarity.scaled, equality.scaled]),
     )
     return KKTResiduals(
         stationarity=stationarity,
@@ -319,8 +319,4 @@ def _unusable(problems: tuple[str, ...]) -> KKTResiduals:
 
 
 def _residual(name: str, absolute: Vector, scaled: Vector) -> Residual:
-    return Residual(name, worst_of(_largest(absolute)), worst_of(_largest(scaled)))
-
-
-def _largest(values: Vector) -> list[float]:
-    return [float(np.max(values, initial=0.0))]  # np.max passes NaN on
+    return Residual(name, largest_of(absolute), largest_of(scaled))

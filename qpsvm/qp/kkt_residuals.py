@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,7 @@ class KKTResiduals:
     problems: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Residual]:
-        for name in RESIDUAL_NAMES:
-            yield getattr(self, name)
+        return iter([getattr(self, name) for name in RESIDUAL_NAMES])
 
     @property
     def worst(self) -> float:
@@ -143,7 +145,8 @@ class KKTResiduals:
 
     def check(self, tolerances: Tolerances) -> tuple[Check, ...]:
         """Hold every residual against its tolerance."""
-        return tuple(Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self)
+        checks = [Check(r.name, r.absolute, r.scaled, tolerances.of(r.name)) for r in self]
+        return tuple(checks)
 
     def passed(self, eps: float) -> bool:
         """Return whether every residual is within ``Tolerances(eps)``."""
@@ -163,10 +166,12 @@ RESIDUAL_NAMES = (
 )
 
 
+def largest_of(values: Vector) -> float:
+    """The largest entry of a vector, at least 0; infinite where one is not a finite number."""
+    largest = float(np.maximum.reduce(values, initial=0.0))  # passes NaN on
+    return largest if math.isfinite(largest) else math.inf
+
+
 def worst_of(values: list[float]) -> float:
     """The largest of some numbers, at least 0; infinite where one is not a number."""
-    return max((_finite(value) for value in values), default=0.0)
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else math.inf
+    return max([v if math.isfinite(v) else math.inf for v in values], default=0.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arrays import Vector, restore_frozen, stored
+from qpsvm.numerics.arrays import Vector, restore_frozen, store_fields
 
 
 class Status(enum.Enum):
@@ -87,6 +87,10 @@ class SolveStatistics:
         return self.setup_seconds + self.solve_seconds
 
 
+VECTORS = ("x", "z", "y", "z_lower", "z_upper")
+"""Fields of a QPSolution that are arrays."""
+
+
 @dataclass(frozen=True, eq=False)
 class QPSolution:
     r"""A point and its multipliers, in the convention of ``QuadraticProgram``.
@@ -126,9 +130,7 @@ class QPSolution:
     statistics: SolveStatistics = field(default_factory=SolveStatistics)
 
     def __post_init__(self) -> None:
-        for name in ("x", "z", "y", "z_lower", "z_upper"):
-            value = stored(getattr(self, name), f"{name} of a QPSolution", InvalidProgramError)
-            object.__setattr__(self, name, value)
+        store_fields(self, VECTORS, "a QPSolution", InvalidProgramError)
 
     def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)

@@ -28,8 +28,8 @@ class WorkBudget:
         How many, and the number of unknowns of the largest.
     residual : float
         The last one known.
-    gap : float or None
-        The last relative duality gap of a point of the whole program, where it was asked for.
+    gap : callable or None
+        Computes the relative duality gap of the last point of the whole program, for who watches.
     is_over : bool
         Whether the search was ended.
     best : Point or None
@@ -43,7 +43,7 @@ class WorkBudget:
     factorisations: int = 0
     largest: int = 0
     residual: float = math.inf
-    gap: float | None = None
+    gap: Callable[[], float] | None = None
     is_over: bool = False
     best: Point | None = None
 

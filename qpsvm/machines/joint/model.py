@@ -96,8 +96,9 @@ class JointModel(JointPair):
         square += EPS * float(solution.intercept @ solution.intercept)
         return (float(self.box @ (errors * pays)) + square) / max(abs(objective), TINY)
 
-    def dual_rounding(self, evaluation: JointEvaluation) -> float:
+    def dual_rounding(self, evaluation: JointEvaluation, objective: float) -> float:
         """Bound on the rounding error of the dual objective of the feasible point, absolute."""
+        del objective
         v = np.abs(evaluation.point)
         if evaluation.coef is not None:
             errors = evaluation.dual_errors.T

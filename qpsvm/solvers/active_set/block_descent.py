@@ -19,6 +19,7 @@ information for training SVM", *JMLR* 6 (2005) (pairs); Wen, Shi, Li, He and Che
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -89,7 +90,7 @@ class _Blocks:
             v, g = self._in_pairs(point)
             if not np.isfinite(g).all():
                 return None
-            budget.best, budget.gap = point, box.relative_gap(point)
+            budget.best, budget.gap = point, partial(box.relative_gap, point)
             rising, falling = program.violations(v, g)
             worst = max(float(np.max(rising)), float(np.max(falling)), 0.0)
             target = self._target(point)

@@ -70,8 +70,8 @@ class PairProgram:
         rows = per_unit[:, members]
         if not rows.any():
             rows = rows[:, :0]
-        elif np.linalg.matrix_rank(rows) < len(members):  # one sum of two kinds of variables
-            return None
+        elif len(members) == 2 and np.linalg.matrix_rank(rows) < 2:
+            return None  # one sum of two kinds of variables
         ends = s * box.lower[:n], s * box.upper[:n]
         samples = np.asarray(P.selection.samples(np.arange(n)))
         added = P.diag / size[0] ** 2

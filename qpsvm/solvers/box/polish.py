@@ -109,10 +109,10 @@ class _WorkingSetSearch:
         point = feasible(box, start)
         if point is not start:
             point = replace(point, y=row_multipliers(box, point.x, point.Px, point.y))
-        at_least, expected_free = self.roughly * box.residual(point), self.expected_free
-        own = self.settings
+        residual, expected_free, own = box.residual(point), self.expected_free, self.settings
+        at_least = self.roughly * residual
         for _ in range(own.max_whole_sets if self.takes_all else own.max_sets):
-            residual, self.budget.best = box.residual(point), point
+            self.budget.best = point
             enough = max(at_least, self.enough(point, residual))
             is_done = residual <= enough or (box.is_settled(point) and not self.into_rounding)
             if is_done or not self.budget.may_go_on(residual):
@@ -120,8 +120,8 @@ class _WorkingSetSearch:
             better = self.round(point, residual, enough, expected_free)
             if better is None:
                 break
-            point = better
-            if expected_free is not None and box.residual(point) > 0.5 * residual:
+            point, before, residual = better, residual, box.residual(better)
+            if expected_free is not None and residual > 0.5 * before:
                 expected_free *= 2  # the working set was too small
         return point
 
@@ -130,7 +130,8 @@ class _WorkingSetSearch:
         if not self.eps > 0.0:
             return 0.0
         box = self.box
-        self.budget.gap = gap = box.relative_gap(point)
+        gap = box.relative_gap(point)
+        self.budget.gap = lambda: gap
         by_gap = residual if gap <= self.eps else residual * self.eps / gap
         return min(self.eps * box.scale(point), by_gap)
 

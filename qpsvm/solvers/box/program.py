@@ -15,6 +15,7 @@ Source: Facchinei and Pang, *Finite-Dimensional Variational Inequalities*, secti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -57,6 +58,11 @@ class BoxProgram:
         """Number of variables n."""
         return len(self.q)
 
+    @cached_property
+    def mean_curvature(self) -> float:
+        """The mean of the diagonal of P; 1 where P is zero."""
+        return float(np.sum(self.diagonal)) / self.size or 1.0
+
     def gradient(self, Px: Vector, y: Vector) -> Vector:
         """``r = Px + q + A'y``."""
         return np.asarray(Px + self.q + y @ self.A)
@@ -98,6 +104,11 @@ class BoxProgram:
 
     def relative_gap(self, point: Point) -> float:
         """The duality gap, relative to the objective; infinite where rows are missed."""
+        gap = self.gap(point)
+        return gap if gap == np.inf else gap / self.objective_scale(point)
+
+    def gap(self, point: Point) -> float:
+        """The duality gap; infinite where rows are missed."""
         r, x = self.gradient(point.Px, point.y), point.x
         room = _finite(np.where(r > 0.0, x - self.lower, self.upper - x), x)
         terms = np.abs(self.A) @ np.abs(x) + np.abs(self.b)
@@ -105,12 +116,11 @@ class BoxProgram:
         if (missing > BOX.missed_row * terms).any():
             return np.inf
         missed = float(np.abs(point.y) @ missing)
-        return (float(np.abs(r) @ room) + missed) / self.objective_scale(point)
+        return float(np.abs(r) @ room) + missed
 
     def objective_scale(self, point: Point) -> float:
         """Scale of the relative gap: the objective, or the value that counts as zero if larger."""
-        mean = float(np.mean(self.diagonal)) or 1.0
-        negligible = negligible_objective(self.q, mean, point.x)
+        negligible = negligible_objective(self.q, self.mean_curvature, point.x)
         return max(abs(self.objective(point)), negligible)
 
     def scale(self, point: Point) -> float:
@@ -123,9 +133,11 @@ class BoxProgram:
         The gap alone may be small where single samples are far from what they should be. Nor is it
         enough that only rounding is left: with x of 1e5 that is more than what was asked for.
         """
-        widths = _finite(self.upper - self.lower, point.x)
-        drifted = point.drift * float(np.sum(widths)) / self.objective_scale(point)
-        return self.is_near(point, eps) and self.relative_gap(point) + drifted <= eps
+        if not self.is_near(point, eps):
+            return False
+        widths, scale = _finite(self.upper - self.lower, point.x), self.objective_scale(point)
+        drifted = point.drift * float(np.sum(widths)) / scale
+        return self.gap(point) / scale + drifted <= eps
 
     def is_near(self, point: Point, eps: float) -> bool:
         """Return whether the relative residuals are at most eps."""

@@ -12,6 +12,9 @@ from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.point import Point
 
+ONE = np.ones((1, 1))
+"""Eigenvectors of a matrix with one entry."""
+
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:
     """Multipliers y with which a projected gradient step from x satisfies the rows.
@@ -29,7 +32,8 @@ def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Ve
         if (np.abs(missed) <= BOX.rows_solved * terms).all():
             break
         moving = A[:, program.is_free(target)]
-        weights, vectors = np.linalg.eigh(moving @ moving.T / k)
+        curvature = moving @ moving.T / k
+        weights, vectors = (curvature[0], ONE) if len(b) == 1 else np.linalg.eigh(curvature)
         # rows that nothing moves get a long step: the search finds where something does
         dy = vectors @ ((vectors.T @ missed) / np.maximum(weights, BOX.smallest_weight / k))
         t = step_length(program, x, k, r, dy @ A, fixed=float(b @ dy))
@@ -45,6 +49,8 @@ def satisfying(program: BoxProgram, x: Vector) -> Vector:
     What is inside its bounds is moved there (the nearest point); only if that does not suffice,
     everything is: a variable at its bound is usually there for good.
     """
+    if program.rows_hold(x):
+        return x
     zeros, none = np.zeros(program.size), np.zeros(len(program.b))
     inside = program.is_free(x)
     still = replace(
@@ -54,10 +60,10 @@ def satisfying(program: BoxProgram, x: Vector) -> Vector:
         upper=np.where(inside, program.upper, x),
     )
     for moving in (still, replace(program, q=zeros)):
-        if program.rows_hold(x):
-            break
         y = row_multipliers(moving, x, zeros, none)
         x = moving.clip(x - (y @ program.A) / program.unit)
+        if program.rows_hold(x):
+            break
     return x
 
 
