@@ -168,16 +168,15 @@ class DualDescent:
         """Seconds of the method that would go on from a point, by counts."""
         p, own = self.search.program, self.search.settings
         n, n_free = p.size, at.n_free(p)
+        presolve = STARTS.presolve_passes * self._pass_seconds(n)
+        if p.F.rank > n > own.wide_dense_size:
+            return presolve + STARTS.factorizations * newton_step(p.F, n_free)
         steps = 0.0
-        if p.F.rank > n:
-            n = n if n <= own.wide_dense_size else n_free
-        elif n > own.guess_above:
+        if p.F.rank <= n and n > own.guess_above:
             if gap > own.easy_gap * at.cost:
                 steps = newton_step(p.F, n)  # of smoothing
             n = min(max(n_free, own.open_per_weight * p.F.rank), n)
-        steps += newton_step(p.F, n)
-        presolve = STARTS.presolve_passes * self._pass_seconds(p.size)
-        return presolve + STARTS.newton_steps * steps
+        return presolve + STARTS.newton_steps * (steps + newton_step(p.F, n))
 
     def _pass_seconds(self, n_active: int) -> float:
         """Seconds of a pass over so many variables, by counts."""

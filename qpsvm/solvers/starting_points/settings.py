@@ -26,8 +26,11 @@ class StartingPointSettings:
     seconds_per_product : float
         Of such a step, for a product of two entries of F; measured.
     newton_steps : float
-        Newton steps of the smoothed primal, interior-point iterations, and factorisations of
-        working sets, that coordinate descent is weighed against, of each kind.
+        Newton steps of the smoothed primal, and interior-point iterations, that coordinate descent
+        is weighed against, of each kind; measured.
+    factorizations : float
+        Factorisations of working sets that it is weighed against with more weights than variables;
+        measured.
     presolve_passes : float
         Passes over all samples that a presolve takes as long as; measured.
     free_gradient : float
@@ -55,6 +58,7 @@ class StartingPointSettings:
     seconds_per_variable: float = 50e-9
     seconds_per_product: float = 5e-11
     newton_steps: float = 30.0
+    factorizations: float = 10.0
     presolve_passes: float = 4.0
     free_gradient: float = 0.05
     ridge: float = 1e-10
