@@ -57,8 +57,7 @@ def solve(
     presolved, restore = presolve(program)
     guess = descent.guess
     if guess is not None:
-        x = np.zeros(program.size) if guess.x is None else guess.x
-        known = restore.forward(QPSolution(Status.UNKNOWN, x=x))
+        known = restore.forward(QPSolution(Status.UNKNOWN, x=guess.x))
         guess = guess.on(presolved, np.asarray(known.x))
 
     def restored(found: SearchResult) -> SearchResult:
@@ -67,6 +66,8 @@ def solve(
 
     try:
         inner = replace(search, program=presolved, best=None)
+        with _best_on_interrupt(inner):
+            guess = guess or DualDescent(inner, deadline).with_penalized_intercept()
         found = restored(minimise(inner, guess))
     except KeyboardInterrupt as error:
         map_best(error, restored)

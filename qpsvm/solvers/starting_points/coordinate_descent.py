@@ -50,6 +50,8 @@ class Descended:
         Minus the dual objective: of a machine, its primal one.
     violation : float
         Largest projected gradient that the last pass met.
+    n_free : int
+        Number of variables between their bounds.
     """
 
     w: Vector
@@ -58,25 +60,18 @@ class Descended:
     g: Vector
     cost: float
     violation: float
-
-    @classmethod
-    def of(
-        cls, program: FactorProgram, w: Vector, y: Vector, x: Vector | None, violation: float
-    ) -> Descended:
-        """The point with its gradient and its cost."""
-        g = program.gradient(w, y, np.empty(program.size))
-        at = np.zeros(program.size) if x is None else x
-        return cls(w, y, x, g, -program.dual(at, y, w, g), violation)
-
-    def n_free(self, program: FactorProgram) -> int:
-        """Number of variables between their bounds, 0 if these are not known."""
-        p, x = program, self.x
-        return 0 if x is None else int(np.count_nonzero((x > p.lower) & (x < p.upper)))
+    n_free: int
 
     def on(self, program: FactorProgram, x: Vector) -> Descended:
         """The same weights for a program of which some variables were merged or fixed."""
-        own = None if self.x is None else x
-        return Descended.of(program, self.w, self.y, own, self.violation)
+        g = program.gradient(self.w, self.y, np.empty(program.size))
+        cost = -program.dual(x, self.y, self.w, g)
+        return replace(self, x=x, g=g, cost=cost)
+
+
+def _n_free(p: FactorProgram, x: Vector) -> int:
+    """Number of variables between their bounds."""
+    return int(np.count_nonzero((x > p.lower) & (x < p.upper)))
 
 
 def suits(program: FactorProgram) -> bool:
@@ -131,10 +126,7 @@ class DualDescent:
     def found(self) -> SearchResult | None:
         """Return the solution; None where another method is faster, or on request to stop."""
         p, own = self.search.program, self.search.settings
-        if not suits(p):
-            return None
-        if len(p.A):
-            self._with_penalized_intercept()
+        if not suits(p) or len(p.A) or self._is_tall_tube():
             return None
         descent, spent, tol = self._begun(p.F.root), 0.0, 0.0
         at_start, least = float(np.sum(p.missed(descent.a, p.q))), NEGLIGIBLE.smallest_divisor
@@ -164,10 +156,19 @@ class DualDescent:
             self.search.record(self._result(self.guess.x))
         return None
 
+    def _is_tall_tube(self) -> bool:
+        """Return whether there are two variables for a sample, and fewer weights than variables.
+
+        Passes over both take longer than smoothing where that is possible.
+        """
+        p, own = self.search.program, self.search.settings
+        is_tall = p.size > max(p.F.rank, own.guess_above)
+        return is_tall and p.F.selection.index is not None
+
     def _second_order_seconds(self, at: Descended, gap: float) -> float:
         """Seconds of the method that would go on from a point, by counts."""
         p, own = self.search.program, self.search.settings
-        n, n_free = p.size, at.n_free(p)
+        n, n_free = p.size, at.n_free
         presolve = STARTS.presolve_passes * self._pass_seconds(n)
         if p.F.rank > n > own.wide_dense_size:
             return presolve + STARTS.factorizations * newton_step(p.F, n_free)
@@ -232,7 +233,7 @@ class DualDescent:
         gap = total / max(abs(objective), p.floor(x))
         self.search.report(objective, gap)
         at_bound = float(np.sum(missed[(x == p.lower) | (x == p.upper)]))
-        at = Descended(w, y, x, g, total - objective, descent.violation)
+        at = Descended(w, y, x, g, total - objective, descent.violation, _n_free(p, x))
         return at, total, self._excess(x, g, gap), at_bound / (total or 1.0)
 
     def _excess(self, x: Vector, g: Vector, gap: float) -> float:
@@ -268,18 +269,26 @@ class DualDescent:
         w, _, _, gap = search.measured(x, y)
         return SearchResult(x, y, w, gap, Status.UNKNOWN, "", search.iterations)
 
-    def _with_penalized_intercept(self) -> None:
-        """Set the guess: weights of a program with a penalised intercept, and the best free one."""
+    def with_penalized_intercept(self) -> Descended | None:
+        """Weights of the program with a penalised intercept, and the best free one for them.
+
+        None where the program has no free intercept, or is small enough to iterate on all
+        variables.
+        """
         p, own = self.search.program, self.search.settings
         is_wide = p.F.rank > p.size
-        if p.size <= (own.wide_dense_size if is_wide else own.guess_above):
-            return
+        smallest = own.wide_dense_size if is_wide else own.guess_above
+        if p.size <= smallest or not len(p.A) or not suits(p):
+            return None
         descent = self._begun(1.0)
         passes = own.easy_passes if is_wide else own.free_passes
         status = self._run(descent, passes, own.descent_tolerance)
-        if status in (CallStatus.DONE, CallStatus.LIMIT):
-            w = self._weights(descent)
-            self.guess = Descended.of(p, w, _best_intercept(p, w), None, descent.violation)
+        if status not in (CallStatus.DONE, CallStatus.LIMIT):
+            return None
+        w, n_free = self._weights(descent), _n_free(p, descent.a)
+        y = _best_intercept(p, w)
+        g = p.gradient(w, y, np.empty(p.size))
+        return Descended(w, y, None, g, -p.dual(descent.a, y, w, g), descent.violation, n_free)
 
 
 def _best_intercept(p: FactorProgram, w: Vector) -> Vector:

@@ -98,7 +98,7 @@ class OpenSet:
         """Solve from coordinate descent's point if its gap is small; else return None."""
         if not self._is_easy(descended):
             return None
-        return self._of_nearest(descended.g, 2 * descended.n_free(self.program))
+        return self._of_nearest(descended.g, 2 * descended.n_free)
 
     def _of_nearest(
         self, g: Vector, fewest: int = 0, known: Known | None = None

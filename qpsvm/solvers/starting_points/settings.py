@@ -57,7 +57,7 @@ class StartingPointSettings:
     seconds_per_step: float = 5e-4
     seconds_per_variable: float = 50e-9
     seconds_per_product: float = 5e-11
-    newton_steps: float = 30.0
+    newton_steps: float = 20.0
     factorizations: float = 10.0
     presolve_passes: float = 4.0
     free_gradient: float = 0.05
