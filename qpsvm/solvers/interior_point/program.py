@@ -159,9 +159,9 @@ class FactorProgram:
         return of_weights + sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
 
     def missed(self, x: Vector, g: Vector) -> Vector:
-        """What every variable misses of its part of the dual objective, ``gradient(w, y) = g``.
+        """Contribution of every variable to the duality gap of x and (w, y).
 
-        The gap is their sum where ``w = F'x + offset`` and ``A x = b``. Infinite boxes as in
+        ``gradient(w, y)`` is g. The gap is their sum where ``w = F'x + offset`` and ``A x = b``. Infinite boxes as in
         ``box_minimum``.
         """
         d, h = self.d, g + self.d * x
