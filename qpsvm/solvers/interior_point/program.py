@@ -161,8 +161,8 @@ class FactorProgram:
     def missed(self, x: Vector, g: Vector) -> Vector:
         """Contribution of every variable to the duality gap of x and (w, y).
 
-        ``gradient(w, y)`` is g. The gap is their sum where ``w = F'x + offset`` and ``A x = b``. Infinite boxes as in
-        ``box_minimum``.
+        ``gradient(w, y)`` is g. The gap is their sum where ``w = F'x + offset`` and ``A x = b``.
+        Infinite boxes as in ``box_minimum``.
         """
         d, h = self.d, g + self.d * x
         with np.errstate(divide="ignore", invalid="ignore"):
