@@ -8,6 +8,7 @@ import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.options import settings_from_options
+from qpsvm.native.library import core
 from qpsvm.numerics.interrupts import map_best
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
@@ -16,7 +17,6 @@ from qpsvm.solvers.factored import solve
 from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.translate import translation
-from qpsvm.solvers.starting_points import coordinate_descent
 
 MAX_ITERATIONS = 500
 
@@ -33,7 +33,7 @@ class IPMBackend(Backend):
     watches_progress = True
 
     def load(self) -> None:
-        coordinate_descent.load()
+        core()
 
     # overflow and what follows from it become an objective that is not finite, and end the search
     @one_blas_thread()

@@ -26,6 +26,13 @@
 #define PUBLIC __attribute__((visibility("default")))
 #endif
 
+/* Begin to load from an address that is read soon; a hint, valid for any address. */
+#if defined(__GNUC__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) ((void)(address))
+#endif
+
 /* EXPORTED(name) is the name of a function in this variant: name_generic, name_v3, ... */
 #ifndef VARIANT
 #define VARIANT generic

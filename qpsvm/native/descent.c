@@ -238,6 +238,20 @@ PUBLIC int EXPORTED(descent_run)(const struct samples *X, const struct box_progr
       order[drawn] = order[at.position];
       order[at.position] = i;
 
+      if (at.position + 1 < at.n_active) {
+        /* the next variable, if this one is not shrunk: its numbers are far apart in memory */
+        int64_t peeked = at.generator;
+        int64_t next = random_below(&peeked, at.n_active - at.position - 1);
+        next = order[at.position + 1 + next];
+        struct row ahead = row_of(X, sample_of(p, next));
+        PREFETCH(ahead.values);
+        PREFETCH(ahead.features);
+        PREFETCH(a + next);
+        PREFETCH(p->lower + next);
+        PREFETCH(p->upper + next);
+        PREFETCH(p->linear + next);
+      }
+
       struct row row = row_of(X, sample_of(p, i));
       double sign = sign_of(p, i), before = a[i];
       double g = sign * (dot(X, row, w) + p->constant * w[X->width]) + p->linear[i];

@@ -16,9 +16,7 @@ from qpsvm.solvers.interior_point.presolve import presolve
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Progress, Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.starting_points import coordinate_descent, finite_newton
-from qpsvm.solvers.starting_points.converging_descent import ConvergingDescent
-from qpsvm.solvers.starting_points.coordinate_descent import Descended
+from qpsvm.solvers.starting_points.coordinate_descent import Descended, DualDescent
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish, point_of
 from qpsvm.solvers.starting_points.open_set import OpenSet
 from qpsvm.solvers.starting_points.smoothing import suits
@@ -49,19 +47,17 @@ def solve(
         Told to coordinate descent, which ``progress`` cannot stop.
     """
     search = Search(program, eps, limit, settings, progress)
-    descent = ConvergingDescent(search, deadline)
+    descent = DualDescent(search, deadline)
     with _best_on_interrupt(search):
-        found = descent.found() if program.size else None
-    if search.stopped is not None:
-        best = search.best or search.initial_point()
-        reason = f"stopped: {search.stopped.value}"
-        return replace(best, status=search.stopped, reason=reason)
+        found = descent.found()
     if found is not None:
         return found
+    if not search.may_continue:
+        return _best_of(search)
     presolved, restore = presolve(program)
     guess = descent.guess
     if guess is not None:
-        known = restore.forward(QPSolution(Status.UNKNOWN, x=guess.x, y=guess.y))
+        known = restore.forward(QPSolution(Status.UNKNOWN, x=guess.x))
         guess = guess.on(presolved, np.asarray(known.x))
 
     def restored(found: SearchResult) -> SearchResult:
@@ -69,10 +65,25 @@ def solve(
         return replace(found, x=np.asarray(whole.x))
 
     try:
-        return restored(minimise(presolved, eps, limit, settings, progress, guess))
+        inner = replace(search, program=presolved, best=None)
+        with _best_on_interrupt(inner):
+            guess = guess or DualDescent(inner, deadline).with_penalized_intercept()
+        found = restored(minimise(inner, guess))
     except KeyboardInterrupt as error:
         map_best(error, restored)
         raise
+    best = search.best
+    if best is not None and found.status is not Status.OPTIMAL and best.gap < found.gap:
+        found = replace(best, status=found.status, reason=found.reason, iterations=found.iterations)
+    return found
+
+
+def _best_of(search: Search) -> SearchResult:
+    """The best point of a search that has to end."""
+    best = search.best or search.initial_point()
+    if search.stopped is None:
+        return replace(best, status=Status.ITERATION_LIMIT, reason="iteration limit")
+    return replace(best, status=search.stopped, reason=f"stopped: {search.stopped.value}")
 
 
 @contextmanager
@@ -93,39 +104,24 @@ def _best_on_interrupt(search: Search) -> Iterator[None]:
         raise
 
 
-def minimise(
-    program: FactorProgram,
-    eps: float,
-    limit: int,
-    settings: InteriorPointSettings,
-    progress: Progress,
-    guess: Descended | None = None,
-) -> SearchResult:
+def minimise(search: Search, guess: Descended | None = None) -> SearchResult:
     """Minimise a presolved program; return the solution or the best point found.
 
     Parameters
     ----------
-    program : FactorProgram
-    eps : float
-        Relative gap.
-    limit : int
-        Of iterations.
-    settings : InteriorPointSettings
-    progress : callable
+    search : Search
+        Of the presolved program.
     guess : Descended or None
         What coordinate descent found for this program.
     """
-    search = Search(program, eps, limit, settings, progress)
-    if program.size == 0:
+    if search.program.size == 0:
         return _without_variables(search)
     with _best_on_interrupt(search):
         found = _by_guess(search, guess)
         if found is None and search.stopped is None:
             found = _of_all(search)
     if found is None:
-        assert search.stopped is not None
-        reason = f"stopped: {search.stopped.value}"
-        found = replace(search.best or search.initial_point(), status=search.stopped, reason=reason)
+        found = _best_of(search)
     best = search.best
     if best is not None and found.status is not Status.OPTIMAL and best.gap < found.gap:
         found = replace(best, status=found.status, reason=found.reason)
@@ -135,19 +131,11 @@ def minimise(
 def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
     """Solve from an initial guess where that is cheaper than iterating on all variables."""
     p, settings = search.program, search.settings
-    if finite_newton.suits(p):
-        found = finite_newton.by_finite_newton(search)
-        if found is not None or search.stopped is not None:
-            return None if found is None else _checked(search, found)
     if p.F.rank <= p.size:
         is_worth_it = p.size > settings.guess_above and suits(p)
         return OpenSet(search, guess).found() if is_worth_it else None
     found = None
-    if p.size > settings.wide_dense_size and coordinate_descent.suits(p):
-        if guess is None or guess.x is None:
-            guess = coordinate_descent.descended(
-                p, settings.easy_passes, settings.descent_tolerance
-            )
+    if p.size > settings.wide_dense_size and guess is not None:
         found = by_free_set(search, point_of(p, guess), guess.y)
     elif p.size > settings.wide_largest_dense_size:
         rest = search.initial_point()

@@ -225,7 +225,7 @@ def test_the_kernel_machine_is_the_same_to_the_last_bit(layout: str, kernel: str
 )
 @pytest.mark.parametrize("form", ["dual", "primal"])
 def test_the_fast_way_is_taken(layout: str, form: str) -> None:
-    """LIBLINEAR takes indices of 32 bits alone, and without it the search is much longer."""
+    """Coordinate descent takes samples in the plain layout: without it the search is longer."""
     X, y = samples()
     problem = getattr(qpsvm.SoftMargin(C=0.7, intercept="penalized"), form)(
         SPARSE[layout](sp.csr_array(X)), y

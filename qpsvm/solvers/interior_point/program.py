@@ -158,6 +158,21 @@ class FactorProgram:
         of_weights = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b) + self.constant
         return of_weights + sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
 
+    def missed(self, x: Vector, g: Vector) -> Vector:
+        """Contribution of every variable to the duality gap of x and (w, y).
+
+        ``gradient(w, y)`` is g. The gap is their sum where ``w = F'x + offset`` and ``A x = b``.
+        Infinite boxes as in ``box_minimum``.
+        """
+        d, h = self.d, g + self.d * x
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where(h > 0.0, self.lower - x, self.upper - x)
+            if d.any():
+                step = np.where(d > 0.0, np.clip(-h / d, self.lower - x, self.upper - x), step)
+            step = np.where(np.isfinite(step), step, -np.sign(h) * (1.0 + np.abs(x)))
+            step[h == 0.0] = 0.0
+            return np.asarray(-step * (h + 0.5 * d * step))
+
     def floor(self, x: Vector) -> float:
         """The objective below which values count as zero."""
         return negligible_objective(self.q, self.unit, x)

@@ -83,51 +83,22 @@ class InteriorPointSettings:
         Number of variables above which a matrix of all of them is too large.
     descent_tolerance : float
         Tolerance of coordinate descent that is a starting point, in margins.
-    fewest_passes : int
-        Passes that have to be affordable for coordinate descent to be tried; with a free intercept
-        as many are made.
-    trial_passes : int
-        Passes after which a program shows whether it is easy for coordinate descent.
+    free_passes : int
+        Passes of coordinate descent that is a starting point of a program with a free intercept.
     easy_passes : int
-        Passes of a first run of coordinate descent that is expected to be the last one, and of a
-        starting point for working sets, which has to be nearly exact; of others ``trial_passes``.
-        Nearly all variables of such programs are at a bound, and passes skip these.
-    low_bounds : float
-        Mean upper bound times mean squared row of F, up to which this is expected where a matrix
-        of the size of the weights is out of the question (text).
-    most_expected_passes : int
-        Expected number of passes up to which this is expected of other programs. What more passes
-        would reach, interior points reach in less time.
-    needed_per_bound : float
-        Passes that these need, beyond ``trial_passes``, for a mean of 1 as in ``low_bounds``;
-        measured.
-    needed_at_eps : float
-        The ``eps`` that this was measured at. Passes grow with about the root of ``1 / eps``.
-    passes_always : float
-        Passes over all samples that such a run takes as long as, at least: to copy the samples and
-        to find the variables at a bound.
-    passes_per_bound : float
-        What comes to these for a mean of 1 as in ``low_bounds``.
-    descent_share : float
-        Coordinate descent is run to the end where its forecast costs at most this multiple of
-        Newton steps, or, with more weights than variables, of the working sets.
-    most_passes : int
-        Passes of a second run, which is to reach the gap, at most.
-    gap_per_tolerance : float
-        The gap of a point of coordinate descent, as a share of its tolerance times the sum of the
-        upper bounds of its free variables; measured: 0.003 to 0.05.
+        The same with more weights than variables: working sets need a nearly exact one.
+    first_passes : int
+        Passes of the first round of coordinate descent. Rates are measured from the second one on.
+    growth : float
+        Factor by which a round multiplies the passes made so far.
     aimed_share : float
-        Gap that a run aims at, as a share of ``eps``; and violation of a single condition, as a
-        share of the square root of ``eps``, which is what the verifier accepts.
-    forecast_factor : float
-        Passes that are needed for each one that is forecast from the first passes, which gain most.
+        Gap that a round aims at, as a share of ``eps``.
     easy_gap : float
-        A program is easy if the point made of coordinate descent's weights, with a barrier of
-        ``guess_accuracy``, has a gap of at most this share of their cost; that of others is tens of
-        times the cost.
+        Relative gap of coordinate descent up to which its point says which variables are undecided,
+        without smoothing.
     open_per_weight : int
-        Variables for every weight that are left undecided in an easy program and next to known
-        weights. With 3 more rounds are needed.
+        Variables for every weight that are left undecided next to a point of coordinate descent
+        and next to known weights, at least. With 3 more rounds are needed.
     rough_accuracy : float
         Relative accuracy of smoothed weights that further smoothing starts from.
     guess_accuracy : float
@@ -186,21 +157,12 @@ class InteriorPointSettings:
     wide_dense_size: int = 500
     wide_largest_dense_size: int = 10_000
     descent_tolerance: float = 1e-5
-    fewest_passes: int = 6
-    trial_passes: int = 20
-    low_bounds: float = 2.0
+    free_passes: int = 6
     easy_passes: int = 300
-    most_expected_passes: int = 150
-    needed_per_bound: float = 500.0
-    needed_at_eps: float = 1e-6
-    passes_always: float = 4.0
-    passes_per_bound: float = 30.0
-    descent_share: float = 2.0
-    most_passes: int = 3000
-    gap_per_tolerance: float = 0.05
+    first_passes: int = 4
+    growth: float = 2.5
     aimed_share: float = 0.7
-    forecast_factor: float = 3.0
-    easy_gap: float = 1.0
+    easy_gap: float = 1e-3
     open_per_weight: int = 4
     rough_accuracy: float = 0.03
     guess_accuracy: float = 0.005

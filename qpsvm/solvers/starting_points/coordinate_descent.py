@@ -1,74 +1,57 @@
-"""Starting points for easy problems: a few passes of LIBLINEAR's coordinate descent.
+"""Coordinate descent on the dual of a linear machine: to the optimum, or to a starting point.
 
-It takes soft margins, ``q = -1`` and ``0 <= x <= upper``, and converges fast where the upper bounds
-are low. What is read off its weights is measured like any other guess, so that it need not be known
-beforehand whether a problem is easy. A free intercept is penalised for the descent, and then put
-where it is best for the weights.
+Rounds of passes over the variables (``native.descent``), and after each the gap. It is a sum over
+the variables, of what each misses of its part of the dual objective, so that one product with all
+samples measures it, and tells whether variables were shrunk that should not have been. The digits
+gained so far say what the rest costs, and whether second-order steps on the undecided variables
+cost less. What was reached is the starting point of these then.
 
-LIBLINEAR returns the weights ``w = F'x`` and not x. So every sample gets a feature of its own,
-of a tiny size p: its weight is ``p x_i``, up to the sign. It adds ``p^2`` to the diagonal of
-``F F'``, less than rounding, so that the iterates stay the same to the last bit.
+A free intercept is penalised for the descent, and then put where it is best for the weights.
 
 Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
-large-scale linear SVM", ICML 2008, algorithm 3; here by scikit-learn's ``LinearSVC``.
+large-scale linear SVM", ICML 2008, algorithm 3.
 """
 
 from __future__ import annotations
 
-import os
-import threading
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.interrupts import interruptible
-from qpsvm.numerics.single_precision import SinglePrecision, Stored, stored_values
+from qpsvm.native.descent import MOST_VARIABLES, CoordinateDescent
+from qpsvm.native.library import Status as CallStatus
+from qpsvm.native.settings import CORE
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.deadline import NEVER, Deadline
+from qpsvm.numerics.interrupts import keep_best
+from qpsvm.numerics.single_precision import stored_values
+from qpsvm.qp.solution import Status
+from qpsvm.solvers.interior_point.factor import Factor
+from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.search import Search
+from qpsvm.solvers.interior_point.termination import REACHED
+from qpsvm.solvers.negligible import NEGLIGIBLE
 from qpsvm.solvers.starting_points.settings import STARTS
-
-DUAL_HINGE = 3
-"""LIBLINEAR's number of the dual program with the hinge loss."""
-
-
-class _OneRun:
-    """Lock of a run of LIBLINEAR: all threads share its generator of random numbers."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-
-
-_RUN = _OneRun()
-
-
-def _forget_run() -> None:
-    """Start anew in a forked process, where the thread that holds the lock does not exist."""
-    _RUN.lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_run)
 
 
 @dataclass(frozen=True, eq=False)
 class Descended:
-    """Result of coordinate descent: weights, intercept and dual variables.
+    """Point of coordinate descent: weights, intercept and dual variables.
 
     Attributes
     ----------
     w, y : arrays of shape (r,) and (p,)
     x : array of shape (n,) or None
-        The dual variables, ``w = F'x``, where they were asked for.
+        The dual variables, ``w = F'x + offset``; None where they miss the row of a free intercept.
     g : array of shape (n,)
-        The gradient there.
+        The gradient there, without the curvature d.
     cost : float
         Minus the dual objective: of a machine, its primal one.
-    tolerance : float or None
-        Largest violation of the optimality conditions, in units of margins; None if it was cut off
-        before it reached what it was asked for.
+    violation : float
+        Largest projected gradient that the last pass met.
+    n_free : int
+        Number of variables between their bounds.
     """
 
     w: Vector
@@ -76,192 +59,248 @@ class Descended:
     x: Vector | None
     g: Vector
     cost: float
-    tolerance: float | None
+    violation: float
+    n_free: int
 
     def on(self, program: FactorProgram, x: Vector) -> Descended:
         """The same weights for a program of which some variables were merged or fixed."""
         g = program.gradient(self.w, self.y, np.empty(program.size))
-        return replace(self, x=x, g=g, cost=_cost(program, self.w, self.y, g))
+        cost = -program.dual(x, self.y, self.w, g)
+        return replace(self, x=x, g=g, cost=cost)
+
+
+def _n_free(p: FactorProgram, x: Vector) -> int:
+    """Number of variables between their bounds."""
+    return int(np.count_nonzero((x > p.lower) & (x < p.upper)))
 
 
 def suits(program: FactorProgram) -> bool:
-    """Return whether LIBLINEAR solves this program, apart from a free intercept."""
-    p, F = program, program.F
+    """Return whether the program is one over a box, apart from a free intercept."""
+    p, signs = program, program.F.selection.signs
     return bool(
-        F.selection.index is None
-        and _takes(F.samples)
-        and not p.d.any()
-        and (p.q == -1.0).all()
-        and (p.lower == 0.0).all()
-        and np.isfinite(p.upper).all()
-        and (np.abs(F.selection.signs) == 1.0).all()
-        and -1.0 < np.mean(F.selection.signs) < 1.0
-        and not p.offset.any()
+        0 < p.size <= MOST_VARIABLES
+        and (np.abs(signs) == 1.0).all()
         and (len(p.A) == 0 or _has_free_intercept(p))
     )
 
 
-def _takes(X: Any) -> bool:
-    """Return whether LIBLINEAR takes these samples and the copies of them fit into memory."""
-    if sp.issparse(X) and not X.indices.dtype == X.indptr.dtype == np.int32:
-        return False
-    if isinstance(X, SinglePrecision):
-        return False
-    return STARTS.bytes_per_entry * stored_values(X).size <= STARTS.largest_copy
-
-
 def _has_free_intercept(p: FactorProgram) -> bool:
-    """Return whether the only row is ``y'x = 0`` with labels y."""
+    """Return whether the only row is ``s'x = b`` with the signs s of bounded variables."""
     return (
         len(p.A) == 1
         and not p.F.constant
-        and not p.b.any()
         and np.array_equal(p.A[0], p.F.selection.signs)
+        and not p.d.any()
+        and bool((np.isfinite(p.lower) & np.isfinite(p.upper)).all())
     )
 
 
-def affordable(program: FactorProgram) -> float:
-    """Number of passes that take about as long as ten Newton steps of a smoothed program.
+def newton_step(F: Factor, n: int) -> float:
+    """Seconds of a Newton step for so many variables, by counts."""
+    k = min(n, F.rank)
+    per_variable = 0.5 * k**2
+    if F.is_sparse:
+        entries = F.n_entries / F.selection.n_samples
+        per_variable = min(per_variable, 0.5 * F.settings.pair_cost * entries**2)
+    products = n * per_variable + k**3 / 3.0
+    own = STARTS
+    return own.seconds_per_step + n * own.seconds_per_variable + products * own.seconds_per_product
 
-    By count and not by the clock: only the ratios of the seconds matter, and the same program has
-    the same answer.
+
+@dataclass
+class DualDescent:
+    """Search for the optimum of a program over a box by rounds of coordinate descent.
+
+    Attributes
+    ----------
+    search : Search
+    deadline : Deadline
+    guess : Descended or None
+        The last point, where another method goes on.
     """
-    step = newton_step(program.size, program.F.rank)
-    is_sparse = program.F.is_sparse
-    entry = STARTS.seconds_per_entry if is_sparse else STARTS.seconds_per_copied_entry
-    return float(STARTS.newton_steps * step / (entry * program.F.n_entries))
 
+    search: Search
+    deadline: Deadline = NEVER
+    guess: Descended | None = None
 
-def newton_step(n: int, rank: int) -> float:
-    """Seconds of a Newton step for so many variables and weights."""
-    per_variable = STARTS.seconds_per_variable + 0.5 * STARTS.seconds_per_product * rank**2
-    return STARTS.seconds_per_step + n * per_variable
+    def found(self) -> SearchResult | None:
+        """Return the solution; None where another method is faster, or on request to stop."""
+        p, own = self.search.program, self.search.settings
+        if not suits(p) or len(p.A) or self._is_tall_tube():
+            return None
+        descent, spent, tol = self._begun(p.F.root), 0.0, 0.0
+        at_start, least = float(np.sum(p.missed(descent.a, p.q))), NEGLIGIBLE.smallest_divisor
+        while self.search.may_continue:
+            passes = descent.passes
+            more = max(int((own.growth - 1.0) * passes), own.first_passes)
+            status = self._run(descent, more, tol)
+            at, gap, excess, of_shrunk = self._measured(descent)
+            if status not in (CallStatus.DONE, CallStatus.LIMIT) or not np.isfinite(excess):
+                break  # not finite, or without end: others say which
+            self.guess = at
+            found = self._checked(at) if excess <= 1.0 else None
+            if found is not None:
+                return found
+            spent += (descent.passes - passes) * self._pass_seconds(descent.n_active)
+            needed, gained = (
+                np.log(max(excess, 1.0)),
+                np.log(max(at_start, least) / max(gap, least)),
+            )
+            if not spent * needed <= self._second_order_seconds(at, gap) * gained:
+                break
+            if of_shrunk > 0.5 and descent.n_active < p.size:
+                self._run(descent, 1, np.inf)  # all variables are active again
+            missing = max(gap / (self.search.eps * max(at.cost, least)), np.sqrt(excess), 1.0)
+            tol = own.aimed_share * descent.violation / missing
+        if self.guess is not None and not self.search.may_continue:
+            self.search.record(self._result(self.guess.x))
+        return None
 
+    def _is_tall_tube(self) -> bool:
+        """Return whether there are two variables for a sample, and fewer weights than variables.
 
-@cache
-def load() -> Any:
-    """Import scikit-learn's wrapper of LIBLINEAR, which takes a second.
+        Passes over both take longer than smoothing where that is possible.
+        """
+        p, own = self.search.program, self.search.settings
+        is_tall = p.size > max(p.F.rank, own.guess_above)
+        return is_tall and p.F.selection.index is not None
 
-    Its function is called instead of ``LinearSVC.fit``, which warns where the passes are used up:
-    filters of warnings are of the whole process, and a run may go on after Ctrl-C.
-    """
-    from sklearn.svm import _liblinear
+    def _second_order_seconds(self, at: Descended, gap: float) -> float:
+        """Seconds of the method that would go on from a point, by counts."""
+        p, own = self.search.program, self.search.settings
+        n, n_free = p.size, at.n_free
+        presolve = STARTS.presolve_passes * self._pass_seconds(n)
+        if p.F.rank > n > own.wide_dense_size:
+            return presolve + STARTS.factorizations * newton_step(p.F, n_free)
+        steps = 0.0
+        if p.F.rank <= n and n > own.guess_above:
+            if gap > own.easy_gap * at.cost:
+                steps = newton_step(p.F, n)  # of smoothing
+            n = min(max(n_free, own.open_per_weight * p.F.rank), n)
+        return presolve + STARTS.newton_steps * (steps + newton_step(p.F, n))
 
-    return _liblinear
+    def _pass_seconds(self, n_active: int) -> float:
+        """Seconds of a pass over so many variables, by counts."""
+        F = self.search.program.F
+        each = STARTS.seconds_per_sparse_entry if F.is_sparse else STARTS.seconds_per_dense_entry
+        return n_active * (STARTS.seconds_per_visit + each * F.n_entries / F.selection.n_samples)
 
-
-def descended(program: FactorProgram, passes: int, tolerance: float) -> Descended:
-    """Run coordinate descent for at most so many passes over the samples."""
-    F = program.F
-    w, intercept, has_converged = _fitted(program, F.samples, passes, tolerance)
-    if F.constant:
-        w = np.append(w, intercept / F.root)
-    y = _best_intercept(program, w) if len(program.A) else np.zeros(0)
-    g = program.gradient(w, y, np.empty(program.size))
-    return Descended(w, y, None, g, _cost(program, w, y, g), tolerance if has_converged else None)
-
-
-def dual_variables(program: FactorProgram, passes: int, tolerance: float) -> tuple[Vector, bool]:
-    """Run coordinate descent; return x, and whether it ended before its passes were used up.
-
-    A free intercept is penalised: x need not satisfy the row of A.
-    """
-    F = program.F
-    samples = _with_private_features(F.samples)
-    weights, _, has_converged = _fitted(program, samples, passes, tolerance)
-    own = weights[F.width :] / STARTS.private_feature
-    own *= F.selection.signs
-    return _within_box(program, own), has_converged
-
-
-def _fitted(
-    program: FactorProgram, samples: Stored, passes: int, tolerance: float
-) -> tuple[Vector, float, bool]:
-    """Weights and intercept by LIBLINEAR, and whether it reached its tolerance."""
-    F = program.F
-    liblinear, has_bias = load(), F.constant > 0.0 or len(program.A) > 0
-    bias = F.root or 1.0
-    X = samples if sp.issparse(samples) else np.ascontiguousarray(samples, dtype=np.float64)
-    train = partial(
-        liblinear.train_wrap,
-        X,
-        (F.selection.signs > 0.0).astype(np.float64),
-        sp.issparse(X),
-        DUAL_HINGE,
-        tolerance,
-        bias if has_bias else -1.0,
-        1.0,  # C, which the weights of the samples contain
-        np.ones(2),
-        passes,
-        np.random.RandomState(0).randint(np.iinfo("i").max),
-        0.0,  # of regressions
-        np.array(program.upper),
-    )
-
-    def run() -> tuple[Dense, Index]:
-        with _RUN.lock:  # for as long as it runs, also where it was left
-            liblinear.set_verbosity_wrap(0)
-            found: tuple[Dense, Index] = train()
-            return found
-
-    coef, iterations = interruptible(run)
-    weights = np.ravel(coef)
-    has_converged = bool(iterations[0] < passes)
-    if not has_bias:
-        return weights, 0.0, has_converged
-    return weights[:-1], bias * float(weights[-1]), has_converged
-
-
-def _cost(program: FactorProgram, w: Vector, y: Vector, g: Vector) -> float:
-    """Minus the dual objective of (w, y)."""
-    return -program.dual(np.zeros(program.size), y, w, g)
-
-
-def _with_private_features(X: Any) -> sp.csr_array:
-    """The samples as a sparse matrix, each with one more feature that no other sample has."""
-    (n, width), size = X.shape, STARTS.private_feature
-    own = np.arange(width, width + n, dtype=np.int32)
-    if sp.issparse(X):
-        starts, ends = X.indptr + np.arange(n + 1, dtype=np.int32), X.indptr[1:]
-        arrays = (
-            np.insert(X.data, ends, size),
-            np.insert(X.indices, ends, own),
-            starts,
+    def _begun(self, constant: float) -> CoordinateDescent:
+        p = self.search.program
+        F, index = p.F, p.F.selection.index
+        q = p.q if not p.offset.any() else p.q + F.times(p.offset, np.empty(p.size))
+        return CoordinateDescent(
+            stored_values(F.samples) if not F.is_sparse else F.samples,
+            linear=q,
+            lower=p.lower,
+            upper=p.upper,
+            signs=F.selection.signs,
+            added=p.d if p.d.any() else None,
+            rows=None if index is None else index.astype(np.int64, copy=False),
+            constant=constant,
+            seed=STARTS.seed,
         )
-        return sp.csr_array(arrays, shape=(n, width + n))
-    values, features = (
-        np.full((n, width + 1), size),
-        np.empty((n, width + 1), np.int32),
-    )
-    values[:, :width], features[:, :width], features[:, width] = X, np.arange(width), own
-    is_stored = values != 0.0
-    if is_stored.all():
-        starts = np.arange(0, values.size + 1, width + 1, dtype=np.int32)
-        return sp.csr_array((values.ravel(), features.ravel(), starts), shape=(n, width + n))
-    starts = np.zeros(n + 1, np.int32)
-    np.cumsum(np.count_nonzero(is_stored, axis=1), out=starts[1:])
-    arrays = values[is_stored], features[is_stored], starts
-    return sp.csr_array(arrays, shape=(n, width + n))
 
+    def _run(self, descent: CoordinateDescent, passes: int, tol: float) -> CallStatus:
+        """Make passes, with a look at the clock after each that takes long."""
+        entries = max(self.search.program.F.n_entries, self.search.program.size)
+        slice_ = max(1, CORE.entries_per_call // entries)
+        status, end = CallStatus.LIMIT, descent.passes + passes
+        try:
+            while status is CallStatus.LIMIT and descent.passes < end:
+                status = descent.run(min(slice_, end - descent.passes), tol)
+                if self.deadline.has_passed():
+                    break
+        except KeyboardInterrupt as error:
+            if not len(self.search.program.A):
+                keep_best(error, lambda: self._result(descent.a))
+            raise
+        return status
 
-def _within_box(program: FactorProgram, x: Vector) -> Vector:
-    """The same point, its variables at a bound where only rounding keeps them from it."""
-    lower, upper = program.lower, program.upper
-    rounding = STARTS.at_bound * (upper - lower)
-    x = np.where(x <= lower + rounding, lower, x)
-    return np.asarray(np.where(x >= upper - rounding, upper, x))
+    def _weights(self, descent: CoordinateDescent) -> Vector:
+        p = self.search.program
+        w = descent.w if p.F.constant else descent.w[:-1]
+        return w + p.offset
+
+    def _measured(self, descent: CoordinateDescent) -> tuple[Descended, float, float, float]:
+        """The present point, its gap and excess, and how much of the gap is at bounds."""
+        p, x, y = self.search.program, descent.a.copy(), np.zeros(0)
+        w = self._weights(descent)
+        g = p.gradient(w, y, np.empty(p.size))
+        missed = p.missed(x, g)
+        objective = 0.5 * float(w @ w) + float(x @ (p.q + 0.5 * p.d * x)) + p.constant
+        total = float(np.sum(missed))
+        gap = total / max(abs(objective), p.floor(x))
+        self.search.report(objective, gap)
+        at_bound = float(np.sum(missed[(x == p.lower) | (x == p.upper)]))
+        at = Descended(w, y, x, g, total - objective, descent.violation, _n_free(p, x))
+        return at, total, self._excess(x, g, gap), at_bound / (total or 1.0)
+
+    def _excess(self, x: Vector, g: Vector, gap: float) -> float:
+        """Return what is not small enough, in units of what is: 1 or less at a solution.
+
+        The gap; and the square, as of this order is the gap, of the largest violation. A gradient
+        may be of the size of the root of eps or its variable as near to its bound; without a
+        bound, the gradient itself has to be as small as eps.
+        """
+        p, eps = self.search.program, self.search.eps
+        h = g + p.d * x
+        room, size = np.where(h > 0.0, x - p.lower, p.upper - x), np.abs(h)
+        width = p.upper - p.lower
+        is_box = np.isfinite(width) & (width > 0.0)
+        share = np.divide(room, width, out=np.where(width > 0.0, room, 0.0), where=is_box)
+        unit = min(1.0, float(np.max(np.abs(p.q)))) or 1.0
+        allowed = np.where(np.isinf(room), eps * unit, np.sqrt(eps))
+        violation = float(np.max(np.minimum(size, share) / allowed))
+        return max(gap / eps, violation**2)
+
+    def _checked(self, at: Descended) -> SearchResult | None:
+        """The point as a solution, measured with the weights that its variables have."""
+        p, search = self.search.program, self.search
+        found = search.record(self._result(at.x))
+        g = p.gradient(found.w, found.y, np.empty(p.size))
+        if self._excess(found.x, g, found.gap) > 1.0:
+            return None
+        return replace(found, status=Status.OPTIMAL, reason=REACHED)
+
+    def _result(self, x: Vector | None) -> SearchResult:
+        search, y = self.search, np.zeros(0)
+        assert x is not None
+        w, _, _, gap = search.measured(x, y)
+        return SearchResult(x, y, w, gap, Status.UNKNOWN, "", search.iterations)
+
+    def with_penalized_intercept(self) -> Descended | None:
+        """Weights of the program with a penalised intercept, and the best free one for them.
+
+        None where the program has no free intercept, or is small enough to iterate on all
+        variables.
+        """
+        p, own = self.search.program, self.search.settings
+        is_wide = p.F.rank > p.size
+        smallest = own.wide_dense_size if is_wide else own.guess_above
+        if p.size <= smallest or not len(p.A) or not suits(p):
+            return None
+        descent = self._begun(1.0)
+        passes = own.easy_passes if is_wide else own.free_passes
+        status = self._run(descent, passes, own.descent_tolerance)
+        if status not in (CallStatus.DONE, CallStatus.LIMIT):
+            return None
+        w, n_free = self._weights(descent), _n_free(p, descent.a)
+        y = _best_intercept(p, w)
+        g = p.gradient(w, y, np.empty(p.size))
+        return Descended(w, y, None, g, -p.dual(descent.a, y, w, g), descent.violation, n_free)
 
 
 def _best_intercept(p: FactorProgram, w: Vector) -> Vector:
     """Multiplier y that minimises the primal objective for given weights.
 
-    Its slope is ``-y'x`` with every ``x_i`` at the bound that the sign of ``g_i = g0_i + A_i y``
-    says. It grows by ``|A_i| u_i`` where that sign changes.
+    Its slope is ``b - A x`` with every ``x_i`` at the bound that the sign of ``g_i = g0_i + A_i y``
+    says. It grows by ``|A_i| (u_i - l_i)`` where that sign changes.
     """
     a = p.A[0]
     zeros = -p.gradient(w, np.zeros(1), np.empty(p.size)) / a
     order = np.argsort(zeros)
-    first = float(np.sum(np.where(a > 0.0, a * p.upper, 0.0)))
-    slopes = np.cumsum((np.abs(a) * p.upper)[order]) - first
-    crossing = order[int(np.searchsorted(slopes, 0.0))]
+    first = float(np.sum(np.where(a > 0.0, a * p.upper, a * p.lower))) - float(p.b[0])
+    slopes = np.cumsum((np.abs(a) * (p.upper - p.lower))[order]) - first
+    crossing = order[min(int(np.searchsorted(slopes, 0.0)), p.size - 1)]
     return np.array([zeros[crossing]])

@@ -37,7 +37,7 @@ def point_of(program: FactorProgram, guess: Descended) -> Vector:
         return np.clip(guess.x, p.lower, p.upper)
     g = p.gradient(guess.w, guess.y, np.empty(p.size))
     x = np.where(g > 0.0, p.lower, p.upper)
-    free = np.flatnonzero(np.abs(g) <= (guess.tolerance or STARTS.free_gradient))
+    free = np.flatnonzero(np.abs(g) <= max(guess.violation, STARTS.free_gradient))
     if len(free) > DEFAULTS.largest_set:
         free = np.sort(np.argpartition(np.abs(g), DEFAULTS.largest_set)[: DEFAULTS.largest_set])
     if len(free):

@@ -23,7 +23,6 @@ from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import REACHED
 from qpsvm.solvers.negligible import NEGLIGIBLE
-from qpsvm.solvers.starting_points import coordinate_descent
 from qpsvm.solvers.starting_points.central import Known
 from qpsvm.solvers.starting_points.coordinate_descent import Descended
 from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish
@@ -76,24 +75,16 @@ class OpenSet:
             return None
         g = p.gradient(w, y, np.empty(p.size))
         cost = -p.dual(np.zeros(p.size), y, w, g)
-        return self._of_nearest(g, Known(w, y, cost))
+        return self._of_nearest(g, known=Known(w, y, cost))
 
     def _by_every_way(self) -> Iterator[SearchResult | None]:
         """Try the starting points one after the other until one leads to a solution."""
-        p, own = self.program, self.settings
-        descends, passes = coordinate_descent.suits(p), int(coordinate_descent.affordable(p))
-        is_free = len(p.A) > 0
-        if self.guess is not None or (descends and passes >= own.fewest_passes):
-            most = own.fewest_passes if is_free else min(own.trial_passes, passes)
-            trial = self.guess or coordinate_descent.descended(p, most, own.descent_tolerance)
-            yield self._of_easy(trial)
-            if not is_free:
-                yield self._by_smoothing(trial)
-                return
+        guess = self.guess
+        if guess is not None:
+            yield self._of_easy(guess)
         yield self._by_smoothing()
-        if descends:
-            trial = coordinate_descent.descended(p, own.trial_passes, own.descent_tolerance)
-            yield self._by_distance(trial)
+        if guess is not None:
+            yield self._by_distance(guess)
 
     def _by_distance(self, descended: Descended) -> SearchResult | None:
         """Solve for the variables near their margins at the given weights, if these are few."""
@@ -104,42 +95,39 @@ class OpenSet:
         return self._settled(descended.g, distance) if are_few else None
 
     def _of_easy(self, descended: Descended) -> SearchResult | None:
-        """Solve from coordinate descent's weights if their gap is small; else return None."""
-        g = descended.g
+        """Solve from coordinate descent's point if its gap is small; else return None."""
         if not self._is_easy(descended):
             return None
-        return self._of_nearest(g)
+        return self._of_nearest(descended.g, 2 * descended.n_free)
 
-    def _of_nearest(self, g: Vector, known: Known | None = None) -> SearchResult | None:
+    def _of_nearest(
+        self, g: Vector, fewest: int = 0, known: Known | None = None
+    ) -> SearchResult | None:
         """Solve for the dual variables of the samples nearest to their margins alone."""
-        distance, fewest = np.abs(g), self.settings.open_per_weight * self.program.F.rank
+        fewest = max(fewest, self.settings.open_per_weight * self.program.F.rank)
+        distance = np.abs(g)
         distance /= max(_smallest(distance, fewest), NEGLIGIBLE.smallest_divisor)
         return self._settled(g, distance, fewest=fewest, known=known)
 
     def _is_easy(self, at: Descended) -> bool:
-        """Return whether the weights of the guess alone give a dual point with a small gap."""
+        """Return whether the gap of the guess is small, or that of a point made of its weights."""
         p, own = self.program, self.settings
+        if at.x is not None:
+            return bool(np.sum(p.missed(at.x, at.g)) <= own.easy_gap * at.cost)
         mu = own.guess_accuracy * at.cost / (2.0 * p.size)
         smoothed = Smoothed(p, at.w, at.y, mu, at.g)
-        return bool(smoothed.evaluate()[1] <= own.easy_gap * at.cost)
+        return bool(smoothed.evaluate()[1] <= at.cost)
 
-    def _by_smoothing(self, descended: Descended | None = None) -> SearchResult | None:
+    def _by_smoothing(self) -> SearchResult | None:
         """Solve from smoothed weights, of a sample of the variables first, then of all."""
         own = self.settings
-        guess = self._smoothed_from(descended) if descended else None
-        if guess is None and self.search.stopped is None:
-            guess = self._smoothed()
+        guess = self._smoothed()
         if guess is None:
             return None
         distance = guess.distances() / own.open_radius
         if not guess.reached:
             distance /= _smallest(distance, int(own.open_share_of_poor_guess * self.program.size))
         return self._settled(guess.g, distance)
-
-    def _smoothed_from(self, descended: Descended) -> SmoothedOptimum | None:
-        p, own = self.program, self.settings
-        mu = own.rough_accuracy * descended.cost / (2.0 * p.size)
-        return self._smooth(p, descended.w, descended.y, mu, own.guess_accuracy, worst=1.0)
 
     def _smoothed(self) -> SmoothedOptimum | None:
         p, own = self.program, self.settings
@@ -193,7 +181,7 @@ class OpenSet:
             w, g, _, gap = self.search.measured(x, found.y)
             known = replace(known, w=w, y=found.y) if known else None
             whole = self.search.record(replace(found, x=x.copy(), w=w, gap=gap))
-            missed = self._missed(x, g)
+            missed = p.missed(x, g)
             # a gradient of the wrong sign may be worth next to nothing, and yet be none to hand out
             is_wrong = (missed > 0.0) & (np.abs(g) > 0.5 * np.sqrt(eps) * largest)
             if gap <= eps and not (is_wrong & ~is_open).any():
@@ -226,8 +214,6 @@ class OpenSet:
         y: Vector,
         mu: float,
         accuracy: float,
-        *,
-        worst: float = np.inf,
     ) -> SmoothedOptimum | None:
         """Run Newton's method on the smoothed primal from the given weights."""
         if self.search.stopped is not None:
@@ -242,7 +228,7 @@ class OpenSet:
             return not search.may_continue
 
         try:
-            return smoothed_newton(program, w, y, mu, accuracy, self.settings, report, worst=worst)
+            return smoothed_newton(program, w, y, mu, accuracy, self.settings, report)
         except KeyboardInterrupt as error:
             if last:
                 keep_best(error, lambda: self._noted(last[0]))
@@ -257,15 +243,6 @@ class OpenSet:
         w, _, _, gap = search.measured(at.x, at.y)
         found = SearchResult(at.x, at.y, w, gap, Status.UNKNOWN, "", search.iterations)
         return search.record(found)
-
-    def _missed(self, x: Vector, g: Vector) -> Vector:
-        """Contribution of every variable to the duality gap."""
-        p = self.program
-        h = g + p.d * x
-        missed = np.where(h > 0.0, h * (x - p.lower), 0.0)
-        below = h < 0.0
-        missed[below] = -h[below] * np.minimum(p.upper - x, np.abs(h / p.d))[below]
-        return missed
 
 
 def _first_mu(p: FactorProgram) -> float:

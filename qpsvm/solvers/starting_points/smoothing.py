@@ -164,8 +164,6 @@ def smoothed_newton(
     accuracy: float,
     settings: InteriorPointSettings,
     report: Callable[[Smoothed, int, float, float], bool],
-    *,
-    worst: float = np.inf,
 ) -> SmoothedOptimum | None:
     """Run smoothed Newton steps until mu and gap are small; None if they fail.
 
@@ -181,8 +179,6 @@ def smoothed_newton(
     report : callable
         Told the point, the number of steps, the objective and the gap, relative; True ends the
         search.
-    worst : float
-        A step that promises more than this share of the objective is a sign of a bad start.
     """
     function = Smoothed(program, w, y, mu)
     for step in range(settings.smoothing_steps):
@@ -196,8 +192,6 @@ def smoothed_newton(
             return None
         dw, dy = system.solve(of_weights, of_rows)
         first = float(of_weights @ dw) + float(of_rows @ dy)
-        if first > worst * abs(value):
-            return function.guess(first, system, reached=False) if step else None
         length = function.ascend(dw, dy, first)
         if smoothing <= 1.01 * accuracy * abs(value) and first <= smoothing:
             return function.guess(first, system, reached=True)

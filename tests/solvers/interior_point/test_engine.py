@@ -475,7 +475,7 @@ def test_every_setting_is_documented_and_recorded() -> None:
 
 SWITCHED_OFF = {
     "boundary_share": 0.9, "max_correctors": 0,
-    "guess_above": 10**9, "trial_passes": 0, "sample_size": 10**9, "smoothing_steps": 1,
+    "guess_above": 10**9, "first_passes": 1, "sample_size": 10**9, "smoothing_steps": 1,
     "largest_open_share": 0.0,
 }  # fmt: skip
 
