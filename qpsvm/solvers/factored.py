@@ -30,9 +30,10 @@ def solve(
     progress: Progress,
     deadline: Deadline = NEVER,
 ) -> SearchResult:
-    """Minimise a program of the form ``P = F F' + diag(d)`` without presolving it.
+    """Minimise a program of the form ``P = F F' + diag(d)`` that was not presolved.
 
-    Coordinate descent works on the program as it is. The other methods begin with a presolve.
+    A small program is presolved at once, so that repeated samples and weights are one program, with
+    one answer. A large one is descended as it is, and presolved for the other methods.
 
     Parameters
     ----------
@@ -46,7 +47,24 @@ def solve(
     deadline : Deadline
         Told to coordinate descent, which ``progress`` cannot stop.
     """
-    search = Search(program, eps, limit, settings, progress)
+    if program.size > settings.guess_above:
+        return _descended_first(Search(program, eps, limit, settings, progress), deadline)
+    presolved, restore = presolve(program)
+
+    def restored(found: SearchResult) -> SearchResult:
+        whole = restore(QPSolution(found.status, x=found.x, y=found.y))
+        return replace(found, x=np.asarray(whole.x))
+
+    search = Search(presolved, eps, limit, settings, progress)
+    try:
+        return restored(_descended_first(search, deadline))
+    except KeyboardInterrupt as error:
+        map_best(error, restored)
+        raise
+
+
+def _descended_first(search: Search, deadline: Deadline) -> SearchResult:
+    """Minimise by coordinate descent on the program as it is, then by the others, presolved."""
     descent = DualDescent(search, deadline)
     with _best_on_interrupt(search):
         found = descent.found()
@@ -54,7 +72,7 @@ def solve(
         return found
     if not search.may_continue:
         return _best_of(search)
-    presolved, restore = presolve(program)
+    presolved, restore = presolve(search.program)
     guess = descent.guess
     if guess is not None:
         known = restore.forward(QPSolution(Status.UNKNOWN, x=guess.x))
