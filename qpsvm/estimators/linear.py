@@ -223,9 +223,9 @@ class LinearSVR(QPRegressor, LinearEstimator):
     Examples
     --------
     >>> from qpsvm.estimators import LinearSVR
-    >>> machine = LinearSVR(C=100.0).fit([[0.0], [1.0], [2.0]], [0.0, 2.0, 4.0])
+    >>> machine = LinearSVR(C=100.0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
     >>> machine.coef_.round(4), machine.intercept_.round(4)
-    (array([2.]), array([0.]))
+    (array([2.]), array([1.]))
     """
 
     def __init__(
