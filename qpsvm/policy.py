@@ -50,14 +50,14 @@ _STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a solve: a name, an action, and a condition if it is for open answers only."""
+    """One step of a solve: a name, an action, and when to skip it."""
 
     name: str
     act: Callable[[SolveState], SolveState]
     improves: Callable[[SolveState], bool] | None = None
 
     def applies(self, state: SolveState) -> bool:
-        """Return whether the step has anything to do."""
+        """Return whether this step of the solve is needed for the present answer."""
         return self.improves is None or (not state.best.is_settled and self.improves(state))
 
 

@@ -34,7 +34,7 @@ def is_numeric(X: object) -> bool:
 
 
 def kind_of(dtype: Any) -> str:
-    """Return the kind of a column's dtype in NumPy's letters; polars has methods in their place."""
+    """Return the kind of a table column's dtype as NumPy's letter, for pandas and polars."""
     if hasattr(dtype, "kind"):
         return str(dtype.kind)
     is_number = getattr(dtype, "is_numeric", None)
@@ -42,7 +42,7 @@ def kind_of(dtype: Any) -> str:
 
 
 def reads_as_number(value: Any) -> bool:
-    """Return whether Python makes a float of a value, such as of the text "1.5"."""
+    """Return whether ``float(value)`` succeeds, as it does for the text "1.5"."""
     try:
         float(value)
     except (TypeError, ValueError, OverflowError):
@@ -51,7 +51,7 @@ def reads_as_number(value: Any) -> bool:
 
 
 def text_remedy(entries: Iterable[object]) -> str:
-    """Say what to do about features that are texts: of numbers, or of anything else."""
+    """Return the remedy for features that are texts: numbers, decimal commas, or words."""
     texts = [entry for entry in entries if isinstance(entry, str | bytes)]
     text = next((text for text in texts if not reads_as_number(text)), None)
     if texts and text is None:

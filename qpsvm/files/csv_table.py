@@ -76,7 +76,7 @@ def read(
 def _csv_rows(
     source: str, limit_bytes: int, decimal: str
 ) -> tuple[list[list[str]], list[int], str]:
-    """The rows of a file, their lines, and the separator."""
+    """The rows of a CSV file with their line numbers, and its column separator."""
     with text.lines(source, limit_bytes) as stream:
         separator, is_named = _separator(stream, decimal)
         stream.seek(0)
@@ -102,7 +102,7 @@ def _csv_rows(
 
 
 def _separator(stream: IO[str], decimal: str) -> tuple[str, bool]:
-    """The separator of a file, and whether its first row only names it."""
+    """Return the column separator of a CSV file, and whether its first line is Excel's ``sep=``."""
     top = list(islice(filter(str.strip, stream), 2))
     named = _EXCEL.fullmatch(top[0]) if top else None
     if named is not None:
@@ -124,7 +124,7 @@ def _separator(stream: IO[str], decimal: str) -> tuple[str, bool]:
 
 
 def _in_all(marks: str, head: list[str], decimal: str) -> list[str]:
-    """Return the separators that occur in every line of the beginning of a file."""
+    """Return the possible column separators of a CSV file: those in each of its first rows."""
     return [mark for mark in marks if mark != decimal and all(mark in line for line in head)]
 
 

@@ -108,7 +108,7 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
 
 
 def _place_of(source: str, limit_bytes: int | None) -> str:
-    """Say in which line of a file bytes are not UTF-8, and how the line reads as Latin-1."""
+    """Build the error for a file that is not UTF-8: the line, and how it reads as Latin-1."""
     if source != STANDARD_INPUT:  # which has been read
         with suppress(DataFileError), opened(source, limit_bytes) as stream:
             for number, line in enumerate(stream, 1):

@@ -111,7 +111,7 @@ class Exponents:
         return float(sum(largest)) <= EVALUATION.far
 
     def write_values(self, rows: Index | slice, columns: slice, products: Dense) -> None:
-        """Turn a block of products ``u'v`` into values of the kernel, in place; see ``write``."""
+        """Turn a block of inner products into values of the RBF kernel, in place."""
         if self.are_exact:
             exponent_tile(products, 2.0 * self.half_u[rows], 2.0 * self.half_v[columns], 0.5)
         else:

@@ -190,7 +190,7 @@ class Conditions:
         return self._gathered(np.abs(self.selection[0]) * alpha)
 
     def _wrong_length(self, vector: Vector) -> ValueError:
-        """The error of a vector without an entry for each row or column of R.
+        """Build the error for a vector whose length is not the number of rows or columns of R.
 
         NumPy would repeat a single entry.
         """

@@ -155,7 +155,7 @@ def _pic() -> list[str]:
 def compiled(
     folder: Path, target: Target | None = None, extra: tuple[str, ...] = (), name: str = ""
 ) -> Path:
-    """Compile the C sources beside this module into a shared library.
+    """Compile the package's C code into a shared library.
 
     The library appears there by one rename, complete: other processes may do the same at the
     same time.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CoreSettings:
-    """Work of one call of the compiled core, after which Python can notice an interrupt.
+    """Settings of how much work one call of the compiled code does before it returns to Python.
 
     Attributes
     ----------
@@ -22,4 +22,4 @@ class CoreSettings:
 
 
 CORE = CoreSettings()
-"""Settings of the compiled core that every call uses."""
+"""Settings of the compiled C library: how much work one call of it does."""

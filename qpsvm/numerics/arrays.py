@@ -130,7 +130,7 @@ def _copied(value: npt.ArrayLike, name: str, error: type[Exception]) -> Dense:
 def store_fields(
     instance: object, names: Iterable[str], owner: str, error: type[Exception]
 ) -> None:
-    """Replace fields of a frozen dataclass by what ``stored`` returns for them."""
+    """Convert array fields of a frozen dataclass to read-only float64 arrays of its own."""
     for name in names:
         value = getattr(instance, name)
         if not (value is None or _is_in_store(value)):  # as after a replacement of other fields
@@ -138,7 +138,7 @@ def store_fields(
 
 
 def _without_text(array: Array) -> Array:
-    """An array of Python objects as it is, or of complex numbers if one of them is.
+    """Return a complex array in place of Python objects with a complex number, else themselves.
 
     Raises
     ------

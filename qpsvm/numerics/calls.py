@@ -1,4 +1,4 @@
-"""Errors for calls with arguments that do not fit, and of methods that there are not."""
+"""Error messages for calls with wrong arguments and for methods that do not exist."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def explains_calls(function: Callable[Arguments, Result]) -> Callable[Arguments,
 
 
 def explains_constructor(kind: type[Kind]) -> type[Kind]:
-    """Make a class name its parameters where it is called with others.
+    """Decorate a class so that a call with wrong arguments says which ones its constructor takes.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _explain(
     args: tuple[object, ...],
     keywords: Mapping[str, object],
 ) -> None:
-    """Raise an error that names the argument that does not fit."""
+    """Raise an InvalidParameterError that names the unknown, missing or repeated argument."""
     parameters = {p.name: p for p in signature.parameters.values() if p.name != "self"}
     args = args[len(signature.parameters) - len(parameters) :]
     own = f"Its parameters: {', '.join(parameters)}." if parameters else "It has none."

@@ -1,4 +1,4 @@
-"""Checks of public arguments: booleans, words out of a list, and paths."""
+"""Checks of arguments of public functions: truth values, names from a list, and file paths."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ def require_kind(value: object, kind: Any, name: str, words: str) -> None:
 
 
 def scalar(value: Any) -> Any:
-    """Return the entry of an array without dimensions, and everything else as it is."""
+    """Unpack a NumPy array of zero dimensions to its scalar; return any other value as it is."""
     return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value

@@ -140,7 +140,7 @@ class _Local:
 
     @cached_property
     def offset(self) -> Vector:
-        """Distances of variables from the bounds that reduced costs press them to, shape (n,)."""
+        """Distance of each variable from the bound that its reduced cost asks for, shape (n,)."""
         bound, cost = self._pressed
         return np.where(cost > 0.0, np.abs(self.w - bound), 0.0)
 

@@ -49,7 +49,7 @@ class RewritingSettings:
 
 
 REWRITING = RewritingSettings()
-"""Settings of rewriting that every solve uses."""
+"""Settings with which every solve rewrites its program for the solver."""
 
 LARGEST_EXPONENT = 1022
 """The largest even exponent of a power of two that float64 has."""
@@ -78,7 +78,7 @@ def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
 
 
 def with_larger_prices(program: QuadraticProgram) -> tuple[QuadraticProgram, Reversible]:
-    """Scale up the objective of a training problem's program if its largest linear term is tiny."""
+    """Scale up the objective of a program whose linear terms are tiny; return the way back, too."""
     is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < REWRITING.tiny_prices
     return _in_ordinary_unit(program) if is_tiny else (program, Identity())
 

@@ -88,7 +88,7 @@ class SolveStatistics:
 
 
 VECTORS = ("x", "z", "y", "z_lower", "z_upper")
-"""Fields of a QPSolution that are arrays."""
+"""Names of the array fields of a QPSolution: the point and its multipliers."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ def solve(
     progress: Progress,
     deadline: Deadline = NEVER,
 ) -> SearchResult:
-    """Minimise a program of the form ``P = F F' + diag(d)`` that was not presolved.
+    """Minimise a quadratic program with the Hessian ``P = F F' + diag(d)``.
 
     A small program is presolved at once, so that repeated samples and weights are one program, with
     one answer. A large one is descended as it is, and presolved for the other methods.
@@ -64,7 +64,7 @@ def solve(
 
 
 def _descended_first(search: Search, deadline: Deadline) -> SearchResult:
-    """Minimise by coordinate descent on the program as it is, then by the others, presolved."""
+    """Minimise by coordinate descent; where that is slow, presolve and use second-order methods."""
     descent = DualDescent(search, deadline)
     with _best_on_interrupt(search):
         found = descent.found()
@@ -97,7 +97,7 @@ def _descended_first(search: Search, deadline: Deadline) -> SearchResult:
 
 
 def _best_of(search: Search) -> SearchResult:
-    """The best point of a search that has to end."""
+    """Return the best point of a search that a limit or an interrupt ended."""
     best = search.best or search.initial_point()
     if search.stopped is None:
         return replace(best, status=Status.ITERATION_LIMIT, reason="iteration limit")

@@ -174,7 +174,7 @@ def _of_texts(table: Table, i: int, missing: str, drop: Remedy) -> Finding:
 
 
 _DECORATION = re.compile(r"[\s,'\u2019$\u20ac\u00a3%]")
-"""Separators of thousands, signs of currencies and per cent."""
+"""Characters that a number in a table may have beside its digits: 1,000.5, $1 or 10%."""
 
 
 def _as_texts(column: str) -> tuple[Remedy, Remedy]:

@@ -44,7 +44,7 @@ def descended(
     budget: WorkBudget,
     settings: ActiveSetSettings,
 ) -> Point | None:
-    """Minimise a kernel dual by blocks; None where its rows are not sums, or values not finite.
+    """Minimise the dual of a kernel machine by block decomposition; None where it does not apply.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class _Blocks:
     settings: ActiveSetSettings
 
     def run(self, point: Point) -> Point | None:
-        """Minimise over blocks until the violation is small or steps of pairs are slow."""
+        """Minimise over one block of variables after the other until the violation is small."""
         box, program, own, budget = self.box, self.program, self.settings, self.budget
         block, at_end = np.zeros(0, dtype=np.intp), False
         for _ in range(own.max_blocks):
@@ -104,7 +104,7 @@ class _Blocks:
         return replace(point, y=row_multipliers(box, point.x, point.Px, point.y))
 
     def _in_pairs(self, point: Point) -> tuple[Vector, Vector]:
-        """v, and the gradient with respect to it."""
+        """Convert a point to the variables of pairs, v; return v and the gradient there."""
         s = self.program.s
         return s * point.x[: len(s)], (point.Px + self.box.q)[: len(s)] / s
 
@@ -114,12 +114,12 @@ class _Blocks:
         return len(self.program.s) <= min(self.settings.whole_size, self.largest)
 
     def _target(self, point: Point) -> float:
-        """Violation at which the descent ends, in the unit of the gradient of v."""
+        """Violation at which the block decomposition ends, in units of the gradient."""
         share = self.eps if self._is_whole else self.settings.handover
         return share * self.box.scale(point) / abs(float(self.program.s[0]))
 
     def _next(self, last: Index, v: Vector, rising: Vector, falling: Vector) -> Index:
-        """Choose a block: free variables of the last one, then those that violate most."""
+        """Choose the next block: free variables of the last one, and the largest violations."""
         n, own, program = len(v), self.settings, self.program
         if self._is_whole:
             return np.arange(n)
@@ -146,7 +146,7 @@ class _Blocks:
     def _minimised(
         self, point: Point, block: Index, v: Vector, g: Vector, tolerance: float
     ) -> tuple[Point, bool]:
-        """Minimise over one block; return the point and whether steps of pairs end here."""
+        """Minimise over a block of variables; return the point, and whether to stop afterwards."""
         program, columns = self.program, self.columns
         samples, places = np.unique(program.samples[block], return_inverse=True)
         K = columns.square(samples)

@@ -110,7 +110,7 @@ class KernelColumns(Curvature):
         return np.concatenate([spread, np.zeros(self.n_slack)]) if self.n_slack else spread
 
     def _of_samples(self, v: Vector) -> Vector:
-        """``K v``; the columns that it uses enter the cache."""
+        """Multiply the kernel matrix by a vector; the columns that it reads are cached."""
         if self.P.gram.is_kept:
             return symmetric_product(self.P.gram.dense, v)
         result, used = np.zeros(len(v)), np.flatnonzero(v)
@@ -159,7 +159,7 @@ class KernelColumns(Curvature):
         return result
 
     def square(self, samples: Index) -> Dense:
-        """``K[samples][:, samples]``; valid until the next call."""
+        """Return the kernel matrix of some samples; valid until the next call."""
         m = len(samples)
         if m == self.P.gram.size and self.P.gram.is_kept:
             return self.P.gram.dense
@@ -188,7 +188,7 @@ class KernelColumns(Curvature):
         return whole
 
     def _evaluate(self, samples: Index, out: Dense) -> None:
-        """Evaluate the kernel block between some samples and all; what is kept is read."""
+        """Write the kernel matrix of some samples into an array, cached columns being reused."""
         gram, slots = self.P.gram, self._slot[samples]
         kept, new = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
         if gram.is_kept or len(kept) < len(new):  # beside ``out`` there is room for a quarter of it

@@ -137,11 +137,11 @@ class _KernelSearch:
         return cls(box, distinct, for_columns, largest, eps, budget, settings)
 
     def start(self, x: Vector) -> Vector:
-        """Map a starting point to the reduced program."""
+        """Map a starting point to the program of distinct samples."""
         return x if self.distinct is None else self.distinct.sums(x)
 
     def descended(self, x: Vector | None) -> Point | Vector:
-        """The point where blocks end; where they cannot be used, x or the projected origin."""
+        """Run the block decomposition; return its point, or the start where it does not apply."""
         box, point = self.box, None
         if isinstance(box.P, KernelColumns):
             point = descended(
@@ -158,7 +158,7 @@ class _KernelSearch:
         return box.clip(np.zeros(box.size)) if x is None else x
 
     def run(self, start: Point | Vector) -> tuple[Point, bool]:
-        """Run working sets from a point; return the last one and whether it is optimal.
+        """Minimise by working sets from a start; return a point, and whether it is optimal.
 
         By a gradient that was evaluated anew for it, unless what was added to the first one is so
         little that it cannot matter. Where rounding may cost more than what was asked for nobody
@@ -242,7 +242,7 @@ class _KernelSearch:
         )
 
     def interrupted(self, x: Vector | None) -> Point:
-        """The best point so far, after Ctrl-C: the last one, else the start."""
+        """Return the best point so far after Ctrl-C: the last one, or else the starting point."""
         best = self.budget.best
         if best is not None:
             return best

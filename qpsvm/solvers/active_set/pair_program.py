@@ -52,7 +52,7 @@ class PairProgram:
 
     @classmethod
     def of(cls, box: BoxProgram, columns: KernelColumns) -> PairProgram | None:
-        """Recognise a program whose rows keep at most two sums; None for any other."""
+        """Convert a box program whose equality rows fix at most two sums; None for any other."""
         P, n = columns.P, columns.P.size
         s = P.selection.signs
         size = np.abs(s)
@@ -79,11 +79,11 @@ class PairProgram:
 
     @property
     def kept(self) -> Kept:
-        """The equality rows, as ``descend_pairs`` names them."""
+        """Name of the kind of equality rows, as ``descend_pairs`` takes it."""
         return _KEPT[self.rows.shape[1]]
 
     def filled(self, box: BoxProgram) -> Vector:
-        """A point of the box that satisfies the rows with few variables between their bounds.
+        """Return a feasible point with as few variables strictly between their bounds as possible.
 
         Zero where that does; else the first variables of each group are at their other bound, as in
         LIBSVM.
@@ -103,7 +103,7 @@ class PairProgram:
         return box.clip(np.concatenate([v / self.s, x[n:]]))
 
     def violations(self, v: Vector, g: Vector) -> tuple[Vector, Vector]:
-        """Violation of the optimality conditions by every variable, rising and falling.
+        """Return each variable's violation of optimality as one that rises, and as one that falls.
 
         What a unit of v lowers the objective by, together with the best partner of its group where
         a sum is kept; minus infinity at the bound.

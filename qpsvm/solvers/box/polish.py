@@ -70,7 +70,7 @@ def settle(
     into_rounding: bool = False,
     settings: WorkingSetSettings = DEFAULTS,
 ) -> Point:
-    """Run the working-set method from a point, or from x; return the best point found.
+    """Minimise a box program by the working-set method; return the best point found.
 
     ``P x`` of a point is not computed again. It may end where no residual is larger than
     that share (``roughly``) of the largest at the start, or both the relative duality gap and the

@@ -68,7 +68,7 @@ def satisfying(program: BoxProgram, x: Vector) -> Vector:
 
 
 def feasible(program: BoxProgram, start: Point | Vector) -> Point:
-    """Move a point into the box and onto the rows; a point that is there is returned as it is.
+    """Project a point onto the feasible set of a box program; return a feasible one unchanged.
 
     ``P x`` of a point is not computed again. Multipliers are not changed.
     """

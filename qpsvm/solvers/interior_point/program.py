@@ -159,7 +159,7 @@ class FactorProgram:
         return of_weights + sum(self.box_minimum(i, g[i], x[i]) for i in chunks(self.size))
 
     def missed(self, x: Vector, g: Vector) -> Vector:
-        """Contribution of every variable to the duality gap of x and (w, y).
+        """Return what each dual variable contributes to the duality gap of x and (w, y).
 
         ``gradient(w, y)`` is g. The gap is their sum where ``w = F'x + offset`` and ``A x = b``.
         Infinite boxes as in ``box_minimum``.

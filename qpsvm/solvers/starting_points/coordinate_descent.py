@@ -72,12 +72,12 @@ class Descended:
 
 
 def _n_free(p: FactorProgram, x: Vector) -> int:
-    """Number of variables between their bounds."""
+    """Return how many dual variables are strictly between their bounds."""
     return int(np.count_nonzero((x > p.lower) & (x < p.upper)))
 
 
 def suits(program: FactorProgram) -> bool:
-    """Return whether the program is one over a box, apart from a free intercept."""
+    """Return whether a program has only bounds, or these and a free intercept's row."""
     p, signs = program, program.F.selection.signs
     return bool(
         0 < p.size <= MOST_VARIABLES
@@ -98,7 +98,7 @@ def _has_free_intercept(p: FactorProgram) -> bool:
 
 
 def newton_step(F: Factor, n: int) -> float:
-    """Seconds of a Newton step for so many variables, by counts."""
+    """Estimate the seconds of a Newton step from its number of operations."""
     k = min(n, F.rank)
     per_variable = 0.5 * k**2
     if F.is_sparse:
@@ -126,7 +126,7 @@ class DualDescent:
     guess: Descended | None = None
 
     def found(self) -> SearchResult | None:
-        """Return the solution; None where another method is faster, or on request to stop."""
+        """Run coordinate descent to the solution; None where another method should go on."""
         p, own = self.search.program, self.search.settings
         if not suits(p) or len(p.A) or self._is_tall_tube():
             return None
@@ -168,7 +168,7 @@ class DualDescent:
         return is_tall and p.F.selection.index is not None
 
     def _second_order_seconds(self, at: Descended, gap: float) -> float:
-        """Seconds of the method that would go on from a point, by counts."""
+        """Estimate the seconds of second-order methods from their number of operations."""
         p, own = self.search.program, self.search.settings
         n, n_free = p.size, at.n_free
         presolve = STARTS.presolve_passes * self._pass_seconds(n)
@@ -182,7 +182,7 @@ class DualDescent:
         return presolve + STARTS.newton_steps * (steps + newton_step(p.F, n))
 
     def _pass_seconds(self, n_active: int) -> float:
-        """Seconds of a pass over so many variables, by counts."""
+        """Estimate the seconds of a pass of coordinate descent from its number of operations."""
         F = self.search.program.F
         each = STARTS.seconds_per_sparse_entry if F.is_sparse else STARTS.seconds_per_dense_entry
         return n_active * (STARTS.seconds_per_visit + each * F.n_entries / F.selection.n_samples)
@@ -204,7 +204,7 @@ class DualDescent:
         )
 
     def _run(self, descent: CoordinateDescent, passes: int, tol: float) -> CallStatus:
-        """Make passes, with a look at the clock after each that takes long."""
+        """Run coordinate descent until a tolerance, a number of passes, or the deadline."""
         entries = max(self.search.program.F.n_entries, self.search.program.size)
         slice_ = max(1, CORE.entries_per_call // entries)
         status, end = CallStatus.LIMIT, descent.passes + passes
@@ -225,7 +225,7 @@ class DualDescent:
         return w + p.offset
 
     def _measured(self, descent: CoordinateDescent) -> tuple[Descended, float, float, float]:
-        """The present point, its gap and excess, and how much of the gap is at bounds."""
+        """Measure the present point: its duality gap, accuracy, and the gap's share at bounds."""
         p, x, y = self.search.program, descent.a.copy(), np.zeros(0)
         w = self._weights(descent)
         g = p.gradient(w, y, np.empty(p.size))
@@ -239,7 +239,7 @@ class DualDescent:
         return at, total, self._excess(x, g, gap), at_bound / (total or 1.0)
 
     def _excess(self, x: Vector, g: Vector, gap: float) -> float:
-        """Return what is not small enough, in units of what is: 1 or less at a solution.
+        """Return the larger of gap and violation over their tolerances: at most 1 if solved.
 
         The gap; and the square, as of this order is the gap, of the largest violation. A gradient
         may be of the size of the root of eps or its variable as near to its bound; without a
@@ -257,7 +257,7 @@ class DualDescent:
         return max(gap / eps, violation**2)
 
     def _checked(self, at: Descended) -> SearchResult | None:
-        """The point as a solution, measured with the weights that its variables have."""
+        """Measure a point anew and return it as a solution; None if it is not accurate enough."""
         p, search = self.search.program, self.search
         found = search.record(self._result(at.x))
         g = p.gradient(found.w, found.y, np.empty(p.size))
@@ -289,7 +289,7 @@ class DualDescent:
         return SearchResult(x, y, w, gap, Status.UNKNOWN, "", search.iterations)
 
     def with_penalized_intercept(self) -> Descended | None:
-        """Weights of the program with a penalised intercept, and the best free one for them.
+        """Descend with a penalised intercept in place of a free one; return the weights found.
 
         None where the program has no free intercept, or is small enough to iterate on all
         variables.

@@ -110,7 +110,7 @@ class OpenSet:
         return self._settled(g, distance, fewest=fewest, known=known)
 
     def _is_easy(self, at: Descended) -> bool:
-        """Return whether the gap of the guess is small, or that of a point made of its weights."""
+        """Return whether a starting point's duality gap is small enough to go on from it."""
         p, own = self.program, self.settings
         if at.x is not None:
             return bool(np.sum(p.missed(at.x, at.g)) <= own.easy_gap * at.cost)
