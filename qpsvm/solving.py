@@ -13,6 +13,7 @@ from qpsvm.certificates import certify_infeasible
 from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
 from qpsvm.contract import NO_OPTIMUM
+from qpsvm.direct.machine import solved_directly
 from qpsvm.exceptions import (
     InvalidParameterError,
     QPSVMError,
@@ -280,6 +281,10 @@ class Solving:
     def machine(self, problem: Program, start: object) -> Answer[Any]:
         """Solve one problem in memory; its answer is verified, and repaired where it fails."""
         settings = self.settings.replace(warm_start=warm_start_for(problem, start))
+        if isinstance(problem, SVMProblem) and self.backend == "auto":
+            machine = solved_directly(problem, settings)
+            if machine is not None:
+                return Answer(machine)
         try:
             outcome = solve_by_policy(problem, self.backend, settings)
         except KeyboardInterrupt as error:

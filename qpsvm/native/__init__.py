@@ -8,10 +8,18 @@ loads no library; the first call does.
 from qpsvm.native.descent import CoordinateDescent
 from qpsvm.native.library import Status
 from qpsvm.native.pairs import Steps, descend_pairs
-from qpsvm.native.sums import ConditionSums, Losses, balance, compensated_dot
+from qpsvm.native.sums import (
+    ConditionBounds,
+    ConditionSums,
+    Losses,
+    balance,
+    compensated_dot,
+    expansion,
+)
 from qpsvm.native.tiles import exponent_tile
 
 __all__ = [
+    "ConditionBounds",
     "ConditionSums",
     "CoordinateDescent",
     "Losses",
@@ -20,5 +28,6 @@ __all__ = [
     "balance",
     "compensated_dot",
     "descend_pairs",
+    "expansion",
     "exponent_tile",
 ]

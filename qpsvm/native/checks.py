@@ -19,6 +19,8 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 Dense: TypeAlias = npt.NDArray[np.float64]
 Array: TypeAlias = npt.NDArray[Any]
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 def require_array(
     array: object,
@@ -84,6 +86,15 @@ def require_array(
 
 def require_vector(array: object, name: str, n: int | None, *, written: bool = False) -> Vector:
     """Return a float64 vector of n entries, see ``require_array``."""
+    if (
+        type(array) is np.ndarray
+        and array.dtype is _FLOAT64
+        and (array.ndim == 1 if n is None else array.shape == (n,))
+        and array.flags.c_contiguous
+        and array.flags.aligned
+        and (array.flags.writeable or not written)
+    ):
+        return array  # nearly always
     return require_array(array, name, np.float64, (n,), written=written)
 
 

@@ -5,6 +5,7 @@
 #include "descent.c"
 #include "pairs.c"
 #include "sums.c"
+#include "bounds.c" /* the conditions of sums.c */
 #include "tiles.c"
 
 #else

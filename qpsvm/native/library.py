@@ -90,6 +90,8 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "descent_run": (_Samples, _BoxProgram, _D, _I, _I, _P, _P, _P, _P, _P),
     "pairs_run": (_KernelBlock, _P, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P),
     "condition_sums": (_Conditions, _P, _D, _P),
+    "expansion": (_I, _I, _P, _I, _P, _P, _P, _P),
+    "condition_bounds": (_Conditions, _P, _P, _D, _D, _P),
     "pair_dot": (_I, _P, _P, _P),
     "best_intercepts": (_Conditions, _D, _D, _P, _P),
     "balance": (_I, _P, _P, _P, _D, _P, _P),

@@ -1,0 +1,136 @@
+"""The short way for one problem: from its model to a solution with the verdict."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+import numpy as np
+
+from qpsvm.backends.settings import Settings
+from qpsvm.direct.program import Certified, DirectProgram
+from qpsvm.direct.settings import DIRECT
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.norms import SQUARED
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.score_errors import exact_kernel
+from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.native import Losses
+from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.numerics.balls import gamma, n_terms
+from qpsvm.numerics.threads import one_blas_thread
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+REASON = "the kernel matrix is small: steps of pairs on all of it"
+"""Note of a solution that was found the short way."""
+
+
+def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | None:
+    """Solve a small machine on its whole kernel matrix; None where that does not certify it.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    settings : Settings
+        Whoever watches, limits or steers the solver goes the general way.
+    """
+    if not (is_plain(settings) and problem.form == "dual" and suits(problem.model)):
+        return None
+    began = perf_counter()
+    with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
+        program = program_of(problem.model)
+        found = program.solved(settings.eps)
+        if found is None or not found.passes(settings.eps):
+            return None
+        return solution_of(problem, found, perf_counter() - began)
+
+
+def is_plain(settings: Settings) -> bool:
+    """Return whether nobody watches, limits or steers the solver."""
+    return not (
+        settings.verbose
+        or settings.options
+        or settings.callback is not None
+        or settings.warm_start is not None
+        or settings.max_iterations is not None
+        or settings.time_limit is not None
+    )
+
+
+def suits(model: SupportVectorModel) -> bool:
+    """Return whether a machine is small, soft, and given by one sample in every condition."""
+    c, n = model.conditions, model.gram.size
+    if n > DIRECT.samples or 8 * n * n > default_memory_limit() // 4 or c.selection is None:
+        return False
+    if model.constraints is not None or model.repair is not None or model.norm is not SQUARED:
+        return False
+    if c.width_sign or c.intercept_price or c.norm_weight != 1.0 or c.minus_self_similarity:
+        return False
+    if not c.required.any() or (np.isinf(c.lower) & np.isinf(c.upper)).any() or c.is_hard.any():
+        return False
+    if not (np.abs(c.selection[0]) == 1.0).all():
+        return False
+    gram = model.gram
+    if isinstance(gram, KernelQuadratic):
+        return exact_kernel(model) is not None
+    return model.data.storage == "dense" and model.offset is None
+
+
+def program_of(model: SupportVectorModel) -> DirectProgram:
+    """Build the arrays of a machine that ``suits``."""
+    c, gram = model.conditions, model.gram
+    signs, rows = c.selection
+    curved = c.curvature if c.curvature[0] > 0.0 else None
+    in_one_piece = map(np.ascontiguousarray, (c.required, c.lower, c.upper))
+    curved = None if curved is None else np.ascontiguousarray(curved)
+    losses = Losses(*in_one_piece, signs=np.ascontiguousarray(signs), curved=curved, rows=rows)
+    product_errors, norms = 0.0, None
+    if isinstance(gram, KernelQuadratic):
+        K = gram.gram.dense
+    else:
+        X = np.asarray(model.data.X)
+        K = X @ X.T
+        norms = np.sqrt(np.diagonal(K))
+        product_errors = gamma(n_terms(X) + len(X) + 16)
+    return DirectProgram(
+        K,
+        model.kernel_errors,
+        losses,
+        losses.signs,
+        is_free=c.intercept == "free",
+        constant=model.constant,
+        unit=model.unit,
+        product_errors=product_errors,
+        norms=norms,
+    )
+
+
+def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
+    """Build the solution of a certified machine, with the program's own one."""
+    model, b = problem.model, found.interval.midpoint
+    statistics = SolveStatistics(
+        backend="active-set",
+        iterations=found.steps,
+        solve_seconds=seconds,
+        seconds={"short way": seconds},
+        asked=("active-set",),
+        note=REASON,
+    )
+    solution = SVMSolution(
+        alpha=found.alpha,
+        expansion=found.expansion,
+        coef=model.coef(found.expansion),
+        intercept=b,
+        intercept_interval=found.interval,
+        width=0.0,
+        slack=model.slack(model.violations(found.values, b, 0.0)),
+        constraint_multipliers=NO_MULTIPLIERS,
+        conditions=model.conditions,
+        kernel=model.kernel,
+        data=model.data,
+        qp=QPSolution(Status.UNKNOWN),
+    )
+    qp = problem.recovery.to_qp(DecisionValues(solution, found.values, math.nan))
+    return solution.replace(qp=qp.replace(status=Status.OPTIMAL, statistics=statistics))

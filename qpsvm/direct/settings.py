@@ -1,0 +1,42 @@
+"""Settings of the short way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DirectSettings:
+    """Sizes and tolerances of the short way from a kernel matrix to a certified machine.
+
+    Attributes
+    ----------
+    samples : int
+        Samples, at most, whose kernel matrix is evaluated as a whole.
+    tolerance : float
+        Violation of optimality with which the steps of pairs end at first, in units of ``eps``.
+    tighter : float
+        Factor of that tolerance after a certificate that is too wide.
+    certificates : int
+        How many certificates are tried.
+    steps_per_variable : int
+        Steps of pairs, at most; a machine that needs more is left to Newton steps.
+    natural_share : float
+        Share of ``sqrt(eps)`` that the largest distance of a variable from its KKT case may have:
+        the verifier measures it in other units, too.
+    gap_share : float
+        Share of ``eps`` that the certified gap may have, so that the verifier, whose sums round
+        differently, agrees.
+    """
+
+    samples: int = 1500
+    tolerance: float = 0.3
+    tighter: float = 0.1
+    certificates: int = 3
+    steps_per_variable: int = 30
+    natural_share: float = 0.1
+    gap_share: float = 0.9
+
+
+DIRECT = DirectSettings()
+"""The settings that ``qpsvm.solve`` uses."""
