@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from time import perf_counter
 
 import numpy as np
@@ -10,11 +9,12 @@ import numpy as np
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.program import Certified, DirectProgram
 from qpsvm.direct.settings import DIRECT
+from qpsvm.machines.dual_program import bound_multipliers
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.score_errors import exact_kernel
-from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues
+from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.native import Losses
 from qpsvm.numerics.arrays import default_memory_limit
@@ -118,19 +118,29 @@ def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSol
         asked=("active-set",),
         note=REASON,
     )
-    solution = SVMSolution(
+    c, v = model.conditions, model.violations(found.values, b, 0.0)
+    gradient = c.curvature * found.alpha - v
+    at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
+    qp = QPSolution(
+        Status.OPTIMAL,
+        x=found.alpha,
+        z=np.zeros(0),
+        y=np.full(int(c.intercept == "free"), b),
+        z_lower=at_lower,
+        z_upper=at_upper,
+        statistics=statistics,
+    )
+    return SVMSolution(
         alpha=found.alpha,
         expansion=found.expansion,
         coef=model.coef(found.expansion),
         intercept=b,
         intercept_interval=found.interval,
         width=0.0,
-        slack=model.slack(model.violations(found.values, b, 0.0)),
+        slack=model.slack(v),
         constraint_multipliers=NO_MULTIPLIERS,
-        conditions=model.conditions,
+        conditions=c,
         kernel=model.kernel,
         data=model.data,
-        qp=QPSolution(Status.UNKNOWN),
+        qp=qp,
     )
-    qp = problem.recovery.to_qp(DecisionValues(solution, found.values, math.nan))
-    return solution.replace(qp=qp.replace(status=Status.OPTIMAL, statistics=statistics))
