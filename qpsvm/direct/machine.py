@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from qpsvm.backends.settings import Settings
-from qpsvm.direct.program import Certified, DirectProgram
+from qpsvm.direct.program import Certified, DirectProgram, ValueErrors
 from qpsvm.direct.settings import DIRECT
 from qpsvm.machines.dual_program import bound_multipliers
 from qpsvm.machines.model import SupportVectorModel
@@ -17,8 +17,7 @@ from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.native import Losses
-from qpsvm.numerics.arrays import default_memory_limit
-from qpsvm.numerics.balls import gamma, n_terms
+from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -86,29 +85,38 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     in_one_piece = map(np.ascontiguousarray, (c.required, c.lower, c.upper))
     curved = None if curved is None else np.ascontiguousarray(curved)
     losses = Losses(*in_one_piece, signs=np.ascontiguousarray(signs), curved=curved, rows=rows)
-    product_errors, norms = 0.0, None
     if isinstance(gram, KernelQuadratic):
-        K = gram.gram.dense
+        assert model.kernel_errors is not None  # as it suits
+        K, errors = gram.gram.dense, ValueErrors.of_kernel(model.kernel_errors)
     else:
         X = np.asarray(model.data.X)
         K = X @ X.T
-        norms = np.sqrt(np.diagonal(K))
-        product_errors = gamma(n_terms(X) + len(X) + 16)
+        errors = ValueErrors.of_products(X, K)
     return DirectProgram(
         K,
-        model.kernel_errors,
+        errors,
         losses,
         losses.signs,
         is_free=c.intercept == "free",
         constant=model.constant,
         unit=model.unit,
-        product_errors=product_errors,
-        norms=norms,
     )
 
 
-def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
-    """Build the solution of a certified machine, with the program's own one."""
+def solution_of(
+    problem: SVMProblem, found: Certified, seconds: float, coef: Vector | None = None
+) -> SVMSolution:
+    """Build the solution of a certified machine, with the program's own one.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    found : Certified
+    seconds : float
+        For the record.
+    coef : array of shape (d,), optional
+        Weights of the features, where they are known.
+    """
     model, b = problem.model, found.interval.midpoint
     statistics = SolveStatistics(
         backend="active-set",
@@ -133,7 +141,7 @@ def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSol
     return SVMSolution(
         alpha=found.alpha,
         expansion=found.expansion,
-        coef=model.coef(found.expansion),
+        coef=model.coef(found.expansion) if coef is None else coef,
         intercept=b,
         intercept_interval=found.interval,
         width=0.0,

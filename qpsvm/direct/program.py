@@ -9,6 +9,7 @@ depends on a and K alone, and on nothing that the solver said.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,8 +21,8 @@ from qpsvm.kernels.errors import EntryErrors
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
 from qpsvm.native import Losses, Status, descend_pairs, expansion
-from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.balls import UNDERFLOW, gamma
+from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.balls import UNDERFLOW, gamma, n_terms
 from qpsvm.numerics.precision import EPS, TINY
 
 SUMMED = 1.0 + 2.0**-30
@@ -65,14 +66,58 @@ class Certified(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class ValueErrors:
+    """Bounds on what kernel values and stored weights add to the errors of decision values.
+
+    The error of ``f_i`` is at most ``relative_i (|K| |beta|)_i + left_i right'|beta|``.
+
+    Attributes
+    ----------
+    relative, left, right : arrays of shape (n,)
+    weights : float
+        Where weights are stored in place of beta: their distance from ``X'beta`` is at most this
+        times ``right'|beta|``.
+    """
+
+    relative: Vector
+    left: Vector
+    right: Vector
+    weights: float = 0.0
+
+    @classmethod
+    def of_kernel(cls, errors: EntryErrors) -> ValueErrors:
+        """The bounds for kernel values with these errors."""
+        of_columns = float(np.max(errors.columns, initial=0.0))
+        relative = SUMMED * (errors.rows + (1.0 + errors.rows) * of_columns)
+        return cls(relative, errors.left, errors.right)
+
+    @classmethod
+    def of_products(cls, X: Dense, K: Dense) -> ValueErrors:
+        """The bounds for ``K = X X'`` and weights ``X'beta``."""
+        norms = SUMMED * np.sqrt(np.abs(np.diagonal(K)))
+        share = gamma(n_terms(X) + len(X) + 16)
+        return cls(np.zeros(len(X)), 3.0 * share * norms, norms, share)
+
+    def part(self, places: Sequence[slice]) -> ValueErrors:
+        """The bounds for some of the samples."""
+        if len(places) == 1:
+            whole = (each[places[0]] for each in (self.relative, self.left, self.right))
+            return ValueErrors(*whole, self.weights)
+        parts = (
+            np.concatenate([each[place] for place in places])
+            for each in (self.relative, self.left, self.right)
+        )
+        return ValueErrors(*parts, self.weights)
+
+
+@dataclass(frozen=True, eq=False)
 class DirectProgram:
     """The dual of a machine in arrays: conditions on the samples of a kernel matrix.
 
     Attributes
     ----------
     K : array of shape (n, n)
-    errors : EntryErrors or None
-        Of K; None where K is data.
+    errors : ValueErrors
     losses : Losses
         The conditions with their losses; ``losses.rows`` are the samples of a tube's conditions.
     signs : array of shape (N,)
@@ -83,22 +128,15 @@ class DirectProgram:
         1 for a penalised intercept, else 0.
     unit : float
         Of violations.
-    product_errors : float
-        Where weights are stored instead of an expansion: bound on the error of their product with
-        a sample, relative to ``|x_i| sum_j |beta_j| |x_j|``.
-    norms : array of shape (n,) or None
-        Norms of the samples, for these.
     """
 
     K: Dense
-    errors: EntryErrors | None
+    errors: ValueErrors
     losses: Losses
     signs: Vector
     is_free: bool
     constant: float = 0.0
     unit: float = 1.0
-    product_errors: float = 0.0
-    norms: Vector | None = None
 
     @cached_property
     def flat(self) -> float:
@@ -163,7 +201,10 @@ class DirectProgram:
         values, sizes = expansion(self.K, used, beta[used])
         if not np.isfinite(sizes).all():
             return None
-        errors = self._errors(used, np.abs(beta[used]), sizes)
+        size = np.abs(beta)
+        reach = float(self.errors.right @ size)
+        errors = (gamma(len(used) + 2) + self.errors.relative) * sizes + self.errors.left * reach
+        errors = SUMMED * errors + TINY * (1.0 + float(np.sum(size)))
         if self.is_free:
             interval = Interval(*own.best_intercepts(values, flat=self.flat))
         else:
@@ -180,43 +221,19 @@ class DirectProgram:
             upper += 2.0 * abs(bounds.balance * b)
         elif self.constant:
             upper += 0.5 * (b - bounds.balance) ** 2
-        upper += 0.5 * self._apart(alpha, beta) ** 2
+        upper += 0.5 * self._apart(alpha, reach) ** 2
         lost = bounds.passed_on
-        lost += float(np.abs(beta) @ (errors + len(used) * EPS * np.abs(values)))
+        lost += float(size @ (errors + len(used) * EPS * np.abs(values)))
         smallest = max(objective - SUMMED * lost, TINY)
         relative = (SUMMED * upper + UNDERFLOW) / smallest
         return Certified(
             alpha, beta, values, interval, objective, relative, bounds.violation, steps
         )
 
-    def _errors(self, used: Index, weights: Vector, sizes: Vector) -> Vector:
-        """Bound the errors of decision values, shape (n,): kernel values, and sums of their terms.
-
-        Parameters
-        ----------
-        used : array of int of shape (s,)
-        weights : array of shape (s,)
-            ``|beta|`` of these samples.
-        sizes : array of shape (n,)
-            ``|K| |beta|``.
-        """
-        total = float(np.sum(weights))
-        found = gamma(len(used) + 2) * sizes + TINY * (1.0 + total)
-        if self.errors is not None:
-            own = self.errors
-            of_columns = float(np.max(own.columns[used], initial=0.0))
-            found += (own.rows + (1.0 + own.rows) * of_columns) * sizes
-            found += own.left * float(own.right[used] @ weights)
-        if self.norms is not None:
-            found += self.product_errors * float(self.norms[used] @ weights) * self.norms
-        return SUMMED * found
-
-    def _apart(self, alpha: Vector, beta: Vector) -> float:
+    def _apart(self, alpha: Vector, reach: float) -> float:
         """Bound the distance of the weights from those that alpha implies, by rounding of sums."""
-        apart, rows = 0.0, self.losses.rows
+        apart, rows = self.errors.weights * reach, self.losses.rows
         if rows is not None:  # beta is a rounded difference
-            terms = np.bincount(rows, np.abs(alpha), len(beta))
+            terms = np.bincount(rows, np.abs(alpha), len(self.K))
             apart += 2.0 * EPS * float(np.sqrt(np.abs(np.diagonal(self.K))) @ terms)
-        if self.norms is not None:
-            apart += self.product_errors * float(self.norms @ np.abs(beta))
         return apart

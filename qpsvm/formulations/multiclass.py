@@ -76,10 +76,17 @@ class OneVsRest(Reduction):
         super().__post_init__()
         require_flag(self.weigh_rest, "weigh_rest")
 
+    def names(self, classes: Labels) -> tuple[str, ...]:
+        return tuple([f"{label} against the rest" for label in classes.tolist()])
+
+    def sides(self, n_classes: int) -> Iterator[tuple[int, ...]]:
+        for m in range(n_classes):
+            yield (m,)
+
     def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         everyone = np.full(len(codes), True)
-        for m, label in enumerate(classes.tolist()):
-            yield Split(f"{label} against the rest", codes == m, everyone, self.weigh_rest)
+        for m, name in enumerate(self.names(classes)):
+            yield Split(name, codes == m, everyone, self.weigh_rest)
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
         """Return the decision values unchanged."""
@@ -138,13 +145,20 @@ class OneVsOne(Reduction):
         super().__post_init__()
         require_flag(self.break_ties, "break_ties")
 
+    def names(self, classes: Labels) -> tuple[str, ...]:
+        pairs = itertools.combinations(classes.tolist(), 2)
+        return tuple([f"{first} against {second}" for first, second in pairs])
+
+    def sides(self, n_classes: int) -> Iterator[tuple[int, ...]]:
+        yield from itertools.combinations(range(n_classes), 2)
+
     def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
-        labels = classes.tolist()
-        for i, j in itertools.combinations(range(len(labels)), 2):
+        pairs = itertools.combinations(range(len(classes)), 2)
+        for name, (i, j) in zip(self.names(classes), pairs, strict=True):
             members = (codes == i) | (codes == j)
             # other samples do not take part: their label must only be one of the two
             sides = classes[np.where(codes == i, i, j)]
-            yield Split(f"{labels[i]} against {labels[j]}", sides, members)
+            yield Split(name, sides, members)
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
         """Votes of each class plus a tie-break; see the notes of the class."""

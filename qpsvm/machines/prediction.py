@@ -148,39 +148,43 @@ class KernelMachine(Machine):
         return expanded(self.kernel, self.data.X, beta, samples)
 
     def checked_samples(self, X: Samples) -> Stored:
-        """Check X against the columns of the training data and convert its storage.
+        """Check X against the columns of the training data; see ``checked_samples``."""
+        return checked_samples(X, self.data, self.kernel)
 
-        Raises
-        ------
-        InvalidDataError
-            As ``decision_function``.
-        """
-        data = self.data
-        if data.storage == "objects":
-            samples = as_objects(X, one_each=data.X.ndim == 1)
-            if samples.ndim != data.X.ndim:
-                raise InvalidDataError(
-                    f"X has shape {samples.shape}, the model was trained on samples of shape "
-                    f"{data.X.shape}; pass a list with a sample in each entry, or rows of a table, "
-                    "as those came."
-                )
-        else:
-            is_gram = isinstance(self.kernel, Precomputed)
-            samples = as_samples(X, keep_single=True, borrow=True, squared=not is_gram)
-        if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
-            samples = samples[:, data.kept]  # rows of weight zero have left the training data
-        if samples.ndim == 2 and samples.shape[1] != data.n_features:
+
+def checked_samples(X: Samples, data: TrainingSet, kernel: Kernel) -> Stored:
+    """Check samples against the columns of the training data and convert their storage.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``decision_function``.
+    """
+    if data.storage == "objects":
+        samples = as_objects(X, one_each=data.X.ndim == 1)
+        if samples.ndim != data.X.ndim:
             raise InvalidDataError(
-                f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
+                f"X has shape {samples.shape}, the model was trained on samples of shape "
+                f"{data.X.shape}; pass a list with a sample in each entry, or rows of a table, "
+                "as those came."
             )
-        names, trained = feature_names(X), data.feature_names
-        if names is not None and trained is not None and names != trained:
-            first = next(i for i, (a, b) in enumerate(zip(names, trained, strict=True)) if a != b)
-            raise InvalidDataError(
-                f"X column {first} is {names[first]!r}, the model was trained with "
-                f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
-            )
-        return samples
+    else:
+        is_gram = isinstance(kernel, Precomputed)
+        samples = as_samples(X, keep_single=True, borrow=True, squared=not is_gram)
+    if isinstance(kernel, Precomputed) and samples.shape[1] == data.n_given:
+        samples = samples[:, data.kept]  # rows of weight zero have left the training data
+    if samples.ndim == 2 and samples.shape[1] != data.n_features:
+        raise InvalidDataError(
+            f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
+        )
+    names, trained = feature_names(X), data.feature_names
+    if names is not None and trained is not None and names != trained:
+        first = next(i for i, (a, b) in enumerate(zip(names, trained, strict=True)) if a != b)
+        raise InvalidDataError(
+            f"X column {first} is {names[first]!r}, the model was trained with "
+            f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
+        )
+    return samples
 
 
 @one_blas_thread()

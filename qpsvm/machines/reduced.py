@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -12,9 +14,10 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
 from qpsvm.machines.form import Form
-from qpsvm.machines.prediction import Machine, expanded
+from qpsvm.machines.prediction import Machine, checked_samples, expanded
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.together import SharedMatrix, Together
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense
 from qpsvm.numerics.calls import ExplainsMethods
@@ -43,19 +46,28 @@ class ReducedProblem(ExplainsMethods):
 
     Attributes
     ----------
-    problems : tuple of SVMProblem
+    two_class : tuple of SVMProblem, or callable that builds them
+        They are built when they are first read.
     names : tuple of str
         What each of them tells apart.
     data : MulticlassTrainingSet
     reduction : OneVsRest or OneVsOne
     form : "primal" or "dual"
+    shared : SharedMatrix or None
+        What they share, where they are soft margins over one kernel matrix.
     """
 
-    problems: tuple[SVMProblem, ...]
+    two_class: tuple[SVMProblem, ...] | Callable[[], tuple[SVMProblem, ...]]
     names: tuple[str, ...]
     data: MulticlassTrainingSet
     reduction: CombinationRule
     form: Form
+    shared: SharedMatrix | None = None
+
+    @cached_property
+    def problems(self) -> tuple[SVMProblem, ...]:
+        """The two-class problems, in the order of ``names``."""
+        return self.two_class if isinstance(self.two_class, tuple) else self.two_class()
 
     @property
     def solution_type(self) -> type[ReducedSolution]:
@@ -100,7 +112,7 @@ class ReducedProblem(ExplainsMethods):
     def __repr__(self) -> str:
         return (
             f"ReducedProblem({self.reduction!r}, {self.form}, {self.problems[0].kernel} kernel, "
-            f"{len(self.classes)} classes, {len(self.problems)} problems)"
+            f"{len(self.classes)} classes, {len(self.names)} problems)"
         )
 
 
@@ -119,6 +131,43 @@ class ReducedSolution(Machine):
     solutions: tuple[SVMSolution, ...]
     data: MulticlassTrainingSet
     reduction: CombinationRule
+    together: Together | None = field(default=None, repr=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Build the solutions of certified machines at their first reading."""
+            together = self._unbuilt if name == "solutions" else None
+            if together is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            object.__setattr__(self, "solutions", together.build())
+            return self.solutions
+
+    @property
+    def _unbuilt(self) -> Together | None:
+        """The arrays that stand for the solutions as long as these are not built."""
+        return None if "solutions" in vars(self) else vars(self).get("together")
+
+    def __getstate__(self) -> dict[str, object]:
+        _ = self.solutions  # machines, and not the way to them
+        return vars(self) | {"together": None}
+
+    @classmethod
+    def of_all(
+        cls, together: Together, data: MulticlassTrainingSet, reduction: CombinationRule
+    ) -> ReducedSolution:
+        """Put together certified machines, whose solutions are built when they are read."""
+        made = object.__new__(cls)
+        fields = ("data", data), ("reduction", reduction), ("together", together)
+        for name, value in fields:
+            object.__setattr__(made, name, value)
+        return made
+
+    @property
+    def n_machines(self) -> int:
+        """Number of two-class machines."""
+        together = self._unbuilt
+        return len(self.solutions) if together is None else len(together.intercepts)
 
     @property
     def classes(self) -> Array:
@@ -128,6 +177,8 @@ class ReducedSolution(Machine):
     @property
     def status(self) -> Status:
         """The worst status of the machines; OPTIMAL only if all were verified."""
+        if self._unbuilt is not None:
+            return Status.OPTIMAL  # nothing else is put together unbuilt
         return max((s.status for s in self.solutions), key=list(Status).index)
 
     def decision_function(self, X: Samples) -> Dense:
@@ -139,6 +190,9 @@ class ReducedSolution(Machine):
 
         Machines with one kernel share its values, so that each is evaluated once.
         """
+        together = self._unbuilt
+        if together is not None:
+            return together.values(self.data, checked_samples(X, self.data, together.kernel))
         kernel = self.solutions[0].kernel
         own_values = any(s.has_own_values for s in self.solutions)
         if own_values or isinstance(kernel, Precomputed) or not self._have_kernel(kernel):
@@ -158,5 +212,5 @@ class ReducedSolution(Machine):
     def __repr__(self) -> str:
         return (
             f"ReducedSolution({self.status.value}, {type(self.reduction).__name__}, "
-            f"{len(self.classes)} classes, {len(self.solutions)} machines)"
+            f"{len(self.classes)} classes, {self.n_machines} machines)"
         )

@@ -1,0 +1,118 @@
+"""The short way for the machines of a reduction: one kernel matrix, one machine after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from time import perf_counter
+
+import numpy as np
+
+from qpsvm.backends.settings import Settings
+from qpsvm.direct.machine import is_plain, solution_of
+from qpsvm.direct.program import Certified, DirectProgram, ValueErrors
+from qpsvm.direct.settings import DIRECT
+from qpsvm.kernels.errors import gram_errors
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.together import SharedMatrix, Side, Together
+from qpsvm.native import Losses
+from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.row_sums import common_offset
+from qpsvm.numerics.threads import one_blas_thread
+
+
+def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolution | None:
+    """Solve all machines of a reduction on their kernel matrix; None where one is not certified.
+
+    Parameters
+    ----------
+    problem : ReducedProblem
+    settings : Settings
+    """
+    shared = problem.shared
+    if shared is None or not is_plain(settings):
+        return None
+    if max(len(side.signs) for side in shared.sides) > DIRECT.samples:
+        return None
+    if shared.gram is None and common_offset(shared.X) is not None:
+        return None
+    began = perf_counter()
+    with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
+        K, errors = _values(shared)
+        found = list[Certified]()
+        for side, block in zip(shared.sides, _blocks(K, shared.sides), strict=True):
+            one = _program(shared, side, block, errors).solved(settings.eps)
+            if one is None or not one.passes(settings.eps):
+                return None
+            found.append(one)
+        beta = np.zeros((len(K), len(found)))
+        for column, (side, one) in enumerate(zip(shared.sides, found, strict=True)):
+            beta[_places(side), column] = one.expansion
+        coef = np.ascontiguousarray((shared.X.T @ beta).T) if shared.gram is None else None
+    beta[shared.order] = beta.copy()
+    intercepts = np.array([one.interval.midpoint for one in found])
+    seconds = perf_counter() - began
+    build = partial(_solutions, problem, found, coef, seconds / len(found))
+    whole = Together(shared.kernel, beta, coef, intercepts, build)
+    return ReducedSolution.of_all(whole, problem.data, problem.reduction)
+
+
+def _values(shared: SharedMatrix) -> tuple[Dense, ValueErrors]:
+    """The kernel matrix of all samples, and bounds on its errors."""
+    if shared.gram is None:
+        K = shared.X @ shared.X.T
+        return K, ValueErrors.of_products(shared.X, K)
+    return shared.gram.dense, ValueErrors.of_kernel(gram_errors(shared.kernel, shared.gram))
+
+
+def _blocks(K: Dense, sides: Sequence[Side]) -> Iterator[Dense]:
+    """Yield the kernel matrix of every machine, in memory that the next one uses again."""
+    largest = max([len(side.signs) for side in sides if len(side.places) > 1], default=0)
+    memory = np.empty(largest * largest)
+    for side in sides:
+        if len(side.places) == 1:
+            yield K[side.places[0], side.places[0]]
+            continue
+        first, second = side.places
+        m, k = len(side.signs), first.stop - first.start
+        block = memory[: m * m].reshape(m, m)
+        block[:k, :k], block[:k, k:] = K[first, first], K[first, second]
+        block[k:, :k], block[k:, k:] = K[second, first], K[second, second]
+        yield block
+
+
+def _program(
+    shared: SharedMatrix, side: Side, block: Dense, errors: ValueErrors
+) -> DirectProgram:
+    n = len(side.signs)
+    zero, upper, curved = np.zeros(n), side.prices, None
+    if shared.is_squared:
+        upper, curved = np.full(n, np.inf), 0.5 / side.prices
+    return DirectProgram(
+        block,
+        errors.part(side.places),
+        Losses(np.ones(n), zero, upper, signs=side.signs, curved=curved),
+        side.signs,
+        is_free=shared.intercept == "free",
+        constant=1.0 if shared.intercept == "penalized" else 0.0,
+    )
+
+
+def _places(side: Side) -> Index:
+    return np.concatenate([np.arange(place.start, place.stop) for place in side.places])
+
+
+def _solutions(
+    problem: ReducedProblem, found: Sequence[Certified], coef: Dense | None, seconds: float
+) -> tuple[SVMSolution, ...]:
+    """Build the solutions of all machines, in the order of their problems' samples."""
+    shared, built = problem.shared, list[SVMSolution]()
+    assert shared is not None
+    for k, (part, side, one) in enumerate(zip(problem.problems, shared.sides, found, strict=True)):
+        order = np.argsort(shared.order[_places(side)])
+        own = one._replace(
+            alpha=one.alpha[order], expansion=one.expansion[order], values=one.values[order]
+        )
+        built.append(solution_of(part, own, seconds, None if coef is None else coef[k]))
+    return tuple(built)

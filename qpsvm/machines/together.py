@@ -1,0 +1,97 @@
+"""Several machines over one kernel matrix: what their programs share, and how they predict.
+
+The two-class problems and solutions of a reduction are objects for whoever reads them. They follow
+from the arrays here, and are built when they are first read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from qpsvm.data.training_sets import TrainingSet
+from qpsvm.kernels import Kernel
+from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.prediction import expanded
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.single_precision import Stored
+from qpsvm.qp.sample_gram import SampleGram
+
+
+class Side(NamedTuple):
+    """The samples of one two-class program, with labels and prices.
+
+    Parameters
+    ----------
+    places : tuple of slice
+        Where they are in the order of ``SharedMatrix``, in one or two pieces.
+    signs, prices : arrays of shape (m,)
+        Labels -1 and 1, and C_i.
+    """
+
+    places: tuple[slice, ...]
+    signs: Vector
+    prices: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class SharedMatrix:
+    """What the soft margins of a reduction share: one kernel matrix, and an order of the samples.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    gram : SampleGram or None
+        Of X; None for the linear kernel.
+    X : array of shape (n, d)
+        The samples in ``order``.
+    order : array of int of shape (n,)
+        The rows of the data, sorted by class.
+    sides : tuple of Side
+        The two-class programs.
+    is_squared : bool
+        Whether a violation costs its square.
+    intercept : "free", "penalized" or "none"
+    """
+
+    kernel: Kernel
+    gram: SampleGram | None
+    X: Dense
+    order: Index
+    sides: tuple[Side, ...]
+    is_squared: bool
+    intercept: InterceptKind
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Certified machines in arrays, from which their solutions are built.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    beta : array of shape (n, p)
+        Coefficients of all samples in every machine.
+    coef : array of shape (p, d) or None
+        Weights of the features, for the linear kernel.
+    intercepts : array of shape (p,)
+    build : callable
+        Returns the tuple of solutions.
+    """
+
+    kernel: Kernel
+    beta: Dense
+    coef: Dense | None
+    intercepts: Vector
+    build: Callable[[], tuple[SVMSolution, ...]]
+
+    def values(self, data: TrainingSet, samples: Stored) -> Dense:
+        """Decision values of every machine for every row of samples, shape (m, p)."""
+        if self.coef is None:
+            return np.asarray(expanded(self.kernel, data.X, self.beta, samples) + self.intercepts)
+        pairs = zip(self.coef, self.intercepts.tolist(), strict=True)
+        return np.column_stack([np.asarray(samples @ w + b) for w, b in pairs])
