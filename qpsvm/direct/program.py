@@ -9,7 +9,6 @@ depends on a and K alone, and on nothing that the solver said.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from qpsvm.kernels.errors import EntryErrors
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
 from qpsvm.native import Losses, Status, descend_pairs, expansion
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import UNDERFLOW, gamma, n_terms
 from qpsvm.numerics.precision import EPS, TINY
 
@@ -98,16 +97,10 @@ class ValueErrors:
         share = gamma(n_terms(X) + len(X) + 16)
         return cls(np.zeros(len(X)), 3.0 * share * norms, norms, share)
 
-    def part(self, places: Sequence[slice]) -> ValueErrors:
+    def of_part(self, samples: Index) -> ValueErrors:
         """The bounds for some of the samples."""
-        if len(places) == 1:
-            whole = (each[places[0]] for each in (self.relative, self.left, self.right))
-            return ValueErrors(*whole, self.weights)
-        parts = (
-            np.concatenate([each[place] for place in places])
-            for each in (self.relative, self.left, self.right)
-        )
-        return ValueErrors(*parts, self.weights)
+        relative, left, right = self.relative[samples], self.left[samples], self.right[samples]
+        return ValueErrors(relative, left, right, self.weights)
 
 
 @dataclass(frozen=True, eq=False)

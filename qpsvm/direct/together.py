@@ -91,7 +91,7 @@ def _program(
         upper, curved = np.full(n, np.inf), 0.5 / side.prices
     return DirectProgram(
         block,
-        errors.part(side.places),
+        errors.of_part(_places(side)),
         Losses(np.ones(n), zero, upper, signs=side.signs, curved=curved),
         side.signs,
         is_free=shared.intercept == "free",

@@ -84,8 +84,10 @@ def require_array(
     return array
 
 
-def require_vector(array: object, name: str, n: int | None, *, written: bool = False) -> Vector:
-    """Return a float64 vector of n entries, see ``require_array``."""
+def require_vector(
+    array: object, name: str, n: int | None, *, written: bool = False, finite: bool = False
+) -> Vector:
+    """Return a float64 vector of n entries, see ``require_array``; with ``finite``, of numbers."""
     if (
         type(array) is np.ndarray
         and array.dtype is _FLOAT64
@@ -94,8 +96,12 @@ def require_vector(array: object, name: str, n: int | None, *, written: bool = F
         and array.flags.aligned
         and (array.flags.writeable or not written)
     ):
-        return array  # nearly always
-    return require_array(array, name, np.float64, (n,), written=written)
+        vector = array  # nearly always
+    else:
+        vector = require_array(array, name, np.float64, (n,), written=written)
+    if finite and not np.isfinite(vector).all():
+        require_finite(vector, name)
+    return vector
 
 
 def require_finite(array: Array, name: str) -> None:
@@ -132,7 +138,8 @@ def require_box(point: Vector, name: str, lower: Vector, upper: Vector) -> None:
             f"lower[{i}] = {lower[i]} and upper[{i}] = {upper[i]} are no interval: lower must be "
             "at most upper"
         )
-    require_finite(point, name)
+    if not np.isfinite(point).all():
+        require_finite(point, name)
     is_inside = (lower <= point) & (point <= upper)
     if not is_inside.all():
         i = int(np.argmin(is_inside))
@@ -177,7 +184,7 @@ def require_row_wise(array: object, name: str) -> int:
         raise InvalidParameterError(
             f"{name} is {described(array)}: pass a float64 array with two axes"
         )
-    return row_distance(array, name)
+    return array.shape[1] if array.flags.c_contiguous else row_distance(array, name)
 
 
 def row_distance(array: Array, name: str) -> int:

@@ -34,6 +34,8 @@ class Status(IntEnum):
     NOT_FINITE = 4
 
 
+_STATUS = tuple(Status)
+
 _P, _I, _D, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_int
 
 
@@ -178,19 +180,19 @@ class Library:
         Status
         """
         function = self._functions[name, _variant.get() or self.variants[-1]]
-        types = _SIGNATURES[name]
-        return Status(
-            function(
-                *[
-                    argument.ctypes.data
-                    if isinstance(argument, np.ndarray)
-                    else ctypes.byref(kind(*map(_address, argument)))
-                    if isinstance(argument, tuple)
-                    else argument
-                    for kind, argument in zip(types, arguments, strict=True)
-                ]
-            )
-        )
+        passed = list[Any]()
+        for kind, argument in zip(_SIGNATURES[name], arguments, strict=True):
+            if isinstance(argument, np.ndarray):
+                passed.append(argument.ctypes.data)
+            elif isinstance(argument, tuple):
+                structure = kind()
+                for (field, _), value in zip(kind._fields_, argument, strict=True):
+                    is_array = isinstance(value, np.ndarray)
+                    setattr(structure, field, value.ctypes.data if is_array else value)
+                passed.append(ctypes.byref(structure))
+            else:
+                passed.append(argument)
+        return _STATUS[function(*passed)]
 
 
 def _function(library: ctypes.CDLL, name: str, variant: str) -> Any:
@@ -201,10 +203,6 @@ def _function(library: ctypes.CDLL, name: str, variant: str) -> Any:
         for kind in _SIGNATURES[name]
     ]
     return function
-
-
-def _address(argument: Any) -> Any:
-    return argument.ctypes.data if isinstance(argument, np.ndarray) else argument
 
 
 _REBUILD = "python -m qpsvm.native.build"
@@ -256,7 +254,7 @@ def _path() -> Path:
 
 def run(name: str, *arguments: Any) -> Status:
     """Call a function of the loaded library, see ``Library.run``."""
-    return core().run(name, *arguments)
+    return (_loaded[0] if _loaded else core()).run(name, *arguments)
 
 
 @contextmanager

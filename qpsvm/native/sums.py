@@ -16,7 +16,6 @@ from qpsvm.native.checks import (
     require_array,
     require_at_least,
     require_box,
-    require_finite,
     require_indices,
     require_row_wise,
     require_signs,
@@ -125,9 +124,7 @@ class Losses:
     rows: Array | None = None
 
     def __post_init__(self) -> None:
-        required = require_vector(self.required, "required", None)
-        n = len(required)
-        require_finite(required, "required")
+        n = len(require_vector(self.required, "required", None, finite=True))
         require_vector(self.lower, "lower", n)
         require_vector(self.upper, "upper", n)
         inside = np.minimum(np.maximum(np.zeros(n), self.lower), self.upper)
@@ -135,7 +132,7 @@ class Losses:
         if self.signs is not None:
             require_signs(require_vector(self.signs, "signs", n), "signs")
         if self.curved is not None:
-            require_finite(require_vector(self.curved, "curved", n), "curved")
+            require_vector(self.curved, "curved", n, finite=True)
             require_at_least(np.min(self.curved, initial=0.0), "the smallest of curved", 0.0)
         if self.rows is not None:
             require_array(self.rows, "rows", np.int64, (n,))
@@ -241,8 +238,7 @@ class Losses:
 
     def _fields(self, values: Vector) -> tuple[Any, ...]:
         n = len(self.required)
-        require_vector(values, "values", n if self.rows is None else None)
-        require_finite(values, "values")
+        require_vector(values, "values", n if self.rows is None else None, finite=True)
         if self.rows is not None:
             require_indices(self.rows, "rows", len(values))
         loss = self.lower, self.upper, self.curved
