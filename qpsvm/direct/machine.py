@@ -7,7 +7,8 @@ from time import perf_counter
 import numpy as np
 
 from qpsvm.backends.settings import Settings
-from qpsvm.direct.program import Certified, DirectProgram, ValueErrors
+from qpsvm.direct.matrices import Features, KernelMatrix
+from qpsvm.direct.program import Certified, DirectProgram
 from qpsvm.direct.settings import DIRECT
 from qpsvm.machines.dual_program import bound_multipliers
 from qpsvm.machines.model import SupportVectorModel
@@ -41,9 +42,7 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
     with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
         program = program_of(problem.model)
         found = program.solved(settings.eps)
-        if found is None or not found.passes(settings.eps):
-            return None
-        return solution_of(problem, found, perf_counter() - began)
+    return None if found is None else solution_of(problem, found, perf_counter() - began)
 
 
 def is_plain(settings: Settings) -> bool:
@@ -85,16 +84,14 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     in_one_piece = map(np.ascontiguousarray, (c.required, c.lower, c.upper))
     curved = None if curved is None else np.ascontiguousarray(curved)
     losses = Losses(*in_one_piece, signs=np.ascontiguousarray(signs), curved=curved, rows=rows)
+    matrix: KernelMatrix | Features
     if isinstance(gram, KernelQuadratic):
         assert model.kernel_errors is not None  # as it suits
-        K, errors = gram.gram.dense, ValueErrors.of_kernel(model.kernel_errors)
+        matrix = KernelMatrix.of(gram.gram.dense, model.kernel_errors)
     else:
-        X = np.asarray(model.data.X)
-        K = X @ X.T
-        errors = ValueErrors.of_products(X, K)
+        matrix = Features(np.asarray(model.data.X))
     return DirectProgram(
-        K,
-        errors,
+        matrix,
         losses,
         losses.signs,
         is_free=c.intercept == "free",
@@ -120,7 +117,7 @@ def solution_of(
     model, b = problem.model, found.interval.midpoint
     statistics = SolveStatistics(
         backend="active-set",
-        iterations=found.steps,
+        iterations=found.points,
         solve_seconds=seconds,
         seconds={"short way": seconds},
         asked=("active-set",),

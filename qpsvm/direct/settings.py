@@ -21,6 +21,10 @@ class DirectSettings:
         How many certificates are tried.
     steps_per_variable : int
         Steps of pairs, at most; a machine that needs more is left to Newton steps.
+    newton_features : int
+        Features, at most, with which squared losses are minimised by Newton's method.
+    newton_steps, halvings : int
+        Steps of it, and halvings of a step that increases the objective, at most.
     natural_share : float
         Share of ``sqrt(eps)`` that the largest distance of a variable from its KKT case may have:
         the verifier measures it in other units, too.
@@ -34,6 +38,9 @@ class DirectSettings:
     tighter: float = 0.1
     certificates: int = 3
     steps_per_variable: int = 30
+    newton_features: int = 300
+    newton_steps: int = 40
+    halvings: int = 30
     natural_share: float = 0.1
     gap_share: float = 0.9
 

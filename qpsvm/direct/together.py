@@ -10,7 +10,8 @@ import numpy as np
 
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.machine import is_plain, solution_of
-from qpsvm.direct.program import Certified, DirectProgram, ValueErrors
+from qpsvm.direct.matrices import Features, KernelMatrix
+from qpsvm.direct.program import Certified, DirectProgram
 from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.errors import gram_errors
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
@@ -39,14 +40,13 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
         return None
     began = perf_counter()
     with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
-        K, errors = _values(shared)
         found = list[Certified]()
-        for side, block in zip(shared.sides, _blocks(K, shared.sides), strict=True):
-            one = _program(shared, side, block, errors).solved(settings.eps)
-            if one is None or not one.passes(settings.eps):
+        for side, matrix in zip(shared.sides, _matrices(shared), strict=True):
+            one = _program(shared, side, matrix).solved(settings.eps)
+            if one is None:
                 return None
             found.append(one)
-        beta = np.zeros((len(K), len(found)))
+        beta = np.zeros((len(shared.order), len(found)))
         for column, (side, one) in enumerate(zip(shared.sides, found, strict=True)):
             beta[_places(side), column] = one.expansion
         coef = np.ascontiguousarray((shared.X.T @ beta).T) if shared.gram is None else None
@@ -58,40 +58,39 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     return ReducedSolution.of_all(whole, problem.data, problem.reduction)
 
 
-def _values(shared: SharedMatrix) -> tuple[Dense, ValueErrors]:
-    """The kernel matrix of all samples, and bounds on its errors."""
-    if shared.gram is None:
-        K = shared.X @ shared.X.T
-        return K, ValueErrors.of_products(shared.X, K)
-    return shared.gram.dense, ValueErrors.of_kernel(gram_errors(shared.kernel, shared.gram))
-
-
-def _blocks(K: Dense, sides: Sequence[Side]) -> Iterator[Dense]:
+def _matrices(shared: SharedMatrix) -> Iterator[KernelMatrix | Features]:
     """Yield the kernel matrix of every machine, in memory that the next one uses again."""
-    largest = max([len(side.signs) for side in sides if len(side.places) > 1], default=0)
-    memory = np.empty(largest * largest)
-    for side in sides:
+    whole: KernelMatrix | Features = Features(shared.X)
+    if shared.gram is not None:
+        errors = gram_errors(shared.kernel, shared.gram)
+        whole = KernelMatrix.of(shared.gram.dense, errors)
+    elif shared.is_squared:  # Newton's method needs no products of samples
+        for side in shared.sides:
+            yield whole if len(side.places) == 1 else Features(shared.X[_places(side)])
+        return
+    largest = max([len(side.signs) for side in shared.sides if len(side.places) > 1], default=0)
+    memory, K = np.empty(largest * largest), whole.K
+    for side in shared.sides:
         if len(side.places) == 1:
-            yield K[side.places[0], side.places[0]]
+            yield whole
             continue
         first, second = side.places
         m, k = len(side.signs), first.stop - first.start
         block = memory[: m * m].reshape(m, m)
         block[:k, :k], block[:k, k:] = K[first, first], K[first, second]
         block[k:, :k], block[k:, k:] = K[second, first], K[second, second]
-        yield block
+        yield whole.block(block, _places(side))
 
 
 def _program(
-    shared: SharedMatrix, side: Side, block: Dense, errors: ValueErrors
+    shared: SharedMatrix, side: Side, matrix: KernelMatrix | Features
 ) -> DirectProgram:
     n = len(side.signs)
     zero, upper, curved = np.zeros(n), side.prices, None
     if shared.is_squared:
         upper, curved = np.full(n, np.inf), 0.5 / side.prices
     return DirectProgram(
-        block,
-        errors.of_part(_places(side)),
+        matrix,
         Losses(np.ones(n), zero, upper, signs=side.signs, curved=curved),
         side.signs,
         is_free=shared.intercept == "free",
