@@ -19,10 +19,11 @@ import numpy as np
 
 from qpsvm.direct.matrices import SUMMED, Features, KernelMatrix
 from qpsvm.direct.newton import newton_points
+from qpsvm.direct.pairs import pair_points
 from qpsvm.direct.settings import DIRECT
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
-from qpsvm.native import Losses, Status, descend_pairs
+from qpsvm.native import Losses
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
@@ -109,36 +110,8 @@ class DirectProgram:
             if matrix.X.shape[1] <= DIRECT.newton_features:
                 intercept = self.constant if self.is_free or self.constant else None
                 return newton_points(matrix.X, own, intercept)
-        return self._pair_points(eps)
-
-    def _pair_points(self, eps: float) -> Iterator[Vector]:
-        """Yield the ends of runs of steps of pairs, each to a smaller violation."""
-        own, signs, K = self.losses, self.signs, self.matrix.K
-        n, rows, is_positive = len(signs), own.rows, signs > 0.0
-        v, g = np.zeros(n), -signs * own.required
-        lower = np.where(is_positive, own.lower, -own.upper)
-        upper = np.where(is_positive, own.upper, -own.lower)
-        tolerance = DIRECT.tolerance * eps * max(float(np.max(np.abs(own.required))), TINY)
-        left, status = DIRECT.steps_per_variable * n, Status.DONE
-        while status is Status.DONE:
-            status, steps, _ = descend_pairs(
-                K if rows is None else K.reshape(-1),
-                v,
-                g,
-                lower,
-                upper,
-                kept="sum" if self.is_free else "none",
-                tol=tolerance,
-                max_steps=left,
-                added=own.curved,
-                constant=self.constant,
-                offsets=None if rows is None else rows * len(K),
-                columns=rows,
-            )
-            left -= steps
-            tolerance *= DIRECT.tighter
-            if status in (Status.DONE, Status.STALLED):
-                yield signs * v + 0.0  # no negative zeros
+        free, constant = self.is_free, self.constant
+        return pair_points(matrix.K, own, is_free=free, constant=constant, eps=eps)
 
     # --- certificates -----------------------------------------------------------------------------
 
