@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -17,7 +18,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.native import Losses
+from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -81,23 +82,19 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     c, gram = model.conditions, model.gram
     signs, rows = c.selection
     curved = c.curvature if c.curvature[0] > 0.0 else None
-    in_one_piece = map(np.ascontiguousarray, (c.required, c.lower, c.upper))
+    in_one_piece = map(np.ascontiguousarray, (signs, c.required, c.lower, c.upper))
     curved = None if curved is None else np.ascontiguousarray(curved)
-    losses = Losses(*in_one_piece, signs=np.ascontiguousarray(signs), curved=curved, rows=rows)
     matrix: KernelMatrix | Features
     if isinstance(gram, KernelQuadratic):
         assert model.kernel_errors is not None  # as it suits
         matrix = KernelMatrix.of(gram.gram.dense, model.kernel_errors)
     else:
         matrix = Features(np.asarray(model.data.X))
-    return DirectProgram(
-        matrix,
-        losses,
-        losses.signs,
-        is_free=c.intercept == "free",
-        constant=model.constant,
-        unit=model.unit,
-    )
+    K = None if isinstance(matrix, Features) and curved is not None else matrix.K
+    machine = SmallMachine(K, *in_one_piece, curved, rows, c.intercept == "free", model.constant)
+    if K is None and not matrix.suits_newton(machine):
+        machine = replace(machine, K=matrix.K)
+    return DirectProgram(machine, matrix, model.unit)
 
 
 def solution_of(

@@ -1,83 +1,58 @@
-"""Kernel matrices of small machines: decision values, with bounds on their errors."""
+"""Kernel matrices of small machines, with bounds on the errors of decision values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
+from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.errors import EntryErrors
-from qpsvm.native import expansion
+from qpsvm.native import Errors, SmallMachine
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import gamma
-from qpsvm.numerics.precision import TINY
 
 SUMMED = 1.0 + 2.0**-30
 """Covers the rounding of sums of terms that are not negative."""
 
 
-class Values(NamedTuple):
-    """Decision values without intercept, with bounds on what rounding adds.
-
-    Parameters
-    ----------
-    values, errors : arrays of shape (n,)
-    apart : float
-        Bound on the distance of the weights that predict from ``sum_i beta_i phi(x_i)``.
-    """
-
-    values: Vector
-    errors: Vector
-    apart: float
-
-
 @dataclass(frozen=True, eq=False)
 class KernelMatrix:
-    """A kernel matrix in memory. The error of K_ij is at most ``relative_i |K_ij| + left_i right_j``.
+    """A kernel matrix in memory: the machine predicts with an expansion.
 
     Attributes
     ----------
     K : array of shape (n, n)
-    relative, left, right : arrays of shape (n,)
+    errors : Errors
+        Of its entries: ``|K^_ij - K_ij|`` is at most ``relative_i |K_ij| + left_i right_j``.
     """
 
     K: Dense
-    relative: Vector
-    left: Vector
-    right: Vector
+    errors: Errors
+    weights_apart = 0.0
 
     @classmethod
     def of(cls, K: Dense, errors: EntryErrors) -> KernelMatrix:
         """A kernel matrix with errors of its entries."""
         of_columns = float(np.max(errors.columns, initial=0.0))
         relative = SUMMED * (errors.rows + (1.0 + errors.rows) * of_columns)
-        return cls(K, relative, errors.left, errors.right)
+        return cls(K, Errors(relative, errors.left, errors.right))
 
     def block(self, block: Dense, samples: Index) -> KernelMatrix:
         """The matrix of some samples, whose values are given."""
-        return KernelMatrix(
-            block, self.relative[samples], self.left[samples], self.right[samples]
-        )
+        relative, left, right = self.errors
+        return KernelMatrix(block, Errors(relative[samples], left[samples], right[samples]))
 
     @property
     def diagonal(self) -> Vector:
         """``|phi(x_i)|^2``, shape (n,)."""
         return np.diagonal(self.K)
 
-    def evaluated(self, beta: Vector) -> Values:
-        """Evaluate ``K beta``, whose rows are read in place."""
-        used, size = np.flatnonzero(beta), np.abs(beta)
-        values, sizes = expansion(self.K, used, beta[used])
-        errors = (gamma(len(used) + 2) + self.relative) * sizes
-        errors += self.left * float(self.right @ size)
-        return Values(values, SUMMED * errors + TINY * (1.0 + float(np.sum(size))), 0.0)
-
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Samples with explicit features, whose machines predict with weights ``w = X'beta``.
+    """Samples with explicit features: the machine predicts with weights ``w = X'beta``.
 
     Attributes
     ----------
@@ -98,17 +73,25 @@ class Features:
         """Some of the samples, whose products are given."""
         return Features(self.X[samples], block)
 
+    def suits_newton(self, machine: SmallMachine) -> bool:
+        """Return whether a machine on these samples is minimised by Newton's method."""
+        is_smooth = machine.curved is not None and machine.rows is None
+        return is_smooth and self.X.shape[1] <= DIRECT.newton_features
+
     @cached_property
     def diagonal(self) -> Vector:
         """``|x_i|^2``, shape (n,)."""
         return np.einsum("ij,ij->i", self.X, self.X)
 
-    def evaluated(self, beta: Vector) -> Values:
-        """Evaluate ``X w`` for ``w = X'beta``, both sums bounded by Cauchy and Schwarz."""
+    @property
+    def weights_apart(self) -> float:
+        """How far computed weights are from ``X'beta``, at most, relative to ``sum |beta| |x|``."""
+        return gamma(len(self.X) + 8)
+
+    @cached_property
+    def errors(self) -> Errors:
+        """Bounds for ``X w``: the weights are rounded, and so are products with them (Cauchy)."""
         n, d = self.X.shape
         norms = SUMMED * np.sqrt(self.diagonal)
-        reach = SUMMED * float(norms @ np.abs(beta))
-        # |w^ - w| <= gamma_n sum |beta_j| |x_j|; then d products with x_i, and once more for w^
-        apart = gamma(n + 8) * reach + TINY
-        errors = SUMMED * (gamma(n + 8) + 2.0 * gamma(d + 4)) * reach * norms + TINY
-        return Values(self.X @ (self.X.T @ beta), errors, apart)
+        share = SUMMED * (gamma(n + 8) + 2.0 * gamma(d + 4))
+        return Errors(np.zeros(n), share * norms, norms)

@@ -18,30 +18,28 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from qpsvm.direct.settings import DIRECT
-from qpsvm.native import Losses
+from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Dense, Mask, Vector
 
 
-def newton_points(X: Dense, losses: Losses, regularised: float | None) -> Iterator[Vector]:
+def newton_points(X: Dense, machine: SmallMachine) -> Iterator[Vector]:
     """Yield dual points, each better than the one before as a rule, shape (n,).
 
     Parameters
     ----------
     X : array of shape (n, d)
-    losses : Losses
-        With signs and curvature, one condition for each row of X.
-    regularised : float or None
-        What ``b^2 / 2`` counts in the objective: 1, or 0 for a free intercept; None without one.
+    machine : SmallMachine
+        With curvature, and one condition for each row of X.
     """
-    s, p, d = losses.signs, losses.required, losses.curved
-    assert s is not None
+    p, d, losses = machine.required, machine.curved, machine
     assert d is not None
     n = len(X)
-    Z = X if regularised is None else np.column_stack([X, np.ones(n)])
-    Z = s[:, None] * Z
+    has_intercept = machine.is_free or machine.constant > 0.0
+    Z = np.column_stack([X, np.ones(n)]) if has_intercept else X
+    Z = machine.signs[:, None] * Z
     weights = np.ones(Z.shape[1])
-    if regularised is not None:
-        weights[-1] = regularised
+    if has_intercept:  # what b^2 / 2 counts in the objective
+        weights[-1] = machine.constant
     u, v = np.zeros(Z.shape[1]), p.copy()
     hessian, inside = np.diag(weights), np.zeros(n, dtype=np.bool_)
     a = np.clip(v / d, losses.lower, losses.upper)

@@ -12,18 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from qpsvm.direct.matrices import SUMMED, Features, KernelMatrix
 from qpsvm.direct.newton import newton_points
-from qpsvm.direct.pairs import pair_points
 from qpsvm.direct.settings import DIRECT
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
-from qpsvm.native import Losses
+from qpsvm.native import SmallMachine, Status
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
@@ -39,8 +37,6 @@ class Certified(NamedTuple):
         Decision values without intercept.
     interval : Interval
         The best intercepts.
-    objective : float
-        Of the primal program.
     relative_gap : float
         Bound on the objective minus the optimum, errors of kernel values and rounding included,
         relative to a lower bound on the objective.
@@ -54,7 +50,6 @@ class Certified(NamedTuple):
     expansion: Vector
     values: Vector
     interval: Interval
-    objective: float
     relative_gap: float
     violation: float
     points: int
@@ -67,29 +62,20 @@ class Certified(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DirectProgram:
-    """The dual of a machine in arrays: conditions on samples, with their losses.
+    """A machine to be solved directly.
 
     Attributes
     ----------
+    machine : SmallMachine
+        Its dual.
     matrix : KernelMatrix or Features
-        Of n samples.
-    losses : Losses
-        N conditions; ``losses.rows`` are the samples of the conditions of a tube.
-    signs : array of shape (N,)
-        -1 and 1.
-    is_free : bool
-        Whether the intercept is free: then ``signs'a = 0``.
-    constant : float
-        1 for a penalised intercept, else 0.
+        What its decision values are evaluated with.
     unit : float
         Of violations.
     """
 
+    machine: SmallMachine
     matrix: KernelMatrix | Features
-    losses: Losses
-    signs: Vector
-    is_free: bool
-    constant: float = 0.0
     unit: float = 1.0
 
     def solved(self, eps: float) -> Certified | None:
@@ -102,18 +88,19 @@ class DirectProgram:
                 return None
         return None
 
-    # --- dual points ------------------------------------------------------------------------------
-
     def _points(self, eps: float) -> Iterator[Vector]:
-        own, matrix = self.losses, self.matrix
-        if isinstance(matrix, Features) and own.curved is not None and own.rows is None:
-            if matrix.X.shape[1] <= DIRECT.newton_features:
-                intercept = self.constant if self.is_free or self.constant else None
-                return newton_points(matrix.X, own, intercept)
-        free, constant = self.is_free, self.constant
-        return pair_points(matrix.K, own, is_free=free, constant=constant, eps=eps)
-
-    # --- certificates -----------------------------------------------------------------------------
+        """Yield dual points, each nearer to the optimum than the one before."""
+        own, matrix = self.machine, self.matrix
+        if isinstance(matrix, Features) and matrix.suits_newton(own):
+            yield from newton_points(matrix.X, own)
+            return
+        tolerance = DIRECT.tolerance * eps * max(float(np.max(np.abs(own.required))), TINY)
+        run = None
+        while run is None or run.status is Status.DONE:
+            run = own.run(tolerance, DIRECT.numbers, run)
+            if run.status in (Status.DONE, Status.STALLED):
+                yield run.alpha
+            tolerance *= DIRECT.tighter
 
     def certified(self, alpha: Vector) -> Certified | None:
         """Bound the excess of the machine that dual variables imply; None where it overflows.
@@ -123,39 +110,28 @@ class DirectProgram:
         alpha : array of shape (N,)
             In the box.
         """
-        own, n = self.losses, len(self.matrix.diagonal)
-        beta = self.signs * alpha
-        if own.rows is not None:
-            beta = np.bincount(own.rows, beta, n).astype(np.float64)
-        values, errors, apart = self.matrix.evaluated(beta)
-        if not np.isfinite(errors).all():
+        own = self.machine
+        flat = 0.0
+        if own.is_free and own.curved is None:  # as for ``machines.intercept``
+            flat = len(alpha) * EPS * float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
+        X = self.matrix.X if isinstance(self.matrix, Features) else None
+        found = own.bounds(alpha, self.matrix.errors, X=X, flat=flat, unit=self.unit)
+        if found is None:
             return None
-        b = self.constant * float(np.sum(beta))
-        interval = Interval(b, b)
-        if self.is_free:
-            interval = Interval(*own.best_intercepts(values, flat=self._flat))
-            b = interval.midpoint
-        if not math.isfinite(b):
-            return None
-        bounds, size = own.bounds(values, errors, alpha, b, unit=self.unit), np.abs(beta)
-        objective = 0.5 * float(beta @ values) + bounds.losses + 0.5 * self.constant * b * b
-        upper = bounds.gap + MACHINES.price_roundings * EPS * abs(objective)
-        if self.is_free:
-            upper += 2.0 * abs(bounds.balance * b)
-        elif self.constant:
-            upper += 0.5 * (b - bounds.balance) ** 2
+        beta, interval = found.expansion, Interval(found.first, found.last)
+        b, c = interval.midpoint, own.constant
+        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b
+        upper = found.gap + MACHINES.price_roundings * EPS * abs(objective)
+        if own.is_free:
+            upper += 2.0 * abs(found.balance * b)
+        elif c:
+            upper += 0.5 * (b - found.balance) ** 2
+        apart = self.matrix.weights_apart * found.reach
         if own.rows is not None:  # beta is a rounded difference
-            terms = np.bincount(own.rows, np.abs(alpha), n)
+            terms = np.bincount(own.rows, np.abs(alpha), len(beta))
             apart += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
         upper += 0.5 * apart * apart
-        lost = bounds.passed_on + float(size @ (errors + n * EPS * np.abs(values)))
+        lost = found.passed_on
+        lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         relative = (SUMMED * upper + UNDERFLOW) / max(objective - SUMMED * lost, TINY)
-        return Certified(alpha, beta, values, interval, objective, relative, bounds.violation, 0)
-
-    @cached_property
-    def _flat(self) -> float:
-        """Slopes of the objective in b that count as zero, as for ``machines.intercept``."""
-        own = self.losses
-        if own.curved is not None:
-            return 0.0
-        return len(self.signs) * EPS * float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
+        return Certified(alpha, beta, found.values, interval, relative, found.violation, 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qpsvm.native import SmallMachine
+
 
 @dataclass(frozen=True)
 class DirectSettings:
@@ -19,17 +21,8 @@ class DirectSettings:
         Factor of that tolerance after a certificate that is too wide.
     certificates : int
         How many certificates are tried.
-    rough : float
-        Violation, in units of the conditions, with which the first run of steps of pairs ends.
-    steps_per_variable, steps_between : int
-        Steps of pairs, at most: of the first run for every variable, and of those after a Newton
-        step for every free variable.
-    turns : int
-        Runs of steps of pairs, at most.
-    newton_variables : int
-        Free variables, at most, with which Newton steps are made.
-    ridge : float
-        Added to the diagonal of their matrix, relative to its largest entry.
+    numbers : SmallMachine.Numbers
+        Of the runs of steps of pairs and Newton steps.
     newton_features : int
         Features, at most, with which squared losses are minimised by Newton's method.
     newton_steps, halvings : int
@@ -46,12 +39,7 @@ class DirectSettings:
     tolerance: float = 0.3
     tighter: float = 0.1
     certificates: int = 3
-    rough: float = 1e-2
-    steps_per_variable: int = 10
-    steps_between: int = 3
-    turns: int = 25
-    newton_variables: int = 600
-    ridge: float = 1e-11
+    numbers: SmallMachine.Numbers = SmallMachine.Numbers()
     newton_features: int = 300
     newton_steps: int = 40
     halvings: int = 30

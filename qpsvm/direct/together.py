@@ -17,7 +17,7 @@ from qpsvm.kernels.errors import gram_errors
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.together import SharedMatrix, Side, Together
-from qpsvm.native import Losses
+from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.numerics.row_sums import common_offset
 from qpsvm.numerics.threads import one_blas_thread
@@ -89,13 +89,12 @@ def _program(
     zero, upper, curved = np.zeros(n), side.prices, None
     if shared.is_squared:
         upper, curved = np.full(n, np.inf), 0.5 / side.prices
-    return DirectProgram(
-        matrix,
-        Losses(np.ones(n), zero, upper, signs=side.signs, curved=curved),
-        side.signs,
-        is_free=shared.intercept == "free",
-        constant=1.0 if shared.intercept == "penalized" else 0.0,
-    )
+    is_free, constant = shared.intercept == "free", float(shared.intercept == "penalized")
+    box = side.signs, np.ones(n), zero, upper
+    machine = SmallMachine(None, *box, curved, None, is_free, constant)
+    if not (isinstance(matrix, Features) and matrix.suits_newton(machine)):
+        machine = SmallMachine(matrix.K, *box, curved, None, is_free, constant)
+    return DirectProgram(machine, matrix)
 
 
 def _places(side: Side) -> Index:

@@ -7,6 +7,7 @@ loads no library; the first call does.
 
 from qpsvm.native.descent import CoordinateDescent
 from qpsvm.native.library import Status
+from qpsvm.native.machine import Errors, MachineBounds, SmallMachine
 from qpsvm.native.pairs import Steps, descend_pairs
 from qpsvm.native.sums import (
     ConditionBounds,
@@ -22,7 +23,10 @@ __all__ = [
     "ConditionBounds",
     "ConditionSums",
     "CoordinateDescent",
+    "Errors",
     "Losses",
+    "MachineBounds",
+    "SmallMachine",
     "Status",
     "Steps",
     "balance",

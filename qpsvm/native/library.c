@@ -6,6 +6,7 @@
 #include "pairs.c"
 #include "sums.c"
 #include "bounds.c" /* the conditions of sums.c */
+#include "machine.c" /* the steps of pairs.c, the bounds of bounds.c */
 #include "tiles.c"
 
 #else

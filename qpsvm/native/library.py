@@ -87,6 +87,23 @@ class _Conditions(ctypes.Structure):
     )
 
 
+class _Machine(ctypes.Structure):
+    _fields_ = (
+        ("size", _I),
+        ("samples", _I),
+        ("stride", _I),
+        ("K", _P),
+        ("rows", _P),
+        ("signs", _P),
+        ("required", _P),
+        ("lower", _P),
+        ("upper", _P),
+        ("curved", _P),
+        ("is_free", _I),
+        ("constant", _D),
+    )
+
+
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "descent_begin": (_Samples, _BoxProgram, _P, _P, _P, _P, _I, _P),
     "descent_run": (_Samples, _BoxProgram, _D, _I, _I, _P, _P, _P, _P, _P),
@@ -94,6 +111,8 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "condition_sums": (_Conditions, _P, _D, _P),
     "expansion": (_I, _I, _P, _I, _P, _P, _P, _P),
     "condition_bounds": (_Conditions, _P, _P, _D, _D, _P),
+    "machine_run": (_Machine, _D, _P, _I, _I, _P, _P, _P, _P, _P, _P, _P),
+    "machine_bounds": (_Machine, _P, _I, _P, _P, _P, _P, _D, _D, _P, _P, _P, _P, _P, _P),
     "pair_dot": (_I, _P, _P, _P),
     "best_intercepts": (_Conditions, _D, _D, _P, _P),
     "balance": (_I, _P, _P, _P, _D, _P, _P),
