@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -60,8 +59,8 @@ def is_plain(settings: Settings) -> bool:
 
 def suits(model: SupportVectorModel) -> bool:
     """Return whether a machine is small, soft, and given by one sample in every condition."""
-    c, n = model.conditions, model.gram.size
-    if n > DIRECT.samples or 8 * n * n > default_memory_limit() // 4 or c.selection is None:
+    c = model.conditions
+    if c.selection is None or not _is_small(model):
         return False
     if model.constraints is not None or model.repair is not None or model.norm is not SQUARED:
         return False
@@ -77,6 +76,17 @@ def suits(model: SupportVectorModel) -> bool:
     return model.data.storage == "dense" and model.offset is None
 
 
+def _is_small(model: SupportVectorModel) -> bool:
+    n, c = model.gram.size, model.conditions
+    if n <= DIRECT.samples:
+        return 8 * n * n <= default_memory_limit() // 4
+    is_smooth = c.curvature[0] > 0.0 and len(c) == n
+    if not (is_smooth and model.is_linear and model.data.storage == "dense"):
+        return False
+    X = model.data.X
+    return X.shape[1] <= DIRECT.newton_features and X.size <= DIRECT.entries
+
+
 def program_of(model: SupportVectorModel) -> DirectProgram:
     """Build the arrays of a machine that ``suits``."""
     c, gram = model.conditions, model.gram
@@ -90,10 +100,9 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
         matrix = KernelMatrix.of(gram.gram.dense, model.kernel_errors)
     else:
         matrix = Features(np.asarray(model.data.X))
-    K = None if isinstance(matrix, Features) and curved is not None else matrix.K
+    is_smooth = curved is not None and rows is None
+    K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
     machine = SmallMachine(K, *in_one_piece, curved, rows, c.intercept == "free", model.constant)
-    if K is None and not matrix.suits_newton(machine):
-        machine = replace(machine, K=matrix.K)
     return DirectProgram(machine, matrix, model.unit)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.errors import EntryErrors
-from qpsvm.native import Errors, SmallMachine
+from qpsvm.native import Errors
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import gamma
 
@@ -73,10 +73,10 @@ class Features:
         """Some of the samples, whose products are given."""
         return Features(self.X[samples], block)
 
-    def suits_newton(self, machine: SmallMachine) -> bool:
-        """Return whether a machine on these samples is minimised by Newton's method."""
-        is_smooth = machine.curved is not None and machine.rows is None
-        return is_smooth and self.X.shape[1] <= DIRECT.newton_features
+    @property
+    def are_few(self) -> bool:
+        """Return whether Newton's method on the weights is cheap."""
+        return self.X.shape[1] <= DIRECT.newton_features
 
     @cached_property
     def diagonal(self) -> Vector:

@@ -67,7 +67,7 @@ class DirectProgram:
     Attributes
     ----------
     machine : SmallMachine
-        Its dual.
+        Its dual; without K where Newton's method on the weights minimises it.
     matrix : KernelMatrix or Features
         What its decision values are evaluated with.
     unit : float
@@ -91,7 +91,7 @@ class DirectProgram:
     def _points(self, eps: float) -> Iterator[Vector]:
         """Yield dual points, each nearer to the optimum than the one before."""
         own, matrix = self.machine, self.matrix
-        if isinstance(matrix, Features) and matrix.suits_newton(own):
+        if isinstance(matrix, Features) and own.K is None:
             yield from newton_points(matrix.X, own)
             return
         tolerance = DIRECT.tolerance * eps * max(float(np.max(np.abs(own.required))), TINY)

@@ -25,6 +25,8 @@ class DirectSettings:
         Of the runs of steps of pairs and Newton steps.
     newton_features : int
         Features, at most, with which squared losses are minimised by Newton's method.
+    entries : int
+        Entries of the samples, at most, with which they are.
     newton_steps, halvings : int
         Steps of it, and halvings of a step that increases the objective, at most.
     natural_share : float
@@ -41,6 +43,7 @@ class DirectSettings:
     certificates: int = 3
     numbers: SmallMachine.Numbers = SmallMachine.Numbers()
     newton_features: int = 300
+    entries: int = 10_000_000
     newton_steps: int = 40
     halvings: int = 30
     natural_share: float = 0.1

@@ -34,7 +34,7 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     shared = problem.shared
     if shared is None or not is_plain(settings):
         return None
-    if max(len(side.signs) for side in shared.sides) > DIRECT.samples:
+    if not _is_small(shared):
         return None
     if shared.gram is None and common_offset(shared.X) is not None:
         return None
@@ -58,13 +58,19 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     return ReducedSolution.of_all(whole, problem.data, problem.reduction)
 
 
+def _is_small(shared: SharedMatrix) -> bool:
+    if shared.gram is None and shared.is_squared and Features(shared.X).are_few:
+        return shared.X.size <= DIRECT.entries
+    return max([len(side.signs) for side in shared.sides]) <= DIRECT.samples
+
+
 def _matrices(shared: SharedMatrix) -> Iterator[KernelMatrix | Features]:
     """Yield the kernel matrix of every machine, in memory that the next one uses again."""
     whole: KernelMatrix | Features = Features(shared.X)
     if shared.gram is not None:
         errors = gram_errors(shared.kernel, shared.gram)
         whole = KernelMatrix.of(shared.gram.dense, errors)
-    elif shared.is_squared:  # Newton's method needs no products of samples
+    elif shared.is_squared and whole.are_few:  # Newton's method needs no products of samples
         for side in shared.sides:
             yield whole if len(side.places) == 1 else Features(shared.X[_places(side)])
         return
@@ -90,11 +96,9 @@ def _program(
     if shared.is_squared:
         upper, curved = np.full(n, np.inf), 0.5 / side.prices
     is_free, constant = shared.intercept == "free", float(shared.intercept == "penalized")
+    K = None if isinstance(matrix, Features) and shared.is_squared and matrix.are_few else matrix.K
     box = side.signs, np.ones(n), zero, upper
-    machine = SmallMachine(None, *box, curved, None, is_free, constant)
-    if not (isinstance(matrix, Features) and matrix.suits_newton(machine)):
-        machine = SmallMachine(matrix.K, *box, curved, None, is_free, constant)
-    return DirectProgram(machine, matrix)
+    return DirectProgram(SmallMachine(K, *box, curved, None, is_free, constant), matrix)
 
 
 def _places(side: Side) -> Index:
