@@ -62,16 +62,14 @@ def suits(model: SupportVectorModel) -> bool:
     c = model.conditions
     if c.selection is None or not _is_small(model):
         return False
-    if model.constraints is not None or model.repair is not None or model.norm is not SQUARED:
+    is_plain = model.constraints is None and model.repair is None and model.norm is SQUARED
+    is_ball = c.width_sign or c.intercept_price or c.norm_weight != 1.0 or c.minus_self_similarity
+    if not is_plain or is_ball or not c.required.any() or c.is_hard.any():
         return False
-    if c.width_sign or c.intercept_price or c.norm_weight != 1.0 or c.minus_self_similarity:
+    is_bounded = not (np.isinf(c.lower) & np.isinf(c.upper)).any()
+    if not (is_bounded and (np.abs(c.selection[0]) == 1.0).all()):
         return False
-    if not c.required.any() or (np.isinf(c.lower) & np.isinf(c.upper)).any() or c.is_hard.any():
-        return False
-    if not (np.abs(c.selection[0]) == 1.0).all():
-        return False
-    gram = model.gram
-    if isinstance(gram, KernelQuadratic):
+    if isinstance(model.gram, KernelQuadratic):
         return exact_kernel(model) is not None
     return model.data.storage == "dense" and model.offset is None
 
@@ -90,9 +88,10 @@ def _is_small(model: SupportVectorModel) -> bool:
 def program_of(model: SupportVectorModel) -> DirectProgram:
     """Build the arrays of a machine that ``suits``."""
     c, gram = model.conditions, model.gram
+    assert c.selection is not None  # as it suits
     signs, rows = c.selection
     curved = c.curvature if c.curvature[0] > 0.0 else None
-    in_one_piece = map(np.ascontiguousarray, (signs, c.required, c.lower, c.upper))
+    required, lower, upper = map(np.ascontiguousarray, (c.required, c.lower, c.upper))
     curved = None if curved is None else np.ascontiguousarray(curved)
     matrix: KernelMatrix | Features
     if isinstance(gram, KernelQuadratic):
@@ -102,7 +101,17 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
         matrix = Features(np.asarray(model.data.X))
     is_smooth = curved is not None and rows is None
     K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
-    machine = SmallMachine(K, *in_one_piece, curved, rows, c.intercept == "free", model.constant)
+    machine = SmallMachine(
+        K,
+        np.ascontiguousarray(signs),
+        required,
+        lower,
+        upper,
+        curved=curved,
+        rows=rows,
+        is_free=c.intercept == "free",
+        constant=model.constant,
+    )
     return DirectProgram(machine, matrix, model.unit)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.errors import EntryErrors
-from qpsvm.native import Errors
+from qpsvm.native import ValueErrors
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import gamma
 
@@ -24,12 +24,12 @@ class KernelMatrix:
     Attributes
     ----------
     K : array of shape (n, n)
-    errors : Errors
+    errors : ValueErrors
         Of its entries: ``|K^_ij - K_ij|`` is at most ``relative_i |K_ij| + left_i right_j``.
     """
 
     K: Dense
-    errors: Errors
+    errors: ValueErrors
     weights_apart = 0.0
 
     @classmethod
@@ -37,12 +37,12 @@ class KernelMatrix:
         """A kernel matrix with errors of its entries."""
         of_columns = float(np.max(errors.columns, initial=0.0))
         relative = SUMMED * (errors.rows + (1.0 + errors.rows) * of_columns)
-        return cls(K, Errors(relative, errors.left, errors.right))
+        return cls(K, ValueErrors(relative, errors.left, errors.right))
 
     def block(self, block: Dense, samples: Index) -> KernelMatrix:
         """The matrix of some samples, whose values are given."""
         relative, left, right = self.errors
-        return KernelMatrix(block, Errors(relative[samples], left[samples], right[samples]))
+        return KernelMatrix(block, ValueErrors(relative[samples], left[samples], right[samples]))
 
     @property
     def diagonal(self) -> Vector:
@@ -76,12 +76,12 @@ class Features:
     @property
     def are_few(self) -> bool:
         """Return whether Newton's method on the weights is cheap."""
-        return self.X.shape[1] <= DIRECT.newton_features
+        return bool(self.X.shape[1] <= DIRECT.newton_features)
 
     @cached_property
     def diagonal(self) -> Vector:
         """``|x_i|^2``, shape (n,)."""
-        return np.einsum("ij,ij->i", self.X, self.X)
+        return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
     @property
     def weights_apart(self) -> float:
@@ -89,9 +89,9 @@ class Features:
         return gamma(len(self.X) + 8)
 
     @cached_property
-    def errors(self) -> Errors:
+    def errors(self) -> ValueErrors:
         """Bounds for ``X w``: the weights are rounded, and so are products with them (Cauchy)."""
         n, d = self.X.shape
         norms = SUMMED * np.sqrt(self.diagonal)
         share = SUMMED * (gamma(n + 8) + 2.0 * gamma(d + 4))
-        return Errors(np.zeros(n), share * norms, norms)
+        return ValueErrors(np.zeros(n), share * norms, norms)

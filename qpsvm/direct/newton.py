@@ -2,8 +2,8 @@ r"""Newton's method for machines with explicit features and squared losses.
 
 The primal objective of w and b is piecewise quadratic. With ``v = p - s (X w + b)`` and the slopes
 ``a = clip(v / d, lower, upper)`` of the losses its gradient is ``w - X'(s a)``, and its generalised
-Hessian ``I + X_A' D_A^-1 X_A`` over the samples A whose slope is inside its ends. A step that leaves
-A as it is ends at the exact minimum of its piece; then a is the optimal dual point.
+Hessian ``I + X_A' D_A^-1 X_A`` over the samples A whose slope is inside its ends. A step that
+leaves A as it is ends at the exact minimum of its piece; then a is the optimal dual point.
 
 Source: Mangasarian, "A finite Newton method for classification", *Optimization Methods and
 Software* 17 (2002); Keerthi and DeCoste, "A modified finite Newton method for fast solution of

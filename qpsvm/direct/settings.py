@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qpsvm.native import SmallMachine
+from qpsvm.native import RunNumbers
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class DirectSettings:
         Factor of that tolerance after a certificate that is too wide.
     certificates : int
         How many certificates are tried.
-    numbers : SmallMachine.Numbers
+    numbers : RunNumbers
         Of the runs of steps of pairs and Newton steps.
     newton_features : int
         Features, at most, with which squared losses are minimised by Newton's method.
@@ -41,7 +41,7 @@ class DirectSettings:
     tolerance: float = 0.3
     tighter: float = 0.1
     certificates: int = 3
-    numbers: SmallMachine.Numbers = SmallMachine.Numbers()
+    numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
     newton_features: int = 300
     entries: int = 10_000_000
     newton_steps: int = 40

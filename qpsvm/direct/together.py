@@ -66,14 +66,16 @@ def _is_small(shared: SharedMatrix) -> bool:
 
 def _matrices(shared: SharedMatrix) -> Iterator[KernelMatrix | Features]:
     """Yield the kernel matrix of every machine, in memory that the next one uses again."""
-    whole: KernelMatrix | Features = Features(shared.X)
+    whole: KernelMatrix | Features
     if shared.gram is not None:
         errors = gram_errors(shared.kernel, shared.gram)
         whole = KernelMatrix.of(shared.gram.dense, errors)
-    elif shared.is_squared and whole.are_few:  # Newton's method needs no products of samples
-        for side in shared.sides:
-            yield whole if len(side.places) == 1 else Features(shared.X[_places(side)])
-        return
+    else:
+        whole = Features(shared.X)
+        if shared.is_squared and whole.are_few:  # Newton's method needs no products of samples
+            for side in shared.sides:
+                yield whole if len(side.places) == 1 else Features(shared.X[_places(side)])
+            return
     largest = max([len(side.signs) for side in shared.sides if len(side.places) > 1], default=0)
     memory, K = np.empty(largest * largest), whole.K
     for side in shared.sides:
@@ -88,9 +90,7 @@ def _matrices(shared: SharedMatrix) -> Iterator[KernelMatrix | Features]:
         yield whole.block(block, _places(side))
 
 
-def _program(
-    shared: SharedMatrix, side: Side, matrix: KernelMatrix | Features
-) -> DirectProgram:
+def _program(shared: SharedMatrix, side: Side, matrix: KernelMatrix | Features) -> DirectProgram:
     n = len(side.signs)
     zero, upper, curved = np.zeros(n), side.prices, None
     if shared.is_squared:
@@ -98,7 +98,8 @@ def _program(
     is_free, constant = shared.intercept == "free", float(shared.intercept == "penalized")
     K = None if isinstance(matrix, Features) and shared.is_squared and matrix.are_few else matrix.K
     box = side.signs, np.ones(n), zero, upper
-    return DirectProgram(SmallMachine(K, *box, curved, None, is_free, constant), matrix)
+    machine = SmallMachine(K, *box, curved=curved, is_free=is_free, constant=constant)
+    return DirectProgram(machine, matrix)
 
 
 def _places(side: Side) -> Index:

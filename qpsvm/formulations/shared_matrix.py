@@ -1,4 +1,4 @@
-"""What the soft margins of a reduction share: one kernel matrix, prices, and an order of samples."""
+"""What soft margins of a reduction share: a kernel matrix, prices, and an order of samples."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def shared_matrix(
     ends = np.concatenate([[0], np.cumsum(counts)])
     prices_of = prices(own.C, data, class_weight=own.class_weight)[order]
     of_rest = prices_of if weigh_rest else prices(own.C, data)[order]
-    X = rows_of(data.X, order)
+    X = np.asarray(rows_of(data.X, order))
     is_linear = type(kernel) is Linear
     gram = None if is_linear else SampleGram(kernel, X, positive_semidefinite=True)
     found = list[Side]()

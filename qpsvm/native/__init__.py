@@ -7,31 +7,35 @@ loads no library; the first call does.
 
 from qpsvm.native.descent import CoordinateDescent
 from qpsvm.native.library import Status
-from qpsvm.native.machine import Errors, MachineBounds, SmallMachine
+from qpsvm.native.machine import (
+    MachineBounds,
+    MachineRun,
+    RunNumbers,
+    SmallMachine,
+    ValueErrors,
+)
 from qpsvm.native.pairs import Steps, descend_pairs
 from qpsvm.native.sums import (
-    ConditionBounds,
     ConditionSums,
     Losses,
     balance,
     compensated_dot,
-    expansion,
 )
 from qpsvm.native.tiles import exponent_tile
 
 __all__ = [
-    "ConditionBounds",
     "ConditionSums",
     "CoordinateDescent",
-    "Errors",
     "Losses",
     "MachineBounds",
+    "MachineRun",
+    "RunNumbers",
     "SmallMachine",
     "Status",
     "Steps",
+    "ValueErrors",
     "balance",
     "compensated_dot",
     "descend_pairs",
-    "expansion",
     "exponent_tile",
 ]

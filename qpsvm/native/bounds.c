@@ -1,27 +1,7 @@
-/* What certifies a kernel machine, from the rows of its kernel matrix: decision values, and bounds
- * that include the errors of these values. Conditions and losses are those of sums.c. */
+/* Bounds on a duality gap that include the errors of decision values. Conditions and losses are
+ * those of sums.c. */
 
 #include "common.h"
-
-/* values_i = sum_k w_k K[rows_k, i],  sizes_i = sum_k |w_k| |K[rows_k, i]|.
- *
- * Shapes: K of rows of n entries, `stride` apart; rows, weights (m,); values, sizes (n,). Terms are
- * added up in the order of the rows: |error of values_i| <= gamma(m) sizes_i. */
-PUBLIC int EXPORTED(expansion)(int64_t n, int64_t stride, const double *K, int64_t m,
-                               const int64_t *rows, const double *weights, double *values,
-                               double *sizes) {
-  for (int64_t i = 0; i < n; i++) values[i] = sizes[i] = 0.0;
-  for (int64_t k = 0; k < m; k++) {
-    const double *row = K + rows[k] * stride;
-    double w = weights[k], size = w < 0.0 ? -w : w;
-    for (int64_t i = 0; i < n; i++) {
-      double entry = row[i];
-      values[i] += w * entry;
-      sizes[i] += size * (entry < 0.0 ? -entry : entry);
-    }
-  }
-  return DONE;
-}
 
 /* loss_i(v) + d x^2 / 2 - x v for an x in the box of the slopes: zero where x is the slope. */
 static inline double apart(double v, double x, double lower, double upper, double d) {
@@ -44,8 +24,8 @@ static inline double apart(double v, double x, double lower, double upper, doubl
  * where e_i = errors[row] + 4 u (|f_i| + |b| + |p_i|) covers the rounding of v_i as well. Values
  * and errors that are not finite leave NaN in the first sum. errors has the shape of the values,
  * sums (7,). */
-PUBLIC int EXPORTED(condition_bounds)(const struct conditions *c, const double *errors,
-                                      const double *alpha, double b, double size, double *sums) {
+static void condition_bounds(const struct conditions *c, const double *errors,
+                             const double *alpha, double b, double size, double *sums) {
   double total[4] = {0.0, 0.0, 0.0, 0.0}, passed = 0.0, worst = 0.0, largest = DBL_MIN;
   struct pair balance = {0.0, 0.0};
   for (int64_t i = 0; i < c->size; i++)
@@ -84,5 +64,4 @@ PUBLIC int EXPORTED(condition_bounds)(const struct conditions *c, const double *
   sums[4] = rounded(balance);
   sums[5] = passed;
   sums[6] = worst;
-  return DONE;
 }

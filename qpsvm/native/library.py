@@ -109,8 +109,6 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "descent_run": (_Samples, _BoxProgram, _D, _I, _I, _P, _P, _P, _P, _P),
     "pairs_run": (_KernelBlock, _P, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P),
     "condition_sums": (_Conditions, _P, _D, _P),
-    "expansion": (_I, _I, _P, _I, _P, _P, _P, _P),
-    "condition_bounds": (_Conditions, _P, _P, _D, _D, _P),
     "machine_run": (_Machine, _D, _P, _I, _I, _P, _P, _P, _P, _P, _P, _P),
     "machine_bounds": (_Machine, _P, _I, _P, _P, _P, _P, _D, _D, _P, _P, _P, _P, _P, _P),
     "pair_dot": (_I, _P, _P, _P),
@@ -211,7 +209,8 @@ class Library:
                 passed.append(ctypes.byref(structure))
             else:
                 passed.append(argument)
-        return _STATUS[function(*passed)]
+        status: int = function(*passed)
+        return _STATUS[status]
 
 
 def _function(library: ctypes.CDLL, name: str, variant: str) -> Any:

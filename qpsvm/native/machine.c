@@ -226,5 +226,6 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
   double b = is_open ? (low == -INFINITE ? high : low) : low + 0.5 * (high - low);
   sums[9] = reach;
   if (b - b != 0.0) return NOT_FINITE;
-  return EXPORTED(condition_bounds)(&c, errors, alpha, b, unit, sums);
+  condition_bounds(&c, errors, alpha, b, unit, sums);
+  return DONE;
 }

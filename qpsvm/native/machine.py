@@ -63,7 +63,7 @@ class MachineBounds(NamedTuple):
     reach: float
 
 
-class Errors(NamedTuple):
+class ValueErrors(NamedTuple):
     """Bounds on errors of decision values.
 
     That of ``f_i`` is at most ``relative_i (|K| |beta|)_i + left_i right'|beta|``, beside the
@@ -77,6 +77,51 @@ class Errors(NamedTuple):
     relative: Vector
     left: Vector
     right: Vector
+
+
+class RunNumbers(NamedTuple):
+    """Numbers that steer a run.
+
+    Parameters
+    ----------
+    rough : float
+        Violation with which the first run of steps of pairs ends.
+    ridge : float
+        Added to the diagonal of a Newton step's matrix, relative to its largest entry.
+    first, between : float
+        Steps of pairs, at most: in the first run for every variable, and after a Newton step
+        for every free one.
+    turns : int
+        Runs of steps of pairs, at most.
+    most : int
+        Free variables, at most, with which Newton steps are made.
+    """
+
+    rough: float = 1e-2
+    ridge: float = 1e-11
+    first: float = 10.0
+    between: float = 3.0
+    turns: int = 25
+    most: int = 400
+
+
+class MachineRun(NamedTuple):
+    """The end of a run.
+
+    Parameters
+    ----------
+    status : Status
+        DONE, STALLED where rounding leaves every step at zero, LIMIT, UNBOUNDED or NOT_FINITE.
+    alpha, v, gradient : arrays of shape (N,)
+    steps : int
+        Of pairs.
+    """
+
+    status: Status
+    alpha: Vector
+    v: Vector
+    gradient: Vector
+    steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,52 +158,9 @@ class SmallMachine:
 
     >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
     >>> two = SmallMachine(K, np.array([1.0, -1.0]), np.ones(2), np.zeros(2), np.full(2, 10.0))
-    >>> two.run(1e-9, SmallMachine.Numbers()).alpha
+    >>> two.run(1e-9, RunNumbers()).alpha
     array([2., 2.])
     """
-
-    class Numbers(NamedTuple):
-        """Numbers that steer a run.
-
-        Parameters
-        ----------
-        rough : float
-            Violation with which the first run of steps of pairs ends.
-        ridge : float
-            Added to the diagonal of a Newton step's matrix, relative to its largest entry.
-        first, between : float
-            Steps of pairs, at most: in the first run for every variable, and after a Newton step
-            for every free one.
-        turns : int
-            Runs of steps of pairs, at most.
-        most : int
-            Free variables, at most, with which Newton steps are made.
-        """
-
-        rough: float = 1e-2
-        ridge: float = 1e-11
-        first: float = 10.0
-        between: float = 3.0
-        turns: int = 25
-        most: int = 400
-
-    class Run(NamedTuple):
-        """The end of a run.
-
-        Parameters
-        ----------
-        status : Status
-            DONE, STALLED where rounding leaves every step at zero, LIMIT, UNBOUNDED or NOT_FINITE.
-        alpha, v, gradient : arrays of shape (N,)
-        steps : int
-            Of pairs.
-        """
-
-        status: Status
-        alpha: Vector
-        v: Vector
-        gradient: Vector
-        steps: int
 
     K: Dense | None
     signs: Vector
@@ -197,15 +199,15 @@ class SmallMachine:
         kind = self.is_free, self.constant
         return (len(self.signs), samples, stride, K, self.rows, *conditions, *kind)
 
-    def run(self, tol: float, numbers: Numbers, start: Run | None = None) -> Run:
+    def run(self, tol: float, numbers: RunNumbers, start: MachineRun | None = None) -> MachineRun:
         """Minimise by runs of steps of pairs and Newton steps in turn, to a violation of ``tol``.
 
         Parameters
         ----------
         tol : float
             In units of the conditions.
-        numbers : Numbers
-        start : Run, optional
+        numbers : RunNumbers
+        start : MachineRun, optional
             Of this machine; the arrays in it change.
         """
         if self.K is None:
@@ -220,12 +222,12 @@ class SmallMachine:
         has_start = start is not None
         place = v, g, alpha, *memory, steps
         status = run("machine_run", self._fields(len(self.K)), tol, own, most, has_start, *place)
-        return self.Run(status, alpha, v, g, int(steps[0]))
+        return MachineRun(status, alpha, v, g, int(steps[0]))
 
     def bounds(
         self,
         alpha: Vector,
-        errors: Errors,
+        errors: ValueErrors,
         *,
         X: Dense | None = None,
         flat: float = 0.0,
@@ -237,7 +239,7 @@ class SmallMachine:
         ----------
         alpha : array of shape (N,)
             In the box.
-        errors : Errors
+        errors : ValueErrors
         X : array of shape (n, d), optional
             The samples, for decision values ``X X'beta``; those of K without them.
         flat : float

@@ -10,14 +10,12 @@ import numpy as np
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.native.checks import (
     Array,
-    Dense,
     Vector,
     require_apart,
     require_array,
     require_at_least,
     require_box,
     require_indices,
-    require_row_wise,
     require_signs,
     require_vector,
 )
@@ -49,33 +47,6 @@ class ConditionSums(NamedTuple):
     products: tuple[float, float]
     balance: tuple[float, float]
     gap: tuple[float, float]
-
-
-class ConditionBounds(NamedTuple):
-    """Sums over conditions that bound a duality gap, errors of decision values included.
-
-    Parameters
-    ----------
-    gap : float
-        Sum of the largest of ``loss_i(v) + d_i alpha_i^2 / 2 - alpha_i v`` at ``v_i`` and at both
-        ends of its error. NaN where a value or an error is not finite.
-    losses, required, curved : float
-        ``sum loss_i(v_i)``, ``sum p_i alpha_i`` and ``sum d_i alpha_i^2 / 2``.
-    balance : float
-        ``sum s_i alpha_i``, rounded once.
-    passed_on : float
-        What the errors change the sum of losses by, at most.
-    violation : float
-        The largest distance of a variable from its KKT case, relative to the largest variable.
-    """
-
-    gap: float
-    losses: float
-    required: float
-    curved: float
-    balance: float
-    passed_on: float
-    violation: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,39 +174,6 @@ class Losses:
         run("condition_sums", self._fields(values), alpha, intercept, sums)
         return ConditionSums(*((float(high), float(low)) for high, low in sums.reshape(6, 2)))
 
-    def bounds(
-        self, values: Vector, errors: Vector, alpha: Vector, intercept: float, *, unit: float = 1.0
-    ) -> ConditionBounds:
-        """Bound the duality gap of a machine whose decision values are known up to errors.
-
-        Parameters
-        ----------
-        values, errors : arrays of shape (m,)
-            f, decision values without intercept, and bounds on their errors.
-        alpha : array of shape (n,)
-            Within ``[lower, upper]``.
-        intercept : float
-            b.
-        unit : float
-            In which violations are measured, above zero.
-
-        Returns
-        -------
-        ConditionBounds
-
-        Raises
-        ------
-        InvalidParameterError
-            An array of another type or shape than these, or alpha outside its box.
-        """
-        require_vector(alpha, "alpha", len(self.required))
-        require_box(alpha, "alpha", self.lower, self.upper)
-        fields = self._fields(values)
-        require_vector(errors, "errors", len(values))
-        sums = np.zeros(7)
-        run("condition_bounds", fields, errors, alpha, float(intercept), float(unit), sums)
-        return ConditionBounds(*sums.tolist())
-
     def _fields(self, values: Vector) -> tuple[Any, ...]:
         n = len(self.required)
         require_vector(values, "values", n if self.rows is None else None, finite=True)
@@ -243,41 +181,6 @@ class Losses:
             require_indices(self.rows, "rows", len(values))
         loss = self.lower, self.upper, self.curved
         return (n, self.rows, self.signs, self.required, values, *loss)
-
-
-def expansion(K: Dense, rows: Array, weights: Vector) -> tuple[Vector, Vector]:
-    """Decision values ``sum_k w_k K[rows_k]`` and the sums of the sizes of their terms.
-
-    Parameters
-    ----------
-    K : array of shape (m, n)
-        Its rows each in one piece.
-    rows : int64 array of shape (s,)
-    weights : array of shape (s,)
-
-    Returns
-    -------
-    tuple of arrays of shape (n,)
-        The values, whose rounding errors are at most ``gamma(s)`` times the sizes.
-
-    Raises
-    ------
-    InvalidParameterError
-        An array of another type, shape or layout than these, an index out of range.
-
-    Examples
-    --------
-    >>> expansion(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0, 1]), np.array([2.0, -2.0]))
-    (array([ 1., -1.]), array([3., 3.]))
-    """
-    stride = require_row_wise(K, "K")
-    require_vector(weights, "weights", None)
-    require_array(rows, "rows", np.int64, (len(weights),))
-    require_indices(rows, "rows", len(K))
-    n = K.shape[1]
-    values, sizes = np.empty(n), np.empty(n)
-    run("expansion", n, stride, K, len(rows), rows, weights, values, sizes)
-    return values, sizes
 
 
 def compensated_dot(x: Vector, y: Vector) -> tuple[float, float]:
