@@ -21,7 +21,7 @@ from qpsvm.native.sums import (
     balance,
     compensated_dot,
 )
-from qpsvm.native.tiles import exponent_tile
+from qpsvm.native.tiles import exponent_tile, products_by_row
 
 __all__ = [
     "ConditionSums",
@@ -38,4 +38,5 @@ __all__ = [
     "compensated_dot",
     "descend_pairs",
     "exponent_tile",
+    "products_by_row",
 ]

@@ -115,6 +115,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "best_intercepts": (_Conditions, _D, _D, _P, _P),
     "balance": (_I, _P, _P, _P, _D, _P, _P),
     "exponent_tile": (_I, _I, _I, _D, _P, _P, _P),
+    "products_by_row": (_I, _I, _I, _P, _I, _P, _I, _P, _I),
 }
 
 DESCENT_STATE = np.dtype(
