@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.formulations.reduction import Reduction, Split
+from qpsvm.native import products_by_row
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.numerics.calls import explains_constructor
@@ -162,14 +163,15 @@ class OneVsOne(Reduction):
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
         """Votes of each class plus a tie-break; see the notes of the class."""
-        votes, confidence = np.zeros((2, len(decisions), n_classes))
-        for f, (i, j) in zip(decisions.T, itertools.combinations(range(n_classes), 2), strict=True):
-            votes[:, i] += f <= 0.0
-            votes[:, j] += f > 0.0
-            confidence[:, i] -= f
-            confidence[:, j] += f
+        speaks_for = np.zeros((decisions.shape[1], n_classes))
+        for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
+            speaks_for[pair, i], speaks_for[pair, j] = -1.0, 1.0
+        is_positive = (decisions > 0.0).astype(np.float64)
+        votes = np.where(decisions <= 0.0, 1.0, 0.0) @ (speaks_for < 0.0)
+        votes += is_positive @ (speaks_for > 0.0)
         if not self.break_ties:
-            return votes - np.arange(n_classes) / n_classes
+            return np.asarray(votes - np.arange(n_classes) / n_classes)
+        confidence = products_by_row(np.ascontiguousarray(decisions), speaks_for)
         return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
 
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:

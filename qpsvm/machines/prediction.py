@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +16,11 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import KernelRepair
+from qpsvm.machines.kernel_sums import KernelSums, linear_values
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Vector, stored
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.numerics.threads import for_each, kernel_blocks, one_blas_thread
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -131,21 +131,25 @@ class KernelMachine(Machine):
 
     def _values(self, samples: Stored) -> Dense:
         """``f(x)`` for every row x of samples."""
+        values: Dense
         if self.coef is not None:
-            values = np.asarray(samples @ self.coef.T + self.intercept)
+            values = linear_values(samples, self.coef) + self.intercept
         elif self.expansion is not None:
-            values = np.asarray(self._expanded(samples, self.expansion) + self.intercept)
+            values = self.sums(samples) + self.intercept
         else:
             raise InvalidDataError("This solution has neither coef nor an expansion.")
         return values - self_similarity(self.kernel, samples) if self.is_ball else values
 
-    def _expanded(self, samples: Stored, beta: Dense) -> Dense:
-        """``sum_i beta_i k(x_i, x)`` for every row x of samples, of a repaired kernel if it is."""
+    @cached_property
+    def sums(self) -> Callable[[Stored], Dense]:
+        """``sum_i beta_i k(x_i, x)`` as a function of samples; of a repaired kernel if it is."""
+        beta = self.expansion
+        assert beta is not None  # else there are weights
         if self.repair is not None:
             beta = self.repair.coefficients(beta)
         if isinstance(self.kernel, Precomputed):
-            return np.asarray(samples @ beta)
-        return expanded(self.kernel, self.data.X, beta, samples)
+            return partial(linear_values, coef=beta.T)
+        return KernelSums(self.kernel, self.data.X, beta)
 
     def checked_samples(self, X: Samples) -> Stored:
         """Check X against the columns of the training data; see ``checked_samples``."""
@@ -187,42 +191,6 @@ def checked_samples(X: Samples, data: TrainingSet, kernel: Kernel) -> Stored:
     return samples
 
 
-@one_blas_thread()
-def expanded(
-    kernel: Kernel, X: Stored, beta: Dense, samples: Stored, *, compensate: bool = False
-) -> Dense:
-    """``sum_i beta_i k(x_i, x)`` for every row x of samples.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : array, CSR matrix or objects of shape (n, ...)
-    beta : array of shape (n,), or (n, p) for p sums over the same kernel values
-    samples : like X, shape (m, ...)
-    compensate : bool
-        Keep the digits that a sum of large terms would lose; beta has two dimensions then.
-
-    Returns
-    -------
-    array of shape (m,) or (m, p)
-    """
-    used = np.unique(np.nonzero(beta)[0])
-    centres, weights = X[used], beta[used]
-    values = np.empty((samples.shape[0], *beta.shape[1:]))
-
-    def evaluate(rows: slice) -> None:
-        block = kernel(samples[rows], centres)
-        values[rows] = compensated.product(block, weights) if compensate else block @ weights
-
-    blocks = kernel_blocks(samples.shape[0], max(1, len(used)))
-    if kernel.runs_in_threads:
-        for_each(evaluate, blocks)
-    else:
-        for rows in blocks:
-            evaluate(rows)
-    return values
-
-
 def squared_radius(machine: KernelMachine) -> float:
     """Squared radius ``R^2 = b + |w|^2 / 4`` of a ball's machine ``w'phi(x) + b - k(x, x)``.
 
@@ -236,7 +204,7 @@ def squared_radius(machine: KernelMachine) -> float:
         square = float(machine.coef @ machine.coef)
     elif beta is not None:
         used = np.flatnonzero(beta)
-        square = float(beta[used] @ machine._expanded(machine.data.X[used], beta))
+        square = float(beta[used] @ machine.sums(machine.data.X[used]))
     else:
         raise InvalidDataError("This solution has neither coef nor an expansion.")
     return float(machine.intercept) + 0.25 * square

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -14,13 +14,15 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
 from qpsvm.machines.form import Form
-from qpsvm.machines.prediction import Machine, checked_samples, expanded
+from qpsvm.machines.kernel_sums import KernelSums, linear_values
+from qpsvm.machines.prediction import Machine, checked_samples
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.together import SharedMatrix, Together
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense
 from qpsvm.numerics.calls import ExplainsMethods
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.wording import an
 from qpsvm.qp.program import Result, Result_co
 from qpsvm.qp.solution import Status
@@ -91,6 +93,7 @@ class ReducedProblem(ExplainsMethods):
         InvalidDataError
             The solution is not put together like this problem.
         """
+        vars(solution).pop("sums", None)  # prepared for predictions: anew from what is verified
         stored = type(solution) is ReducedSolution and not any(added_attributes(solution))
         if not stored or type(solution.solutions) is not tuple:
             raise InvalidDataError(
@@ -190,24 +193,47 @@ class ReducedSolution(Machine):
 
         Machines with one kernel share its values, so that each is evaluated once.
         """
-        together = self._unbuilt
-        if together is not None:
-            return together.values(self.data, checked_samples(X, self.data, together.kernel))
-        kernel = self.solutions[0].kernel
-        own_values = any(s.has_own_values for s in self.solutions)
-        if own_values or isinstance(kernel, Precomputed) or not self._have_kernel(kernel):
+        sums = self.sums
+        if sums is None:
             return np.column_stack([s.decision_function(X) for s in self.solutions])
-        samples = self.solutions[0].checked_samples(X)
+        values, together = sums(checked_samples(X, self.data, self._kernel)), self._unbuilt
+        if together is not None:
+            return values + together.intercepts
+        return values + [s.intercept for s in self.solutions]
+
+    @property
+    def _kernel(self) -> Kernel:
+        together = self._unbuilt
+        return self.solutions[0].kernel if together is None else together.kernel
+
+    @cached_property
+    def sums(self) -> Callable[[Stored], Dense] | None:
+        """Decision values without intercepts as a function of samples, shape (m, p).
+
+        None where machines differ in their kernels.
+        """
+        together = self._unbuilt
+        coef, beta = self._stacked() if together is None else (together.coef, together.beta)
+        if coef is not None:
+            return partial(linear_values, coef=coef)
+        return None if beta is None else KernelSums(self._kernel, self.data.X, beta)
+
+    def _stacked(self) -> tuple[Dense | None, Dense | None]:
+        """Weights of all machines, or else coefficients of all samples; None where they differ."""
+        machines = self.solutions
+        weights = [s.coef for s in machines if s.coef is not None]
+        if len(weights) == len(machines):
+            return np.vstack(weights), None
+        kernel = machines[0].kernel
+        own_values = any(s.has_own_values for s in machines) or isinstance(kernel, Precomputed)
+        if own_values or any(s.kernel != kernel or s.expansion is None for s in machines):
+            return None, None
         place = np.zeros(self.data.n_given, dtype=np.intp)
         place[self.data.kept] = np.arange(self.data.n_samples)
-        beta = np.zeros((self.data.n_samples, len(self.solutions)))
-        for column, s in zip(beta.T, self.solutions, strict=True):
+        beta = np.zeros((self.data.n_samples, len(machines)))
+        for column, s in zip(beta.T, machines, strict=True):
             column[place[s.data.kept]] = s.expansion
-        intercepts = [s.intercept for s in self.solutions]
-        return np.asarray(expanded(kernel, self.data.X, beta, samples) + intercepts)
-
-    def _have_kernel(self, kernel: Kernel) -> bool:
-        return all(s.kernel == kernel and s.expansion is not None for s in self.solutions)
+        return None, beta
 
     def __repr__(self) -> str:
         return (

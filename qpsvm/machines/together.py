@@ -10,15 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from qpsvm.data.training_sets import TrainingSet
 from qpsvm.kernels import Kernel
 from qpsvm.machines.intercept import InterceptKind
-from qpsvm.machines.prediction import expanded
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.sample_gram import SampleGram
 
 
@@ -88,10 +83,3 @@ class Together:
     coef: Dense | None
     intercepts: Vector
     build: Callable[[], tuple[SVMSolution, ...]]
-
-    def values(self, data: TrainingSet, samples: Stored) -> Dense:
-        """Decision values of every machine for every row of samples, shape (m, p)."""
-        if self.coef is None:
-            return np.asarray(expanded(self.kernel, data.X, self.beta, samples) + self.intercepts)
-        pairs = zip(self.coef, self.intercepts.tolist(), strict=True)
-        return np.column_stack([np.asarray(samples @ w + b) for w, b in pairs])
