@@ -34,7 +34,7 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
     ----------
     problem : SVMProblem
     settings : Settings
-        Whoever watches, limits or steers the solver goes the general way.
+        A callback, a limit, a warm start or options need the general way.
     """
     if not (is_plain(settings) and problem.form == "dual" and suits(problem.model)):
         return None
@@ -46,7 +46,8 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
 
 
 def is_plain(settings: Settings) -> bool:
-    """Return whether nobody watches, limits or steers the solver."""
+    """Return whether a solve has no callback, limit, warm start or option of the solver."""
+    deadline = settings.deadline
     return not (
         settings.verbose
         or settings.options
@@ -54,6 +55,7 @@ def is_plain(settings: Settings) -> bool:
         or settings.warm_start is not None
         or settings.max_iterations is not None
         or settings.time_limit is not None
+        or (deadline is not None and deadline.is_set)
     )
 
 
@@ -136,6 +138,7 @@ def solution_of(
         solve_seconds=seconds,
         seconds={"short way": seconds},
         asked=("active-set",),
+        settings=vars(DIRECT).copy(),
         note=REASON,
     )
     c, v = model.conditions, model.violations(found.values, b, 0.0)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.direct.settings import DIRECT
+from qpsvm.display import short_repr
 from qpsvm.kernels.errors import EntryErrors
 from qpsvm.native import ValueErrors
 from qpsvm.numerics.arrays import Dense, Index, Vector
@@ -17,6 +18,7 @@ SUMMED = 1.0 + 2.0**-30
 """Covers the rounding of sums of terms that are not negative."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class KernelMatrix:
     """A kernel matrix in memory: the machine predicts with an expansion.
@@ -50,6 +52,7 @@ class KernelMatrix:
         return np.diagonal(self.K)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Features:
     """Samples with explicit features: the machine predicts with weights ``w = X'beta``.
@@ -85,7 +88,7 @@ class Features:
 
     @property
     def weights_apart(self) -> float:
-        """How far computed weights are from ``X'beta``, at most, relative to ``sum |beta| |x|``."""
+        """Bound on the error of computed weights ``X'beta``, relative to ``sum |beta| |x|``."""
         return gamma(len(self.X) + 8)
 
     @cached_property

@@ -19,6 +19,7 @@ import numpy as np
 from qpsvm.direct.matrices import SUMMED, Features, KernelMatrix
 from qpsvm.direct.newton import newton_points
 from qpsvm.direct.settings import DIRECT
+from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
 from qpsvm.native import SmallMachine, Status
@@ -60,6 +61,7 @@ class Certified(NamedTuple):
         return is_small and self.violation <= DIRECT.natural_share * math.sqrt(eps)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DirectProgram:
     """A machine to be solved directly.

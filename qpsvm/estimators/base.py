@@ -274,7 +274,10 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
     def _values(self, X: Samples) -> Any:
         """Decision values of the solution."""
         check_is_fitted(self)
-        return self._predictor.decision_function(inputs.samples(self, X))
+        samples = inputs.samples(self, X)
+        if isinstance(self._predictor, ChunkedSolution):
+            return self._predictor.decision_function(samples)
+        return self._predictor.checked_values(samples)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""What soft margins of a reduction share: a kernel matrix, prices, and an order of samples."""
+"""The kernel matrix, prices and order of samples that the soft margins of a reduction share."""
 
 from __future__ import annotations
 

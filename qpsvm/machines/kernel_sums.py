@@ -29,7 +29,8 @@ class KernelSums:
         used: Index = np.flatnonzero(beta if beta.ndim == 1 else beta.any(axis=1))
         self.kernel, self.columns = kernel, len(used)
         self.shape = beta.shape[1:]
-        self._weights = np.ascontiguousarray(beta[used].reshape(len(used), -1))
+        weights = beta[used] if beta.ndim > 1 else beta[used, None]
+        self._weights = np.ascontiguousarray(weights)
         self._values = kernel.beside(X[used])
 
     def __call__(self, samples: Stored) -> Dense:

@@ -61,6 +61,10 @@ class Machine(ABC):
             Another number of columns than in training, other column names, NaN.
         """
 
+    def checked_values(self, samples: Stored) -> Dense:
+        """Decision values of samples that an estimator has checked already."""
+        return self.decision_function(samples)
+
     def predict(self, X: Samples) -> Array:
         """Predict a label or number for every row of X, shape (m,); see ``predictions``."""
         return self.predictions(self.decision_function(X))
@@ -128,6 +132,10 @@ class KernelMachine(Machine):
 
     def decision_function(self, X: Samples) -> Dense:
         return np.asarray(self._values(self.checked_samples(X)))
+
+    def checked_values(self, samples: Stored) -> Dense:
+        is_linear = self.coef is not None and not self.is_ball
+        return self._values(samples) if is_linear else self.decision_function(samples)
 
     def _values(self, samples: Stored) -> Dense:
         """``f(x)`` for every row x of samples."""

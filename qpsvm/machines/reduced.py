@@ -11,7 +11,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.kernels import Kernel, Linear, Precomputed
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
 from qpsvm.machines.form import Form
 from qpsvm.machines.kernel_sums import KernelSums, linear_values
@@ -129,6 +129,8 @@ class ReducedSolution(Machine):
         In the order of ``ReducedProblem.problems``.
     data : MulticlassTrainingSet
     reduction : OneVsRest or OneVsOne
+    together : Together or None
+        The machines in arrays, as long as nobody has read ``solutions``.
     """
 
     solutions: tuple[SVMSolution, ...]
@@ -193,10 +195,21 @@ class ReducedSolution(Machine):
 
         Machines with one kernel share its values, so that each is evaluated once.
         """
-        sums = self.sums
-        if sums is None:
+        if self.sums is None:
             return np.column_stack([s.decision_function(X) for s in self.solutions])
-        values, together = sums(checked_samples(X, self.data, self._kernel)), self._unbuilt
+        return self._values(checked_samples(X, self.data, self._kernel))
+
+    def checked_values(self, samples: Stored) -> Dense:
+        return self.reduction.combine(self.checked_machine_values(samples), len(self.classes))
+
+    def checked_machine_values(self, samples: Stored) -> Dense:
+        """Decision values of every machine for samples that an estimator has checked already."""
+        is_linear = isinstance(self._kernel, Linear) and self.sums is not None
+        return self._values(samples) if is_linear else self.machine_values(samples)
+
+    def _values(self, samples: Stored) -> Dense:
+        assert self.sums is not None
+        values, together = self.sums(samples), self._unbuilt
         if together is not None:
             return values + together.intercepts
         return values + [s.intercept for s in self.solutions]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from qpsvm.display import short_repr
 from qpsvm.kernels import Kernel
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.solution import SVMSolution
@@ -17,10 +17,12 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.qp.sample_gram import SampleGram
 
 
-class Side(NamedTuple):
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Side:
     """The samples of one two-class program, with labels and prices.
 
-    Parameters
+    Attributes
     ----------
     places : tuple of slice
         Where they are in the order of ``SharedMatrix``, in one or two pieces.
@@ -33,9 +35,10 @@ class Side(NamedTuple):
     prices: Vector
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class SharedMatrix:
-    """What the soft margins of a reduction share: one kernel matrix, and an order of the samples.
+    """The kernel matrix and the order of samples that all soft margins of a reduction share.
 
     Attributes
     ----------
@@ -62,6 +65,7 @@ class SharedMatrix:
     intercept: InterceptKind
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Together:
     """Certified machines in arrays, from which their solutions are built.
