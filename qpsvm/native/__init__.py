@@ -1,4 +1,4 @@
-"""Loops over samples, compiled from C: descent, steps of pairs, RBF kernel values, exact sums.
+"""Loops over samples, compiled from C: descent, steps of pairs, kernel values, small machines.
 
 Internal: the modules of the package call it, users do not, and its functions may change with any
 version. How it is built, and why: ``docs/decisions/0017-compiled-core.md``. Importing it
@@ -6,6 +6,7 @@ loads no library; the first call does.
 """
 
 from qpsvm.native.descent import CoordinateDescent
+from qpsvm.native.intercept import Losses
 from qpsvm.native.library import Status
 from qpsvm.native.machine import (
     MachineBounds,
@@ -15,16 +16,9 @@ from qpsvm.native.machine import (
     ValueErrors,
 )
 from qpsvm.native.pairs import Steps, descend_pairs
-from qpsvm.native.sums import (
-    ConditionSums,
-    Losses,
-    balance,
-    compensated_dot,
-)
 from qpsvm.native.tiles import exponent_tile, products_by_row
 
 __all__ = [
-    "ConditionSums",
     "CoordinateDescent",
     "Losses",
     "MachineBounds",
@@ -34,8 +28,6 @@ __all__ = [
     "Status",
     "Steps",
     "ValueErrors",
-    "balance",
-    "compensated_dot",
     "descend_pairs",
     "exponent_tile",
     "products_by_row",

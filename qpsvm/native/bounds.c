@@ -1,5 +1,5 @@
 /* Bounds on a duality gap that include the errors of decision values. Conditions and losses are
- * those of sums.c. */
+ * those of intercept.c. */
 
 #include "common.h"
 

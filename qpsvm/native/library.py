@@ -108,12 +108,9 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "descent_begin": (_Samples, _BoxProgram, _P, _P, _P, _P, _I, _P),
     "descent_run": (_Samples, _BoxProgram, _D, _I, _I, _P, _P, _P, _P, _P),
     "pairs_run": (_KernelBlock, _P, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P),
-    "condition_sums": (_Conditions, _P, _D, _P),
     "machine_run": (_Machine, _D, _P, _I, _I, _P, _P, _P, _P, _P, _P, _P),
     "machine_bounds": (_Machine, _P, _I, _P, _P, _P, _P, _D, _D, _P, _P, _P, _P, _P, _P),
-    "pair_dot": (_I, _P, _P, _P),
     "best_intercepts": (_Conditions, _D, _D, _P, _P),
-    "balance": (_I, _P, _P, _P, _D, _P, _P),
     "exponent_tile": (_I, _I, _I, _D, _P, _P, _P),
     "products_by_row": (_I, _I, _I, _P, _I, _P, _I, _P, _I),
 }

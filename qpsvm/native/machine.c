@@ -2,7 +2,7 @@
  *
  * With labels s the variables are v_i = s_i a_i, as for steps of pairs (pairs.c). Runs of these find
  * which variables are at a bound; over the others the dual is a quadratic function on a plane, whose
- * minimum is one linear system away. Conditions and losses are those of sums.c.
+ * minimum is one linear system away. Conditions and losses are those of intercept.c.
  */
 
 #include "common.h"

@@ -1,9 +1,9 @@
-"""Compensated sums for certificates, and the best intercept for given decision values."""
+"""The best intercept for given decision values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.native.checks import (
     Array,
     Vector,
-    require_apart,
     require_array,
     require_at_least,
     require_box,
@@ -20,33 +19,6 @@ from qpsvm.native.checks import (
     require_vector,
 )
 from qpsvm.native.library import Status, run
-
-
-class ConditionSums(NamedTuple):
-    """Sums over conditions, each as a high and a low part whose sum is the value.
-
-    Parameters
-    ----------
-    losses : pair of float
-        ``sum loss_i(v_i)``.
-    required : pair of float
-        ``sum p_i alpha_i``.
-    curved : pair of float
-        ``sum d_i alpha_i^2 / 2``.
-    products : pair of float
-        ``sum s_i f_i alpha_i``.
-    balance : pair of float
-        ``sum s_i alpha_i``.
-    gap : pair of float
-        ``sum loss_i(v_i) + d_i alpha_i^2 / 2 - alpha_i v_i``, term by term without cancellation.
-    """
-
-    losses: tuple[float, float]
-    required: tuple[float, float]
-    curved: tuple[float, float]
-    products: tuple[float, float]
-    balance: tuple[float, float]
-    gap: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +55,6 @@ class Losses:
     >>> f = np.array([2.0, 1.0, -3.0])
     >>> hinge.best_intercepts(f)
     (0.0, 2.0)
-    >>> hinge.sums(f, np.zeros(3), intercept=-1.0).losses
-    (1.0, 0.0)
     """
 
     required: Vector
@@ -144,36 +114,6 @@ class Losses:
             )
         return float(ends[0]), float(ends[1])
 
-    def sums(self, values: Vector, alpha: Vector, intercept: float) -> ConditionSums:
-        """Compute the sum of losses and the duality gap of a machine, with compensated sums.
-
-        Parameters
-        ----------
-        values : array of shape (m,)
-            f, decision values without intercept.
-        alpha : array of shape (n,)
-            Within ``[lower, upper]``.
-        intercept : float
-            b.
-
-        Returns
-        -------
-        ConditionSums
-            Infinite where a hard condition is missed.
-
-        Raises
-        ------
-        InvalidParameterError
-            An array of another type or shape than these, or alpha outside its box.
-        """
-        require_box(
-            require_vector(alpha, "alpha", len(self.required)), "alpha", self.lower, self.upper
-        )
-        intercept = require_at_least(intercept, "intercept", -np.inf)
-        sums = np.zeros(12)
-        run("condition_sums", self._fields(values), alpha, intercept, sums)
-        return ConditionSums(*((float(high), float(low)) for high, low in sums.reshape(6, 2)))
-
     def _fields(self, values: Vector) -> tuple[Any, ...]:
         n = len(self.required)
         require_vector(values, "values", n if self.rows is None else None, finite=True)
@@ -181,78 +121,3 @@ class Losses:
             require_indices(self.rows, "rows", len(values))
         loss = self.lower, self.upper, self.curved
         return (n, self.rows, self.signs, self.required, values, *loss)
-
-
-def compensated_dot(x: Vector, y: Vector) -> tuple[float, float]:
-    """``x'y`` as if in twice the precision: a high and a low part.
-
-    Parameters
-    ----------
-    x, y : arrays of shape (n,)
-        Of float64.
-
-    Returns
-    -------
-    tuple of float
-
-    Raises
-    ------
-    InvalidParameterError
-        Arrays of another type or of different lengths.
-
-    Examples
-    --------
-    >>> compensated_dot(np.array([1e16, 1.0, -1e16]), np.ones(3))
-    (1.0, 0.0)
-    """
-    require_vector(x, "x", None)
-    require_vector(y, "y", len(x))
-    sums = np.zeros(2)
-    run("pair_dot", len(x), x, y, sums)
-    return float(sums[0]), float(sums[1])
-
-
-def balance(
-    alpha: Vector, signs: Vector, lower: Vector, upper: Vector, *, total: float = 0.0
-) -> float:
-    """Change alpha in place, within its box, until ``signs'alpha = total``.
-
-    Variables strictly between their bounds are moved first, one after the other. For differences
-    of the size of rounding errors: larger ones are better spread over many variables.
-
-    Parameters
-    ----------
-    alpha : array of shape (n,)
-        Within the box; changes.
-    signs, lower, upper : arrays of shape (n,)
-        Signs of -1 and 1, and the box.
-    total : float
-        The sum that is asked for.
-
-    Returns
-    -------
-    float
-        ``total - signs'alpha`` afterwards: 0.0, or what the box or rounding leaves.
-
-    Raises
-    ------
-    InvalidParameterError
-        An array of another type or shape than these, alpha outside its box, arrays that overlap.
-
-    Examples
-    --------
-    >>> alpha = np.array([0.5, 1.0])
-    >>> balance(alpha, np.array([1.0, -1.0]), np.zeros(2), np.ones(2)), alpha.tolist()
-    (0.0, [1.0, 1.0])
-    """
-    require_vector(alpha, "alpha", None, written=True)
-    n = len(alpha)
-    require_signs(require_vector(signs, "signs", n), "signs")
-    require_vector(lower, "lower", n)
-    require_vector(upper, "upper", n)
-    require_box(alpha, "alpha", lower, upper)
-    total = require_at_least(total, "total", -np.inf)
-    require_apart({"alpha": alpha}, {"signs": signs, "lower": lower, "upper": upper})
-    left = np.zeros(1)
-    run("balance", n, signs, lower, upper, total, alpha, left)
-    return float(left[0])
