@@ -10,7 +10,6 @@ said.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,6 +35,8 @@ class Certified(NamedTuple):
     alpha, expansion : arrays of shape (N,) and (n,)
     values : array of shape (n,)
         Decision values without intercept.
+    error : float
+        Bound on the errors of these.
     interval : Interval
         The best intercepts.
     relative_gap : float
@@ -43,6 +44,9 @@ class Certified(NamedTuple):
         relative to a lower bound on the objective.
     violation : float
         Largest distance of a variable from its KKT case.
+    below : float
+        By how much a multiplier of a variable without an upper end is below zero, at most, in units
+        of violations.
     points : int
         How many dual points were tried.
     """
@@ -50,15 +54,18 @@ class Certified(NamedTuple):
     alpha: Vector
     expansion: Vector
     values: Vector
+    error: float
     interval: Interval
     relative_gap: float
     violation: float
+    below: float
     points: int
 
     def passes(self, eps: float) -> bool:
         """Return whether the certified gap is within ``eps``, and every variable near its case."""
-        is_small = self.relative_gap <= DIRECT.gap_share * eps
-        return is_small and self.violation <= DIRECT.natural_share * math.sqrt(eps)
+        if not (self.relative_gap <= DIRECT.gap_share * eps and self.below <= DIRECT.sign * eps):
+            return False
+        return self.violation <= DIRECT.natural_share * math.sqrt(eps)
 
 
 @short_repr
@@ -82,27 +89,33 @@ class DirectProgram:
 
     def solved(self, eps: float) -> Certified | None:
         """Try dual points until one is certified to ``eps``; None where none is."""
-        for count, alpha in enumerate(self._points(eps), 1):
-            found = self.certified(alpha)
-            if found is not None and found.passes(eps):
-                return found._replace(points=count)
-            if count == DIRECT.certificates:
-                return None
-        return None
-
-    def _points(self, eps: float) -> Iterator[Vector]:
-        """Yield dual points, each nearer to the optimum than the one before."""
         own, matrix = self.machine, self.matrix
         if isinstance(matrix, Features) and own.K is None:
-            yield from newton_points(matrix.X, own)
-            return
+            for count, alpha in enumerate(newton_points(matrix.X, own), 1):
+                found = self.certified(alpha)
+                if found is not None and found.passes(eps):
+                    return found._replace(points=count)
+            return None
         tolerance = DIRECT.tolerance * eps * max(float(np.max(np.abs(own.required))), TINY)
         run = None
-        while run is None or run.status is Status.DONE:
+        for count in range(1, DIRECT.certificates + 1):
             run = own.run(tolerance, DIRECT.numbers, run)
-            if run.status in (Status.DONE, Status.STALLED):
-                yield run.alpha
+            if run.status not in (Status.DONE, Status.STALLED):
+                return None
+            found = self.certified(run.alpha)
+            if found is None or found.passes(eps):
+                return found and found._replace(points=count)
+            run.gradient[:] = self._gradient(found)  # without the rounding of many steps
             tolerance *= DIRECT.tighter
+        return None
+
+    def _gradient(self, found: Certified) -> Vector:
+        """The gradient of the dual in ``v = s a``, from decision values, shape (N,)."""
+        own = self.machine
+        f = found.values + own.constant * np.sum(found.expansion)
+        f = f if own.rows is None else f[own.rows]
+        curved = 0.0 if own.curved is None else own.curved * found.alpha
+        return np.asarray(f + own.signs * (curved - own.required))
 
     def certified(self, alpha: Vector) -> Certified | None:
         """Bound the excess of the machine that dual variables imply; None where it overflows.
@@ -136,4 +149,14 @@ class DirectProgram:
         lost = found.passed_on
         lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         relative = (SUMMED * upper + UNDERFLOW) / max(objective - SUMMED * lost, TINY)
-        return Certified(alpha, beta, found.values, interval, relative, found.violation, 0)
+        error = float(np.max(found.errors, initial=0.0))
+        rest = found.values, error, interval, relative, found.violation
+        return Certified(alpha, beta, *rest, self._below(alpha, found.values + b), 0)
+
+    def _below(self, alpha: Vector, values: Vector) -> float:
+        own = self.machine
+        if own.curved is None:
+            return 0.0
+        f = values if own.rows is None else values[own.rows]
+        excess = own.required - own.signs * f - own.curved * alpha
+        return float(np.max(excess[np.isinf(own.upper)], initial=0.0)) / self.unit

@@ -29,6 +29,11 @@ class DirectSettings:
         Entries of the samples, at most, with which they are.
     newton_steps, halvings : int
         Steps of it, and halvings of a step that increases the objective, at most.
+    sign : float
+        By how much a multiplier may be below zero, in units of ``eps``.
+    stated : float
+        Errors of decision values, in units of ``eps``, from which multipliers and slack are
+        computed from compensated ones.
     natural_share : float
         Share of ``sqrt(eps)`` that the largest distance of a variable from its KKT case may have:
         the verifier measures it in other units, too.
@@ -46,6 +51,8 @@ class DirectSettings:
     entries: int = 10_000_000
     newton_steps: int = 40
     halvings: int = 30
+    sign: float = 0.5
+    stated: float = 0.1
     natural_share: float = 0.1
     gap_share: float = 0.9
 

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from qpsvm.backends.settings import Settings
-from qpsvm.direct.machine import is_plain, solution_of
+from qpsvm.direct.machine import compensated_values, is_plain, solution_of
 from qpsvm.direct.matrices import Features, KernelMatrix
 from qpsvm.direct.program import Certified, DirectProgram
 from qpsvm.direct.settings import DIRECT
@@ -53,7 +53,7 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     beta[shared.order] = beta.copy()
     intercepts = np.array([one.interval.midpoint for one in found])
     seconds = perf_counter() - began
-    build = partial(_solutions, problem, found, coef, seconds / len(found))
+    build = partial(_solutions, problem, found, coef, settings.eps, seconds / len(found))
     whole = Together(shared.kernel, beta, coef, intercepts, build)
     return ReducedSolution.of_all(whole, problem.data, problem.reduction)
 
@@ -107,15 +107,20 @@ def _places(side: Side) -> Index:
 
 
 def _solutions(
-    problem: ReducedProblem, found: Sequence[Certified], coef: Dense | None, seconds: float
+    problem: ReducedProblem,
+    found: Sequence[Certified],
+    coef: Dense | None,
+    eps: float,
+    seconds: float,
 ) -> tuple[SVMSolution, ...]:
     """Build the solutions of all machines, in the order of their problems' samples."""
     shared, built = problem.shared, list[SVMSolution]()
     assert shared is not None
     for k, (part, side, one) in enumerate(zip(problem.problems, shared.sides, found, strict=True)):
         order = np.argsort(shared.order[_places(side)])
-        own = one._replace(
-            alpha=one.alpha[order], expansion=one.expansion[order], values=one.values[order]
-        )
+        alpha, expansion, values = (each[order] for each in (one.alpha, one.expansion, one.values))
+        if one.error > DIRECT.stated * eps * part.model.unit:
+            values = compensated_values(part.model, expansion)
+        own = one._replace(alpha=alpha, expansion=expansion, values=values)
         built.append(solution_of(part, own, seconds, None if coef is None else coef[k]))
     return tuple(built)
