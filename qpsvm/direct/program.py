@@ -97,16 +97,16 @@ class DirectProgram:
                     return found._replace(points=count)
             return None
         tolerance = DIRECT.tolerance * eps * max(float(np.max(np.abs(own.required))), TINY)
-        run = None
+        run, numbers = None, DIRECT.numbers
         for count in range(1, DIRECT.certificates + 1):
-            run = own.run(tolerance, DIRECT.numbers, run)
+            run = own.run(tolerance, numbers, run)
             if run.status not in (Status.DONE, Status.STALLED):
                 return None
             found = self.certified(run.alpha)
             if found is None or found.passes(eps):
                 return found and found._replace(points=count)
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
-            tolerance *= DIRECT.tighter
+            tolerance, numbers = DIRECT.tighter * tolerance, numbers._replace(rough=0.0)
         return None
 
     def _gradient(self, found: Certified) -> Vector:

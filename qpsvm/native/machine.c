@@ -67,14 +67,15 @@ static int solve(int64_t n, double *A, double *x) {
  *     H_ij = K_ij - K_ik - K_kj + K_kk,   H z = g_k - g_i,   z_k = -sum z_i
  *
  * Shapes: v, g, lower, upper (N,), free (N,), work (most (most + 1),). Returns the number of free
- * variables, or 0 where no step was made: none, more than `most`, or one that goes nowhere. */
+ * variables, 0 where no step was made (none, or one that goes nowhere), -1 where they are more than
+ * `most`. */
 static int64_t newton_step(const struct machine *m, const double *lower, const double *upper,
                            double ridge, int64_t most, double *v, double *g, int64_t *free,
                            double *work) {
   int64_t n_free = 0;
   for (int64_t i = 0; i < m->size; i++)
     if (v[i] > lower[i] && v[i] < upper[i]) {
-      if (n_free == most) return 0;
+      if (n_free == most) return -1;
       free[n_free++] = i;
     }
   int64_t n = n_free - (m->is_free ? 1 : 0);
@@ -131,7 +132,7 @@ static int64_t newton_step(const struct machine *m, const double *lower, const d
  * of pairs, at most, for every variable in the first run and for every free one in the others;
  * turns. v, g (N,) are a start and its gradient, where has_start, and the result; alpha (N,) is
  * s v. free (N,), box (9 N,) and work (most (most + 1),) are memory. Returns the status of the last
- * run: DONE, or LIMIT after so many turns. */
+ * run: DONE, or LIMIT after so many turns, or where free variables are more than `most`. */
 PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const double *numbers,
                                  int64_t most, int64_t has_start, double *v, double *g,
                                  double *alpha, int64_t *free, double *box, double *work,
@@ -154,7 +155,6 @@ PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const doub
     for (int64_t i = 0; i < n; i++) offsets[i] = m->rows[i] * m->stride;
     block.offsets = offsets;
   }
-  if (has_start) until = tol;
   for (int64_t turn = 0; turn < (int64_t)numbers[4]; turn++) {
     status = EXPORTED(pairs_run)(&block, m->curved, lower, upper, NULL, m->is_free, until, at_most,
                                  v, g, box + 2 * n, &violation, &now);
@@ -162,6 +162,10 @@ PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const doub
     if (status != LIMIT && (status != DONE || until <= tol)) break;
     until = tol;
     int64_t moved = newton_step(m, lower, upper, numbers[1], most, v, g, free, work);
+    if (moved < 0) {
+      status = LIMIT;
+      break;
+    }
     at_most = moved ? (int64_t)(numbers[3] * (double)moved) : (int64_t)(numbers[2] * (double)n);
   }
   for (int64_t i = 0; i < n; i++) alpha[i] = m->signs[i] * v[i] + 0.0; /* no negative zeros */

@@ -94,7 +94,8 @@ class RunNumbers(NamedTuple):
     turns : int
         Runs of steps of pairs, at most.
     most : int
-        Free variables, at most, with which Newton steps are made.
+        Free variables, at most, with which Newton steps are made; with more of them a run ends, for
+        steps by a library that factors large matrices faster.
     """
 
     rough: float = 1e-2
@@ -102,7 +103,7 @@ class RunNumbers(NamedTuple):
     first: float = 10.0
     between: float = 3.0
     turns: int = 25
-    most: int = 400
+    most: int = 256
 
 
 class MachineRun(NamedTuple):

@@ -23,8 +23,8 @@ from functools import partial
 
 import numpy as np
 
-from qpsvm.native import Status, descend_pairs
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.native import MachineRun, RunNumbers, SmallMachine, Status, descend_pairs
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.pair_program import PairProgram
 from qpsvm.solvers.active_set.settings import ActiveSetSettings
@@ -32,6 +32,8 @@ from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.row_multipliers import feasible, row_multipliers
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
+
+RUN = RunNumbers()
 
 
 def descended(
@@ -150,6 +152,9 @@ class _Blocks:
         program, columns = self.program, self.columns
         samples, places = np.unique(program.samples[block], return_inverse=True)
         K = columns.square(samples)
+        solved = self._with_newton_steps(K, places, block, v, g, tolerance)
+        if solved is not None and (self._is_whole or solved[1] is Status.DONE):
+            return self._moved(point, block, *solved)
         of_places = {}
         if not np.array_equal(places, np.arange(len(samples))):  # two variables share a row
             places = places.astype(np.int64)
@@ -172,10 +177,39 @@ class _Blocks:
             constant=program.constant,
             **of_places,
         )
+        return self._moved(point, block, own, steps.status)
+
+    def _with_newton_steps(
+        self, K: Dense, places: Index, block: Index, v: Vector, g: Vector, tolerance: float
+    ) -> tuple[Vector, Status] | None:
+        """Minimise over a block whose rows keep one sum at most, Newton steps included."""
+        program = self.program
+        lower, upper = program.lower[block], program.upper[block]
+        if program.kept == "sums" or (lower > 0.0).any() or (upper < 0.0).any():
+            return None
+        own, gradient = v[block], g[block]
+        rows = None if np.array_equal(places, np.arange(len(K))) else places.astype(np.int64)
+        machine = SmallMachine(
+            K,
+            np.ones(len(block)),
+            np.zeros(len(block)),
+            lower,
+            upper,
+            curved=program.added[block],
+            rows=rows,
+            is_free=program.kept == "sum",
+            constant=program.constant,
+        )
+        start = MachineRun(Status.DONE, own, own, gradient, 0)
+        run = machine.run(tolerance, RUN, start)
+        return run.alpha, run.status
+
+    def _moved(self, point: Point, block: Index, own: Vector, status: Status) -> tuple[Point, bool]:
+        """Move the variables of a block, and the gradient of all; return whether to stop then."""
         x = point.x.copy()
-        x[block] = own / program.s[block]
+        x[block] = own / self.program.s[block]
         x = self.box.clip(x)
         step = x - point.x
-        Px = point.Px + columns.product(step)
+        Px = point.Px + self.columns.product(step)
         drift = point.drift + float(np.max(self.box.rounding(step)))
-        return Point(x, Px, point.y, drift), steps.status is not Status.DONE
+        return Point(x, Px, point.y, drift), status is not Status.DONE
