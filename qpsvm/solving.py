@@ -76,8 +76,11 @@ def solve(
 ) -> Solution:
     """Solve a program or an SVM problem, and verify the answer.
 
-    The steps of every solve, in order; the first answer that passes ends it, and each step is left
-    out where it is of no use:
+    A small machine in the dual form takes a short way with ``"auto"``: it is solved on its whole
+    kernel matrix and certified from its arrays, and what is certified passes ``qpsvm.verify``.
+    Otherwise, and with a callback, a limit, a warm start, options or ``verbose``, these are the
+    steps in order; the first answer that passes ends it, and each step is left out where it is of
+    no use:
 
     1. *backend*: the backend solves, with all of its tolerances derived from ``eps``.
     2. *verification*: the verifier measures the answer on the problem as it was given.

@@ -44,7 +44,8 @@ def check_parameters(formulation: DataclassInstance) -> None:
     """
     store_python_numbers(formulation)
     hints = _hints(type(formulation))
-    for name in (field.name for field in fields(formulation)):
+    for field in fields(formulation):
+        name = field.name
         value, hint = getattr(formulation, name), hints[name]
         if name == "C":
             require_price(value)

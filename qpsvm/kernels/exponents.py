@@ -107,8 +107,8 @@ class Exponents:
     @cached_property
     def are_exact(self) -> bool:
         """Return whether all norms are so small that subtracting them loses nothing of exp()."""
-        largest = (np.max(half, initial=0.0) for half in (self.half_u, self.half_v))
-        return float(sum(largest)) <= EVALUATION.far
+        largest = np.max(self.half_u, initial=0.0) + np.max(self.half_v, initial=0.0)
+        return bool(largest <= EVALUATION.far)
 
     def write_values(self, rows: Index | slice, columns: slice, products: Dense) -> None:
         """Turn a block of inner products into values of the RBF kernel, in place."""

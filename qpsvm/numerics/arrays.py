@@ -133,11 +133,12 @@ def store_fields(
     """Convert array fields of a frozen dataclass to read-only float64 arrays of its own."""
     for name in names:
         value = getattr(instance, name)
-        if value is None or _is_in_store(value):  # as after a replacement of other fields
+        if value is None:
             continue
-        if type(value) is np.ndarray and value.dtype is _FLOAT64:
+        is_array = type(value) is np.ndarray and value.dtype is _FLOAT64
+        if is_array and value.flags.writeable:
             object.__setattr__(instance, name, sealed(value))
-        else:
+        elif not _is_in_store(value):  # it is after a replacement of other fields
             object.__setattr__(instance, name, _copied(value, f"{name} of {owner}", error))
 
 
@@ -324,6 +325,8 @@ IN_CACHE = 2**20
 def row_blocks(rows: int, columns: int, block_bytes: int = 32 * 2**20) -> list[slice]:
     """Slices that cut ``rows`` so that a (block, columns) float64 matrix stays near block_bytes."""
     size = max(1, min(rows, block_bytes // max(1, 8 * columns)))
+    if 0 < rows <= size:
+        return [slice(0, rows)]
     return [slice(start, min(rows, start + size)) for start in range(0, rows, size)]
 
 
