@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -32,6 +34,22 @@ class Rows(Protocol):
     """``K[rows]``, shape (m, n), into an array."""
 
     def __call__(self, rows: Index, out: Dense) -> None: ...
+
+
+Products: TypeAlias = Callable[["SampleGram", Dense, Dense], "tuple[Dense, Dense] | None"]
+"""Function that returns ``K V`` and ``K W``, or None where it does not know this kernel."""
+
+_PRODUCTS: ContextVar[Products | None] = ContextVar("products", default=None)
+
+
+@contextmanager
+def products_by(products: Products | None) -> Iterator[None]:
+    """Let a function multiply by kernel matrices that are not stored, in this context alone."""
+    token = _PRODUCTS.set(products)
+    try:
+        yield
+    finally:
+        _PRODUCTS.reset(token)
 
 
 class RowsByCall:
@@ -205,6 +223,10 @@ class SampleGram:
         -------
         tuple of arrays of shape (n, m) and (n, p)
         """
+        elsewhere = None if self.is_kept else _PRODUCTS.get()
+        found = None if elsewhere is None else elsewhere(self, V, W)
+        if found is not None:
+            return found
         used = np.flatnonzero(V.any(axis=1) | W.any(axis=1))  # NaN counts
         if self.is_kept and FEW * len(used) > self.size:
             return compensated.product(self.dense, V), self.dense @ W
