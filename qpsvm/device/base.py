@@ -7,6 +7,7 @@ so that no digit cancels: ``kernels.errors`` bounds their rounding on every devi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ from qpsvm.numerics.arrays import Dense
 
 DeviceArray: TypeAlias = Any
 """An array of the device's module."""
+
+Solver: TypeAlias = Callable[[DeviceArray], DeviceArray]
 
 
 class Device(ABC):
@@ -81,13 +84,8 @@ class Device(ABC):
     # --- systems ---------------------------------------------------------------------------------
 
     @abstractmethod
-    def solved(self, A: DeviceArray, B: DeviceArray) -> DeviceArray | None:
-        """``A^-1 B`` by a Cholesky factor of A, whose contents are lost; None if A has none."""
-
-
-def is_finite(device: Device, array: DeviceArray) -> bool:
-    """Return whether all entries of a device's array are finite."""
-    return bool(device.xp.isfinite(array).all())
+    def factored(self, A: DeviceArray) -> Solver | None:
+        """Return ``B -> A^-1 B`` by a Cholesky factor of A; None if A has none."""
 
 
 def host_matrix(X: Any) -> Dense:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from qpsvm.device.base import Device, DeviceArray
+from qpsvm.device.base import Device, DeviceArray, Solver
 from qpsvm.device.cuda_source import GROUP, KINDS, MOST_SUMS, SOURCE, THREADS
 from qpsvm.device.product_form import ProductForm
 from qpsvm.exceptions import DeviceError
@@ -95,12 +96,12 @@ class OnCuda(Device):
         self._module.get_function("combination")((-(-n // THREADS),), (THREADS,), arguments)
         return out
 
-    def solved(self, A: DeviceArray, B: DeviceArray) -> DeviceArray | None:
-        solve = self._cupyx.scipy.linalg.solve_triangular
+    def factored(self, A: DeviceArray) -> Solver | None:
         L = self.xp.linalg.cholesky(A)
-        half = solve(L, B, lower=True, check_finite=False)
-        found = solve(L, half, lower=True, trans=1, check_finite=False)
-        return found if bool(self.xp.isfinite(found).all()) else None
+        if not bool(self.xp.isfinite(L[-1]).all()):  # the last row depends on all others
+            return None
+        solve = partial(self._cupyx.scipy.linalg.solve_triangular, L, lower=True)
+        return lambda B: solve(solve(B), trans=1)
 
     def _features_first(self, X: DeviceArray) -> DeviceArray:
         """Samples with a row for every feature, shape (d, n), kept for the last large array."""

@@ -6,13 +6,14 @@ Tests run the whole engine on it, where there is no GPU.
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from scipy.spatial.distance import cdist
 
-from qpsvm.device.base import Device, DeviceArray
+from qpsvm.device.base import Device, DeviceArray, Solver
 from qpsvm.device.product_form import ProductForm
 from qpsvm.numerics.arrays import default_memory_limit, row_blocks
 from qpsvm.numerics.compensated import Total
@@ -67,9 +68,9 @@ class OnNumPy(Device):
             result += weights[some] @ rows[places[some]]
         return result
 
-    def solved(self, A: DeviceArray, B: DeviceArray) -> DeviceArray | None:
+    def factored(self, A: DeviceArray) -> Solver | None:
         try:
-            factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+            factor = scipy.linalg.cho_factor(A, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             return None
-        return scipy.linalg.cho_solve(factor, B, check_finite=False)
+        return partial(scipy.linalg.cho_solve, factor, check_finite=False)

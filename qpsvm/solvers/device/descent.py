@@ -19,7 +19,7 @@ from qpsvm.device.base import DeviceArray
 from qpsvm.native import Status, descend_pairs
 from qpsvm.numerics.arrays import Index
 from qpsvm.solvers.device.dual import DeviceDual
-from qpsvm.solvers.device.newton import WorkingSet
+from qpsvm.solvers.device.newton import OnDevice, minimised
 from qpsvm.solvers.device.settings import DeviceSettings
 from qpsvm.solvers.work_budget import WorkBudget
 
@@ -63,7 +63,8 @@ class DeviceDescent:
             if not worst > target or not self.budget.may_go_on(worst):  # NaN ends it, too
                 return
             if self.by_newton or worst <= own.handover * dual.scale:
-                self.by_newton = self._newton(self._working_set(rising, falling))
+                working_set = self._working_set(rising, falling)
+                self.by_newton = self._newton(working_set, max(0.5 * target, 0.01 * worst))
                 if self.by_newton:
                     continue
             self.block = self._next(rising, falling)
@@ -136,31 +137,30 @@ class DeviceDescent:
         chosen = chosen[rank[chosen] > 0.0]
         return np.asarray(dual.device.fetch(xp.sort(chosen)))
 
-    def _newton(self, index: Index) -> bool:
-        """Solve the program of some variables; return whether that lowered the objective."""
+    def _newton(self, index: Index, tolerance: float) -> bool:
+        """Minimise over some variables by Newton steps; return whether that changed anything."""
         dual, xp, program = self.dual, self.dual.xp, self.dual.program
         at = dual.device.send(index)
         K = dual.kernel.square(dual.device.send(program.samples[index]))
         K += program.constant
-        m = xp.arange(len(index))
         if dual.added is not None:
+            m = xp.arange(len(index))
             K[m, m] += dual.added[at]
-        members = [dual.members(number)[at] for number in range(dual.n_groups)]
-        v, g = (array[at] for array in dual.state)
-        working_set = WorkingSet(
-            dual.device,
-            K,
+        v, g = (dual.device.fetch(array[at]) for array in dual.state)
+        groups = range(dual.n_groups)
+        values = minimised(
+            OnDevice(dual.device, K),
             v,
             g,
-            dual.lower[at],
-            dual.upper[at],
-            xp.stack(members, axis=1).astype(float) if members else xp.zeros((len(index), 0)),
-            self.settings.smallest_sigma * float(xp.mean(K[m, m])),
+            (program.lower[index], program.upper[index]),
+            np.array([program.group[index] == number for number in groups], dtype=np.float64)
+            .reshape(len(groups), len(index)),
+            tolerance=tolerance,
+            budget=self.budget,
         )
-        values = working_set.minimised(self.settings.changes)
-        if values is None:
+        if np.array_equal(values, v):
             return False
-        dual.move(index, values)
+        dual.move(index, dual.device.send(values))
         return True
 
 

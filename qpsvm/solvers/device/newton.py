@@ -1,114 +1,89 @@
-"""Newton steps on a working set: the optimum of its program by changes of the active set.
+"""Newton steps on a working set whose matrix is on a device.
 
-    minimise  1/2 d'K d + g'd    subject to  lower <= v + d <= upper,  the sum over each group kept
-
-With the variables A at their bounds fixed, those between bounds, I, and the multipliers b of the
-groups solve a linear system with the Cholesky factor of ``K_II + sigma``. Variables that leave
-their bounds enter A, and those whose gradient ``g + K d + b`` points inwards leave it, until none
-does either: then d is the optimum of the working set.
-
-Source: Hintermueller, Ito and Kunisch, "The primal-dual active set strategy as a semismooth Newton
-method", *SIAM Journal on Optimization* 13 (2002).
+The method is ``solvers.box.proximal_newton``, on vectors of the working set in the host's memory.
+What costs anything, the factors of ``K_FF + sigma I`` and products with K, is done by the device.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import numpy as np
 
 from qpsvm.device.base import Device, DeviceArray
+from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.solvers.box.curvature import Curvature, Solve
+from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.box.proximal_newton import solve
+from qpsvm.solvers.point import Point
+from qpsvm.solvers.work_budget import WorkBudget
 
 
-@dataclass(frozen=True, eq=False)
-class WorkingSet:
-    """The program of some variables, all arrays in the memory of a device.
+class OnDevice(Curvature):
+    """A Hessian whose matrix is on a device.
 
-    Attributes
+    Parameters
     ----------
-    K : array of shape (m, m)
-        With everything that the Hessian has.
-    v, g, lower, upper : arrays of shape (m,)
-    members : array of shape (m, p)
-        1 where a variable belongs to a group whose sum is kept.
-    sigma : float
-        Proximal weight.
+    device : Device
+    matrix : array of the device, shape (m, m)
     """
 
-    device: Device
-    K: DeviceArray
-    v: DeviceArray
-    g: DeviceArray
-    lower: DeviceArray
-    upper: DeviceArray
-    members: DeviceArray
-    sigma: float
+    def __init__(self, device: Device, matrix: DeviceArray) -> None:
+        self.device, self.matrix = device, matrix
 
-    def minimised(self, changes: int) -> DeviceArray | None:
-        """Values of v at the optimum; None where the active set does not settle, or nothing falls.
+    def product(self, d: Vector) -> Vector:
+        return np.asarray(self.device.fetch(self.matrix @ self.device.send(d)))
 
-        Parameters
-        ----------
-        changes : int
-            Changes of the active set, at most.
-        """
-        xp: Any = self.device.xp
-        low, high = self.lower - self.v, self.upper - self.v
-        pull = self.g + self.members @ self._first_multipliers()
-        at_low, at_high = (low >= 0.0) & (pull > 0.0), (high <= 0.0) & (pull < 0.0)
-        for _ in range(changes):
-            fixed = xp.where(at_low, low, xp.where(at_high, high, 0.0))
-            found = self._solved(~(at_low | at_high), fixed)
-            if found is None:
-                return None
-            d, Kd, b = found
-            pull = self.g + Kd + self.members @ b
-            inside = ~(at_low | at_high)
-            now_low = (at_low & (pull > 0.0)) | (inside & (d < low))
-            now_high = (at_high & (pull < 0.0)) | (inside & (d > high))
-            if bool(((now_low == at_low) & (now_high == at_high)).all()):
-                is_lower = float(d @ (self.g + 0.5 * Kd)) < 0.0  # False for NaN
-                own = xp.where(at_low, self.lower, xp.where(at_high, self.upper, self.v + d))
-                return own if is_lower else None
-            at_low, at_high = now_low, now_high
-        return None
+    def block(self, index: Index) -> Dense:
+        raise UnsupportedProgramError("A matrix on a device stays there.")
 
-    def _solved(
-        self, inside: DeviceArray, fixed: DeviceArray
-    ) -> tuple[DeviceArray, DeviceArray, DeviceArray] | None:
-        """Solve for the variables inside: d, ``K d`` and the multipliers of the groups."""
-        xp: Any = self.device.xp
-        I = xp.flatnonzero(inside)  # noqa: E741  the paper's name
-        of_fixed = self.K @ fixed if bool(fixed.any()) else xp.zeros_like(fixed)
-        E = self.members[I]
-        if not len(I) or not bool(E.any(axis=0).all()):
-            return None  # nothing can keep the sum of a group
-        A = self.K[I][:, I]
-        A[xp.arange(len(I)), xp.arange(len(I))] += self.sigma
-        right = xp.concatenate([-(self.g + of_fixed)[I][:, None], E], axis=1)
-        solution = self.device.solved(A, right)
-        if solution is None:
-            return None
-        free, per_unit = solution[:, 0], solution[:, 1:]
-        b = xp.zeros(E.shape[1])
-        if E.shape[1]:
-            missed = E.T @ free + self.members.T @ fixed
-            b = xp.linalg.solve(E.T @ per_unit, missed)
-        d = fixed.copy()
-        d[I] = free - per_unit @ b
-        if E.shape[1]:  # a singular system loses the sums, of which none may drift
-            d[I] -= E @ ((self.members.T @ d) / E.sum(axis=0))
-        inner = xp.zeros_like(fixed)
-        inner[I] = d[I]
-        return d, of_fixed + self.K @ inner, b
+    def factor(self, free: Index, sigma: float) -> Solve:
+        at = self.device.send(free)
+        A = self.matrix[at][:, at]
+        places = self.device.xp.arange(len(free))
+        A[places, places] += sigma
+        solve_A = self.device.factored(A)
+        if solve_A is None:
+            raise np.linalg.LinAlgError("no Cholesky factor")
+        return lambda r: np.asarray(self.device.fetch(solve_A(self.device.send(r))))
 
-    def _first_multipliers(self) -> DeviceArray:
-        """The middle of the interval of multipliers that the gradient allows in each group."""
-        xp: Any = self.device.xp
-        b = xp.zeros(self.members.shape[1])
-        for number in range(len(b)):
-            own = self.members[:, number] > 0.0
-            may_rise = xp.where(own & (self.v < self.upper), self.g, xp.inf)
-            may_fall = xp.where(own & (self.v > self.lower), self.g, -xp.inf)
-            middle = -0.5 * (xp.min(may_rise) + xp.max(may_fall))
-            b[number] = xp.where(xp.isfinite(middle), middle, 0.0)
-        return b
+
+def minimised(
+    K: OnDevice,
+    v: Vector,
+    g: Vector,
+    bounds: tuple[Vector, Vector],
+    members: Dense,
+    *,
+    tolerance: float,
+    budget: WorkBudget,
+) -> Vector:
+    """Minimise over the variables of a working set; return the best values found.
+
+    Parameters
+    ----------
+    K : OnDevice
+        Their Hessian.
+    v, g : arrays of shape (m,)
+        A point, and the gradient there.
+    bounds : pair of arrays of shape (m,)
+    members : array of shape (p, m)
+        1 where a variable belongs to a group whose sum is kept.
+    tolerance : float
+        Residual to end with.
+    budget : WorkBudget
+    """
+    Kv, diagonal = K.product(v), K.device.fetch(K.matrix.diagonal())
+    unit = float(np.median(diagonal)) or 1.0
+    program = BoxProgram(K, g - Kv, members, members @ v, *bounds, diagonal, unit)
+    start = Point(v, Kv, _multipliers(members, v, g, bounds))
+    return solve(program, start, tolerance=tolerance, budget=budget).x
+
+
+def _multipliers(members: Dense, v: Vector, g: Vector, bounds: tuple[Vector, Vector]) -> Vector:
+    """The middle of the interval of multipliers that the gradient allows in each group."""
+    y = np.zeros(len(members))
+    for number, row in enumerate(members):
+        may_rise, may_fall = (row > 0.0) & (v < bounds[1]), (row > 0.0) & (v > bounds[0])
+        ends = np.min(g[may_rise], initial=np.inf), np.max(g[may_fall], initial=-np.inf)
+        y[number] = -0.5 * sum(ends) if np.isfinite(ends).all() else 0.0
+    return y

@@ -33,10 +33,6 @@ class DeviceSettings:
         Variables of a working set of Newton steps per free variable; no fewer than of a block.
     largest_set : int
         Variables of a working set of Newton steps, at most; memory may allow fewer.
-    changes : int
-        Changes of the active set within a working set, at most.
-    smallest_sigma : float
-        Proximal weight that keeps singular systems solvable, relative to the mean curvature.
     max_rounds : int
         Blocks and working sets, at most.
     tightening : float
@@ -55,8 +51,6 @@ class DeviceSettings:
     handover: float = 0.02
     set_size: float = 2.0
     largest_set: int = 16384
-    changes: int = 25
-    smallest_sigma: float = 1e-9
     max_rounds: int = 2000
     tightening: float = 0.1
     gradient_checks: int = 4
