@@ -54,12 +54,12 @@ class DeviceDescent:
         return cls(dual, settings, budget, np.zeros(0, dtype=np.intp))
 
     def run(self, share: float) -> None:
-        """Minimise until the violation is at most a share of the entries of q."""
+        """Minimise until the violation is at most a share of the entries of q, or rounding."""
         dual, own = self.dual, self.settings
         for _ in range(own.max_rounds):
             rising, falling = dual.violations()
             worst = max(float(dual.xp.max(rising)), float(dual.xp.max(falling)), 0.0)
-            target = share * dual.scale
+            target = max(share * dual.scale, dual.rounding)
             if not worst > target or not self.budget.may_go_on(worst):  # NaN ends it, too
                 return
             if self.by_newton or worst <= own.handover * dual.scale:

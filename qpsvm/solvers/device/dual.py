@@ -14,6 +14,7 @@ import numpy as np
 from qpsvm.device.base import Device, DeviceArray
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.solvers.active_set.pair_program import PairProgram
+from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.device.kernel_matrix import KernelMatrix
 
 
@@ -28,6 +29,8 @@ class DeviceDual:
     kernel : KernelMatrix
     v : array of shape (n,)
         A feasible point.
+    diagonal : array of shape (n,)
+        That of the Hessian of v.
 
     Attributes
     ----------
@@ -35,7 +38,9 @@ class DeviceDual:
         v and g, replaced together: an interrupt finds both old or both new.
     """
 
-    def __init__(self, program: PairProgram, q: Vector, kernel: KernelMatrix, v: Vector) -> None:
+    def __init__(
+        self, program: PairProgram, q: Vector, kernel: KernelMatrix, v: Vector, diagonal: Vector
+    ) -> None:
         self.program, self.kernel = program, kernel
         self.device: Device = kernel.device
         self.xp: Any = self.device.xp
@@ -47,7 +52,7 @@ class DeviceDual:
         self.samples = send(program.samples) if shared else None
         self.added = send(program.added) if program.added.any() else None
         self.largest_q = float(np.max(np.abs(q), initial=0.0)) / abs(float(program.s[0]))
-        v = send(v)
+        self.norms, v = send(np.sqrt(diagonal)), send(v)
         self.state: tuple[DeviceArray, DeviceArray] = v, self._gradient(v)
 
     # --- what the method reads -------------------------------------------------------------------
@@ -58,6 +63,13 @@ class DeviceDual:
         if self.largest_q:
             return self.largest_q
         return float(self.xp.max(self.xp.abs(self.state[1] - self.q)))
+
+    @property
+    def rounding(self) -> float:
+        """Estimated rounding error of an entry of the gradient, at most."""
+        xp = self.xp
+        size = float(xp.linalg.norm(self.norms * self.state[0]) * xp.max(self.norms))
+        return BOX.gradient_rounding * size
 
     def is_free(self) -> DeviceArray:
         """Return whether each variable is strictly between its bounds."""

@@ -141,7 +141,8 @@ class _Search:
             x = distinct.sums(x)
         x, n = satisfying(box, box.clip(x)), len(program.s)
         v = np.minimum(np.maximum(program.s * x[:n], program.lower), program.upper)
-        dual = DeviceDual(program, box.q[:n], kernel, v)
+        diagonal = box.diagonal[:n] / program.s**2
+        dual = DeviceDual(program, box.q[:n], kernel, v, diagonal)
         return cls(box, distinct, dual, x[n:], settings, budget)
 
     def run(self, eps: float) -> Point:
