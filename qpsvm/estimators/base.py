@@ -16,6 +16,7 @@ from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.chunked import ChunkedSolution
+from qpsvm.device import device_named
 from qpsvm.estimators import inputs, onnx_converter, representation
 from qpsvm.estimators.constrained import constraints_of
 from qpsvm.estimators.parallel import solve_in_parallel
@@ -32,6 +33,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.qp.solution import Status
+from qpsvm.solve_device import solving_on
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report
@@ -151,11 +153,13 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         ).started()
         if start is not None and type(start) is not problem.solution_type:
             start = None
-        n_jobs = getattr(self, "n_jobs", None)
-        try:
-            answer = solve_in_parallel(problem, backend, settings, start, n_jobs)
-        except NothingKnownError:  # other samples: the start is of no use
-            answer = solve_in_parallel(problem, backend, settings, None, n_jobs)
+        device = device_named(getattr(self, "device", "cpu"))
+        n_jobs = getattr(self, "n_jobs", None) if device is None else 1  # there is one device
+        with solving_on(device, backend) as chosen:
+            try:
+                answer = solve_in_parallel(problem, chosen, settings, start, n_jobs)
+            except NothingKnownError:  # other samples: the start is of no use
+                answer = solve_in_parallel(problem, chosen, settings, None, n_jobs)
         self._predictor, self._proof = answer.solution, Proof(problem, answer.solution)
         if answer.shortfalls:
             more = len(answer.shortfalls) - 1

@@ -133,7 +133,7 @@ class OneClassSVM(NoveltyDetector):
     nu : float
         In (0, 1]: bounds the share of samples outside from above, that of support vectors from
         below.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -174,6 +174,7 @@ class OneClassSVM(NoveltyDetector):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
@@ -192,6 +193,7 @@ class OneClassSVM(NoveltyDetector):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
@@ -223,7 +225,7 @@ class SVDD(NoveltyDetector):
     nu : float
         In (0, 1]: bounds the share of samples outside from above, that of support vectors from
         below.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -269,6 +271,7 @@ class SVDD(NoveltyDetector):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
@@ -287,6 +290,7 @@ class SVDD(NoveltyDetector):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose

@@ -39,7 +39,6 @@ from qpsvm.numerics.compensated import summation_errors
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.sample_gram import SampleGram
 
-
 REMEDY = (
     "The answer is not verified. Solve it again; if it happens again, check the GPU's memory "
     "(nvidia-smi -q -d ECC), or pass device='cpu'."
@@ -125,10 +124,12 @@ class _Pass:
     def proven_sums(self) -> Dense:
         """The sums, shape (n, p), after both tests."""
         device, rng = self.by.device, np.random.default_rng(self.by.seed)
-        signs = 2.0 * rng.integers(0, 2, (self.gram.size, self.by.settings.vectors)) - 1.0
+        signs: Dense = rng.choice((-1.0, 1.0), (self.gram.size, self.by.settings.vectors))
         X = device.send(host_matrix(self.gram.X))
         Z = X[device.send(self.used)]
-        sums = np.asarray(device.fetch(device.sums(self.form, X, Z, device.send(self.B[self.used]))))
+        sums = np.asarray(
+            device.fetch(device.sums(self.form, X, Z, device.send(self.B[self.used])))
+        )
         back = np.asarray(device.fetch(device.sums(self.form, Z, X, device.send(signs))))
         if sums.shape != self.B.shape or not np.isfinite(sums).all():
             raise DeviceResultError(f"Sums on {device.name} are not all finite numbers. {REMEDY}")
@@ -185,6 +186,6 @@ class _Pass:
             row, p = np.argwhere(differ)[0]
             raise DeviceResultError(
                 f"The sum on {self.by.device.name} for sample {rows[row]} is "
-                f"{sums[rows[row], p]!r}, and on the processor {known[row, p]!r}; rounding explains "
-                f"{2.0 * errors[rows[row], p]:.2g}. {REMEDY}"
+                f"{sums[rows[row], p]!r}, and on the processor {known[row, p]!r}; rounding "
+                f"explains {2.0 * errors[rows[row], p]:.2g}. {REMEDY}"
             )

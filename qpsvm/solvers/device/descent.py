@@ -47,9 +47,7 @@ class DeviceDescent:
     by_newton: bool = False
 
     @classmethod
-    def of(
-        cls, dual: DeviceDual, settings: DeviceSettings, budget: WorkBudget
-    ) -> DeviceDescent:
+    def of(cls, dual: DeviceDual, settings: DeviceSettings, budget: WorkBudget) -> DeviceDescent:
         """Set up the descent of a dual from its present point."""
         return cls(dual, settings, budget, np.zeros(0, dtype=np.intp))
 
@@ -82,9 +80,7 @@ class DeviceDescent:
         chosen = xp.zeros(n, dtype=bool)
         if len(self.block):
             last = dual.device.send(self.block)
-            rank = xp.where(
-                dual.is_free()[last], xp.inf, xp.maximum(rising[last], falling[last])
-            )
+            rank = xp.where(dual.is_free()[last], xp.inf, xp.maximum(rising[last], falling[last]))
             chosen[last[xp.argsort(-rank)[: size // 2]]] = True
         groups = range(max(1, dual.n_groups))
         room = -(-(size - int(chosen.sum())) // (2 * len(groups)))
@@ -153,8 +149,9 @@ class DeviceDescent:
             v,
             g,
             (program.lower[index], program.upper[index]),
-            np.array([program.group[index] == number for number in groups], dtype=np.float64)
-            .reshape(len(groups), len(index)),
+            np.array(
+                [program.group[index] == number for number in groups], dtype=np.float64
+            ).reshape(len(groups), len(index)),
             tolerance=tolerance,
             budget=self.budget,
         )

@@ -182,4 +182,5 @@ class DeviceCurvature(Curvature):
         return np.concatenate([spread, np.zeros(self.n_slack)])
 
     def block(self, index: Index) -> Dense:
+        del index
         raise UnsupportedProgramError("Blocks of a Hessian on a device stay there.")

@@ -79,7 +79,7 @@ class KernelMatrix:
     def square(self, samples: DeviceArray) -> DeviceArray:
         """``K[samples][:, samples]`` as a fresh array of the device."""
         if self.form is None:
-            return self.data[samples][:, samples]
+            return self.device.xp.ascontiguousarray(self.data[samples][:, samples])
         chosen = self.data[samples]
         return self.device.values(self.form, chosen, chosen)
 
@@ -153,7 +153,10 @@ def _form(P: SampleQuadratic) -> ProductForm | None:
 
 
 def _samples(P: SampleQuadratic) -> Any:
-    return host_matrix(P.samples if isinstance(P, LowRankQuadratic) else P.gram.X)
+    if isinstance(P, LowRankQuadratic):
+        return host_matrix(P.samples)
+    assert isinstance(P, KernelQuadratic)
+    return host_matrix(P.gram.X)
 
 
 def _matrix(P: SampleQuadratic) -> Any:

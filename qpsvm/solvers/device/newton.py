@@ -34,6 +34,7 @@ class OnDevice(Curvature):
         return np.asarray(self.device.fetch(self.matrix @ self.device.send(d)))
 
     def block(self, index: Index) -> Dense:
+        del index
         raise UnsupportedProgramError("A matrix on a device stays there.")
 
     def factor(self, free: Index, sigma: float) -> Solve:
