@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from qpsvm.device.product_form import ProductForm
 from qpsvm.exceptions import DeviceError
 
 INSTALL = "pip install 'qpsvm[gpu]'"
+
+KEPT_FROM = 8192
+"""Samples of which a copy with a row for every feature is kept until the next such array."""
 
 MOST_GROUPS = 65535
 """Groups of samples that one launch takes."""
@@ -47,8 +50,9 @@ class OnCuda(Device):
             ) from error
         self.xp, self._cupyx = cupy, cupyx
         self.name = properties["name"].decode()
-        self._module = cupy.RawModule(code=SOURCE, options=("--std=c++14",))
+        self._module = _compiled(cupy)
         self._room: Any = None
+        self._last: tuple[DeviceArray, DeviceArray] | None = None
 
     def fetch(self, array: DeviceArray, *, reused: bool = False) -> Any:
         if not reused:
@@ -107,14 +111,16 @@ class OnCuda(Device):
 
     def _features_first(self, X: DeviceArray) -> DeviceArray:
         """Samples with a row for every feature, shape (d, n), kept for the last large array."""
-        if len(X) < self._kept_from:
+        if len(X) < KEPT_FROM:
             return self.xp.ascontiguousarray(X.T)
         if self._last is None or self._last[0] is not X:
             self._last = X, self.xp.ascontiguousarray(X.T)
         return self._last[1]
 
-    _kept_from = 8192
-    _last: tuple[DeviceArray, DeviceArray] | None = None
+
+@cache
+def _compiled(cupy: Any) -> Any:
+    return cupy.RawModule(code=SOURCE, options=("--std=c++14",))
 
 
 def _sizes(*numbers: int) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from qpsvm.device.base import Device, DeviceArray, host_matrix
 from qpsvm.device.product_form import ProductForm
 from qpsvm.exceptions import MemoryLimitError, UnsupportedProgramError
-from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.arrays import Index, row_blocks
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_quadratic import SampleQuadratic
@@ -22,6 +22,9 @@ from qpsvm.solvers.device.settings import DeviceSettings
 
 VECTORS = 24
 """Vectors of all variables that are in use at a time."""
+
+PASSING = 2**27
+"""Bytes of new columns that are evaluated at a time."""
 
 
 class KernelMatrix:
@@ -56,6 +59,7 @@ class KernelMatrix:
         limit = int(settings.memory_share * device.free_bytes()) if limit is None else int(limit)
         copies = 1 if self.form is None else 2
         fixed = 8 * (copies * n * width + VECTORS * (P.size + n))
+        fixed += min(PASSING, 8 * n * n) if self.form is not None else 0
         smallest = fixed + 8 * 3 * min(settings.block_size, P.size) ** 2
         if smallest > limit:
             raise MemoryLimitError(
@@ -129,14 +133,13 @@ class KernelMatrix:
         if self._used + len(new) > self.capacity:
             self._slot[:], self._used, new = -1, 0, samples  # forgotten; these are read next
         new = new[: self.capacity - self._used]
-        if not len(new):
-            return
-        places = slice(self._used, self._used + len(new))
-        self._columns[places] = self.device.values(
-            self.form, self.data, self.data[self.device.send(new)]
-        )
-        self._slot[new] = np.arange(places.start, places.stop)
-        self._used = places.stop
+        for block in row_blocks(len(new), n, PASSING):
+            some = new[block]
+            places = slice(self._used, self._used + len(some))
+            Z = self.data[self.device.send(some)]
+            self._columns[places] = self.device.values(self.form, self.data, Z)
+            self._slot[some] = np.arange(places.start, places.stop)
+            self._used = places.stop
 
 
 def _form(P: SampleQuadratic) -> ProductForm | None:

@@ -102,7 +102,7 @@ def test_weights_repeated_samples_and_a_warm_start(device: Any) -> None:
     assert_same_optimum(problem, again)
 
 
-@pytest.mark.parametrize("limit", [10**9, 700_000, 500_000])
+@pytest.mark.parametrize("limit", [10**9, 1_400_000, 1_200_000])
 def test_columns_are_kept_within_the_limit_and_evaluated_again(device: Any, limit: int) -> None:
     problem = problem_of("hinge", n=300)
     options = {"block_size": 60, "cached_from": 1, "memory_limit": limit, "largest_set": 60}
