@@ -204,8 +204,9 @@ class NuSVC(KernelClassifier):
         As for ``SVC``.
     multi_class : {"ovo", "ovr"}
         With three or more classes: a machine per pair of them, or one per class.
-    eps, backend, constraints, indefinite, memory_limit, device, warm_start, n_jobs
-    max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device
+        As for ``SVC``.
+    warm_start, n_jobs, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
