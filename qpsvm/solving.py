@@ -13,7 +13,7 @@ from qpsvm.certificates import certify_infeasible
 from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
 from qpsvm.contract import NO_OPTIMUM
-from qpsvm.device import Device, device_named
+from qpsvm.device import Device
 from qpsvm.exceptions import (
     InvalidParameterError,
     QPSVMError,
@@ -191,7 +191,7 @@ def solve(
         options={} if options is None else options,
     ).started()
     try:
-        with solving_on(device_named(device), backend) as chosen:
+        with solving_on(device, backend) as chosen:
             answer = solve_with(problem, chosen, settings, warm_start, strict=strict)
     except KeyboardInterrupt as error:
         best: Any = vars(error)["solution"]

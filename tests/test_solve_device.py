@@ -10,7 +10,7 @@ import pytest
 import qpsvm
 from qpsvm.device import OnNumPy
 from qpsvm.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
-from qpsvm.exceptions import DeviceError, InvalidParameterError
+from qpsvm.exceptions import DeviceError, DeviceResultError, InvalidParameterError
 from qpsvm.qp import Status
 from tests.devices import DEVICES, device_for, why_no_gpu
 
@@ -26,6 +26,10 @@ def test_an_answer_is_certified_and_that_of_the_processor(name: str) -> None:
     solution = qpsvm.solve(problem, device=device_for(name))
     assert solution.status is Status.OPTIMAL
     known = qpsvm.solve(problem, device="cpu")
+    with qpsvm.on_device(device_for(name)):
+        values = solution.decision_function(X)
+        assert qpsvm.certify(problem, solution).passed
+    np.testing.assert_allclose(values, solution.decision_function(X), atol=1e-12)
     np.testing.assert_allclose(solution.decision_function(X), known.decision_function(X), atol=1e-6)
 
 
@@ -43,6 +47,29 @@ def test_estimators_take_a_device(name: str, estimator: Any) -> None:
         known.decision_function(X) if hasattr(known, "decision_function") else known.predict(X),
         atol=1e-5,
     )
+
+
+def test_predictions_of_a_faulty_device_are_refused() -> None:
+    class Biased(OnNumPy):
+        def sums(self, *given: Any) -> Any:
+            return super().sums(*given) * (1.0 + 1e-10)
+
+    problem = qpsvm.SoftMargin(C=5.0).dual(X, Y > 0, kernel="rbf")
+    solution, new = qpsvm.solve(problem), RNG.standard_normal((50, 3))
+    with qpsvm.on_device(Biased()), pytest.raises(DeviceResultError, match="on the processor"):
+        solution.decision_function(new)
+    fitted = SVC(device=Biased())
+    with pytest.raises(DeviceResultError):
+        fitted.fit(np.tile(X, (20, 1)) + RNG.standard_normal((4800, 3)), np.tile(Y, 20))
+    with qpsvm.on_device(Biased()), qpsvm.on_device("cpu"):
+        solution.decision_function(new)
+
+
+def test_one_machine_of_many_classes_predicts_on_a_device() -> None:
+    known, fitted = (SVC(device=device).fit(X, Y) for device in ("cpu", OnNumPy()))
+    new = RNG.standard_normal((60, 3))
+    np.testing.assert_array_equal(fitted.predict(new), known.predict(new))
+    assert fitted.predict_certified(new).labels.shape == (60,)
 
 
 def test_a_backend_of_the_processor_is_refused() -> None:

@@ -16,7 +16,6 @@ from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.chunked import ChunkedSolution
-from qpsvm.device import device_named
 from qpsvm.estimators import inputs, onnx_converter, representation
 from qpsvm.estimators.constrained import constraints_of
 from qpsvm.estimators.parallel import solve_in_parallel
@@ -33,7 +32,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.qp.solution import Status
-from qpsvm.solve_device import solving_on
+from qpsvm.solve_device import on_device, solving_on
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report
@@ -153,9 +152,10 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         ).started()
         if start is not None and type(start) is not problem.solution_type:
             start = None
-        device = device_named(getattr(self, "device", "cpu"))
-        n_jobs = getattr(self, "n_jobs", None) if device is None else 1  # there is one device
-        with solving_on(device, backend) as chosen:
+        n_jobs = getattr(self, "n_jobs", None)
+        with solving_on(self._device, backend) as chosen:
+            if chosen is not backend:  # there is one device
+                n_jobs = 1
             try:
                 answer = solve_in_parallel(problem, chosen, settings, start, n_jobs)
             except NothingKnownError:  # other samples: the start is of no use
@@ -185,7 +185,8 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
     @property
     def certificate_(self) -> Certificate | ReducedCertificate[Certificate]:
         """Certificate of the solution, or one for each of its programs."""
-        return self._proven.certificate
+        with on_device(self._device):
+            return self._proven.certificate
 
     def predict_certified(self, X: Samples) -> CertifiedPredictions:
         """Predict, and mark the predictions that are proven to be the exact optimum's.
@@ -207,7 +208,9 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
             Another number of features than in ``fit``.
         """
         check_is_fitted(self)
-        proof: CertifiedPredictions = self.certificate_.predict_certified(inputs.samples(self, X))
+        with on_device(self._device):
+            certificate: Any = self.certificate_
+            proof: CertifiedPredictions = certificate.predict_certified(inputs.samples(self, X))
         return proof
 
     def report(self) -> Report:
@@ -278,7 +281,13 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
     def _values(self, X: Samples) -> Any:
         """Decision values of the solution."""
         check_is_fitted(self)
-        return self._predictor.decision_function(inputs.samples(self, X))
+        with on_device(self._device):
+            return self._predictor.decision_function(inputs.samples(self, X))
+
+    @property
+    def _device(self) -> Any:
+        """The parameter ``device``, of the estimators that have it."""
+        return getattr(self, "device", "auto")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

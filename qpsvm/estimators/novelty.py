@@ -84,8 +84,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        check_is_fitted(self)
-        values = self._predictor.decision_function(inputs.samples(self, X))
+        values = self._values(X)
         is_zero = np.abs(values) <= self._predictor.zero_below
         return np.where(is_zero, 0.0, self._scales[0] * values)
 
@@ -109,8 +108,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        check_is_fitted(self)
-        return self._predictor.predict(inputs.samples(self, X))
+        return self._predictor.predictions(self._values(X))
 
     @property
     def offset_(self) -> float:

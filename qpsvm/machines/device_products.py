@@ -9,8 +9,9 @@ device to it:
 
 1. *sums over all samples*: for random signs r, ``sum_i r_i s_i = sum_j v_j t_j`` with
    ``t_j = sum_i k(x_j, x_i) r_i``, which the device evaluates in another pass. Both sides differ by
-   no more than the bounds on both. One sum that is wrong by more than all bounds together cannot
-   hide, nor can, with probability 1/2 for each of the random vectors, any other set of them.
+   no more than the bounds on both. A single sum that is wrong by more than twice all bounds
+   together is always found; where several are wrong, one of them by so much, each random vector
+   finds it with probability 1/2 at least.
 2. *a sample of rows*: the processor evaluates some sums again, compensated. Values that are wrong
    in every row, which agree with themselves, differ there by more than the bounds on both.
 
@@ -23,21 +24,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TypeGuard
 
 import numpy as np
 
 from qpsvm.device.base import Device, host_matrix
-from qpsvm.device.product_form import ProductForm
-from qpsvm.exceptions import DeviceResultError
+from qpsvm.exceptions import DeviceResultError, MemoryLimitError
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.errors import gram_errors
+from qpsvm.kernels.errors import EntryErrors, entry_errors, gram_errors
 from qpsvm.machines.score_errors import expansion_errors
 from qpsvm.numerics import compensated
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.compensated import summation_errors
 from qpsvm.numerics.precision import EPS
-from qpsvm.qp.sample_gram import SampleGram
+from qpsvm.numerics.single_precision import Stored
+from qpsvm.qp.sample_gram import GramFunction, SampleGram
 
 REMEDY = (
     "The answer is not verified. Solve it again; if it happens again, check the GPU's memory "
@@ -91,80 +92,110 @@ class DeviceProducts:
         ------
         DeviceResultError
             The device's sums are not what they should be.
+        MemoryLimitError
+            The samples do not fit into the device's memory.
         """
-        kernel = gram.kernel
-        form = kernel.product_form() if isinstance(kernel, Kernel) else None
-        B = np.hstack([V, W])
+        kernel, B, X = gram.kernel, np.hstack([V, W]), gram.X
         used = np.flatnonzero(B.any(axis=1))
-        if form is None or not used.size or not np.isfinite(B).all():
+        if not _is_known(kernel, B[used]):
             return None
-        assert isinstance(kernel, Kernel)
-        sums = _Pass(self, kernel, form, gram, used, B).proven_sums()
+        errors = gram_errors(kernel, gram).of_part(np.arange(gram.size), used)
+        norms = np.sqrt(np.abs(gram.diagonal))
+        within = kernel.within(X)
+        sums = _Pass(self, kernel, X, X[used], B[used], errors, norms, norms[used], within).sums()
         return sums[:, : V.shape[1]], sums[:, V.shape[1] :]
+
+    def expansion(self, kernel: GramFunction, X: Stored, Z: Stored, B: Dense) -> Dense | None:
+        """Return ``sum_j k(x_i, z_j) B_j``, shape (m, p), as above; for predictions."""
+        if not _is_known(kernel, B):
+            return None
+        errors = entry_errors(kernel, X, Z)
+        norms = [np.sqrt(np.abs(kernel.diagonal(S))) for S in (X, Z)]
+        return _Pass(self, kernel, X, Z, B, errors, norms[0], norms[1], kernel).sums()
+
+
+def _is_known(kernel: GramFunction, B: Dense) -> TypeGuard[Kernel]:
+    """Return whether a device evaluates a kernel, and there is something finite to add up."""
+    is_form = isinstance(kernel, Kernel) and kernel.product_form() is not None
+    return is_form and B.size > 0 and bool(np.isfinite(B).all())
 
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """One pass over a kernel matrix: the sums ``K B``, and their tests.
+    """One pass over kernel values: the sums ``k(X, Z) B``, and their tests.
 
     Attributes
     ----------
-    used : array of int of shape (k,)
-        The rows of B that are not zero.
-    B : array of shape (n, p)
+    X, Z : arrays or CSR matrices of shapes (m, d) and (k, d)
+    B : array of shape (k, p)
+    errors : EntryErrors
+        Of the kernel values.
+    norms, norms_z : arrays of shape (m,) and (k,)
+        ``sqrt(k(x, x))``.
+    within : callable
+        The kernel, as the processor evaluates it for these bounds.
     """
 
     by: DeviceProducts
     kernel: Kernel
-    form: ProductForm
-    gram: SampleGram
-    used: Index
+    X: Stored
+    Z: Stored
     B: Dense
+    errors: EntryErrors
+    norms: Vector
+    norms_z: Vector
+    within: GramFunction
 
-    def proven_sums(self) -> Dense:
-        """The sums, shape (n, p), after both tests."""
-        device, rng = self.by.device, np.random.default_rng(self.by.seed)
-        signs: Dense = rng.choice((-1.0, 1.0), (self.gram.size, self.by.settings.vectors))
-        X = device.send(host_matrix(self.gram.X))
-        Z = X[device.send(self.used)]
-        sums = np.asarray(
-            device.fetch(device.sums(self.form, X, Z, device.send(self.B[self.used])))
-        )
-        back = np.asarray(device.fetch(device.sums(self.form, Z, X, device.send(signs))))
-        if sums.shape != self.B.shape or not np.isfinite(sums).all():
+    def sums(self) -> Dense:
+        """The sums, shape (m, p), after both tests."""
+        device, form = self.by.device, self.kernel.product_form()
+        assert form is not None
+        self._require_memory()
+        rng = np.random.default_rng(self.by.seed)
+        signs: Dense = rng.choice((-1.0, 1.0), (len(self.norms), self.by.settings.vectors))
+        X, Z = (device.send(host_matrix(S)) for S in (self.X, self.Z))
+        sums = np.asarray(device.fetch(device.sums(form, X, Z, device.send(self.B))))
+        back = np.asarray(device.fetch(device.sums(form, Z, X, device.send(signs))))
+        expected = len(self.norms), self.B.shape[1]
+        if sums.shape != expected or not (np.isfinite(sums).all() and np.isfinite(back).all()):
             raise DeviceResultError(f"Sums on {device.name} are not all finite numbers. {REMEDY}")
-        errors = self._errors(sums)
-        self._compare_totals(sums, errors, signs, back)
-        self._compare_rows(sums, errors, rng)
+        bounds = self._bounds(sums)
+        self._compare_totals(sums, bounds, signs, back)
+        self._compare_rows(sums, bounds, rng)
         return sums
 
-    def _errors(self, sums: Dense) -> Dense:
-        """Bounds on the errors of all sums, shape (n, p)."""
-        errors, weights = gram_errors(self.kernel, self.gram), np.abs(self.B)
-        norms = np.sqrt(np.abs(self.gram.diagonal))
-        sizes = np.outer(norms, norms @ weights)  # |k(x, z)| <= |phi(x)| |phi(z)|
+    def _require_memory(self) -> None:
+        """Raise MemoryLimitError where both sets of samples, twice each, do not fit."""
+        (m, d), k, free = self.X.shape, self.Z.shape[0], self.by.device.free_bytes()
+        needed = 8 * (2 * (m + k) * d + 2 * (m + k) * (self.B.shape[1] + self.by.settings.vectors))
+        if needed > free:
+            raise MemoryLimitError(
+                f"Sums over {m} samples and {k} others take {needed:,} bytes of the device's "
+                f"memory, of which {free:,} are free; pass device='cpu'.",
+                needed,
+                free,
+            )
+
+    def _bounds(self, sums: Dense) -> Dense:
+        """Bounds on the errors of all sums, shape (m, p)."""
+        weights = np.abs(self.B)
+        sizes = np.outer(self.norms, self.norms_z @ weights)  # |k(x, z)| <= |phi(x)| |phi(z)|
         if self.kernel.is_nonnegative:
             for p, own in enumerate(weights.T):
                 same = [q for q, b in enumerate(self.B.T) if np.array_equal(b, own)]
                 if same:
                     sizes[:, p] = np.minimum(sizes[:, p], sums[:, same[0]])
-        return expansion_errors(errors, sizes, weights, self._largest)
+        return expansion_errors(self.errors, sizes, weights, _largest(self.norms, self.norms_z))
 
-    @cached_property
-    def _largest(self) -> Vector:
-        """The largest magnitude of each row of K, at most."""
-        norms = np.sqrt(np.abs(self.gram.diagonal))
-        return np.asarray((1.0 + 1e-6) * norms * np.max(norms))
-
-    def _compare_totals(self, sums: Dense, errors: Dense, signs: Dense, back: Dense) -> None:
+    def _compare_totals(self, sums: Dense, bounds: Dense, signs: Dense, back: Dense) -> None:
         """Compare sums over all samples with those in the opposite order."""
-        n, largest = self.gram.size, self._largest[self.used]
-        of_back = summation_errors(n * largest, np.ones(n), largest)
-        for b, own, error in zip(self.B[self.used].T, sums.T, errors.T, strict=True):
+        m, largest = len(self.norms), _largest(self.norms_z, self.norms)
+        of_back = summation_errors(m * largest, np.ones(m), largest)
+        for b, own, bound in zip(self.B.T, sums.T, bounds.T, strict=True):
             for r, t in zip(signs.T, back.T, strict=True):
                 terms = b * t
                 left, right = math.fsum(r * own), math.fsum(terms)
-                allowed = 2.0 * float(np.sum(error)) + float(np.abs(b) @ of_back)
+                allowed = 2.0 * float(np.sum(bound)) + float(np.abs(b) @ of_back)
                 allowed += 2.0 * EPS * float(np.sum(np.abs(terms)))
                 if not abs(left - right) <= allowed:
                     raise DeviceResultError(
@@ -173,19 +204,22 @@ class _Pass:
                         f"{right!r}; rounding explains {allowed:.2g}. {REMEDY}"
                     )
 
-    def _compare_rows(self, sums: Dense, errors: Dense, rng: np.random.Generator) -> None:
+    def _compare_rows(self, sums: Dense, bounds: Dense, rng: np.random.Generator) -> None:
         """Compare the sums of a few samples with those of the processor."""
-        own, n = self.by.settings, self.gram.size
-        m = min(n, own.rows, max(own.fewest_rows, own.values // len(self.used)))
-        rows = np.sort(rng.choice(n, m, replace=False))
-        X = self.gram.X
-        K = self.kernel.within(X)(X[rows], X[self.used])
-        known = compensated.product(K, self.B[self.used])
-        differ = ~(np.abs(known - sums[rows]) <= 2.0 * errors[rows])
+        own, m = self.by.settings, len(self.norms)
+        count = min(m, own.rows, max(own.fewest_rows, own.values // len(self.B)))
+        rows = np.sort(rng.choice(m, count, replace=False))
+        known = compensated.product(self.within(self.X[rows], self.Z), self.B)
+        differ = ~(np.abs(known - sums[rows]) <= 2.0 * bounds[rows])
         if differ.any():
             row, p = np.argwhere(differ)[0]
             raise DeviceResultError(
                 f"The sum on {self.by.device.name} for sample {rows[row]} is "
                 f"{sums[rows[row], p]!r}, and on the processor {known[row, p]!r}; rounding "
-                f"explains {2.0 * errors[rows[row], p]:.2g}. {REMEDY}"
+                f"explains {2.0 * bounds[rows[row], p]:.2g}. {REMEDY}"
             )
+
+
+def _largest(own: Vector, others: Vector) -> Vector:
+    """Bound the largest magnitude of each row of kernel values, by norms."""
+    return np.asarray((1.0 + 1e-6) * own * np.max(others))

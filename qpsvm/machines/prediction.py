@@ -21,6 +21,7 @@ from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Vector, stored
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import for_each, kernel_blocks, one_blas_thread
+from qpsvm.qp.sample_gram import products_elsewhere
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -204,6 +205,11 @@ def expanded(
     """
     used = np.unique(np.nonzero(beta)[0])
     centres, weights = X[used], beta[used]
+    elsewhere = products_elsewhere()
+    if elsewhere is not None and len(used) and samples.shape[0]:
+        found = elsewhere.expansion(kernel, samples, centres, weights.reshape(len(used), -1))
+        if found is not None:
+            return found.reshape(samples.shape[0], *beta.shape[1:])
     values = np.empty((samples.shape[0], *beta.shape[1:]))
 
     def evaluate(rows: slice) -> None:

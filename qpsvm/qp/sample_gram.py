@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
@@ -36,20 +36,32 @@ class Rows(Protocol):
     def __call__(self, rows: Index, out: Dense) -> None: ...
 
 
-Products: TypeAlias = Callable[["SampleGram", Dense, Dense], "tuple[Dense, Dense] | None"]
-"""Function that returns ``K V`` and ``K W``, or None where it does not know this kernel."""
+class Elsewhere(Protocol):
+    """Products of kernel values that another device computes; None where it knows no kernel."""
 
-_PRODUCTS: ContextVar[Products | None] = ContextVar("products", default=None)
+    def __call__(self, gram: SampleGram, V: Dense, W: Dense) -> tuple[Dense, Dense] | None:
+        """Return ``K V`` and ``K W``."""
+
+    def expansion(self, kernel: GramFunction, X: Stored, Z: Stored, B: Dense) -> Dense | None:
+        """Return ``k(X, Z) B``."""
+
+
+_ELSEWHERE: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
 
 
 @contextmanager
-def products_by(products: Products | None) -> Iterator[None]:
-    """Let a function multiply by kernel matrices that are not stored, in this context alone."""
-    token = _PRODUCTS.set(products)
+def products_by(elsewhere: Elsewhere | None) -> Iterator[None]:
+    """Let another device multiply by kernel matrices that are not stored, in this context alone."""
+    token = _ELSEWHERE.set(elsewhere)
     try:
         yield
     finally:
-        _PRODUCTS.reset(token)
+        _ELSEWHERE.reset(token)
+
+
+def products_elsewhere() -> Elsewhere | None:
+    """Return the device that multiplies in this context; None for the processor."""
+    return _ELSEWHERE.get()
 
 
 class RowsByCall:
@@ -223,7 +235,7 @@ class SampleGram:
         -------
         tuple of arrays of shape (n, m) and (n, p)
         """
-        elsewhere = None if self.is_kept else _PRODUCTS.get()
+        elsewhere = None if self.is_kept else products_elsewhere()
         found = None if elsewhere is None else elsewhere(self, V, W)
         if found is not None:
             return found

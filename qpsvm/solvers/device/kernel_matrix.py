@@ -55,8 +55,8 @@ class KernelMatrix:
         self.device, self.form = device, _form(P)
         data = _samples(P) if self.form is not None else _matrix(P)
         n, width = data.shape
-        limit = settings.memory_limit
-        limit = int(settings.memory_share * device.free_bytes()) if limit is None else int(limit)
+        free, limit = device.free_bytes(), settings.memory_limit
+        limit = int(settings.memory_share * free) if limit is None else min(int(limit), free)
         copies = 1 if self.form is None else 2
         fixed = 8 * (copies * n * width + VECTORS * (P.size + n))
         fixed += min(PASSING, 8 * n * n) if self.form is not None else 0
