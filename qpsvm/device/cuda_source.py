@@ -26,7 +26,9 @@ MOST_SUMS = 4
 KINDS = {"product": 0, "power": 1, "tanh": 2, "exponential": 3}
 
 SOURCE = r"""
+#ifndef THREADS /* tests compile this for a processor, with blocks of one thread */
 #define THREADS 128
+#endif
 #define GROUP 16
 #define FEATURES 64
 
