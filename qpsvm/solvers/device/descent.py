@@ -36,15 +36,15 @@ class DeviceDescent:
         Watched before every round.
     block : array of int of shape (m,)
         The last block, in the host's memory.
-    by_newton : bool
-        Whether the next round takes Newton steps.
+    is_slow : bool
+        Whether the last block took too many steps of pairs: the next round takes Newton steps.
     """
 
     dual: DeviceDual
     settings: DeviceSettings
     budget: WorkBudget
     block: Index
-    by_newton: bool = False
+    is_slow: bool = False
 
     @classmethod
     def of(cls, dual: DeviceDual, settings: DeviceSettings, budget: WorkBudget) -> DeviceDescent:
@@ -60,13 +60,12 @@ class DeviceDescent:
             target = max(share * dual.scale, dual.rounding)
             if not worst > target or not self.budget.may_go_on(worst):  # NaN ends it, too
                 return
-            if self.by_newton or worst <= own.handover * dual.scale:
-                working_set = self._working_set(rising, falling)
-                self.by_newton = self._newton(working_set, max(0.5 * target, 0.01 * worst))
-                if self.by_newton:
+            if self.is_slow or worst <= own.handover * dual.scale:
+                working_set, self.is_slow = self._working_set(rising, falling), False
+                if self._newton(working_set, max(0.5 * target, 0.01 * worst)):
                     continue
             self.block = self._next(rising, falling)
-            self.by_newton = not self._pairs(max(target, own.inner_share * worst))
+            self.is_slow = not self._pairs(max(target, own.inner_share * worst))
 
     # --- blocks of pairs -------------------------------------------------------------------------
 

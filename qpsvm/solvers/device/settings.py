@@ -46,9 +46,9 @@ class DeviceSettings:
     memory_share: float = 0.8
     cached_from: int = 32
     block_size: int = 2048
-    steps_per_variable: int = 30
-    inner_share: float = 0.05
-    handover: float = 0.02
+    steps_per_variable: int = 5
+    inner_share: float = 0.1
+    handover: float = 0.005
     set_size: float = 2.0
     largest_set: int = 16384
     max_rounds: int = 2000
