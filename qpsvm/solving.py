@@ -14,6 +14,8 @@ from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
 from qpsvm.contract import NO_OPTIMUM
 from qpsvm.device import Device
+from qpsvm.direct.machine import solved_directly
+from qpsvm.direct.together import solved_together
 from qpsvm.exceptions import (
     InvalidParameterError,
     QPSVMError,
@@ -290,6 +292,10 @@ class Solving:
     def machine(self, problem: Program, start: object) -> Answer[Any]:
         """Solve one problem in memory; its answer is verified, and repaired where it fails."""
         settings = self.settings.replace(warm_start=warm_start_for(problem, start))
+        if isinstance(problem, SVMProblem) and self.backend == "auto":
+            machine = solved_directly(problem, settings)
+            if machine is not None:
+                return Answer(machine)
         try:
             outcome = solve_by_policy(problem, self.backend, settings)
         except KeyboardInterrupt as error:
@@ -308,7 +314,11 @@ class Solving:
 
     def reduced(self, problem: ReducedProblem, start: Any) -> Answer[ReducedSolution]:
         """Solve every part of a reduction before one deadline; errors name the part."""
-        n_parts = len(problem.problems)
+        if start is None and self.backend == "auto":
+            whole = solved_together(problem, self.settings)
+            if whole is not None:
+                return Answer(whole)
+        n_parts = len(problem.names)
         starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
         if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
             raise InvalidParameterError(

@@ -12,9 +12,11 @@ from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel
-from qpsvm.machines.prediction import as_float64, expanded
+from qpsvm.machines.prediction import as_float64
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
+from qpsvm.numerics.threads import for_each, kernel_blocks, one_blas_thread
 
 
 @short_repr
@@ -96,11 +98,23 @@ class Expansion:
         """Intercept and width, as a machine without weights."""
         return Machine(np.zeros(0), self.intercept, self.width)
 
+    @one_blas_thread()
     def values(self, X: Matrix) -> Dense:
         """Sums of the negative and of the positive terms of ``f(x) - b``, shape (m, 2)."""
         if not len(self.beta):
             return np.zeros((X.shape[0], 2))
-        return expanded(self.kernel, self.vectors, self.signed, X, compensate=True)
+        values, signed = np.empty((X.shape[0], 2)), self.signed
+
+        def evaluate(rows: slice) -> None:
+            values[rows] = compensated.product(self.kernel(X[rows], self.vectors), signed)
+
+        blocks = kernel_blocks(X.shape[0], len(self.beta))
+        if self.kernel.runs_in_threads:
+            for_each(evaluate, blocks)
+        else:
+            for rows in blocks:
+                evaluate(rows)
+        return values
 
     @property
     def signed(self) -> Dense:

@@ -281,8 +281,11 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
     def _values(self, X: Samples) -> Any:
         """Decision values of the solution."""
         check_is_fitted(self)
+        samples = inputs.samples(self, X)
+        if isinstance(self._predictor, ChunkedSolution):
+            return self._predictor.decision_function(samples)
         with on_device(self._device):
-            return self._predictor.decision_function(inputs.samples(self, X))
+            return self._predictor.checked_values(samples)
 
     @property
     def _device(self) -> Any:

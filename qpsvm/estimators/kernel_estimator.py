@@ -48,6 +48,9 @@ class KernelEstimator(QPEstimator):
         return 1.0
 
     def _fitted(self, weights: Vector) -> None:
+        if type(self)._scale is KernelEstimator._scale:  # then the machines need not be built
+            self._scales = (1.0,) * getattr(self._predictor, "n_machines", 1)
+            return
         machines: Any = getattr(self._predictor, "solutions", (self._predictor,))
         self._scales = tuple(self._scale(machine, weights) for machine in machines)
 

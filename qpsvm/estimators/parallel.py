@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from qpsvm.backends.base import Backend, Settings
+from qpsvm.direct.together import solved_together
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
@@ -46,9 +47,13 @@ def solve_in_parallel(
         Ctrl-C, with the attribute ``solution``: None for a reduction.
     """
     require_workers(n_jobs)
-    if not isinstance(problem, ReducedProblem) or len(problem.problems) == 1:
+    if not isinstance(problem, ReducedProblem) or len(problem.names) == 1:
         return solve_with(problem, backend, settings, start)
-    n_parts = len(problem.problems)
+    if start is None and backend == "auto":
+        whole = solved_together(problem, settings)
+        if whole is not None:
+            return Answer(whole)
+    n_parts = len(problem.names)
     starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
     if len(starts) != n_parts:
         starts = (None,) * n_parts

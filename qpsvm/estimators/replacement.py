@@ -27,11 +27,12 @@ LEARNED = (
 def unfitted(estimator: _Estimator) -> _Estimator:
     """Copy an estimator with its parameters and settings, without what an earlier fit set."""
     copy = object.__new__(type(estimator))
-    vars(copy).update(
-        (name, value)
+    kept = {
+        name: value
         for name, value in vars(estimator).items()
         if not name.endswith("_") and name not in LEARNED
-    )
+    }
+    vars(copy).update(kept)
     return copy
 
 

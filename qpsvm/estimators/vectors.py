@@ -96,8 +96,8 @@ class SupportVectors:
         """Decision values of every machine, shape (m,), (m, k) or (m, p); X is checked."""
         solution = self.solution
         if isinstance(solution, ReducedSolution):
-            return np.asarray(solution.machine_values(X) * np.array(self.scales))
-        return np.asarray(self.scales[0] * solution.decision_function(X))
+            return np.asarray(solution.checked_machine_values(X) * np.array(self.scales))
+        return np.asarray(self.scales[0] * solution.checked_values(X))
 
     @property
     def is_linear(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import (
     Any,
     ClassVar,
@@ -250,8 +251,11 @@ class Family(ExplainsKeywords, ABC):
             As ``primal``.
         """
         model = self._model(data, kernel, constraints, indefinite, gram)
-        program, recovery = self._primal if form == "primal" else self._dual
-        return SVMProblem(program(model), self, form, model, recovery(model))
+        if form == "primal":
+            program, recovery = self._primal
+            return SVMProblem(program(model), self, form, model, recovery(model))
+        program, recovery = self._dual
+        return SVMProblem(partial(program, model), self, form, model, recovery(model))
 
     def _model(
         self,

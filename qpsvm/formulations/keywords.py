@@ -115,7 +115,8 @@ class ExplainsKeywords(ExplainsMethods):
             if keyword not in known:
                 message = refusal(cls.__name__, keyword, known, of_program=False)
                 raise UnknownParameterError(message)
-        require_positions(cls, args, parameters)
+        if args:
+            require_positions(cls, args, parameters)
         return super().__new__(cls)
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.formulations.reduction import Reduction, Split
+from qpsvm.native import products_by_row
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.numerics.calls import explains_constructor
@@ -76,10 +77,17 @@ class OneVsRest(Reduction):
         super().__post_init__()
         require_flag(self.weigh_rest, "weigh_rest")
 
+    def names(self, classes: Labels) -> tuple[str, ...]:
+        return tuple([f"{label} against the rest" for label in classes.tolist()])
+
+    def sides(self, n_classes: int) -> Iterator[tuple[int, ...]]:
+        for m in range(n_classes):
+            yield (m,)
+
     def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         everyone = np.full(len(codes), True)
-        for m, label in enumerate(classes.tolist()):
-            yield Split(f"{label} against the rest", codes == m, everyone, self.weigh_rest)
+        for m, name in enumerate(self.names(classes)):
+            yield Split(name, codes == m, everyone, self.weigh_rest)
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
         """Return the decision values unchanged."""
@@ -138,24 +146,32 @@ class OneVsOne(Reduction):
         super().__post_init__()
         require_flag(self.break_ties, "break_ties")
 
+    def names(self, classes: Labels) -> tuple[str, ...]:
+        pairs = itertools.combinations(classes.tolist(), 2)
+        return tuple([f"{first} against {second}" for first, second in pairs])
+
+    def sides(self, n_classes: int) -> Iterator[tuple[int, ...]]:
+        yield from itertools.combinations(range(n_classes), 2)
+
     def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
-        labels = classes.tolist()
-        for i, j in itertools.combinations(range(len(labels)), 2):
+        pairs = itertools.combinations(range(len(classes)), 2)
+        for name, (i, j) in zip(self.names(classes), pairs, strict=True):
             members = (codes == i) | (codes == j)
             # other samples do not take part: their label must only be one of the two
             sides = classes[np.where(codes == i, i, j)]
-            yield Split(f"{labels[i]} against {labels[j]}", sides, members)
+            yield Split(name, sides, members)
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
         """Votes of each class plus a tie-break; see the notes of the class."""
-        votes, confidence = np.zeros((2, len(decisions), n_classes))
-        for f, (i, j) in zip(decisions.T, itertools.combinations(range(n_classes), 2), strict=True):
-            votes[:, i] += f <= 0.0
-            votes[:, j] += f > 0.0
-            confidence[:, i] -= f
-            confidence[:, j] += f
+        speaks_for = np.zeros((decisions.shape[1], n_classes))
+        for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
+            speaks_for[pair, i], speaks_for[pair, j] = -1.0, 1.0
+        is_positive = (decisions > 0.0).astype(np.float64)
+        votes = np.where(decisions <= 0.0, 1.0, 0.0) @ (speaks_for < 0.0)
+        votes += is_positive @ (speaks_for > 0.0)
         if not self.break_ties:
-            return votes - np.arange(n_classes) / n_classes
+            return np.asarray(votes - np.arange(n_classes) / n_classes)
+        confidence = products_by_row(np.ascontiguousarray(decisions), speaks_for)
         return np.asarray(votes + confidence / (3.0 * (np.abs(confidence) + 1.0)))
 
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -22,12 +23,14 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Classifier, Family
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
 from qpsvm.formulations.prices import class_factors
+from qpsvm.formulations.shared_matrix import shared_matrix
 from qpsvm.kernels import Kernel, KernelArgument, Linear, Precomputed, as_kernel
 from qpsvm.kernels.gram import Gram, gram
 from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
 from qpsvm.machines.form import Form
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.machines.together import SharedMatrix
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Dense, Index, Mask, freeze
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
@@ -88,6 +91,17 @@ class Reduction(ExplainsKeywords, ABC):
     @abstractmethod
     def splits(self, codes: Index, classes: Labels) -> Iterator[Split]:
         """Yield the two-class problems; the larger label has positive decision values."""
+
+    @abstractmethod
+    def names(self, classes: Labels) -> tuple[str, ...]:
+        """Names of the two-class problems: what each of them tells apart."""
+
+    @abstractmethod
+    def sides(self, n_classes: int) -> Iterator[tuple[int, ...]]:
+        """Yield the classes of every two-class problem, the positive one last.
+
+        By number; only the positive one where all others are negative.
+        """
 
     @abstractmethod
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
@@ -160,10 +174,16 @@ class Reduction(ExplainsKeywords, ABC):
         function = as_kernel(kernel)
         require_whole(X, type(self).__name__)
         data = multiclass_training_set(X, y, function, sample_weight)
-        build = _Parts(self.formulation, form, data, function.resolve(data.X), options)
-        splits = list(self.splits(data.codes, data.classes))
-        problems = tuple(build.problem(split) for split in splits)
-        return ReducedProblem(problems, tuple(s.name for s in splits), data, self, form)
+        function = function.resolve(data.X)
+        shared = None
+        if form == "dual" and not options:
+            sides = self.sides(len(data.classes))
+            weighs = getattr(self, "weigh_rest", True)
+            shared = shared_matrix(self.formulation, sides, data, function, weigh_rest=weighs)
+        build = _Parts(self.formulation, form, data, function, options, shared)
+        names = self.names(data.classes)
+        parts = partial(build.problems, self)
+        return ReducedProblem(parts() if shared is None else parts, names, data, self, form, shared)
 
 
 class _Parts:
@@ -176,16 +196,24 @@ class _Parts:
         data: MulticlassTrainingSet,
         kernel: Kernel,
         options: Options,
+        shared: SharedMatrix | None,
     ) -> None:
         self.formulation, self.form, self.options = formulation, form, options
         self.data, self.kernel = data, kernel
         # what is done with an indefinite matrix depends on all of it, and a primal program holds
         # its matrix: each part has its own
-        self.whole = None
+        self.whole, self.place = None, None
         is_shared = form == "dual" and kernel.is_positive_semidefinite
-        if is_shared and not isinstance(kernel, Linear | Precomputed):
+        if shared is not None and shared.gram is not None:
+            self.whole, self.place = shared.gram, np.argsort(shared.order)
+        elif is_shared and not isinstance(kernel, Linear | Precomputed):
             self.whole = SampleGram(kernel, data.X, positive_semidefinite=True)
         self.all_samples: tuple[Gram, KernelRepair | None] | None = None
+
+    def problems(self, reduction: Reduction) -> tuple[SVMProblem, ...]:
+        """Build the two-class problems of all splits."""
+        splits = reduction.splits(self.data.codes, self.data.classes)
+        return tuple(self.problem(split) for split in splits)
 
     def problem(self, split: Split) -> SVMProblem:
         """Build the two-class problem of one split."""
@@ -197,6 +225,8 @@ class _Parts:
         self, part: BinaryTrainingSet, members: Index
     ) -> tuple[Gram, KernelRepair | None] | None:
         """Return the kernel matrix of a two-class problem if others share its values, else None."""
+        if self.place is not None and self.whole is not None:
+            return KernelQuadratic(self.whole.sharing(self.place[members], part.X)), None
         if len(members) == self.data.n_samples:
             if self.all_samples is None:
                 indefinite = self.options.get("indefinite", "error")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import ClassVar, Self
 
@@ -42,6 +43,14 @@ class Kernel(ABC):
         They are those of ``self(X, X)`` up to rounding.
         """
         return RowsByCall(self, X)
+
+    def beside(self, Z: Stored) -> Callable[[Stored], Dense]:
+        """Return the kernel between any samples and Z, with the work that calls share done once.
+
+        Each row of its values has the same bits whatever the other rows are, for kernels of this
+        package and dense samples.
+        """
+        return lambda X: self(X, Z)
 
     def within(self, X: Stored) -> GramFunction:
         """Return the kernel between subsets of samples X, all rounded as in ``self(X, X)``."""

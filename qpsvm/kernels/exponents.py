@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.kernels.products import restore_near
-from qpsvm.kernels.rows import is_faster_dense
+from qpsvm.kernels.rows import ColumnsOfProducts, is_faster_dense
 from qpsvm.kernels.settings import EVALUATION
 from qpsvm.native.tiles import exponent_tile
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, as_dense, is_sparse, row_blocks
@@ -135,6 +135,36 @@ class Exponents:
             if not self.are_exact:
                 samples = self.X[rows], self.Z[columns]
                 restore_near(products, *samples, half_u, half_v, self.gamma)
+
+
+class ExponentsBeside:
+    """The RBF kernel between any samples and fixed dense ones.
+
+    Parameters
+    ----------
+    Z : array of shape (n, d)
+    gamma : float
+    """
+
+    def __init__(self, Z: Stored, gamma: float) -> None:
+        self.gamma, self.Z, self.frame = gamma, Z, Frame.of(Z)
+        self.scale = math.sqrt(2.0 * gamma)
+        with np.errstate(over="ignore", invalid="ignore"):
+            V = np.ascontiguousarray(self.frame.scaled(Z, self.scale))
+            self.half_v = 0.5 * row_squares(V)
+        self.columns = ColumnsOfProducts(V, _unchanged)
+
+    def __call__(self, X: Stored) -> Dense:
+        X = self.frame.stored(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            U = self.frame.scaled(X, self.scale)
+            half_u = 0.5 * row_squares(U)
+        parts = Exponents(self.gamma, X, self.Z, U, self.columns.V, half_u, self.half_v)
+        return self.columns.finished(U, parts.write_values)
+
+
+def _unchanged(rows: Index | slice, columns: slice, block: Dense) -> None:
+    del rows, columns, block
 
 
 def exponentials(exponents: Dense, factor: float = 1.0) -> None:

@@ -17,6 +17,7 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
@@ -26,9 +27,9 @@ import scipy.sparse as sp
 from qpsvm.device.product_form import ProductForm
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.exponents import Exponents, Frame
+from qpsvm.kernels.exponents import Exponents, ExponentsBeside, Frame
 from qpsvm.kernels.products import factors, variance, write_inner_products
-from qpsvm.kernels.rows import RowsOfProducts, densified
+from qpsvm.kernels.rows import ColumnsOfProducts, RowsOfProducts, densified
 from qpsvm.kernels.settings import EVALUATION
 from qpsvm.kernels.whole import kernel_values
 from qpsvm.numerics.arguments import is_finite_number
@@ -66,6 +67,14 @@ class _OfNumbers(Kernel):
     @abstractmethod
     def _form(self) -> ProductForm:
         """The kernel as a function of inner products or distances."""
+
+    def beside(self, Z: Stored) -> Callable[[Stored], Dense]:
+        if not self.runs_in_threads or is_sparse(Z):
+            return super().beside(Z)
+        return ColumnsOfProducts(np.asarray(Z, dtype=np.float64), self._finish)
+
+    def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
+        """Replace a block of inner products by kernel values, in place."""
 
     @abstractmethod
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
@@ -183,6 +192,11 @@ class RBF(_WithGamma):
             return super().within(X)
         frame = Frame.of(X)
         return lambda S, Z: self._values(S, Z, None, frame)
+
+    def beside(self, Z: Stored) -> Callable[[Stored], Dense]:
+        if not self.runs_in_threads or is_sparse(Z):
+            return super().beside(Z)
+        return ExponentsBeside(Z, self._gamma())
 
     def exponents(self, X: Stored) -> Dense:
         """``-gamma |x_i - x_j|^2``, the logarithm of the Gram matrix of X, shape (n, n)."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from qpsvm.kernels.products import write_inner_products
 from qpsvm.kernels.settings import EVALUATION
-from qpsvm.numerics.arrays import Dense, Index, Sparse, is_sparse, row_blocks
+from qpsvm.native import products_by_row
+from qpsvm.numerics.arrays import Dense, Index, Sparse, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import BLOCK, for_each
 
@@ -38,6 +41,30 @@ class RowsOfProducts:
 
         # pieces of columns: every product prepares its right factor anew
         for_each(evaluate, row_blocks(out.shape[1], len(rows), BLOCK))
+
+
+class ColumnsOfProducts:
+    """The kernel ``f(x'z)`` between any samples x and fixed dense ones z.
+
+    Parameters
+    ----------
+    V : array of shape (n, d)
+    finish : callable
+    """
+
+    def __init__(self, V: Dense, finish: Finish) -> None:
+        self.V, self._columns, self.finish = V, np.ascontiguousarray(V.T), finish
+
+    def __call__(self, X: Stored) -> Dense:
+        return self.finished(as_dense(X) if is_sparse(X) else X, self.finish)
+
+    def finished(self, U: Stored, finish: Finish) -> Dense:
+        """Kernel values for rows u of a dense array, each row added up on its own."""
+        rows = np.ascontiguousarray(U, dtype=np.float64)
+        values = products_by_row(rows, self._columns)
+        for block in row_blocks(len(values), values.shape[1], EVALUATION.finished_bytes):
+            finish(block, slice(0, values.shape[1]), values[block])
+        return values
 
 
 def is_faster_dense(X: Sparse) -> bool:

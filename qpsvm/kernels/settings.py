@@ -47,7 +47,7 @@ class KernelSettings:
 
     finished_bytes: int = 2**19
     pieces_of_square: int = 8
-    smallest_piece: int = 64
+    smallest_piece: int = 128
     largest_piece_bytes: int = 2**21
     dense_up_to: int = 12
     largest_copy_bytes: int = 2**30

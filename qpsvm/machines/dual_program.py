@@ -13,7 +13,7 @@ from qpsvm.machines.blocks import ModelRecovery, blocks, of_machine, vector_or_n
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.setup import DecisionValues
-from qpsvm.numerics.arrays import Matrix, freeze
+from qpsvm.numerics.arrays import Matrix, Vector, freeze
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
@@ -114,15 +114,26 @@ class DualRecovery(ModelRecovery[SupportVectorModel]):
             gradient = np.concatenate([gradient, room])
             lower = np.concatenate([lower, constraints.lower])
             upper = np.concatenate([upper, np.full(len(constraints), np.inf)])
-        one_sided = np.isinf(upper)
-        at_lower = np.where(one_sided, gradient, np.maximum(gradient, 0.0))
+        at_lower, at_upper = bound_multipliers(gradient, lower, upper)
         return of_machine(
             x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
             z=[solution.width] if c.width_sign else [],
             y=[solution.intercept] if c.intercept == "free" else [],
-            z_lower=np.where(np.isinf(lower), 0.0, at_lower),
-            z_upper=np.where(one_sided, 0.0, np.maximum(-gradient, 0.0)),
+            z_lower=at_lower,
+            z_upper=at_upper,
         )
+
+
+def bound_multipliers(gradient: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
+    """Split the gradient of the Lagrangian into the multipliers of both bounds, shape (n,) each.
+
+    Its positive part is z_lower and its negative part z_upper; a variable with one bound has all
+    of it there.
+    """
+    one_sided = np.isinf(upper)
+    at_lower = np.where(one_sided, gradient, np.maximum(gradient, 0.0))
+    at_lower = np.where(np.isinf(lower), 0.0, at_lower)
+    return at_lower, np.where(one_sided, 0.0, np.maximum(-gradient, 0.0))
 
 
 def _beside(left: Matrix, right: Matrix) -> Matrix:

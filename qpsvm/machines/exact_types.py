@@ -59,6 +59,7 @@ def require_stored(solution: Any, kind: Any) -> None:
             "subclass can predict with something else than the numbers that are verified; pass a "
             f"{kind.__name__} with the same fields."
         )
+    vars(solution).pop("sums", None)  # prepared for predictions: anew from what is verified
     hidden = list(added_attributes(solution))
     if hidden:
         raise InvalidDataError(

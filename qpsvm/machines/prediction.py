@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,13 +16,11 @@ from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import KernelRepair
+from qpsvm.machines.kernel_sums import KernelSums, linear_values
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Vector, stored
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.numerics.threads import for_each, kernel_blocks, one_blas_thread
-from qpsvm.qp.sample_gram import products_elsewhere
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -61,6 +60,10 @@ class Machine(ABC):
         InvalidDataError
             Another number of columns than in training, other column names, NaN.
         """
+
+    def checked_values(self, samples: Stored) -> Dense:
+        """Decision values of samples that an estimator has checked already."""
+        return self.decision_function(samples)
 
     def predict(self, X: Samples) -> Array:
         """Predict a label or number for every row of X, shape (m,); see ``predictions``."""
@@ -130,99 +133,70 @@ class KernelMachine(Machine):
     def decision_function(self, X: Samples) -> Dense:
         return np.asarray(self._values(self.checked_samples(X)))
 
+    def checked_values(self, samples: Stored) -> Dense:
+        is_linear = self.coef is not None and not self.is_ball
+        return self._values(samples) if is_linear else self.decision_function(samples)
+
     def _values(self, samples: Stored) -> Dense:
         """``f(x)`` for every row x of samples."""
+        values: Dense
         if self.coef is not None:
-            values = np.asarray(samples @ self.coef.T + self.intercept)
+            values = linear_values(samples, self.coef) + self.intercept
         elif self.expansion is not None:
-            values = np.asarray(self._expanded(samples, self.expansion) + self.intercept)
+            values = self.sums(samples) + self.intercept
         else:
             raise InvalidDataError("This solution has neither coef nor an expansion.")
         return values - self_similarity(self.kernel, samples) if self.is_ball else values
 
-    def _expanded(self, samples: Stored, beta: Dense) -> Dense:
-        """``sum_i beta_i k(x_i, x)`` for every row x of samples, of a repaired kernel if it is."""
+    @cached_property
+    def sums(self) -> Callable[[Stored], Dense]:
+        """``sum_i beta_i k(x_i, x)`` as a function of samples; of a repaired kernel if it is."""
+        beta = self.expansion
+        assert beta is not None  # else there are weights
         if self.repair is not None:
             beta = self.repair.coefficients(beta)
         if isinstance(self.kernel, Precomputed):
-            return np.asarray(samples @ beta)
-        return expanded(self.kernel, self.data.X, beta, samples)
+            return partial(linear_values, coef=beta.T)
+        return KernelSums(self.kernel, self.data.X, beta)
 
     def checked_samples(self, X: Samples) -> Stored:
-        """Check X against the columns of the training data and convert its storage.
-
-        Raises
-        ------
-        InvalidDataError
-            As ``decision_function``.
-        """
-        data = self.data
-        if data.storage == "objects":
-            samples = as_objects(X, one_each=data.X.ndim == 1)
-            if samples.ndim != data.X.ndim:
-                raise InvalidDataError(
-                    f"X has shape {samples.shape}, the model was trained on samples of shape "
-                    f"{data.X.shape}; pass a list with a sample in each entry, or rows of a table, "
-                    "as those came."
-                )
-        else:
-            is_gram = isinstance(self.kernel, Precomputed)
-            samples = as_samples(X, keep_single=True, borrow=True, squared=not is_gram)
-        if isinstance(self.kernel, Precomputed) and samples.shape[1] == data.n_given:
-            samples = samples[:, data.kept]  # rows of weight zero have left the training data
-        if samples.ndim == 2 and samples.shape[1] != data.n_features:
-            raise InvalidDataError(
-                f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
-            )
-        names, trained = feature_names(X), data.feature_names
-        if names is not None and trained is not None and names != trained:
-            first = next(i for i, (a, b) in enumerate(zip(names, trained, strict=True)) if a != b)
-            raise InvalidDataError(
-                f"X column {first} is {names[first]!r}, the model was trained with "
-                f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
-            )
-        return samples
+        """Check X against the columns of the training data; see ``checked_samples``."""
+        return checked_samples(X, self.data, self.kernel)
 
 
-@one_blas_thread()
-def expanded(
-    kernel: Kernel, X: Stored, beta: Dense, samples: Stored, *, compensate: bool = False
-) -> Dense:
-    """``sum_i beta_i k(x_i, x)`` for every row x of samples.
+def checked_samples(X: Samples, data: TrainingSet, kernel: Kernel) -> Stored:
+    """Check samples against the columns of the training data and convert their storage.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : array, CSR matrix or objects of shape (n, ...)
-    beta : array of shape (n,), or (n, p) for p sums over the same kernel values
-    samples : like X, shape (m, ...)
-    compensate : bool
-        Keep the digits that a sum of large terms would lose; beta has two dimensions then.
-
-    Returns
-    -------
-    array of shape (m,) or (m, p)
+    Raises
+    ------
+    InvalidDataError
+        As ``decision_function``.
     """
-    used = np.unique(np.nonzero(beta)[0])
-    centres, weights = X[used], beta[used]
-    elsewhere = products_elsewhere()
-    if elsewhere is not None and len(used) and samples.shape[0]:
-        found = elsewhere.expansion(kernel, samples, centres, weights.reshape(len(used), -1))
-        if found is not None:
-            return found.reshape(samples.shape[0], *beta.shape[1:])
-    values = np.empty((samples.shape[0], *beta.shape[1:]))
-
-    def evaluate(rows: slice) -> None:
-        block = kernel(samples[rows], centres)
-        values[rows] = compensated.product(block, weights) if compensate else block @ weights
-
-    blocks = kernel_blocks(samples.shape[0], max(1, len(used)))
-    if kernel.runs_in_threads:
-        for_each(evaluate, blocks)
+    if data.storage == "objects":
+        samples = as_objects(X, one_each=data.X.ndim == 1)
+        if samples.ndim != data.X.ndim:
+            raise InvalidDataError(
+                f"X has shape {samples.shape}, the model was trained on samples of shape "
+                f"{data.X.shape}; pass a list with a sample in each entry, or rows of a table, "
+                "as those came."
+            )
     else:
-        for rows in blocks:
-            evaluate(rows)
-    return values
+        is_gram = isinstance(kernel, Precomputed)
+        samples = as_samples(X, keep_single=True, borrow=True, squared=not is_gram)
+    if isinstance(kernel, Precomputed) and samples.shape[1] == data.n_given:
+        samples = samples[:, data.kept]  # rows of weight zero have left the training data
+    if samples.ndim == 2 and samples.shape[1] != data.n_features:
+        raise InvalidDataError(
+            f"X has {samples.shape[1]} columns, the model was trained on {data.n_features}."
+        )
+    names, trained = feature_names(X), data.feature_names
+    if names is not None and trained is not None and names != trained:
+        first = next(i for i, (a, b) in enumerate(zip(names, trained, strict=True)) if a != b)
+        raise InvalidDataError(
+            f"X column {first} is {names[first]!r}, the model was trained with "
+            f"{trained[first]!r} there; reorder the columns: X[{list(trained[:3])} ...]."
+        )
+    return samples
 
 
 def squared_radius(machine: KernelMachine) -> float:
@@ -238,7 +212,7 @@ def squared_radius(machine: KernelMachine) -> float:
         square = float(machine.coef @ machine.coef)
     elif beta is not None:
         used = np.flatnonzero(beta)
-        square = float(beta[used] @ machine._expanded(machine.data.X[used], beta))
+        square = float(beta[used] @ machine.sums(machine.data.X[used]))
     else:
         raise InvalidDataError("This solution has neither coef nor an expansion.")
     return float(machine.intercept) + 0.25 * square

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -62,8 +63,8 @@ class TrainingProblem(ExplainsMethods, Generic[Model, Solution]):
 
     Attributes
     ----------
-    qp : QuadraticProgram
-        Ready for any solver.
+    program : QuadraticProgram, or callable that builds it
+        A dual program is built when it is first asked for: whoever has the model may not need it.
     formulation : object
         What the user named, with its parameters: ``SoftMargin(C=1.0)``. Its ``primal`` and ``dual``
         build this problem again.
@@ -73,13 +74,19 @@ class TrainingProblem(ExplainsMethods, Generic[Model, Solution]):
     recovery : Recovery
     """
 
-    qp: QuadraticProgram
+    program: QuadraticProgram | Callable[[], QuadraticProgram]
     formulation: Any
     form: Form
     model: Model
     recovery: Recovery
 
     solution_type: ClassVar[type[Any]]
+
+    @cached_property
+    def qp(self) -> QuadraticProgram:
+        """The quadratic program, ready for any solver."""
+        given = self.program
+        return given if isinstance(given, QuadraticProgram) else given()
 
     @property
     def family(self) -> str:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.kernels import Kernel, Precomputed
+from qpsvm.kernels import Kernel, Linear, Precomputed
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
 from qpsvm.machines.form import Form
-from qpsvm.machines.prediction import Machine, expanded
+from qpsvm.machines.kernel_sums import KernelSums, linear_values
+from qpsvm.machines.prediction import Machine, checked_samples
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.together import SharedMatrix, Together
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense
 from qpsvm.numerics.calls import ExplainsMethods
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.wording import an
 from qpsvm.qp.program import Result, Result_co
 from qpsvm.qp.solution import Status
@@ -43,19 +48,28 @@ class ReducedProblem(ExplainsMethods):
 
     Attributes
     ----------
-    problems : tuple of SVMProblem
+    two_class : tuple of SVMProblem, or callable that builds them
+        They are built when they are first read.
     names : tuple of str
         What each of them tells apart.
     data : MulticlassTrainingSet
     reduction : OneVsRest or OneVsOne
     form : "primal" or "dual"
+    shared : SharedMatrix or None
+        What they share, where they are soft margins over one kernel matrix.
     """
 
-    problems: tuple[SVMProblem, ...]
+    two_class: tuple[SVMProblem, ...] | Callable[[], tuple[SVMProblem, ...]]
     names: tuple[str, ...]
     data: MulticlassTrainingSet
     reduction: CombinationRule
     form: Form
+    shared: SharedMatrix | None = None
+
+    @cached_property
+    def problems(self) -> tuple[SVMProblem, ...]:
+        """The two-class problems, in the order of ``names``."""
+        return self.two_class if isinstance(self.two_class, tuple) else self.two_class()
 
     @property
     def solution_type(self) -> type[ReducedSolution]:
@@ -79,6 +93,7 @@ class ReducedProblem(ExplainsMethods):
         InvalidDataError
             The solution is not put together like this problem.
         """
+        vars(solution).pop("sums", None)  # prepared for predictions: anew from what is verified
         stored = type(solution) is ReducedSolution and not any(added_attributes(solution))
         if not stored or type(solution.solutions) is not tuple:
             raise InvalidDataError(
@@ -100,7 +115,7 @@ class ReducedProblem(ExplainsMethods):
     def __repr__(self) -> str:
         return (
             f"ReducedProblem({self.reduction!r}, {self.form}, {self.problems[0].kernel} kernel, "
-            f"{len(self.classes)} classes, {len(self.problems)} problems)"
+            f"{len(self.classes)} classes, {len(self.names)} problems)"
         )
 
 
@@ -114,11 +129,50 @@ class ReducedSolution(Machine):
         In the order of ``ReducedProblem.problems``.
     data : MulticlassTrainingSet
     reduction : OneVsRest or OneVsOne
+    together : Together or None
+        The machines in arrays, as long as nobody has read ``solutions``.
     """
 
     solutions: tuple[SVMSolution, ...]
     data: MulticlassTrainingSet
     reduction: CombinationRule
+    together: Together | None = field(default=None, repr=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Build the solutions of certified machines at their first reading."""
+            together = self._unbuilt if name == "solutions" else None
+            if together is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            object.__setattr__(self, "solutions", together.build())
+            return self.solutions
+
+    @property
+    def _unbuilt(self) -> Together | None:
+        """The arrays that stand for the solutions as long as these are not built."""
+        return None if "solutions" in vars(self) else vars(self).get("together")
+
+    def __getstate__(self) -> dict[str, object]:
+        _ = self.solutions  # machines, and not the way to them
+        return vars(self) | {"together": None}
+
+    @classmethod
+    def of_all(
+        cls, together: Together, data: MulticlassTrainingSet, reduction: CombinationRule
+    ) -> ReducedSolution:
+        """Put together certified machines, whose solutions are built when they are read."""
+        made = object.__new__(cls)
+        fields = ("data", data), ("reduction", reduction), ("together", together)
+        for name, value in fields:
+            object.__setattr__(made, name, value)
+        return made
+
+    @property
+    def n_machines(self) -> int:
+        """Number of two-class machines."""
+        together = self._unbuilt
+        return len(self.solutions) if together is None else len(together.intercepts)
 
     @property
     def classes(self) -> Array:
@@ -128,6 +182,8 @@ class ReducedSolution(Machine):
     @property
     def status(self) -> Status:
         """The worst status of the machines; OPTIMAL only if all were verified."""
+        if self._unbuilt is not None:
+            return Status.OPTIMAL  # nothing else is put together unbuilt
         return max((s.status for s in self.solutions), key=list(Status).index)
 
     def decision_function(self, X: Samples) -> Dense:
@@ -139,24 +195,61 @@ class ReducedSolution(Machine):
 
         Machines with one kernel share its values, so that each is evaluated once.
         """
-        kernel = self.solutions[0].kernel
-        own_values = any(s.has_own_values for s in self.solutions)
-        if own_values or isinstance(kernel, Precomputed) or not self._have_kernel(kernel):
+        if self.sums is None:
             return np.column_stack([s.decision_function(X) for s in self.solutions])
-        samples = self.solutions[0].checked_samples(X)
+        return self._values(checked_samples(X, self.data, self._kernel))
+
+    def checked_values(self, samples: Stored) -> Dense:
+        return self.reduction.combine(self.checked_machine_values(samples), len(self.classes))
+
+    def checked_machine_values(self, samples: Stored) -> Dense:
+        """Decision values of every machine for samples that an estimator has checked already."""
+        is_linear = isinstance(self._kernel, Linear) and self.sums is not None
+        return self._values(samples) if is_linear else self.machine_values(samples)
+
+    def _values(self, samples: Stored) -> Dense:
+        assert self.sums is not None
+        values, together = self.sums(samples), self._unbuilt
+        if together is not None:
+            return values + together.intercepts
+        return values + [s.intercept for s in self.solutions]
+
+    @property
+    def _kernel(self) -> Kernel:
+        together = self._unbuilt
+        return self.solutions[0].kernel if together is None else together.kernel
+
+    @cached_property
+    def sums(self) -> Callable[[Stored], Dense] | None:
+        """Decision values without intercepts as a function of samples, shape (m, p).
+
+        None where machines differ in their kernels.
+        """
+        together = self._unbuilt
+        coef, beta = self._stacked() if together is None else (together.coef, together.beta)
+        if coef is not None:
+            return partial(linear_values, coef=coef)
+        return None if beta is None else KernelSums(self._kernel, self.data.X, beta)
+
+    def _stacked(self) -> tuple[Dense | None, Dense | None]:
+        """Weights of all machines, or else coefficients of all samples; None where they differ."""
+        machines = self.solutions
+        weights = [s.coef for s in machines if s.coef is not None]
+        if len(weights) == len(machines):
+            return np.vstack(weights), None
+        kernel = machines[0].kernel
+        own_values = any(s.has_own_values for s in machines) or isinstance(kernel, Precomputed)
+        if own_values or any(s.kernel != kernel or s.expansion is None for s in machines):
+            return None, None
         place = np.zeros(self.data.n_given, dtype=np.intp)
         place[self.data.kept] = np.arange(self.data.n_samples)
-        beta = np.zeros((self.data.n_samples, len(self.solutions)))
-        for column, s in zip(beta.T, self.solutions, strict=True):
+        beta = np.zeros((self.data.n_samples, len(machines)))
+        for column, s in zip(beta.T, machines, strict=True):
             column[place[s.data.kept]] = s.expansion
-        intercepts = [s.intercept for s in self.solutions]
-        return np.asarray(expanded(kernel, self.data.X, beta, samples) + intercepts)
-
-    def _have_kernel(self, kernel: Kernel) -> bool:
-        return all(s.kernel == kernel and s.expansion is not None for s in self.solutions)
+        return None, beta
 
     def __repr__(self) -> str:
         return (
             f"ReducedSolution({self.status.value}, {type(self.reduction).__name__}, "
-            f"{len(self.classes)} classes, {len(self.solutions)} machines)"
+            f"{len(self.classes)} classes, {self.n_machines} machines)"
         )

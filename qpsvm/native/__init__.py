@@ -1,4 +1,4 @@
-"""Loops over samples, compiled from C: descent, steps of pairs, RBF kernel values, exact sums.
+"""Loops over samples, compiled from C: descent, steps of pairs, kernel values, small machines.
 
 Internal: the modules of the package call it, users do not, and its functions may change with any
 version. How it is built, and why: ``docs/decisions/0017-compiled-core.md``. Importing it
@@ -6,19 +6,29 @@ loads no library; the first call does.
 """
 
 from qpsvm.native.descent import CoordinateDescent
+from qpsvm.native.intercept import Losses
 from qpsvm.native.library import Status
+from qpsvm.native.machine import (
+    MachineBounds,
+    MachineRun,
+    RunNumbers,
+    SmallMachine,
+    ValueErrors,
+)
 from qpsvm.native.pairs import Steps, descend_pairs
-from qpsvm.native.sums import ConditionSums, Losses, balance, compensated_dot
-from qpsvm.native.tiles import exponent_tile
+from qpsvm.native.tiles import exponent_tile, products_by_row
 
 __all__ = [
-    "ConditionSums",
     "CoordinateDescent",
     "Losses",
+    "MachineBounds",
+    "MachineRun",
+    "RunNumbers",
+    "SmallMachine",
     "Status",
     "Steps",
-    "balance",
-    "compensated_dot",
+    "ValueErrors",
     "descend_pairs",
     "exponent_tile",
+    "products_by_row",
 ]

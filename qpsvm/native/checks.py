@@ -19,6 +19,8 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 Dense: TypeAlias = npt.NDArray[np.float64]
 Array: TypeAlias = npt.NDArray[Any]
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 def require_array(
     array: object,
@@ -82,9 +84,24 @@ def require_array(
     return array
 
 
-def require_vector(array: object, name: str, n: int | None, *, written: bool = False) -> Vector:
-    """Return a float64 vector of n entries, see ``require_array``."""
-    return require_array(array, name, np.float64, (n,), written=written)
+def require_vector(
+    array: object, name: str, n: int | None, *, written: bool = False, finite: bool = False
+) -> Vector:
+    """Return a float64 vector of n entries, see ``require_array``; with ``finite``, of numbers."""
+    if (
+        type(array) is np.ndarray
+        and array.dtype is _FLOAT64
+        and (array.ndim == 1 if n is None else array.shape == (n,))
+        and array.flags.c_contiguous
+        and array.flags.aligned
+        and (array.flags.writeable or not written)
+    ):
+        vector = array  # nearly always
+    else:
+        vector = require_array(array, name, np.float64, (n,), written=written)
+    if finite and not np.isfinite(vector).all():
+        require_finite(vector, name)
+    return vector
 
 
 def require_finite(array: Array, name: str) -> None:
@@ -121,7 +138,8 @@ def require_box(point: Vector, name: str, lower: Vector, upper: Vector) -> None:
             f"lower[{i}] = {lower[i]} and upper[{i}] = {upper[i]} are no interval: lower must be "
             "at most upper"
         )
-    require_finite(point, name)
+    if not np.isfinite(point).all():
+        require_finite(point, name)
     is_inside = (lower <= point) & (point <= upper)
     if not is_inside.all():
         i = int(np.argmin(is_inside))
@@ -166,7 +184,7 @@ def require_row_wise(array: object, name: str) -> int:
         raise InvalidParameterError(
             f"{name} is {described(array)}: pass a float64 array with two axes"
         )
-    return row_distance(array, name)
+    return array.shape[1] if array.flags.c_contiguous else row_distance(array, name)
 
 
 def row_distance(array: Array, name: str) -> int:

@@ -4,7 +4,9 @@
 
 #include "descent.c"
 #include "pairs.c"
-#include "sums.c"
+#include "intercept.c"
+#include "bounds.c" /* the conditions of intercept.c */
+#include "machine.c" /* the steps of pairs.c, the bounds of bounds.c */
 #include "tiles.c"
 
 #else

@@ -34,6 +34,8 @@ class Status(IntEnum):
     NOT_FINITE = 4
 
 
+_STATUS = tuple(Status)
+
 _P, _I, _D, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_int
 
 
@@ -85,15 +87,32 @@ class _Conditions(ctypes.Structure):
     )
 
 
+class _Machine(ctypes.Structure):
+    _fields_ = (
+        ("size", _I),
+        ("samples", _I),
+        ("stride", _I),
+        ("K", _P),
+        ("rows", _P),
+        ("signs", _P),
+        ("required", _P),
+        ("lower", _P),
+        ("upper", _P),
+        ("curved", _P),
+        ("is_free", _I),
+        ("constant", _D),
+    )
+
+
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "descent_begin": (_Samples, _BoxProgram, _P, _P, _P, _P, _I, _P),
     "descent_run": (_Samples, _BoxProgram, _D, _I, _I, _P, _P, _P, _P, _P),
     "pairs_run": (_KernelBlock, _P, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P),
-    "condition_sums": (_Conditions, _P, _D, _P),
-    "pair_dot": (_I, _P, _P, _P),
+    "machine_run": (_Machine, _D, _P, _I, _I, _P, _P, _P, _P, _P, _P, _P),
+    "machine_bounds": (_Machine, _P, _I, _P, _P, _P, _P, _D, _D, _P, _P, _P, _P, _P, _P),
     "best_intercepts": (_Conditions, _D, _D, _P, _P),
-    "balance": (_I, _P, _P, _P, _D, _P, _P),
     "exponent_tile": (_I, _I, _I, _D, _P, _P, _P),
+    "products_by_row": (_I, _I, _I, _P, _I, _P, _I, _P, _I),
 }
 
 DESCENT_STATE = np.dtype(
@@ -176,19 +195,20 @@ class Library:
         Status
         """
         function = self._functions[name, _variant.get() or self.variants[-1]]
-        types = _SIGNATURES[name]
-        return Status(
-            function(
-                *[
-                    argument.ctypes.data
-                    if isinstance(argument, np.ndarray)
-                    else ctypes.byref(kind(*map(_address, argument)))
-                    if isinstance(argument, tuple)
-                    else argument
-                    for kind, argument in zip(types, arguments, strict=True)
-                ]
-            )
-        )
+        passed = list[Any]()
+        for kind, argument in zip(_SIGNATURES[name], arguments, strict=True):
+            if isinstance(argument, np.ndarray):
+                passed.append(argument.ctypes.data)
+            elif isinstance(argument, tuple):
+                structure = kind()
+                for (field, _), value in zip(kind._fields_, argument, strict=True):
+                    is_array = isinstance(value, np.ndarray)
+                    setattr(structure, field, value.ctypes.data if is_array else value)
+                passed.append(ctypes.byref(structure))
+            else:
+                passed.append(argument)
+        status: int = function(*passed)
+        return _STATUS[status]
 
 
 def _function(library: ctypes.CDLL, name: str, variant: str) -> Any:
@@ -199,10 +219,6 @@ def _function(library: ctypes.CDLL, name: str, variant: str) -> Any:
         for kind in _SIGNATURES[name]
     ]
     return function
-
-
-def _address(argument: Any) -> Any:
-    return argument.ctypes.data if isinstance(argument, np.ndarray) else argument
 
 
 _REBUILD = "python -m qpsvm.native.build"
@@ -254,7 +270,7 @@ def _path() -> Path:
 
 def run(name: str, *arguments: Any) -> Status:
     """Call a function of the loaded library, see ``Library.run``."""
-    return core().run(name, *arguments)
+    return (_loaded[0] if _loaded else core()).run(name, *arguments)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from qpsvm.native.checks import (
     require_array,
     require_at_least,
     require_box,
-    require_finite,
     require_indices,
     require_row_wise,
     require_vector,
@@ -123,7 +122,7 @@ def descend_pairs(
     """
     n = len(v) if isinstance(v, np.ndarray) and v.ndim == 1 else -1
     require_vector(v, "v", None, written=True)
-    require_finite(require_vector(gradient, "gradient", n, written=True), "gradient")
+    require_vector(gradient, "gradient", n, written=True, finite=True)
     require_vector(lower, "lower", n)
     require_vector(upper, "upper", n)
     require_box(v, "v", lower, upper)
@@ -132,7 +131,7 @@ def descend_pairs(
     tol = require_at_least(tol, "tol", 0.0, infinite=True)
     constant = require_at_least(constant, "constant", 0.0)
     if added is not None:
-        require_finite(require_vector(added, "added", n), "added")
+        require_vector(added, "added", n, finite=True)
         require_at_least(np.min(added, initial=0.0), "the smallest of added", 0.0)
     if kept == "sums":
         if groups is None:

@@ -58,3 +58,57 @@ PUBLIC int EXPORTED(exponent_tile)(int64_t m, int64_t n, int64_t stride, double 
   }
   return DONE;
 }
+
+/* out_ij = sum_k X_ik Z_kj, added up in the order of k: the bits of a row of out depend on that row
+ * of X and on Z alone, not on the other rows, and not on the processor.
+ *
+ * Shapes: X (m, d), Z (d, n), out (m, n), rows x_stride, z_stride and out_stride apart. */
+#define ROWS 4
+#define COLUMNS 8
+
+typedef double four __attribute__((vector_size(32), aligned(8)));
+
+static inline four four_at(const double *from) {
+  four x;
+  memcpy(&x, from, sizeof x);
+  return x;
+}
+
+/* A piece of 1 or ROWS rows and COLUMNS columns, its sums in registers. */
+static inline void product_piece(const int rows, int64_t d, const double *X, int64_t x_stride,
+                                 const double *Z, int64_t z_stride, double *out,
+                                 int64_t out_stride) {
+  four sum[ROWS][COLUMNS / 4];
+  memset(sum, 0, sizeof sum);
+  for (int64_t k = 0; k < d; k++) {
+    four z[COLUMNS / 4];
+    for (int j = 0; j < COLUMNS / 4; j++) z[j] = four_at(Z + k * z_stride + 4 * j);
+    for (int i = 0; i < rows; i++)
+      for (int j = 0; j < COLUMNS / 4; j++) sum[i][j] += X[i * x_stride + k] * z[j];
+  }
+  for (int i = 0; i < rows; i++) memcpy(out + i * out_stride, sum[i], sizeof sum[i]);
+}
+
+PUBLIC int EXPORTED(products_by_row)(int64_t m, int64_t n, int64_t d, const double *X,
+                                     int64_t x_stride, const double *Z, int64_t z_stride,
+                                     double *out, int64_t out_stride) {
+  int64_t whole = n - n % COLUMNS;
+  for (int64_t i = 0; i < m; i += ROWS) {
+    const double *x = X + i * x_stride;
+    double *to = out + i * out_stride;
+    int64_t rows = m - i < ROWS ? m - i : ROWS;
+    for (int64_t j = 0; j < whole; j += COLUMNS)
+      if (rows == ROWS)
+        product_piece(ROWS, d, x, x_stride, Z + j, z_stride, to + j, out_stride);
+      else
+        for (int64_t a = 0; a < rows; a++)
+          product_piece(1, d, x + a * x_stride, 0, Z + j, z_stride, to + a * out_stride + j, 0);
+    for (int64_t a = 0; a < rows; a++)
+      for (int64_t j = whole; j < n; j++) {
+        double sum = 0.0;
+        for (int64_t k = 0; k < d; k++) sum += x[a * x_stride + k] * Z[k * z_stride + j];
+        to[a * out_stride + j] = sum;
+      }
+  }
+  return DONE;
+}

@@ -133,7 +133,11 @@ def store_fields(
     """Convert array fields of a frozen dataclass to read-only float64 arrays of its own."""
     for name in names:
         value = getattr(instance, name)
-        if not (value is None or _is_in_store(value)):  # as after a replacement of other fields
+        if value is None or _is_in_store(value):  # as after a replacement of other fields
+            continue
+        if type(value) is np.ndarray and value.dtype is _FLOAT64:
+            object.__setattr__(instance, name, sealed(value))
+        else:
             object.__setattr__(instance, name, _copied(value, f"{name} of {owner}", error))
 
 

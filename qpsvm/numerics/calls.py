@@ -78,12 +78,14 @@ def explains_calls(function: Callable[Arguments, Result]) -> Callable[Arguments,
     @functools.wraps(function)
     def checked(*args: Arguments.args, **keywords: Arguments.kwargs) -> Result:
         try:
-            signature.bind(*args, **keywords)
+            return function(*args, **keywords)
         except TypeError:
-            own_name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
-            _explain(own_name, signature, args, keywords)
+            try:
+                signature.bind(*args, **keywords)
+            except TypeError:  # the call itself was wrong, and nothing has run
+                own_name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+                _explain(own_name, signature, args, keywords)
             raise
-        return function(*args, **keywords)
 
     return checked
 
@@ -114,11 +116,16 @@ def require_positions(kind: type, args: tuple[object, ...], keywords: Mapping[st
     UnknownParameterError
         It takes fewer, or one is given by name as well.
     """
-    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
+    signature = _constructor(kind)
     try:
         signature.bind_partial(None, *args, **keywords)
     except TypeError:
         _explain(kind.__name__, signature, (None, *args), keywords)
+
+
+@functools.cache
+def _constructor(kind: type) -> inspect.Signature:
+    return inspect.signature(kind.__init__)  # type: ignore[misc]
 
 
 def _explain(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from qpsvm.estimators import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
@@ -104,7 +105,8 @@ def test_what_needs_all_samples_is_refused(data):
 def test_joblibs_dask_backend_runs_parts_folds_and_searches(data, processes):
     X, t = data
     y = np.digitize(t, [-1.0, 1.0])
-    here = SVC(n_jobs=2).fit(X, y), cross_val_score(SVC(), X, y, cv=3)
+    each = SVC(backend="active-set")  # small machines are solved together without one
+    here = clone(each).set_params(n_jobs=2).fit(X, y), cross_val_score(SVC(), X, y, cv=3)
     found = SVCSearch(C=[0.1, 1.0], gamma=[0.1, 1.0], cv=3).fit(X, y)
     with (
         Client(
@@ -115,7 +117,7 @@ def test_joblibs_dask_backend_runs_parts_folds_and_searches(data, processes):
         ) as client,
         joblib.parallel_config(backend="dask"),
     ):
-        there = SVC().fit(X, y), cross_val_score(SVC(), X, y, cv=3, n_jobs=2)
+        there = clone(each).fit(X, y), cross_val_score(SVC(), X, y, cv=3, n_jobs=2)
         again = SVCSearch(C=[0.1, 1.0], gamma=[0.1, 1.0], cv=3).fit(X, y)
         names = client.run_on_scheduler(lambda dask_scheduler: str([*dask_scheduler.task_prefixes]))
     assert "_solve_part" in names

@@ -21,10 +21,12 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.native import (
     CoordinateDescent,
     Losses,
-    balance,
-    compensated_dot,
+    RunNumbers,
+    SmallMachine,
+    ValueErrors,
     descend_pairs,
     exponent_tile,
+    products_by_row,
 )
 from qpsvm.native.library import core, using
 from tests.native.programs import FORMATS, box, integers, stored
@@ -114,8 +116,8 @@ def tile(rng: Any) -> None:
     assert np.all(whole == 7.0)
 
 
-def sums(rng: Any) -> None:
-    """Intercepts, sums, dot products and repairs of random losses."""
+def intercepts(rng: Any) -> None:
+    """Best intercepts of random losses."""
     n, m = (int(k) for k in rng.integers(0, 40, 2))
     lower, upper = box(rng, n)
     if rng.random() < 0.3:
@@ -126,11 +128,45 @@ def sums(rng: Any) -> None:
     losses = Losses(numbers(rng, n), lower, upper, signs=signs, curved=curved, rows=rows)
     first, last = losses.best_intercepts(values, price=float(rng.integers(-5, 6)))
     assert first <= last
-    alpha = np.clip(integers(rng, n), lower, upper)
-    losses.sums(values, alpha, float(rng.standard_normal()))
-    compensated_dot(numbers(rng, n), numbers(rng, n))
-    balance(alpha, signs, lower, upper, total=float(rng.integers(-3, 4)))
-    assert np.all((lower <= alpha) & (alpha <= upper))
+
+
+def machines(rng: Any) -> None:
+    """Small machines, solved and bounded from a matrix or from samples."""
+    n, d = int(rng.integers(0, 40)), int(rng.integers(0, 20))
+    size = n if rng.random() < 0.5 else int(rng.integers(0, 60))
+    X = numbers(rng, n, d)
+    with np.errstate(all="ignore"):
+        K = X @ X.T
+    lower, upper = box(rng, size)
+    lower, upper = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
+    machine = SmallMachine(
+        K if rng.random() < 0.9 else None,
+        rng.choice([-1.0, 1.0], size),
+        numbers(rng, size),
+        lower,
+        upper,
+        curved=np.abs(numbers(rng, size)) if rng.random() < 0.5 else None,
+        rows=places(rng, size, n) if size != n or rng.random() < 0.5 else None,
+        is_free=bool(rng.random() < 0.5),
+        constant=float(rng.integers(0, 2)),
+    )
+    some = RunNumbers(most=int(rng.integers(0, 30)), turns=int(rng.integers(0, 5)))
+    run = machine.run(float(rng.choice([0.0, 1e-9, 1e-3])), some)
+    assert np.all((lower <= run.alpha) & (run.alpha <= upper) | np.isnan(run.alpha))
+    machine.run(1e-12, some, run)
+    errors = ValueErrors(*np.abs(numbers(rng, 3, n)))
+    given = np.clip(integers(rng, size), lower, upper)
+    machine.bounds(given, errors, X=X if rng.random() < 0.5 else None)
+
+
+def products(rng: Any) -> None:
+    """Products into a part of a larger array."""
+    m, n, d = (int(k) for k in rng.integers(0, 40, 3))
+    whole = np.full((m + 2, n + 3), 7.0)
+    with np.errstate(all="ignore"):
+        products_by_row(numbers(rng, m, d), numbers(rng, d, n), whole[1 : m + 1, 2 : n + 2])
+    whole[1 : m + 1, 2 : n + 2] = 7.0
+    assert np.all(whole == 7.0)
 
 
 def main() -> None:
@@ -142,7 +178,7 @@ def main() -> None:
             print(f"\rseed {seed}", end="", file=sys.stderr, flush=True)
         rng = np.random.default_rng(seed)
         with using(core().variants[seed % len(core().variants)]):
-            for call in (descent, pairs, tile, sums):
+            for call in (descent, pairs, tile, intercepts, machines, products):
                 try:
                     with np.errstate(all="ignore"):
                         call(rng)

@@ -1,4 +1,4 @@
-/* Sums over conditions, for certificates: objectives, gap, and the best intercept.
+/* The best intercept for given decision values, and the losses of conditions.
  *
  * Condition i asks for s_i (f_i + b) >= p_i, or close to p_i. It is missed by
  *
@@ -33,56 +33,6 @@ static inline double slope(double v, double lower, double upper, double d) {
   if (v < 0.0) return lower;
   return smaller(larger(0.0, lower), upper);
 }
-
-/* With alpha (n,) in the box of the slopes, and the intercept b, compensated sums of
- *
- *     0  sum loss_i(v_i)        1  sum p_i alpha_i      2  sum d_i alpha_i^2 / 2
- *     3  sum s_i f_i alpha_i    4  sum s_i alpha_i
- *     5  sum (a_i - alpha_i) (v_i - d_i (a_i + alpha_i) / 2)  with a_i the slope at v_i
- *
- * as twelve doubles, high and low part of each. The last is sum loss_i(v_i) + d_i alpha_i^2 / 2 -
- * alpha_i v_i, the distance between both sides of Fenchel's inequality, term by term and without
- * cancellation: with w = sum alpha_i s_i x_i and s'alpha = 0 it is the duality gap. v_i is exact
- * but for one rounding of the whole. Infinite where an infinite price meets a missed condition.
- */
-PUBLIC int EXPORTED(condition_sums)(const struct conditions *c, const double *alpha, double b,
-                                    double *sums) {
-  struct pair total[6];
-  memset(total, 0, sizeof total);
-  for (int64_t i = 0; i < c->size; i++) {
-    double s = c->signs ? c->signs[i] : 1.0, d = c->curved ? c->curved[i] : 0.0;
-    double f = c->values[c->rows ? c->rows[i] : i], x = alpha[i], p = c->required[i];
-    struct pair v = two_sum(p, -s * f), shifted = two_sum(v.high, -s * b);
-    double low = v.low + shifted.low, miss = shifted.high + low;
-    double a = slope(miss, c->lower[i], c->upper[i], d);
-    if (!is_finite(a)) {
-      total[0].high = INFINITE;
-      total[5].high = INFINITE;
-    } else {
-      add_product(&total[0], a, shifted.high);
-      add(&total[0], a * low);
-      if (d > 0.0) add_product(&total[0], -0.5 * d * a, a);
-      add_product(&total[5], a - x, miss - 0.5 * d * (a + x));
-    }
-    add_product(&total[1], p, x);
-    if (d > 0.0) add_product(&total[2], 0.5 * d * x, x);
-    add_product(&total[3], s * f, x);
-    add(&total[4], s * x);
-  }
-  for (int k = 0; k < 6; k++) store(total[k], sums + 2 * k);
-  return DONE;
-}
-
-/* x'y as a pair, as if in twice the precision (Ogita, Rump and Oishi, "Accurate sum and dot
- * product", SISC 26, 2005, algorithm 5.3). Shapes: x, y (n,); sums (2,). */
-PUBLIC int EXPORTED(pair_dot)(int64_t n, const double *x, const double *y, double *sums) {
-  struct pair total = {0.0, 0.0};
-  for (int64_t i = 0; i < n; i++) add_product(&total, x[i], y[i]);
-  store(total, sums);
-  return DONE;
-}
-
-/* --- the best intercept -------------------------------------------------------------------- */
 
 /* Doubles in their order as integers: between any two there are at most 64 halvings. */
 static inline int64_t key_of(double x) {
@@ -274,29 +224,4 @@ PUBLIC int EXPORTED(best_intercepts)(const struct conditions *c, double price, d
   }
   ends[1] = larger(ends[0], ends[1]);
   return DONE;
-}
-
-/* Change alpha within its box until s'alpha = total, but for *left.
- *
- * Shapes: signs, alpha, lower, upper (n,). Variables strictly between their bounds are moved
- * first, one after the other, each by what the ones before left; their rounding errors are part of
- * what is left. Returns DONE where nothing is left, else LIMIT.
- */
-PUBLIC int EXPORTED(balance)(int64_t n, const double *signs, const double *lower,
-                             const double *upper, double total, double *alpha, double *left) {
-  struct pair missing = {total, 0.0};
-  for (int64_t i = 0; i < n; i++) add(&missing, -signs[i] * alpha[i]);
-  for (int turn = 0; turn < 2; turn++)
-    for (int64_t i = 0; i < n; i++) {
-      double need = rounded(missing), before = alpha[i];
-      if (need == 0.0) break;
-      if (turn == 0 && !(before > lower[i] && before < upper[i])) continue;
-      double after = smaller(larger(before + signs[i] * need, lower[i]), upper[i]);
-      struct pair moved = two_sum(after, -before);
-      alpha[i] = after;
-      add(&missing, -signs[i] * moved.high);
-      missing.low -= signs[i] * moved.low;
-    }
-  *left = rounded(missing);
-  return *left == 0.0 ? DONE : LIMIT;
 }

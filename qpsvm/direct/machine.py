@@ -1,0 +1,182 @@
+"""The short way for one problem: from its model to a solution with the verdict."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from qpsvm.backends.settings import Settings
+from qpsvm.direct.matrices import Features, KernelMatrix
+from qpsvm.direct.program import Certified, DirectProgram
+from qpsvm.direct.settings import DIRECT
+from qpsvm.machines.dual_program import bound_multipliers
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.norms import SQUARED
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.score_errors import exact_kernel
+from qpsvm.machines.setup import NO_MULTIPLIERS
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.native import SmallMachine
+from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.numerics.threads import one_blas_thread
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+
+REASON = "the kernel matrix is small: steps of pairs on all of it"
+"""Note of a solution that was found the short way."""
+
+
+def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | None:
+    """Solve a small machine on its whole kernel matrix; None where that does not certify it.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    settings : Settings
+        A callback, a limit, a warm start or options need the general way.
+    """
+    if not (is_plain(settings) and problem.form == "dual" and suits(problem.model)):
+        return None
+    began = perf_counter()
+    with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
+        program = program_of(problem.model)
+        found = program.solved(settings.eps)
+        if found is None:
+            return None
+        if found.error > DIRECT.stated * settings.eps * problem.model.unit:
+            found = found._replace(values=compensated_values(problem.model, found.expansion))
+    return solution_of(problem, found, perf_counter() - began)
+
+
+def compensated_values(model: SupportVectorModel, expansion: Vector) -> Vector:
+    """Decision values without intercept, as the verifier adds them up, shape (n,).
+
+    Multipliers and slack are stated to ``eps``, which the bound on a gap does not ask for.
+    """
+    coef = model.coef(expansion)
+    return model.kernel_product(expansion) if coef is None else np.asarray(model.data.X @ coef)
+
+
+def is_plain(settings: Settings) -> bool:
+    """Return whether a solve has no callback, limit, warm start or option of the solver."""
+    deadline = settings.deadline
+    return not (
+        settings.verbose
+        or settings.options
+        or settings.callback is not None
+        or settings.warm_start is not None
+        or settings.max_iterations is not None
+        or settings.time_limit is not None
+        or (deadline is not None and deadline.is_set)
+    )
+
+
+def suits(model: SupportVectorModel) -> bool:
+    """Return whether a machine is small, soft, and given by one sample in every condition."""
+    c = model.conditions
+    if c.selection is None or not _is_small(model):
+        return False
+    is_plain = model.constraints is None and model.repair is None and model.norm is SQUARED
+    is_ball = c.width_sign or c.intercept_price or c.norm_weight != 1.0 or c.minus_self_similarity
+    if not is_plain or is_ball or not c.required.any() or c.is_hard.any():
+        return False
+    is_bounded = not (np.isinf(c.lower) & np.isinf(c.upper)).any()
+    if not (is_bounded and (np.abs(c.selection[0]) == 1.0).all()):
+        return False
+    if isinstance(model.gram, KernelQuadratic):
+        return exact_kernel(model) is not None
+    return model.data.storage == "dense" and model.offset is None
+
+
+def _is_small(model: SupportVectorModel) -> bool:
+    n, c = model.gram.size, model.conditions
+    if n <= DIRECT.samples:
+        return 8 * n * n <= default_memory_limit() // 4
+    is_smooth = c.curvature[0] > 0.0 and len(c) == n
+    if not (is_smooth and model.is_linear and model.data.storage == "dense"):
+        return False
+    X = model.data.X
+    return X.shape[1] <= DIRECT.newton_features and X.size <= DIRECT.entries
+
+
+def program_of(model: SupportVectorModel) -> DirectProgram:
+    """Build the arrays of a machine that ``suits``."""
+    c, gram = model.conditions, model.gram
+    assert c.selection is not None  # as it suits
+    signs, rows = c.selection
+    curved = c.curvature if c.curvature[0] > 0.0 else None
+    required, lower, upper = map(np.ascontiguousarray, (c.required, c.lower, c.upper))
+    curved = None if curved is None else np.ascontiguousarray(curved)
+    matrix: KernelMatrix | Features
+    if isinstance(gram, KernelQuadratic):
+        assert model.kernel_errors is not None  # as it suits
+        matrix = KernelMatrix.of(gram.gram.dense, model.kernel_errors)
+    else:
+        matrix = Features(np.asarray(model.data.X))
+    is_smooth = curved is not None and rows is None
+    K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
+    machine = SmallMachine(
+        K,
+        np.ascontiguousarray(signs),
+        required,
+        lower,
+        upper,
+        curved=curved,
+        rows=rows,
+        is_free=c.intercept == "free",
+        constant=model.constant,
+    )
+    return DirectProgram(machine, matrix, model.unit)
+
+
+def solution_of(
+    problem: SVMProblem, found: Certified, seconds: float, coef: Vector | None = None
+) -> SVMSolution:
+    """Build the solution of a certified machine, with the program's own one.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+    found : Certified
+    seconds : float
+        For the record.
+    coef : array of shape (d,), optional
+        Weights of the features, where they are known.
+    """
+    model, b = problem.model, found.interval.midpoint
+    statistics = SolveStatistics(
+        backend="active-set",
+        iterations=found.points,
+        solve_seconds=seconds,
+        seconds={"short way": seconds},
+        asked=("active-set",),
+        settings=vars(DIRECT).copy(),
+        note=REASON,
+    )
+    c, v = model.conditions, model.violations(found.values, b, 0.0)
+    gradient = c.curvature * found.alpha - v
+    at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
+    qp = QPSolution(
+        Status.OPTIMAL,
+        x=found.alpha,
+        z=np.zeros(0),
+        y=np.full(int(c.intercept == "free"), b),
+        z_lower=at_lower,
+        z_upper=at_upper,
+        statistics=statistics,
+    )
+    return SVMSolution(
+        alpha=found.alpha,
+        expansion=found.expansion,
+        coef=model.coef(found.expansion) if coef is None else coef,
+        intercept=b,
+        intercept_interval=found.interval,
+        width=0.0,
+        slack=model.slack(v),
+        constraint_multipliers=NO_MULTIPLIERS,
+        conditions=c,
+        kernel=model.kernel,
+        data=model.data,
+        qp=qp,
+    )

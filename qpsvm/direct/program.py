@@ -1,0 +1,162 @@
+r"""A small machine in arrays: its dual points, and a certificate from them alone.
+
+With ``v = p - s (f + b)`` and the decision values f of the weights that a dual point a implies, the
+duality gap is the sum of ``loss(v) + d/2 a^2 - a v`` over the conditions
+(``machines.complementarity``). Each term is taken at the worse end of the error of its v, that of
+kernel values included. What is certified depends on a and the samples, and on nothing that a solver
+said.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from qpsvm.direct.matrices import SUMMED, Features, KernelMatrix
+from qpsvm.direct.newton import newton_points
+from qpsvm.direct.settings import DIRECT
+from qpsvm.display import short_repr
+from qpsvm.machines.intercept import Interval
+from qpsvm.machines.settings import MACHINES
+from qpsvm.native import SmallMachine, Status
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.balls import UNDERFLOW
+from qpsvm.numerics.precision import EPS, TINY
+
+
+class Certified(NamedTuple):
+    """A machine with a bound on its excess over the optimum.
+
+    Parameters
+    ----------
+    alpha, expansion : arrays of shape (N,) and (n,)
+    values : array of shape (n,)
+        Decision values without intercept.
+    error : float
+        Bound on the errors of these.
+    interval : Interval
+        The best intercepts.
+    relative_gap : float
+        Bound on the objective minus the optimum, errors of kernel values and rounding included,
+        relative to a lower bound on the objective.
+    violation : float
+        Largest distance of a variable from its KKT case.
+    below : float
+        By how much a multiplier of a variable without an upper end is below zero, at most, in units
+        of violations.
+    points : int
+        How many dual points were tried.
+    """
+
+    alpha: Vector
+    expansion: Vector
+    values: Vector
+    error: float
+    interval: Interval
+    relative_gap: float
+    violation: float
+    below: float
+    points: int
+
+    def passes(self, eps: float) -> bool:
+        """Return whether the certified gap is within ``eps``, and every variable near its case."""
+        if not (self.relative_gap <= DIRECT.gap_share * eps and self.below <= DIRECT.sign * eps):
+            return False
+        return self.violation <= DIRECT.natural_share * math.sqrt(eps)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class DirectProgram:
+    """A machine to be solved directly.
+
+    Attributes
+    ----------
+    machine : SmallMachine
+        Its dual; without K where Newton's method on the weights minimises it.
+    matrix : KernelMatrix or Features
+        What its decision values are evaluated with.
+    unit : float
+        Of violations.
+    """
+
+    machine: SmallMachine
+    matrix: KernelMatrix | Features
+    unit: float = 1.0
+
+    def solved(self, eps: float) -> Certified | None:
+        """Try dual points until one is certified to ``eps``; None where none is."""
+        own, matrix = self.machine, self.matrix
+        if isinstance(matrix, Features) and own.K is None:
+            for count, alpha in enumerate(newton_points(matrix.X, own), 1):
+                found = self.certified(alpha)
+                if found is not None and found.passes(eps):
+                    return found._replace(points=count)
+            return None
+        tolerance = DIRECT.tolerance * eps * max(float(np.max(np.abs(own.required))), TINY)
+        run = None
+        for count in range(1, DIRECT.certificates + 1):
+            run = own.run(tolerance, DIRECT.numbers, run)
+            if run.status not in (Status.DONE, Status.STALLED):
+                return None
+            found = self.certified(run.alpha)
+            if found is None or found.passes(eps):
+                return found and found._replace(points=count)
+            run.gradient[:] = self._gradient(found)  # without the rounding of many steps
+            tolerance *= DIRECT.tighter
+        return None
+
+    def _gradient(self, found: Certified) -> Vector:
+        """The gradient of the dual in ``v = s a``, from decision values, shape (N,)."""
+        own = self.machine
+        f = found.values + own.constant * np.sum(found.expansion)
+        f = f if own.rows is None else f[own.rows]
+        curved = 0.0 if own.curved is None else own.curved * found.alpha
+        return np.asarray(f + own.signs * (curved - own.required))
+
+    def certified(self, alpha: Vector) -> Certified | None:
+        """Bound the excess of the machine that dual variables imply; None where it overflows.
+
+        Parameters
+        ----------
+        alpha : array of shape (N,)
+            In the box.
+        """
+        own = self.machine
+        flat = 0.0
+        if own.is_free and own.curved is None:  # as for ``machines.intercept``
+            flat = len(alpha) * EPS * float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
+        X = self.matrix.X if isinstance(self.matrix, Features) else None
+        found = own.bounds(alpha, self.matrix.errors, X=X, flat=flat, unit=self.unit)
+        if found is None:
+            return None
+        beta, interval = found.expansion, Interval(found.first, found.last)
+        b, c = interval.midpoint, own.constant
+        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b
+        upper = found.gap + MACHINES.price_roundings * EPS * abs(objective)
+        if own.is_free:
+            upper += 2.0 * abs(found.balance * b)
+        elif c:
+            upper += 0.5 * (b - found.balance) ** 2
+        apart = self.matrix.weights_apart * found.reach
+        if own.rows is not None:  # beta is a rounded difference
+            terms = np.bincount(own.rows, np.abs(alpha), len(beta))
+            apart += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
+        upper += 0.5 * apart * apart
+        lost = found.passed_on
+        lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
+        relative = (SUMMED * upper + UNDERFLOW) / max(objective - SUMMED * lost, TINY)
+        error = float(np.max(found.errors, initial=0.0))
+        rest = found.values, error, interval, relative, found.violation
+        return Certified(alpha, beta, *rest, self._below(alpha, found.values + b), 0)
+
+    def _below(self, alpha: Vector, values: Vector) -> float:
+        own = self.machine
+        if own.curved is None:
+            return 0.0
+        f = values if own.rows is None else values[own.rows]
+        excess = own.required - own.signs * f - own.curved * alpha
+        return float(np.max(excess[np.isinf(own.upper)], initial=0.0)) / self.unit

@@ -1,0 +1,61 @@
+"""Settings of the short way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qpsvm.native import RunNumbers
+
+
+@dataclass(frozen=True)
+class DirectSettings:
+    """Sizes and tolerances of the short way from a kernel matrix to a certified machine.
+
+    Attributes
+    ----------
+    samples : int
+        Samples, at most, whose kernel matrix is evaluated as a whole.
+    tolerance : float
+        Violation of optimality with which the steps of pairs end at first, in units of ``eps``.
+    tighter : float
+        Factor of that tolerance after a certificate that is too wide.
+    certificates : int
+        How many certificates are tried.
+    numbers : RunNumbers
+        Of the runs of steps of pairs and Newton steps.
+    newton_features : int
+        Features, at most, with which squared losses are minimised by Newton's method.
+    entries : int
+        Entries of the samples, at most, with which they are.
+    newton_steps, halvings : int
+        Steps of it, and halvings of a step that increases the objective, at most.
+    sign : float
+        By how much a multiplier may be below zero, in units of ``eps``.
+    stated : float
+        Errors of decision values, in units of ``eps``, from which multipliers and slack are
+        computed from compensated ones.
+    natural_share : float
+        Share of ``sqrt(eps)`` that the largest distance of a variable from its KKT case may have:
+        the verifier measures it in other units, too.
+    gap_share : float
+        Share of ``eps`` that the certified gap may have, so that the verifier, whose sums round
+        differently, agrees.
+    """
+
+    samples: int = 1500
+    tolerance: float = 0.3
+    tighter: float = 0.1
+    certificates: int = 3
+    numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
+    newton_features: int = 300
+    entries: int = 10_000_000
+    newton_steps: int = 40
+    halvings: int = 30
+    sign: float = 0.5
+    stated: float = 0.1
+    natural_share: float = 0.1
+    gap_share: float = 0.9
+
+
+DIRECT = DirectSettings()
+"""The settings that ``qpsvm.solve`` uses."""

@@ -1,0 +1,75 @@
+"""The kernel matrix, prices and order of samples that the soft margins of a reduction share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from qpsvm.data.training_sets import MulticlassTrainingSet
+from qpsvm.formulations.margin import SoftMargin
+from qpsvm.formulations.prices import prices
+from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
+from qpsvm.machines.together import SharedMatrix, Side
+from qpsvm.numerics.single_precision import SinglePrecision, rows_of
+from qpsvm.qp.sample_gram import KEPT_BYTES, SampleGram
+
+
+def shared_matrix(
+    formulation: object,
+    sides: Iterable[tuple[int, ...]],
+    data: MulticlassTrainingSet,
+    kernel: Kernel,
+    *,
+    weigh_rest: bool = True,
+) -> SharedMatrix | None:
+    """Describe the machines of a reduction as parts of one kernel matrix; None if they are not.
+
+    Parameters
+    ----------
+    formulation : object
+        Of two classes.
+    sides : iterable of tuples of int
+        For every machine the classes of its samples, the positive one last; only that one for a
+        machine of all samples.
+    data : MulticlassTrainingSet
+    kernel : Kernel
+        With every parameter a number.
+    weigh_rest : bool
+        Whether class weights apply to negative samples.
+    """
+    if not _is_plain(formulation, data, kernel):
+        return None
+    own: Any = formulation
+    order = np.argsort(data.codes, kind="stable")
+    counts = np.bincount(data.codes, minlength=len(data.classes))
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    prices_of = prices(own.C, data, class_weight=own.class_weight)[order]
+    of_rest = prices_of if weigh_rest else prices(own.C, data)[order]
+    X = np.asarray(rows_of(data.X, order))
+    is_linear = type(kernel) is Linear
+    gram = None if is_linear else SampleGram(kernel, X, positive_semidefinite=True)
+    found = list[Side]()
+    for classes in sides:
+        places = tuple(slice(int(ends[m]), int(ends[m + 1])) for m in classes)
+        if len(classes) == 1:
+            signs, C = np.full(len(order), -1.0), of_rest.copy()
+            signs[places[0]], C[places[0]] = 1.0, prices_of[places[0]]
+            places = (slice(0, len(order)),)
+        else:
+            signs = np.repeat([-1.0, 1.0], [counts[m] for m in classes])
+            C = np.concatenate([prices_of[place] for place in places])
+        found.append(Side(places, signs, C))
+    is_squared = own.loss == "squared_hinge"
+    return SharedMatrix(kernel, gram, X, order, tuple(found), is_squared, own.intercept)
+
+
+def _is_plain(formulation: object, data: MulticlassTrainingSet, kernel: Kernel) -> bool:
+    if type(formulation) is not SoftMargin or formulation.average_loss:
+        return False
+    if isinstance(formulation.class_weight, str):  # balanced anew in every part
+        return False
+    is_known = type(kernel) in (Linear, Polynomial, RBF) and kernel.is_positive_semidefinite
+    is_dense = not isinstance(data.X, SinglePrecision) and data.storage == "dense"
+    return is_known and is_dense and 8 * data.n_samples**2 <= KEPT_BYTES

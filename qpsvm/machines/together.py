@@ -1,0 +1,89 @@
+"""Several machines over one kernel matrix: what their programs share, and how they predict.
+
+The two-class problems and solutions of a reduction are objects for whoever reads them. They follow
+from the arrays here, and are built when they are first read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from qpsvm.display import short_repr
+from qpsvm.kernels import Kernel
+from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.qp.sample_gram import SampleGram
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The samples of one two-class program, with labels and prices.
+
+    Attributes
+    ----------
+    places : tuple of slice
+        Where they are in the order of ``SharedMatrix``, in one or two pieces.
+    signs, prices : arrays of shape (m,)
+        Labels -1 and 1, and C_i.
+    """
+
+    places: tuple[slice, ...]
+    signs: Vector
+    prices: Vector
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class SharedMatrix:
+    """The kernel matrix and the order of samples that all soft margins of a reduction share.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    gram : SampleGram or None
+        Of X; None for the linear kernel.
+    X : array of shape (n, d)
+        The samples in ``order``.
+    order : array of int of shape (n,)
+        The rows of the data, sorted by class.
+    sides : tuple of Side
+        The two-class programs.
+    is_squared : bool
+        Whether a violation costs its square.
+    intercept : "free", "penalized" or "none"
+    """
+
+    kernel: Kernel
+    gram: SampleGram | None
+    X: Dense
+    order: Index
+    sides: tuple[Side, ...]
+    is_squared: bool
+    intercept: InterceptKind
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Certified machines in arrays, from which their solutions are built.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    beta : array of shape (n, p)
+        Coefficients of all samples in every machine.
+    coef : array of shape (p, d) or None
+        Weights of the features, for the linear kernel.
+    intercepts : array of shape (p,)
+    build : callable
+        Returns the tuple of solutions.
+    """
+
+    kernel: Kernel
+    beta: Dense
+    coef: Dense | None
+    intercepts: Vector
+    build: Callable[[], tuple[SVMSolution, ...]]

@@ -1,0 +1,280 @@
+"""Small machines on their whole kernel matrix: dual points, and the sums that certify them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.native.checks import (
+    Array,
+    Dense,
+    Vector,
+    require_array,
+    require_at_least,
+    require_box,
+    require_indices,
+    require_row_wise,
+    require_signs,
+    require_vector,
+)
+from qpsvm.native.library import Status, run
+
+
+class MachineBounds(NamedTuple):
+    """Decision values of the machine that dual variables imply, with what bounds its gap.
+
+    Parameters
+    ----------
+    expansion, values, errors : arrays of shape (n,)
+        ``beta``, the decision values without intercept, and bounds on their errors.
+    gap : float
+        Sum of the largest of ``loss_i(v) + d_i alpha_i^2 / 2 - alpha_i v`` at ``v_i`` and at both
+        ends of its error.
+    losses, required, curved : float
+        ``sum loss_i(v_i)``, ``sum p_i alpha_i`` and ``sum d_i alpha_i^2 / 2``.
+    balance : float
+        ``sum s_i alpha_i``, rounded once.
+    passed_on : float
+        What the errors change the sum of losses by, at most.
+    violation : float
+        The largest distance of a variable from its KKT case, relative to the largest variable.
+    first, last : float
+        The ends of the interval of best intercepts; for a penalised intercept the one that alpha
+        implies, twice.
+    reach : float
+        ``right'|beta|``.
+    """
+
+    expansion: Vector
+    values: Vector
+    errors: Vector
+    gap: float
+    losses: float
+    required: float
+    curved: float
+    balance: float
+    passed_on: float
+    violation: float
+    first: float
+    last: float
+    reach: float
+
+
+class ValueErrors(NamedTuple):
+    """Bounds on errors of decision values.
+
+    That of ``f_i`` is at most ``relative_i (|K| |beta|)_i + left_i right'|beta|``, beside the
+    rounding of its sum.
+
+    Parameters
+    ----------
+    relative, left, right : arrays of shape (n,)
+    """
+
+    relative: Vector
+    left: Vector
+    right: Vector
+
+
+class RunNumbers(NamedTuple):
+    """Numbers that steer a run.
+
+    Parameters
+    ----------
+    rough : float
+        Violation with which the first run of steps of pairs ends.
+    ridge : float
+        Added to the diagonal of a Newton step's matrix, relative to its largest entry.
+    first, between : float
+        Steps of pairs, at most: in the first run for every variable, and after a Newton step
+        for every free one.
+    turns : int
+        Runs of steps of pairs, at most.
+    most : int
+        Free variables, at most, with which Newton steps are made.
+    """
+
+    rough: float = 1e-2
+    ridge: float = 1e-11
+    first: float = 10.0
+    between: float = 3.0
+    turns: int = 25
+    most: int = 400
+
+
+class MachineRun(NamedTuple):
+    """The end of a run.
+
+    Parameters
+    ----------
+    status : Status
+        DONE, STALLED where rounding leaves every step at zero, LIMIT, UNBOUNDED or NOT_FINITE.
+    alpha, v, gradient : arrays of shape (N,)
+    steps : int
+        Of pairs.
+    """
+
+    status: Status
+    alpha: Vector
+    v: Vector
+    gradient: Vector
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class SmallMachine:
+    """The dual of a machine with N conditions on n samples.
+
+    It is ``min 1/2 v'(K + c 11' + diag(d)) v - (s p)'v`` over ``v_i = s_i a_i`` with a in its box,
+    and ``1'v = 0`` where the intercept is free.
+
+    Parameters
+    ----------
+    K : array of shape (n, n) or None
+        Each row in one piece. None is enough for ``bounds`` from samples.
+    signs, required, lower, upper : arrays of shape (N,)
+        s, p, and the box of a.
+    curved : array of shape (N,), optional
+        ``d > 0``.
+    rows : int64 array of shape (N,), optional
+        The sample of every condition; by default condition i is about sample i.
+    is_free : bool
+        Whether the intercept is free.
+    constant : float
+        c: 1 for a penalised intercept, else 0.
+
+    Raises
+    ------
+    InvalidParameterError
+        An array of another type, shape or layout than these, an index out of range, signs other
+        than -1 and 1, a box without zero.
+
+    Examples
+    --------
+    Two samples with opposite labels and C = 10:
+
+    >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> two = SmallMachine(K, np.array([1.0, -1.0]), np.ones(2), np.zeros(2), np.full(2, 10.0))
+    >>> two.run(1e-9, RunNumbers()).alpha
+    array([2., 2.])
+    """
+
+    K: Dense | None
+    signs: Vector
+    required: Vector
+    lower: Vector
+    upper: Vector
+    curved: Vector | None = None
+    rows: Array | None = None
+    is_free: bool = True
+    constant: float = 0.0
+
+    def __post_init__(self) -> None:
+        n = len(require_vector(self.required, "required", None, finite=True))
+        require_signs(require_vector(self.signs, "signs", n), "signs")
+        require_vector(self.lower, "lower", n)
+        require_vector(self.upper, "upper", n)
+        require_box(np.zeros(n), "zero", self.lower, self.upper)
+        if self.curved is not None:
+            require_vector(self.curved, "curved", n, finite=True)
+            require_at_least(np.min(self.curved, initial=0.0), "the smallest of curved", 0.0)
+        require_at_least(self.constant, "constant", 0.0)
+        if self.K is not None:
+            require_row_wise(self.K, "K")
+            if self.K.shape[0] != self.K.shape[1] or (self.rows is None and len(self.K) != n):
+                raise InvalidParameterError(
+                    f"K has the shape {self.K.shape}: it must be square, one row for each sample"
+                )
+        if self.rows is not None:
+            require_array(self.rows, "rows", np.int64, (n,))
+            if self.K is not None:
+                require_indices(self.rows, "rows", len(self.K))
+
+    def _fields(self, samples: int) -> tuple[Any, ...]:
+        K, conditions = self.K, (self.signs, self.required, self.lower, self.upper, self.curved)
+        stride = 0 if K is None else K.strides[0] // K.itemsize
+        kind = self.is_free, self.constant
+        return (len(self.signs), samples, stride, K, self.rows, *conditions, *kind)
+
+    def run(self, tol: float, numbers: RunNumbers, start: MachineRun | None = None) -> MachineRun:
+        """Minimise by runs of steps of pairs and Newton steps in turn, to a violation of ``tol``.
+
+        Parameters
+        ----------
+        tol : float
+            In units of the conditions.
+        numbers : RunNumbers
+        start : MachineRun, optional
+            Of this machine; the arrays in it change.
+        """
+        if self.K is None:
+            raise InvalidParameterError("K is None: a run needs the kernel matrix")
+        n, most = len(self.signs), min(numbers.most, len(self.signs))
+        tol = require_at_least(tol, "tol", 0.0)
+        alpha = np.empty(n)
+        v, g = (np.empty(n), np.empty(n)) if start is None else (start.v, start.gradient)
+        steps = np.zeros(1, np.int64)
+        own = np.array(numbers[:5], dtype=np.float64)
+        memory = np.empty(2 * n, np.int64), np.empty(9 * n), np.empty(most * (most + 1))
+        has_start = start is not None
+        place = v, g, alpha, *memory, steps
+        status = run("machine_run", self._fields(len(self.K)), tol, own, most, has_start, *place)
+        return MachineRun(status, alpha, v, g, int(steps[0]))
+
+    def bounds(
+        self,
+        alpha: Vector,
+        errors: ValueErrors,
+        *,
+        X: Dense | None = None,
+        flat: float = 0.0,
+        unit: float = 1.0,
+    ) -> MachineBounds | None:
+        """Evaluate the machine that dual variables imply; None where it overflows.
+
+        Parameters
+        ----------
+        alpha : array of shape (N,)
+            In the box.
+        errors : ValueErrors
+        X : array of shape (n, d), optional
+            The samples, for decision values ``X X'beta``; those of K without them.
+        flat : float
+            Where there are only kinks, slopes in the intercept of at most this size count as zero.
+        unit : float
+            In which violations are measured, above zero.
+        """
+        size, n = len(self.signs), len(errors.left)
+        require_vector(alpha, "alpha", size)
+        require_box(alpha, "alpha", self.lower, self.upper)
+        for each in errors:
+            require_vector(each, "errors", n)
+        d = 0
+        if X is not None:
+            require_array(X, "X", np.float64, (n, None))
+            d = X.shape[1]
+        elif self.K is None or len(self.K) != n:
+            raise InvalidParameterError("K is missing, or has another size than the errors")
+        if self.rows is None and n != size:
+            raise InvalidParameterError(f"there are {size} conditions, and errors of {n} samples")
+        if self.rows is not None:
+            require_indices(self.rows, "rows", n)
+        memory = np.empty(d), np.empty(size, np.int64)
+        found, sums = np.empty((3, n)), np.zeros(10)
+        status = run(
+            "machine_bounds",
+            self._fields(n),
+            X,
+            d,
+            *errors,
+            alpha,
+            float(flat),
+            float(unit),
+            *memory,
+            *found,
+            sums,
+        )
+        return MachineBounds(*found, *sums.tolist()) if status is Status.DONE else None

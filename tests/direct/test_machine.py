@@ -1,0 +1,151 @@
+"""The short way: what it certifies passes the verifier, and its bound is at least the true gap."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qpsvm
+from qpsvm import kernels
+from qpsvm.backends import Settings
+from qpsvm.direct.machine import program_of, solved_directly, suits
+from tests.strategies import examples
+
+seeds = st.integers(0, 2**32 - 1)
+KERNELS = {
+    "linear": kernels.Linear(),
+    "rbf": kernels.RBF(0.5),
+    "narrow": kernels.RBF(30.0),
+    "polynomial": kernels.Polynomial(0.5, 3, 1.0),
+}
+FORMULATIONS = {
+    "hinge": lambda C: qpsvm.SoftMargin(C=C),
+    "squared": lambda C: qpsvm.SoftMargin(C=C, loss="squared_hinge"),
+    "penalised": lambda C: qpsvm.SoftMargin(C=C, intercept="penalized", loss="squared_hinge"),
+    "balanced": lambda C: qpsvm.SoftMargin(C=C, intercept="none", class_weight="balanced"),
+    "tube": lambda C: qpsvm.EpsilonRegression(C=C, epsilon=0.1),
+    "squared tube": lambda C: qpsvm.EpsilonRegression(
+        C=C, epsilon=0.1, loss="squared_epsilon_insensitive"
+    ),
+    "quantile": lambda C: qpsvm.QuantileRegression(tau=0.3, C=C),
+}
+
+
+def problem(rng: Any, name: str, kernel: str, *, offset: float = 0.0) -> qpsvm.SVMProblem:
+    """A random problem: ties, equal samples, weights, prices from 1e-3 to 1e3."""
+    n, d = int(rng.integers(4, 40)), int(rng.integers(1, 6))
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-1, 1)
+    if rng.random() < 0.3:
+        X = np.round(X)
+    if rng.random() < 0.3:
+        X[: n // 2] = X[n // 2 : n // 2 * 2]
+    is_class = name in ("hinge", "squared", "penalised", "balanced")
+    t = X[:, 0] + rng.standard_normal(n)
+    y = t > np.median(t) if is_class else t
+    weights = rng.choice([0.5, 1.0, 3.0], n) if rng.random() < 0.3 else None
+    formulation: Any = FORMULATIONS[name](10.0 ** rng.uniform(-3, 3))
+    made: qpsvm.SVMProblem = formulation.dual(
+        X + offset, y, kernel=KERNELS[kernel], sample_weight=weights
+    )
+    return made
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", FORMULATIONS)
+@settings(max_examples=examples(40))
+@given(seeds, st.sampled_from([1e-4, 1e-8, 1e-10]))
+def test_what_is_certified_passes_the_verifier(
+    name: str, kernel: str, seed: int, eps: float
+) -> None:
+    made = problem(np.random.default_rng(seed), name, kernel)
+    solution = solved_directly(made, Settings(eps=eps))
+    if solution is not None:
+        report = qpsvm.verify(made, solution, eps=eps)
+        assert report.passed, [c for c in report.checks if not c.passed]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", ["hinge", "squared", "penalised", "tube", "quantile"])
+@settings(max_examples=examples(30))
+@given(seeds, st.sampled_from([0.0, 1e3, 1e6]))
+def test_the_bound_is_at_least_the_gap_of_any_point(
+    name: str, kernel: str, seed: int, offset: float
+) -> None:
+    """For points that are no optimum, by the objective of the certificate's own evaluation."""
+    rng = np.random.default_rng(seed)
+    made = problem(rng, name, kernel, offset=offset)
+    if not suits(made.model):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where rounding keeps more digits, its gap counts
+        best = qpsvm.certify(made, qpsvm.solve(made, eps=1e-9))
+        start = qpsvm.solve(made, eps=1e-2)
+    program = program_of(made.model)
+    own = program.machine
+    top = np.minimum(own.upper, 1.0 / max(float(np.mean(program.matrix.diagonal)), 1e-3))
+    alpha = top * rng.choice([0.0, 1.0, rng.random()], len(top))
+    if own.is_free:  # signs'a = 0, by scaling the larger side down
+        sums = [float(np.sum(alpha[own.signs == s])) for s in (1.0, -1.0)]
+        for s, mine, other in zip((1.0, -1.0), sums, sums[::-1], strict=True):
+            if mine > other:
+                alpha[own.signs == s] *= other / mine
+    found = program.certified(alpha)
+    if found is None or not np.isfinite(found.relative_gap):
+        return
+    b = found.interval.midpoint
+    coef = made.model.coef(found.expansion)
+    draft = start.replace(alpha=alpha, expansion=found.expansion, coef=coef, intercept=b, width=0.0)
+    objective = qpsvm.certify(made, draft).primal_objective
+    optimum = best.primal_objective + abs(best.gap)
+    excess = objective - optimum - best.objective_rounding * best.objective_scale
+    assert excess <= found.relative_gap * objective * (1.0 + 1e-9)
+
+
+def test_a_machine_that_is_not_certified_goes_the_general_way() -> None:
+    """Nothing but rounding: kernel values without digits."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 3))
+    X[0] *= 1e12
+    y = rng.choice([-1, 1], 30)
+    made = qpsvm.SoftMargin(C=1e6).dual(X, y)
+    assert solved_directly(made, Settings()) is None
+    assert qpsvm.solve(made).status is not None
+
+
+def test_whoever_watches_sees_a_backend() -> None:
+    rng = np.random.default_rng(1)
+    made = problem(rng, "hinge", "rbf")
+    seen = list[Any]()
+    qpsvm.solve(made, callback=lambda event: seen.append(event.backend))
+    assert "active-set" in seen
+    for settings_ in (
+        Settings(max_iterations=5),
+        Settings(time_limit=1.0),
+        Settings(options={"memory_limit": 10**9}),
+        Settings(verbose=True),
+    ):
+        assert solved_directly(made, settings_) is None
+
+
+def test_one_fit_takes_few_calls() -> None:
+    """Of functions of this package, counted: nothing is built that nobody asks for."""
+    from qpsvm.estimators import SVC
+    from tests.direct.counting import package_calls
+
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((200, 8))
+    machine, y = SVC(), X[:, 0] > 0.3
+    machine.fit(X, y)
+    assert package_calls(lambda: machine.fit(X, y)) <= 500
+
+    def calls(classes: int) -> int:
+        codes = np.arange(200) % classes
+        machine.fit(X, codes)
+        return package_calls(lambda: machine.fit(X, codes))
+
+    assert (calls(8) - calls(4)) / (28 - 6) <= 60

@@ -1,0 +1,192 @@
+"""Small machines of the compiled core against exact arithmetic and the optimality conditions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.native import RunNumbers, SmallMachine, Status, ValueErrors, products_by_row
+from qpsvm.native.library import core, using
+from tests.native.oracles import exact
+from tests.native.oracles import slope as exact_slope
+from tests.strategies import examples
+
+seeds = st.integers(0, 2**32 - 1)
+NUMBERS = RunNumbers()
+
+
+def machine(rng: Any, n: int, *, tube: bool, squared: bool, free: bool) -> tuple[SmallMachine, Any]:
+    """A random machine with its samples; a tube has two conditions for each of them."""
+    X = rng.standard_normal((n, 3))
+    size = 2 * n if tube else n
+    C = 10.0 ** rng.uniform(-2, 2, size)
+    signs = np.repeat([1.0, -1.0], n) if tube else rng.choice([-1.0, 1.0], n)
+    made = SmallMachine(
+        X @ X.T,
+        signs,
+        rng.standard_normal(size) if tube else np.ones(size),
+        np.zeros(size),
+        np.full(size, np.inf) if squared else C,
+        curved=0.5 / C if squared else None,
+        rows=np.tile(np.arange(n), 2) if tube else None,
+        is_free=free,
+        constant=0.0 if free else float(rng.integers(0, 2)),
+    )
+    return made, X
+
+
+def none(n: int) -> ValueErrors:
+    """Errors of zero."""
+    return ValueErrors(np.zeros(n), np.zeros(n), np.zeros(n))
+
+
+@settings(max_examples=examples(300))
+@given(seeds, st.integers(1, 30), st.booleans(), st.booleans(), st.booleans())
+def test_runs_end_at_the_optimum(seed: int, n: int, tube: bool, squared: bool, free: bool) -> None:
+    """Every variable is at the end of its box, or its gradient is that of the free ones."""
+    made, _ = machine(np.random.default_rng(seed), n, tube=tube, squared=squared, free=free)
+    run = made.run(1e-9, NUMBERS)
+    if run.status is not Status.DONE:
+        return  # more steps than are worth it; whoever certifies sees it
+    rows = np.arange(n) if made.rows is None else made.rows
+    K = made.K
+    assert K is not None
+    beta = np.bincount(rows, made.signs * run.alpha, n)
+    g = made.signs * (K @ beta)[rows] - made.required
+    g += made.signs * made.constant * np.sum(beta)
+    if made.curved is not None:
+        g += made.curved * run.alpha
+    size = 1e-9 + 1e-11 * float(np.max(np.abs(K))) * float(np.sum(np.abs(run.alpha)))
+    g = made.signs * g  # of v = s a
+    rises = made.signs * run.alpha < np.where(made.signs > 0, made.upper, -made.lower)
+    falls = made.signs * run.alpha > np.where(made.signs > 0, made.lower, -made.upper)
+    if free:
+        assert abs(float(made.signs @ run.alpha)) <= size
+        most, least = np.max(g[falls], initial=-np.inf), np.min(g[rises], initial=np.inf)
+        assert most - least <= 2 * size
+    else:
+        assert np.all(g[rises] >= -2 * size)
+        assert np.all(g[falls] <= 2 * size)
+
+
+@settings(max_examples=examples(200))
+@given(seeds, st.integers(1, 12), st.booleans(), st.booleans(), st.booleans(), st.booleans())
+def test_bounds_are_no_smaller_than_the_exact_sums(
+    seed: int, n: int, tube: bool, squared: bool, free: bool, linear: bool
+) -> None:
+    """The gap of any values within their errors is at most the bound."""
+    rng = np.random.default_rng(seed)
+    made, X = machine(rng, n, tube=tube, squared=squared, free=free)
+    top = np.minimum(made.upper, 10.0)
+    alpha = top * rng.choice([0.0, 1.0, rng.random()], len(top))
+    errors = ValueErrors(*(1e-3 * rng.random((3, n))))
+    found = made.bounds(alpha, errors, X=X if linear else None)
+    assert found is not None
+    b = found.first + 0.5 * (found.last - found.first)
+    if not np.isfinite(b):
+        b = found.last if np.isinf(found.first) else found.first
+    rows = np.arange(n) if made.rows is None else made.rows
+    np.testing.assert_allclose(found.expansion, np.bincount(rows, made.signs * alpha, n))
+    off = rng.uniform(-1.0, 1.0, n) * found.errors  # decision values as they may be
+    d = np.zeros(len(top)) if made.curved is None else made.curved
+    total = Fraction(0)
+    columns = (made.signs, made.required, made.lower, made.upper, d, alpha, rows)
+    for s, p, low, high, curve, a, row in zip(*map(np.ndarray.tolist, columns), strict=True):
+        f = Fraction(found.values[row]) + Fraction(off[row])
+        v = Fraction(p) - Fraction(s) * (f + Fraction(b))
+        most = exact_slope(v, *exact(np.array([low, high, curve])), right=True)
+        most = most if curve or v else Fraction(0)
+        assert isinstance(most, Fraction)
+        total += most * v - Fraction(curve) * most * most / 2
+        total += Fraction(curve) * Fraction(a) ** 2 / 2 - Fraction(a) * v
+    assert total <= Fraction(found.gap) * (1 + Fraction(1, 10**12)) + Fraction(1e-300)
+
+
+def test_errors_cover_the_rounding_of_values() -> None:
+    """Large terms that cancel: what is computed is within its bound of the exact value."""
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        n = int(rng.integers(2, 40))
+        X = 1e6 + rng.standard_normal((n, 4))
+        signs = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+        one = SmallMachine(X @ X.T, signs, np.ones(n), np.zeros(n), np.full(n, 1e3))
+        found = one.bounds(1e3 * rng.random(n), none(n))
+        assert found is not None
+        K, beta = exact(one.K), exact(found.expansion)
+        for row, value, error in zip(K, found.values, found.errors, strict=True):
+            true = sum((k * c for k, c in zip(row, beta, strict=True)), Fraction(0))
+            assert abs(Fraction(value) - true) <= Fraction(error)
+
+
+def test_what_overflows_is_not_bounded() -> None:
+    n = 3
+    big = np.full((n, n), 1e308)
+    one = SmallMachine(big, np.ones(n), np.ones(n), np.zeros(n), np.full(n, 1e3))
+    assert one.bounds(np.full(n, 1e3), none(n)) is None
+    signs = np.array([1.0, -1.0, 1.0])
+    nan = SmallMachine(np.full((n, n), np.nan), signs, np.ones(n), np.zeros(n), np.ones(n))
+    assert nan.bounds(np.ones(n), none(n)) is None
+    assert nan.run(1e-6, NUMBERS).status is not Status.DONE
+
+
+@settings(max_examples=examples(100))
+@given(seeds, st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
+def test_a_row_of_a_product_does_not_depend_on_the_others(
+    seed: int, m: int, n: int, d: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    X, Z = rng.standard_normal((m, d)), rng.standard_normal((d, n))
+    whole = products_by_row(X, Z)
+    np.testing.assert_allclose(whole, X @ Z, rtol=1e-12, atol=1e-12)
+    for i in range(m):
+        alone = products_by_row(X[i : i + 1], Z)
+        assert np.array_equal(alone[0], whole[i])
+    for variant in core().variants:
+        with using(variant):
+            assert np.array_equal(products_by_row(X, Z), whole)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"signs": np.array([1.0, 0.5])}, r"signs\[1\] is 0.5"),
+        ({"required": np.array([1.0, np.nan])}, r"required\[1\] is nan"),
+        ({"lower": np.array([0.5, 0.0])}, r"zero\[0\] = 0.0 is outside"),
+        ({"K": np.eye(3)}, "K has the shape"),
+        ({"K": np.ones((2, 3))}, "K has the shape"),
+        ({"K": np.eye(2, dtype=np.float32)}, "K is float32"),
+        ({"rows": np.array([0, 2])}, "rows contains 2"),
+        ({"curved": np.array([-1.0, 0.0])}, "the smallest of curved"),
+        ({"constant": -1.0}, "constant is -1.0"),
+    ],
+)
+def test_wrong_machines_are_refused(change: Any, message: str) -> None:
+    given: Any = {
+        "K": np.eye(2),
+        "signs": np.array([1.0, -1.0]),
+        "required": np.ones(2),
+        "lower": np.zeros(2),
+        "upper": np.ones(2),
+    }
+    with pytest.raises(InvalidParameterError, match=message):
+        SmallMachine(**(given | change))
+
+
+def test_wrong_points_are_refused() -> None:
+    signs = np.array([1.0, -1.0])
+    one = SmallMachine(np.eye(2), signs, np.ones(2), np.zeros(2), np.ones(2))
+    with pytest.raises(InvalidParameterError, match=r"alpha\[0\] = 2.0 is outside"):
+        one.bounds(np.full(2, 2.0), none(2))
+    with pytest.raises(InvalidParameterError, match="another size than the errors"):
+        one.bounds(np.ones(2), none(3))
+    with pytest.raises(InvalidParameterError, match="X has the shape"):
+        one.bounds(np.ones(2), none(2), X=np.ones((3, 1)))
+    without = SmallMachine(None, signs, np.ones(2), np.zeros(2), np.ones(2))
+    with pytest.raises(InvalidParameterError, match="a run needs the kernel matrix"):
+        without.run(1e-6, NUMBERS)
