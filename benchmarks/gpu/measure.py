@@ -156,7 +156,19 @@ def libsvm(X: Any, y: Any, C: float) -> float:
 
 def tests(rows: Rows) -> None:
     """The tests marked ``cuda``."""
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-n", "0", *TESTS]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-m",
+        "cuda",
+        "-n",
+        "0",
+        "-W",
+        "default",
+        *TESTS,
+    ]
     began = time.perf_counter()
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     (rows.path.parent / "tests.txt").write_text(run.stdout + run.stderr, encoding="utf-8")
@@ -221,10 +233,10 @@ def interrupted(rows: Rows, device: Any) -> None:
 def parts(rows: Rows, folder: Path, device: Any) -> Iterator[Callable[[], None]]:
     """All parts, in order."""
     yield lambda: sets(rows, loader(folder), device)
+    yield lambda: tests(rows)
     yield lambda: growth(rows, device)
     yield lambda: interrupted(rows, device)
     yield lambda: limits(rows, device)
-    yield lambda: tests(rows)
 
 
 def main() -> None:

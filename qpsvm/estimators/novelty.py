@@ -21,6 +21,7 @@ from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
+from qpsvm.solve_device import on_device
 
 
 class NoveltyDetector(OutlierMixin, KernelEstimator):
@@ -84,7 +85,9 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        values = self._values(X)
+        check_is_fitted(self)
+        with on_device(self._device):
+            values = self._predictor.decision_function(inputs.samples(self, X))
         is_zero = np.abs(values) <= self._predictor.zero_below
         return np.where(is_zero, 0.0, self._scales[0] * values)
 
@@ -108,7 +111,9 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         NotFittedError, ValueError
             Before ``fit``; other features than in ``fit``.
         """
-        return self._predictor.predictions(self._values(X))
+        check_is_fitted(self)
+        with on_device(self._device):
+            return self._predictor.predict(inputs.samples(self, X))
 
     @property
     def offset_(self) -> float:
