@@ -32,6 +32,7 @@ from qpsvm.kkt_report import KKTReport
 from qpsvm.lazy import lazy_names, modules_of
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.polishing import polish
+from qpsvm.solve_device import on_device
 from qpsvm.solving import solve
 from qpsvm.verification import verify
 
@@ -133,6 +134,7 @@ __all__ = [
     "load",
     "machines",
     "models",
+    "on_device",
     "paths",
     "plotting",
     "polish",

@@ -199,6 +199,14 @@ class CompiledCoreError(QPSVMError, ImportError):
     """The compiled core is missing, stale or not for this machine; the message has the remedy."""
 
 
+class DeviceError(QPSVMError, RuntimeError):
+    """A GPU that was asked for cannot be used; the message says what is missing."""
+
+
+class DeviceResultError(DeviceError, ArithmeticError):
+    """Sums that a GPU returned differ from the processor's by more than rounding allows."""
+
+
 # --- backends --------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from qpsvm.certificates import certify_infeasible
 from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
 from qpsvm.contract import NO_OPTIMUM
+from qpsvm.device import Device
 from qpsvm.direct.machine import solved_directly
 from qpsvm.direct.together import solved_together
 from qpsvm.exceptions import (
@@ -34,6 +35,7 @@ from qpsvm.passes import solve_chunked
 from qpsvm.policy import solve_by_policy
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solve_device import solving_on
 from qpsvm.solve_errors import (
     interrupted,
     no_machine,
@@ -73,6 +75,7 @@ def solve(
     strict: bool = False,
     on_interrupt: str = "raise",
     options: Mapping[str, object] | None = None,
+    device: str | Device = "auto",
 ) -> Solution:
     """Solve a program or an SVM problem, and verify the answer.
 
@@ -136,6 +139,10 @@ def solve(
         ToleranceNotReachedWarning, and raises where there is none.
     options : mapping, optional
         Settings of the solver under its own names; they win over those derived from ``eps``.
+    device : {"auto", "cpu", "cuda"}
+        ``"cuda"`` solves and verifies a kernel machine on an NVIDIA GPU (``docs/gpu.md``), with
+        the options of ``qpsvm.solvers.device.settings.DeviceSettings``. ``"auto"`` is the
+        processor.
 
     Returns
     -------
@@ -157,6 +164,8 @@ def solve(
         none of the samples.
     NotPositiveSemidefiniteError
         A program that is not convex; the message has the smallest eigenvalue of P.
+    DeviceError
+        There is no GPU that can be used, or its results are refused.
     KeyboardInterrupt
         Ctrl-C, with the attribute ``solution``: see ``on_interrupt``.
 
@@ -187,7 +196,8 @@ def solve(
         options={} if options is None else options,
     ).started()
     try:
-        answer = solve_with(problem, backend, settings, warm_start, strict=strict)
+        with solving_on(device, backend) as chosen:
+            answer = solve_with(problem, chosen, settings, warm_start, strict=strict)
     except KeyboardInterrupt as error:
         best: Any = vars(error)["solution"]
         if best is None or on_interrupt == "raise":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class ActiveSetBackend(Backend):
                 f"inequalities over {program.n_variables} variables. The dual of a kernel machine "
                 "is of that kind (form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."
             )
-        own = _own_settings(settings, program, self.label)
+        own = self._own_settings(settings, program)
         clock, stopped, steps = Clock(self.label, settings), [], 0
 
         def watch(budget: WorkBudget) -> bool:
@@ -91,11 +92,26 @@ class ActiveSetBackend(Backend):
             )
 
         try:
-            return solution(minimise(program, start, settings.eps, settings=own, budget=budget))
+            return solution(self._minimise(program, start, settings.eps, own, budget))
         except KeyboardInterrupt as error:
             stopped[:] = [Status.INTERRUPTED]
             map_best(error, solution)
             raise
+
+    def _own_settings(self, settings: Settings, program: QuadraticProgram) -> Any:
+        """Settings of the method from the caller's options, with a number of bytes."""
+        return _own_settings(settings, program, self.label)
+
+    def _minimise(
+        self,
+        program: QuadraticProgram,
+        start: Vector | None,
+        eps: float,
+        own: Any,
+        budget: WorkBudget,
+    ) -> Found:
+        """Run the method."""
+        return minimise(program, start, eps, settings=own, budget=budget)
 
 
 BY_ROUNDING = "no progress: rounding"

@@ -50,6 +50,7 @@ HELP: Mapping[str, str] = {
     "backend": "A name from 'qpsvm backends'.",
     "indefinite": "Negative eigenvalues of a kernel matrix: error, clip, flip or shift.",
     "memory_limit": "Memory for kernel values, in bytes.",
+    "device": "auto, cpu or cuda: where the kernel machine is solved.",
     "n_jobs": "Number of machines solved in parallel with more than two classes.",
     "max_iter": "Largest number of iterations of the backend; -1 for its own limit.",
     "verbose": "Print progress.",

@@ -32,6 +32,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.qp.solution import Status
+from qpsvm.solve_device import on_device, solving_on
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report
@@ -152,10 +153,13 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         if start is not None and type(start) is not problem.solution_type:
             start = None
         n_jobs = getattr(self, "n_jobs", None)
-        try:
-            answer = solve_in_parallel(problem, backend, settings, start, n_jobs)
-        except NothingKnownError:  # other samples: the start is of no use
-            answer = solve_in_parallel(problem, backend, settings, None, n_jobs)
+        with solving_on(self._device, backend) as chosen:
+            if chosen is not backend:  # there is one device
+                n_jobs = 1
+            try:
+                answer = solve_in_parallel(problem, chosen, settings, start, n_jobs)
+            except NothingKnownError:  # other samples: the start is of no use
+                answer = solve_in_parallel(problem, chosen, settings, None, n_jobs)
         self._predictor, self._proof = answer.solution, Proof(problem, answer.solution)
         if answer.shortfalls:
             more = len(answer.shortfalls) - 1
@@ -181,7 +185,8 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
     @property
     def certificate_(self) -> Certificate | ReducedCertificate[Certificate]:
         """Certificate of the solution, or one for each of its programs."""
-        return self._proven.certificate
+        with on_device(self._device):
+            return self._proven.certificate
 
     def predict_certified(self, X: Samples) -> CertifiedPredictions:
         """Predict, and mark the predictions that are proven to be the exact optimum's.
@@ -203,7 +208,9 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
             Another number of features than in ``fit``.
         """
         check_is_fitted(self)
-        proof: CertifiedPredictions = self.certificate_.predict_certified(inputs.samples(self, X))
+        with on_device(self._device):
+            certificate: Any = self.certificate_
+            proof: CertifiedPredictions = certificate.predict_certified(inputs.samples(self, X))
         return proof
 
     def report(self) -> Report:
@@ -277,7 +284,13 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         samples = inputs.samples(self, X)
         if isinstance(self._predictor, ChunkedSolution):
             return self._predictor.decision_function(samples)
-        return self._predictor.checked_values(samples)
+        with on_device(self._device):
+            return self._predictor.checked_values(samples)
+
+    @property
+    def _device(self) -> Any:
+        """The parameter ``device``, of the estimators that have it."""
+        return getattr(self, "device", "auto")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

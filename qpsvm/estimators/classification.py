@@ -74,6 +74,8 @@ class SVC(KernelClassifier):
         What to do with a kernel matrix that has negative eigenvalues.
     memory_limit : int, optional
         Bytes available for kernel values; by default a quarter of the machine's memory.
+    device : {"auto", "cpu", "cuda"}
+        ``"cuda"`` solves and verifies on an NVIDIA GPU, whose memory ``memory_limit`` then limits.
     warm_start : bool
         Whether ``fit`` starts from the solution of the previous ``fit``.
     n_jobs : int, optional
@@ -137,6 +139,7 @@ class SVC(KernelClassifier):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         n_jobs: int | None = None,
         max_iter: int = -1,
@@ -160,6 +163,7 @@ class SVC(KernelClassifier):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.max_iter = max_iter
@@ -200,7 +204,9 @@ class NuSVC(KernelClassifier):
         As for ``SVC``.
     multi_class : {"ovo", "ovr"}
         With three or more classes: a machine per pair of them, or one per class.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, n_jobs, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device
+        As for ``SVC``.
+    warm_start, n_jobs, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -247,6 +253,7 @@ class NuSVC(KernelClassifier):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         n_jobs: int | None = None,
         max_iter: int = -1,
@@ -270,6 +277,7 @@ class NuSVC(KernelClassifier):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.max_iter = max_iter

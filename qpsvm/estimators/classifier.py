@@ -31,6 +31,7 @@ from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_l
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.numerics.choices import require_choice, require_flag
+from qpsvm.solve_device import on_device
 
 if TYPE_CHECKING:
     from sklearn.calibration import CalibratedClassifierCV
@@ -271,7 +272,8 @@ class KernelClassifier(QPClassifier, KernelEstimator):
         proof, samples = self.certificate_, inputs.samples(self, X)
         if not isinstance(proof, ReducedCertificate):
             return super().predict_certified(X)
-        bounds = [self._certified_bounds(each, samples) for each in proof.certificates]
+        with on_device(self._device):
+            bounds = [self._certified_bounds(each, samples) for each in proof.certificates]
         return certified(self.solution_, proof.combined(bounds), self.predict(X))
 
     def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:

@@ -21,6 +21,7 @@ from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
+from qpsvm.solve_device import on_device
 
 
 class NoveltyDetector(OutlierMixin, KernelEstimator):
@@ -85,7 +86,8 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
             Before ``fit``; other features than in ``fit``.
         """
         check_is_fitted(self)
-        values = self._predictor.decision_function(inputs.samples(self, X))
+        with on_device(self._device):
+            values = self._predictor.decision_function(inputs.samples(self, X))
         is_zero = np.abs(values) <= self._predictor.zero_below
         return np.where(is_zero, 0.0, self._scales[0] * values)
 
@@ -110,7 +112,8 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
             Before ``fit``; other features than in ``fit``.
         """
         check_is_fitted(self)
-        return self._predictor.predict(inputs.samples(self, X))
+        with on_device(self._device):
+            return self._predictor.predict(inputs.samples(self, X))
 
     @property
     def offset_(self) -> float:
@@ -133,7 +136,7 @@ class OneClassSVM(NoveltyDetector):
     nu : float
         In (0, 1]: bounds the share of samples outside from above, that of support vectors from
         below.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -174,6 +177,7 @@ class OneClassSVM(NoveltyDetector):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
@@ -192,6 +196,7 @@ class OneClassSVM(NoveltyDetector):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
@@ -223,7 +228,7 @@ class SVDD(NoveltyDetector):
     nu : float
         In (0, 1]: bounds the share of samples outside from above, that of support vectors from
         below.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -269,6 +274,7 @@ class SVDD(NoveltyDetector):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
@@ -287,6 +293,7 @@ class SVDD(NoveltyDetector):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from qpsvm.backends.base import Settings
+from qpsvm.backends.base import Backend, Settings
 from qpsvm.direct.together import solved_together
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
@@ -20,14 +20,14 @@ from qpsvm.solving import Answer, put_together, solve_with
 
 
 def solve_in_parallel(
-    problem: Any, backend: str, settings: Settings, start: Any, n_jobs: int | None
+    problem: Any, backend: str | Backend, settings: Settings, start: Any, n_jobs: int | None
 ) -> Answer[Any]:
     """Solve a problem; the parts of a reduction by ``n_jobs`` workers.
 
     Parameters
     ----------
     problem : SVMProblem, JointProblem or ReducedProblem
-    backend : str
+    backend : str or Backend
     settings : Settings
     start : solution or None
         The warm start.
@@ -100,7 +100,7 @@ def require_workers(n_jobs: object) -> None:
 def _solve_part(
     part: SVMProblem,
     shared: tuple[Dense, Index] | None,
-    backend: str,
+    backend: str | Backend,
     settings: Settings,
     start: Any,
 ) -> Answer[Any]:

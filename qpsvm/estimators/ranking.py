@@ -38,7 +38,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         As for ``SVC``, but linear by default.
     loss : {"hinge", "squared_hinge"}
         Whether a violation v costs ``C v`` or ``C v^2``.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -83,6 +83,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
@@ -102,6 +103,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose

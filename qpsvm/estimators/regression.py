@@ -34,7 +34,7 @@ class SVR(QPRegressor, KernelEstimator):
         Price of a deviation beyond the tube, above 0 and finite.
     epsilon : float
         Half-width of the tube, not negative.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -78,6 +78,7 @@ class SVR(QPRegressor, KernelEstimator):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
@@ -97,6 +98,7 @@ class SVR(QPRegressor, KernelEstimator):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
@@ -127,7 +129,7 @@ class NuSVR(QPRegressor, KernelEstimator):
         Price of a deviation, above 0 and finite.
     kernel, degree, gamma, coef0
         As for ``SVC``.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -174,6 +176,7 @@ class NuSVR(QPRegressor, KernelEstimator):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
@@ -193,6 +196,7 @@ class NuSVR(QPRegressor, KernelEstimator):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose
@@ -228,7 +232,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
         Price of a deviation, above 0 and finite.
     kernel, degree, gamma, coef0
         As for ``SVC``.
-    eps, backend, constraints, indefinite, memory_limit, warm_start, max_iter, verbose
+    eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
         As for ``SVC``.
     tol, cache_size, shrinking, random_state
         As for ``SVC``.
@@ -272,6 +276,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
         memory_limit: int | None = None,
+        device: str = "auto",
         warm_start: bool = False,
         max_iter: int = -1,
         verbose: bool = False,
@@ -291,6 +296,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
         self.constraints = constraints
         self.indefinite = indefinite
         self.memory_limit = memory_limit
+        self.device = device
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.verbose = verbose

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from qpsvm.device.product_form import ProductForm
 from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.sample_gram import GramFunction, Rows, RowsByCall
@@ -55,6 +56,10 @@ class Kernel(ABC):
         """Return the kernel between subsets of samples X, all rounded as in ``self(X, X)``."""
         del X
         return self
+
+    def product_form(self) -> ProductForm | None:
+        """The kernel as a function of products that a GPU evaluates; None where it is another."""
+        return None
 
     def diagonal(self, X: Stored) -> Vector:
         """``k(x_i, x_i)`` for every row of X, shape (n,)."""

@@ -9,6 +9,9 @@ samples follows from how ``qpsvm.kernels.functions`` evaluates it (lemmas 4 to 6
 The exponential of the compiled core is within 1.5 ulp, which is proven. The one assumption beyond
 IEEE 754: NumPy's ``tanh`` and ``power`` are accurate to 4 ulp. NumPy's own tests hold tanh to 2 ulp
 in double precision.
+
+A device (``qpsvm.device``) evaluates values from squared differences and inner products, with an
+exponential and a tanh within 1 ulp: within the same bounds (``docs/gpu.md``).
 """
 
 from __future__ import annotations

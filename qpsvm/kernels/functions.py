@@ -24,6 +24,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.device.product_form import ProductForm
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.exponents import Exponents, ExponentsBeside, Frame
@@ -60,6 +61,13 @@ class _OfNumbers(Kernel):
         else:
             super().write_square(X, out)
 
+    def product_form(self) -> ProductForm | None:
+        return self._form() if self.runs_in_threads else None
+
+    @abstractmethod
+    def _form(self) -> ProductForm:
+        """The kernel as a function of inner products or distances."""
+
     def beside(self, Z: Stored) -> Callable[[Stored], Dense]:
         if not self.runs_in_threads or is_sparse(Z):
             return super().beside(Z)
@@ -92,6 +100,9 @@ class Linear(_OfNumbers):
             write_inner_products(X, Z, out)
             return out
         return kernel_values(*factors(X, Z), out=out)
+
+    def _form(self) -> ProductForm:
+        return ProductForm("product")
 
     @property
     def is_positive_semidefinite(self) -> bool:
@@ -167,6 +178,9 @@ class RBF(_WithGamma):
         if X is Z:
             np.fill_diagonal(gram, 1.0)
         return gram
+
+    def _form(self) -> ProductForm:
+        return ProductForm("exponential", self._gamma())
 
     def diagonal(self, X: Stored) -> Vector:
         if not self.runs_in_threads:  # a subclass with values of its own
@@ -247,6 +261,9 @@ class Polynomial(_WithGamma):
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         return kernel_values(*factors(X, Z), self._finish, out)
 
+    def _form(self) -> ProductForm:
+        return ProductForm("power", self._gamma(), float(self.coef0), int(self.degree))
+
     def against(self, X: Stored) -> Rows:
         if not self.runs_in_threads:
             return super().against(X)
@@ -309,6 +326,9 @@ class Sigmoid(_WithGamma):
 
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         return kernel_values(*factors(X, Z), self._finish, out)
+
+    def _form(self) -> ProductForm:
+        return ProductForm("tanh", self._gamma(), float(self.coef0))
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
         """Replace a block of inner products by values of the sigmoid kernel."""

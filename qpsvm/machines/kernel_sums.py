@@ -13,6 +13,7 @@ from qpsvm.native import products_by_row
 from qpsvm.numerics.arrays import Dense, Index, is_sparse
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import for_each, kernel_blocks, one_blas_thread
+from qpsvm.qp.sample_gram import products_elsewhere
 
 
 class KernelSums:
@@ -31,11 +32,16 @@ class KernelSums:
         self.shape = beta.shape[1:]
         weights = beta[used] if beta.ndim > 1 else beta[used, None]
         self._weights = np.ascontiguousarray(weights)
-        self._values = kernel.beside(X[used])
+        self._centres = X[used]
+        self._values = kernel.beside(self._centres)
 
     def __call__(self, samples: Stored) -> Dense:
         """Evaluate the sums for every row of samples, shape (m,) or (m, p)."""
-        m = samples.shape[0]
+        m, elsewhere = samples.shape[0], products_elsewhere()
+        if elsewhere is not None and self.columns and m:
+            found = elsewhere.expansion(self.kernel, samples, self._centres, self._weights)
+            if found is not None:
+                return found.reshape(m, *self.shape)
         values = np.empty((m, self._weights.shape[1]))
 
         def evaluate(rows: slice) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Protocol
 
@@ -32,6 +34,34 @@ class Rows(Protocol):
     """``K[rows]``, shape (m, n), into an array."""
 
     def __call__(self, rows: Index, out: Dense) -> None: ...
+
+
+class Elsewhere(Protocol):
+    """Products of kernel values that another device computes; None where it knows no kernel."""
+
+    def __call__(self, gram: SampleGram, V: Dense, W: Dense) -> tuple[Dense, Dense] | None:
+        """Return ``K V`` and ``K W``."""
+
+    def expansion(self, kernel: GramFunction, X: Stored, Z: Stored, B: Dense) -> Dense | None:
+        """Return ``k(X, Z) B``."""
+
+
+_ELSEWHERE: ContextVar[Elsewhere | None] = ContextVar("elsewhere", default=None)
+
+
+@contextmanager
+def products_by(elsewhere: Elsewhere | None) -> Iterator[None]:
+    """Let another device multiply by kernel matrices that are not stored, in this context alone."""
+    token = _ELSEWHERE.set(elsewhere)
+    try:
+        yield
+    finally:
+        _ELSEWHERE.reset(token)
+
+
+def products_elsewhere() -> Elsewhere | None:
+    """Return the device that multiplies in this context; None for the processor."""
+    return _ELSEWHERE.get()
 
 
 class RowsByCall:
@@ -205,6 +235,10 @@ class SampleGram:
         -------
         tuple of arrays of shape (n, m) and (n, p)
         """
+        elsewhere = None if self.is_kept else products_elsewhere()
+        found = None if elsewhere is None else elsewhere(self, V, W)
+        if found is not None:
+            return found
         used = np.flatnonzero(V.any(axis=1) | W.any(axis=1))  # NaN counts
         if self.is_kept and FEW * len(used) > self.size:
             return compensated.product(self.dense, V), self.dense @ W

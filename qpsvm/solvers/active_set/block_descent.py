@@ -63,7 +63,7 @@ def descended(
         Watched before every block.
     settings : ActiveSetSettings
     """
-    program = PairProgram.of(box, columns)
+    program = PairProgram.of(box, columns.P)
     if program is None:
         return None
     point = feasible(box, program.filled(box) if start is None else start)

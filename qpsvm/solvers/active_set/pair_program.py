@@ -13,7 +13,7 @@ import numpy as np
 
 from qpsvm.native.pairs import Kept
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector
-from qpsvm.solvers.active_set.columns import KernelColumns
+from qpsvm.qp.sample_quadratic import SampleQuadratic
 from qpsvm.solvers.box.program import BoxProgram
 
 _KEPT: tuple[Kept, ...] = ("none", "sum", "sums")
@@ -51,9 +51,9 @@ class PairProgram:
     rows: Dense
 
     @classmethod
-    def of(cls, box: BoxProgram, columns: KernelColumns) -> PairProgram | None:
+    def of(cls, box: BoxProgram, P: SampleQuadratic) -> PairProgram | None:
         """Convert a box program whose equality rows fix at most two sums; None for any other."""
-        P, n = columns.P, columns.P.size
+        n = P.size
         s = P.selection.signs
         size = np.abs(s)
         if not n or size[0] == 0.0 or (size != size[0]).any() or P.constant < 0.0:

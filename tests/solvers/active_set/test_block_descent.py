@@ -122,7 +122,7 @@ def test_rows_that_are_no_sums_are_left_to_working_sets(change: str) -> None:
         box = replace(box, A=rng.uniform(-1.0, 1.0, box.A.shape))
     else:
         box = replace(box, A=np.ones_like(box.A))
-    assert PairProgram.of(box, columns) is None
+    assert PairProgram.of(box, columns.P) is None
     assert descend(box, columns) is None
 
 

@@ -1,0 +1,35 @@
+"""Devices by their names, as the argument ``device`` of ``solve`` has them."""
+
+from __future__ import annotations
+
+from qpsvm.device.base import Device
+from qpsvm.device.on_cuda import OnCuda
+from qpsvm.numerics.choices import require_choice
+
+NAMES = ("auto", "cpu", "cuda")
+"""What the argument ``device`` can be."""
+
+
+def device_named(name: str | Device) -> Device | None:
+    """The device of a name; None for the processor, which ``"auto"`` stands for, too.
+
+    Parameters
+    ----------
+    name : {"auto", "cpu", "cuda"} or Device
+
+    Raises
+    ------
+    DeviceError
+        ``"cuda"`` without CuPy or without a GPU: never the processor in its place.
+    InvalidParameterError
+        Another name.
+
+    Examples
+    --------
+    >>> device_named("cpu") is None
+    True
+    """
+    if isinstance(name, Device):
+        return name
+    require_choice(name, NAMES, "device")
+    return OnCuda() if name == "cuda" else None

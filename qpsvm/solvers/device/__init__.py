@@ -1,0 +1,1 @@
+"""Kernel duals on a device: blocks of pairs, then Newton steps, with all vectors in its memory."""

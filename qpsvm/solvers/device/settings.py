@@ -1,0 +1,59 @@
+"""Settings of the method for kernel duals on a device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DeviceSettings:
+    """Settings of kernel duals on a device; every field can be passed in ``options``.
+
+    None changes what may be called optimal: gap and residuals of the whole program decide that.
+
+    Attributes
+    ----------
+    memory_limit : int or None
+        Bytes of device memory; None: ``memory_share`` of what is free.
+    memory_share : float
+        Share of the free memory that is used where no limit is given.
+    cached_from : int
+        Features from which on columns are kept: with fewer, evaluating a kernel value again takes
+        as long as reading it.
+    block_size : int
+        Variables of a block that is solved by steps of pairs on the processor.
+    steps_per_variable : int
+        Steps of pairs per variable of a block, at most; where more would be needed Newton steps are
+        faster.
+    inner_share : float
+        A block is solved to this share of the violation of all.
+    handover : float
+        Violation, relative to the entries of q, from which on Newton steps follow.
+    set_size : float
+        Variables of a working set of Newton steps per free variable; no fewer than of a block.
+    largest_set : int
+        Variables of a working set of Newton steps, at most; memory may allow fewer.
+    max_rounds : int
+        Blocks and working sets, at most.
+    tightening : float
+        The violation ends at this share of the residual asked for, and at this share of that after
+        every gradient that was evaluated anew and is too large.
+    gradient_checks : int
+        Times that the gradient is evaluated anew.
+    """
+
+    memory_limit: int | None = None
+    memory_share: float = 0.8
+    cached_from: int = 32
+    block_size: int = 2048
+    steps_per_variable: int = 5
+    inner_share: float = 0.1
+    handover: float = 0.005
+    set_size: float = 2.0
+    largest_set: int = 16384
+    max_rounds: int = 2000
+    tightening: float = 0.1
+    gradient_checks: int = 4
+
+
+DEFAULTS = DeviceSettings()
