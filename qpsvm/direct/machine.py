@@ -18,7 +18,7 @@ from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.native import SmallMachine
-from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -45,17 +45,18 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
         if found is None:
             return None
         if found.error > DIRECT.stated * settings.eps * problem.model.unit:
-            found = found._replace(values=compensated_values(problem.model, found.expansion))
+            found = with_compensated_values(problem.model, found)
     return solution_of(problem, found, perf_counter() - began)
 
 
-def compensated_values(model: SupportVectorModel, expansion: Vector) -> Vector:
-    """Decision values without intercept, as the verifier adds them up, shape (n,).
+def with_compensated_values(model: SupportVectorModel, found: Certified) -> Certified:
+    """A machine with decision values as the verifier adds them up.
 
     Multipliers and slack are stated to ``eps``, which the bound on a gap does not ask for.
     """
-    coef = model.coef(expansion)
-    return model.kernel_product(expansion) if coef is None else np.asarray(model.data.X @ coef)
+    if found.coef is not None:
+        return found._replace(values=np.asarray(model.data.X @ found.coef))
+    return found._replace(values=model.kernel_product(found.expansion))
 
 
 def is_plain(settings: Settings) -> bool:
@@ -130,20 +131,8 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     return DirectProgram(machine, matrix, model.unit)
 
 
-def solution_of(
-    problem: SVMProblem, found: Certified, seconds: float, coef: Vector | None = None
-) -> SVMSolution:
-    """Build the solution of a certified machine, with the program's own one.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    found : Certified
-    seconds : float
-        For the record.
-    coef : array of shape (d,), optional
-        Weights of the features, where they are known.
-    """
+def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
+    """Build the solution of a certified machine, with the program's own one."""
     model, b = problem.model, found.interval.midpoint
     statistics = SolveStatistics(
         backend="active-set",
@@ -169,7 +158,7 @@ def solution_of(
     return SVMSolution(
         alpha=found.alpha,
         expansion=found.expansion,
-        coef=model.coef(found.expansion) if coef is None else coef,
+        coef=found.coef,
         intercept=b,
         intercept_interval=found.interval,
         width=0.0,

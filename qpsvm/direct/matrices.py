@@ -93,8 +93,6 @@ class Features:
 
     @cached_property
     def errors(self) -> ValueErrors:
-        """Bounds for ``X w``: the weights are rounded, and so are products with them (Cauchy)."""
-        n, d = self.X.shape
-        norms = SUMMED * np.sqrt(self.diagonal)
-        share = SUMMED * (gamma(n + 8) + 2.0 * gamma(d + 4))
-        return ValueErrors(np.zeros(n), share * norms, norms)
+        """Bounds for ``X w``: products are rounded, the samples and stored weights are exact."""
+        zeros = np.zeros(len(self.X))
+        return ValueErrors(zeros, zeros, SUMMED * np.sqrt(self.diagonal))

@@ -21,10 +21,11 @@ from qpsvm.direct.settings import DIRECT
 from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
-from qpsvm.native import SmallMachine, Status
+from qpsvm.native import MachineRun, SmallMachine, Status
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.solvers.active_set.related import RelatedPrograms
 
 
 class Certified(NamedTuple):
@@ -33,6 +34,8 @@ class Certified(NamedTuple):
     Parameters
     ----------
     alpha, expansion : arrays of shape (N,) and (n,)
+    coef : array of shape (d,) or None
+        Weights of the features, where the machine predicts with them.
     values : array of shape (n,)
         Decision values without intercept.
     error : float
@@ -53,6 +56,7 @@ class Certified(NamedTuple):
 
     alpha: Vector
     expansion: Vector
+    coef: Vector | None
     values: Vector
     error: float
     interval: Interval
@@ -100,14 +104,34 @@ class DirectProgram:
         run, numbers = None, DIRECT.numbers
         for count in range(1, DIRECT.certificates + 1):
             run = own.run(tolerance, numbers, run)
-            if run.status not in (Status.DONE, Status.STALLED):
+            if run.status in (Status.UNBOUNDED, Status.NOT_FINITE):
                 return None
+            if run.status is Status.LIMIT:
+                found = self._by_larger_steps(run, eps)
+                return found if found is not None and found.passes(eps) else None
             found = self.certified(run.alpha)
             if found is None or found.passes(eps):
                 return found and found._replace(points=count)
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
             tolerance, numbers = DIRECT.tighter * tolerance, numbers._replace(rough=0.0)
         return None
+
+    def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:
+        """Go on from a run with many free variables, by Newton steps with a library's factors.
+
+        None for a machine with a quadratic loss or without an equality row.
+        """
+        own = self.machine
+        if not own.is_free or own.curved is not None or own.K is None:
+            return None
+        q, is_positive = -own.signs * own.required, own.signs > 0.0
+        lower = np.where(is_positive, own.lower, -own.upper)
+        upper = np.where(is_positive, own.upper, -own.lower)
+        programs = RelatedPrograms(own.K, own.rows)
+        product, share = run.gradient - q, DIRECT.larger_steps * eps
+        point = programs.solve(q, lower, upper, run.v, eps=share, product=product)
+        alpha = np.minimum(np.maximum(own.signs * point.x, own.lower), own.upper)
+        return self.certified(alpha + 0.0)  # no negative zeros
 
     def _gradient(self, found: Certified) -> Vector:
         """The gradient of the dual in ``v = s a``, from decision values, shape (N,)."""
@@ -150,8 +174,9 @@ class DirectProgram:
         lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         relative = (SUMMED * upper + UNDERFLOW) / max(objective - SUMMED * lost, TINY)
         error = float(np.max(found.errors, initial=0.0))
+        coef = None if X is None else found.coef
         rest = found.values, error, interval, relative, found.violation
-        return Certified(alpha, beta, *rest, self._below(alpha, found.values + b), 0)
+        return Certified(alpha, beta, coef, *rest, self._below(alpha, found.values + b), 0)
 
     def _below(self, alpha: Vector, values: Vector) -> float:
         own = self.machine

@@ -23,6 +23,8 @@ class DirectSettings:
         How many certificates are tried.
     numbers : RunNumbers
         Of the runs of steps of pairs and Newton steps.
+    larger_steps : float
+        Gap, in units of ``eps``, to which machines with many free variables are solved.
     newton_features : int
         Features, at most, with which squared losses are minimised by Newton's method.
     entries : int
@@ -47,6 +49,7 @@ class DirectSettings:
     tighter: float = 0.1
     certificates: int = 3
     numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
+    larger_steps: float = 0.05
     newton_features: int = 300
     entries: int = 10_000_000
     newton_steps: int = 40

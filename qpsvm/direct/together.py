@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from qpsvm.backends.settings import Settings
-from qpsvm.direct.machine import compensated_values, is_plain, solution_of
+from qpsvm.direct.machine import is_plain, solution_of, with_compensated_values
 from qpsvm.direct.matrices import Features, KernelMatrix
 from qpsvm.direct.program import Certified, DirectProgram
 from qpsvm.direct.settings import DIRECT
@@ -18,7 +18,7 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.together import SharedMatrix, Side, Together
 from qpsvm.native import SmallMachine
-from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.arrays import Index
 from qpsvm.numerics.row_sums import common_offset
 from qpsvm.numerics.threads import one_blas_thread
 
@@ -49,11 +49,12 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
         beta = np.zeros((len(shared.order), len(found)))
         for column, (side, one) in enumerate(zip(shared.sides, found, strict=True)):
             beta[_places(side), column] = one.expansion
-        coef = np.ascontiguousarray((shared.X.T @ beta).T) if shared.gram is None else None
     beta[shared.order] = beta.copy()
+    weights = [one.coef for one in found if one.coef is not None]
+    coef = np.array(weights) if weights else None
     intercepts = np.array([one.interval.midpoint for one in found])
     seconds = perf_counter() - began
-    build = partial(_solutions, problem, found, coef, settings.eps, seconds / len(found))
+    build = partial(_solutions, problem, found, settings.eps, seconds / len(found))
     whole = Together(shared.kernel, beta, coef, intercepts, build)
     return ReducedSolution.of_all(whole, problem.data, problem.reduction)
 
@@ -109,18 +110,17 @@ def _places(side: Side) -> Index:
 def _solutions(
     problem: ReducedProblem,
     found: Sequence[Certified],
-    coef: Dense | None,
     eps: float,
     seconds: float,
 ) -> tuple[SVMSolution, ...]:
     """Build the solutions of all machines, in the order of their problems' samples."""
     shared, built = problem.shared, list[SVMSolution]()
     assert shared is not None
-    for k, (part, side, one) in enumerate(zip(problem.problems, shared.sides, found, strict=True)):
+    for part, side, one in zip(problem.problems, shared.sides, found, strict=True):
         order = np.argsort(shared.order[_places(side)])
-        alpha, expansion, values = (each[order] for each in (one.alpha, one.expansion, one.values))
+        alpha, beta, values = (each[order] for each in (one.alpha, one.expansion, one.values))
+        own = one._replace(alpha=alpha, expansion=beta, values=values)
         if one.error > DIRECT.stated * eps * part.model.unit:
-            values = compensated_values(part.model, expansion)
-        own = one._replace(alpha=alpha, expansion=expansion, values=values)
-        built.append(solution_of(part, own, seconds, None if coef is None else coef[k]))
+            own = with_compensated_values(part.model, own)
+        built.append(solution_of(part, own, seconds))
     return tuple(built)

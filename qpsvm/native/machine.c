@@ -174,12 +174,13 @@ PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const doub
 
 /* Decision values of the machine of dual variables alpha, its best intercept, and bounds.
  *
- * beta (n,), values (n,), errors (n,) and sums (10,) are results. The error of the value f_i is at
- * most errors_i = (relative_i + gamma_n) (|K| |beta|)_i + left_i right'|beta| where K is given, and
- * left_i right'|beta| for samples X (n, d), with relative, left and right (n,). sums: the seven of
+ * beta (n,), values (n,), errors (n,), w (d,) and sums (10,) are results. The error of the value f_i
+ * is at most errors_i = (relative_i + gamma_n) (|K| |beta|)_i + left_i right'|beta| where K is given;
+ * for samples X (n, d) that of the product with w = X'beta as it is stored, gamma_d (|X| |w|)_i, with
+ * the same additions, relative, left and right (n,). sums: the seven of
  * condition_bounds, then the ends of the interval of best intercepts, and right'|beta|. For a
- * penalised intercept, or none, these are c sum beta. w (d,), open (N,) are memory. NOT_FINITE where
- * values overflow. */
+ * penalised intercept, or none, these are c sum beta. open (N,) is memory. NOT_FINITE where values
+ * overflow. */
 PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, int64_t d,
                                     const double *relative, const double *left,
                                     const double *right, const double *alpha, double flat,
@@ -200,7 +201,12 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
     for (int64_t j = 0; j < n; j++)
       if (beta[j] != 0.0)
         for (int64_t k = 0; k < d; k++) w[k] += beta[j] * X[j * d + k];
-    for (int64_t j = 0; j < n; j++) values[j] = product(d, X + j * d, w);
+    for (int64_t j = 0; j < n; j++) {
+      double size = 0.0;
+      values[j] = product(d, X + j * d, w);
+      for (int64_t k = 0; k < d; k++) size += size_of(X[j * d + k] * w[k]);
+      errors[j] = size;
+    }
   } else
     for (int64_t j = 0; j < n; j++) {
       const double *row = m->K + j * m->stride;
@@ -211,7 +217,8 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
         errors[i] += size * size_of(row[i]);
       }
     }
-  double lost = (double)(used + 4) * DBL_EPSILON;
+  /* one product and the additions of its accumulator, and of the eight to each other */
+  double lost = (double)((X ? d / 8 + 8 : used) + 4) * (0.5 * DBL_EPSILON);
   for (int64_t i = 0; i < n; i++) {
     errors[i] = 1.000001 * ((relative[i] + lost) * errors[i] + left[i] * reach);
     errors[i] += DBL_MIN * (1.0 + weight);

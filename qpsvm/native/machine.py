@@ -30,6 +30,8 @@ class MachineBounds(NamedTuple):
     ----------
     expansion, values, errors : arrays of shape (n,)
         ``beta``, the decision values without intercept, and bounds on their errors.
+    coef : array of shape (d,)
+        ``X'beta``, with which the values are computed; empty where they are those of K.
     gap : float
         Sum of the largest of ``loss_i(v) + d_i alpha_i^2 / 2 - alpha_i v`` at ``v_i`` and at both
         ends of its error.
@@ -51,6 +53,7 @@ class MachineBounds(NamedTuple):
     expansion: Vector
     values: Vector
     errors: Vector
+    coef: Vector
     gap: float
     losses: float
     required: float
@@ -67,7 +70,7 @@ class ValueErrors(NamedTuple):
     """Bounds on errors of decision values.
 
     That of ``f_i`` is at most ``relative_i (|K| |beta|)_i + left_i right'|beta|``, beside the
-    rounding of its sum.
+    rounding of its sum; of values ``X w`` with ``(|X| |w|)_i`` in place of ``(|K| |beta|)_i``.
 
     Parameters
     ----------
@@ -263,7 +266,7 @@ class SmallMachine:
             raise InvalidParameterError(f"there are {size} conditions, and errors of {n} samples")
         if self.rows is not None:
             require_indices(self.rows, "rows", n)
-        memory = np.empty(d), np.empty(size, np.int64)
+        coef, memory = np.empty(d), np.empty(size, np.int64)
         found, sums = np.empty((3, n)), np.zeros(10)
         status = run(
             "machine_bounds",
@@ -274,8 +277,10 @@ class SmallMachine:
             alpha,
             float(flat),
             float(unit),
-            *memory,
+            coef,
+            memory,
             *found,
             sums,
         )
-        return MachineBounds(*found, *sums.tolist()) if status is Status.DONE else None
+        values = (*found, coef)
+        return MachineBounds(*values, *sums.tolist()) if status is Status.DONE else None

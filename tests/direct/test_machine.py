@@ -109,12 +109,10 @@ def test_the_bound_is_at_least_the_gap_of_any_point(
 def test_a_machine_that_is_not_certified_goes_the_general_way() -> None:
     """Nothing but rounding: kernel values without digits."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 3))
-    X[0] *= 1e12
+    X = rng.standard_normal((30, 3)) + 1e4
     y = rng.choice([-1, 1], 30)
-    made = qpsvm.SoftMargin(C=1e6).dual(X, y)
+    made = qpsvm.SoftMargin(C=1.0).dual(X, y, kernel=kernels.Polynomial(1.0, 5, 1.0))
     assert solved_directly(made, Settings()) is None
-    assert qpsvm.solve(made).status is not None
 
 
 def test_whoever_watches_sees_a_backend() -> None:

@@ -124,6 +124,20 @@ def test_errors_cover_the_rounding_of_values() -> None:
             assert abs(Fraction(value) - true) <= Fraction(error)
 
 
+def test_errors_cover_the_rounding_of_products_with_weights() -> None:
+    rng = np.random.default_rng(6)
+    for d in (1, 7, 8, 9, 63, 200):
+        X = 1e3 + rng.standard_normal((9, d))
+        signs = np.where(np.arange(9) % 2 == 0, 1.0, -1.0)
+        one = SmallMachine(None, signs, np.ones(9), np.zeros(9), np.full(9, 1e3))
+        found = one.bounds(1e3 * rng.random(9), none(9), X=X)
+        assert found is not None
+        w = exact(found.coef)
+        for row, value, error in zip(exact(X), found.values, found.errors, strict=True):
+            true = sum((x * c for x, c in zip(row, w, strict=True)), Fraction(0))
+            assert abs(Fraction(value) - true) <= Fraction(error)
+
+
 def test_what_overflows_is_not_bounded() -> None:
     n = 3
     big = np.full((n, n), 1e308)
