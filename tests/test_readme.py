@@ -32,6 +32,12 @@ def test_every_figure_of_the_table_is_a_row(generator):
     assert shown == {float(f"{gap:.1e}") for gap in latest.values()}
 
 
+def test_the_table_of_fits_is_that_of_the_rows():
+    made = runpy.run_path(str(ROOT / "benchmarks" / "estimators" / "twelve.py"))
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert made["filled"](page) == page
+
+
 def test_the_count_of_attempts_is_that_of_the_search_for_a_false_pass():
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     found = (ROOT / "docs" / "soundness.md").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,11 +41,26 @@ UNBOUNDED: Vector = freeze(np.full(1, np.inf))
 """For families where every condition has the same bound: vectors of length 1 are repeated."""
 
 
-def one_each(signs: Vector) -> Sparse:
-    """The matrix R of conditions on one sample each, in order: ``diag(signs)`` as a CSR array."""
-    n = len(signs)
-    ends = np.arange(n + 1, dtype=index_width(n, (n, n)))
-    return sp.csr_array((signs, ends[:-1], ends), shape=(n, n))
+def one_each(signs: Vector) -> Any:
+    """The matrix R of conditions on one sample each, in order, for ``Conditions``."""
+    return _OneEach(signs)
+
+
+class _OneEach(NamedTuple):
+    """``diag(signs)``, built when it is first read: sparse matrices take longer than small fits.
+
+    Parameters
+    ----------
+    signs : array of shape (n,)
+    """
+
+    signs: Vector
+
+    def matrix(self) -> Sparse:
+        """``diag(signs)`` as a CSR array."""
+        n = len(self.signs)
+        ends = np.arange(n + 1, dtype=index_width(n, (n, n)))
+        return sp.csr_array((self.signs, ends[:-1], ends), shape=(n, n))
 
 
 def squared_spread(gram: Gram, products: Vector) -> float:
@@ -65,7 +80,7 @@ class Conditions:
     Attributes
     ----------
     rows : CSR array of shape (N, n_samples)
-        R.
+        R. That of ``one_each`` is built when it is first read.
     required : array of shape (N,)
         p.
     lower, upper, curvature : arrays of shape (N,)
@@ -108,9 +123,15 @@ class Conditions:
     price_factors: PriceFactors | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        size = self.rows.shape[0]
-        rows = plain_sparse(self.rows, sp.csr_array, take_over=True)
-        object.__setattr__(self, "rows", freeze(rows))
+        given: object = vars(self)["rows"]
+        if isinstance(given, _OneEach):
+            size = len(given.signs)
+            vars(self)["selection"] = freeze(np.array(given.signs)), None
+            del vars(self)["rows"]
+        else:
+            size = self.rows.shape[0]
+            rows = plain_sparse(self.rows, sp.csr_array, take_over=True)
+            object.__setattr__(self, "rows", freeze(rows))
         for name in ("required", "lower", "upper", "curvature"):
             vector = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), size)
             if not is_frozen(vector):
@@ -124,8 +145,26 @@ class Conditions:
                 "above zero for all: otherwise a violation of zero would cost."
             )
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Build the matrix of conditions on one sample each when it is first read."""
+            if name != "rows" or "selection" not in vars(self):
+                raise AttributeError(f"'Conditions' object has no attribute {name!r}")
+            rows = _OneEach(self.selection[0]).matrix()
+            object.__setattr__(self, "rows", freeze(plain_sparse(rows, sp.csr_array)))
+            return self.rows
+
     def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, the columns of R."""
+        selection = self.selection
+        if selection is not None and selection[1] is None:
+            return len(selection[0])
+        return int(self.rows.shape[1])
 
     def __len__(self) -> int:
         return len(self.required)
@@ -157,7 +196,7 @@ class Conditions:
         if self.selection is None:
             return np.asarray(self.rows @ values)
         signs, index = self.selection
-        if values.shape != self.rows.shape[1:]:
+        if values.shape != (self.n_samples,):
             raise self._wrong_length(values)
         return signs * (values if index is None else values[index])
 
@@ -168,7 +207,7 @@ class Conditions:
         """
         if self.selection is None:
             return np.asarray(self.rows.T @ alpha)
-        if alpha.shape != self.rows.shape[:1]:
+        if alpha.shape != (len(self),):
             raise self._wrong_length(alpha)
         return self._gathered(self.selection[0] * alpha)
 
@@ -177,7 +216,7 @@ class Conditions:
         if self.selection is None:
             return np.asarray(abs(self.rows) @ values)
         signs, index = self.selection
-        if values.shape != self.rows.shape[1:]:
+        if values.shape != (self.n_samples,):
             raise self._wrong_length(values)
         return np.abs(signs) * (values if index is None else values[index])
 
@@ -185,7 +224,7 @@ class Conditions:
         """Compute ``|R|'a`` for a >= 0, the sizes of the sums ``R'a``, shape (n_samples,)."""
         if self.selection is None:
             return np.asarray(abs(self.rows).T @ alpha)
-        if alpha.shape != self.rows.shape[:1]:
+        if alpha.shape != (len(self),):
             raise self._wrong_length(alpha)
         return self._gathered(np.abs(self.selection[0]) * alpha)
 
@@ -201,7 +240,7 @@ class Conditions:
         index = None if self.selection is None else self.selection[1]
         if index is None:
             return terms
-        return np.bincount(index, terms, self.rows.shape[1]).astype(np.float64, copy=False)
+        return np.bincount(index, terms, self.n_samples).astype(np.float64, copy=False)
 
     @cached_property
     def signs(self) -> Vector:
