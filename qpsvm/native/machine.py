@@ -101,11 +101,11 @@ class RunNumbers(NamedTuple):
         steps by a library that factors large matrices faster.
     """
 
-    rough: float = 1e-2
+    rough: float = 0.1
     ridge: float = 1e-11
-    first: float = 10.0
+    first: float = 3.0
     between: float = 3.0
-    turns: int = 25
+    turns: int = 100
     most: int = 256
 
 
