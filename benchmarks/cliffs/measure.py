@@ -153,13 +153,13 @@ def main() -> None:
     parser.add_argument("--property", help="the only property that is measured")
     parser.add_argument("--largest", type=int, default=20_000, help="samples, at most")
     arguments = parser.parse_args()
-    machine = {"machine": platform.machine(), "python": platform.python_version()}
+    around = {"processor": platform.machine(), "python": platform.python_version()}
     with ROWS.open("a", encoding="utf-8") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, cell in cells():
             if arguments.property not in (None, name) or cell.n > arguments.largest:
                 continue
-            row = {"property": name, **asdict(cell), **measured(cell), **machine}
+            row = {"property": name, **asdict(cell), **measured(cell), **around}
             file.write(json.dumps(row) + "\n")
             file.flush()
             ratio = row["seconds"] / (row["sklearn"] or float("nan"))
