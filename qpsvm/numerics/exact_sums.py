@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import largest_in_rows, scaled_rows
 
 SPLITTER = 2.0**27 + 1.0
 """Cuts a double into two halves of 26 bits (Dekker, section 5)."""
@@ -104,11 +105,7 @@ def without_tiny_rows(
     if min(rows.shape) == 0:
         return rows, right, np.zeros(len(right), dtype=np.intp)
     if largest is None:
-        largest = (
-            np.asarray(abs(rows).max(axis=1).toarray()).ravel()
-            if sp.issparse(rows)
-            else np.max(np.abs(rows), axis=1, initial=0.0)
-        )
+        largest = largest_in_rows(rows)
     exponents = np.where((largest < TINY_ROW) & (largest > 0.0), -np.frexp(largest)[1], 0)
     if not exponents.any():
         return rows, right, exponents
@@ -117,11 +114,7 @@ def without_tiny_rows(
     half = exponents // 2  # 2 ** 1074 is no float64
     factors = np.ldexp(1.0, half), np.ldexp(1.0, exponents - half)
     for factor in factors:
-        rows = (
-            sp.csr_array(sp.diags_array(factor) @ rows)
-            if sp.issparse(rows)
-            else rows * factor[:, None]
-        )
+        rows = scaled_rows(factor, rows)
     return rows, np.ldexp(right, exponents), exponents
 
 
@@ -150,16 +143,16 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
         size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
     if sp.issparse(rows):
         matrix = sp.csr_array(rows)
-        entries, columns, ends = matrix.data, matrix.indices, matrix.indptr
+        entries, ends, factors = matrix.data, matrix.indptr, x[matrix.indices]
     else:
-        matrix = np.asarray(rows)
-        entries, columns = matrix.ravel(), np.tile(np.arange(matrix.shape[1]), m)
-        ends = np.arange(m + 1) * matrix.shape[1]
+        entries, ends = rows.ravel(), np.arange(m + 1) * rows.shape[1]
+        factors = np.broadcast_to(x, rows.shape).ravel()
     with np.errstate(all="ignore"):
-        parts = np.stack(product_parts(entries, x[columns]), axis=1)
-    is_finite: Mask = np.asarray(np.isfinite(parts).all(axis=1))
-    n_infinite = np.concatenate([[0], np.cumsum(~is_finite)])
-    is_known = (n_infinite[ends[1:]] == n_infinite[ends[:-1]]) & np.isfinite(right)
+        parts = np.stack(product_parts(entries, factors), axis=1)
+    is_known: Mask = np.isfinite(right)
+    is_finite = np.isfinite(parts)
+    if not is_finite.all():
+        is_known = is_known & (_count(~is_finite.all(axis=1), ends) == 0)
     underflows = size < 2.0**TINY_TERM
     for begin, end in _blocks(ends):
         first, constants = ends[begin], (-right[begin:end]).tolist()
@@ -169,7 +162,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
             own = slice(ends[k], ends[k + 1])
             if underflows[k]:
                 value[k], rational_error[k] = _rational_sum(
-                    entries[own], x[columns[own]], float(right[k])
+                    entries[own], factors[own], float(right[k])
                 )
             elif is_known[k]:
                 i = k - begin
@@ -177,10 +170,17 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
             else:
                 value[k] = math.nan
     with np.errstate(all="ignore"):
-        is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (x[columns] != 0.0)
-        lost = np.diff(np.concatenate([[0], np.cumsum(is_tiny)])[ends]) * 2.0**-1072
-        error = np.where(underflows, rational_error, 0.5 * EPS * np.abs(value) + lost)
-    return RowResiduals(value, size, error)
+        is_tiny = np.abs(parts[:, 0]) < TINY_PRODUCT
+        error = 0.5 * EPS * np.abs(value)
+        if is_tiny.any():
+            is_tiny &= (entries != 0.0) & (factors != 0.0)
+            error += _count(is_tiny, ends) * 2.0**-1072
+    return RowResiduals(value, size, np.where(underflows, rational_error, error))
+
+
+def _count(chosen: Mask, ends: Vector) -> Vector:
+    """The number of chosen entries in every row."""
+    return np.diff(np.concatenate([[0], np.cumsum(chosen)])[ends])
 
 
 def _blocks(ends: Vector) -> Iterator[tuple[int, int]]:

@@ -51,6 +51,45 @@ def fold(G: Matrix, h: Vector, lb: Vector, ub: Vector) -> FoldedRows:
     return FoldedRows(sp.vstack(rows, format="csc"), right, lower, upper)
 
 
+def largest_in_rows(matrix: Matrix) -> Vector:
+    """The largest absolute entry of every row, 0 for an empty one, shape (m,)."""
+    if not sp.issparse(matrix):
+        return np.asarray(np.max(np.abs(matrix), axis=1, initial=0.0))
+    entries, largest = sp.csc_array(matrix), np.zeros(matrix.shape[0])
+    np.maximum.at(largest, entries.indices, np.abs(entries.data))
+    return largest
+
+
+def largest_in_columns(matrix: Matrix) -> Vector:
+    """The largest absolute entry of every column, 0 for an empty one, shape (n,)."""
+    return largest_in_rows(matrix.T)
+
+
+def scaled_rows(factors: Vector, matrix: Matrix) -> Matrix:
+    """``diag(factors) M``, dense or CSR."""
+    if sp.issparse(matrix):
+        return sp.csr_array(sp.diags_array(factors) @ matrix)
+    return np.asarray(factors[:, None] * matrix)
+
+
+def scaled_columns(matrix: Matrix, factors: Vector) -> Matrix:
+    """``M diag(factors)``, dense or CSR."""
+    if sp.issparse(matrix):
+        return sp.csr_array(matrix @ sp.diags_array(factors))
+    return np.asarray(matrix * factors)
+
+
+def entries_of(matrix: Matrix) -> tuple[Index, Index, Vector]:
+    """Rows, columns and values of the entries that are not zero."""
+    if not sp.issparse(matrix):
+        row, column = np.nonzero(matrix)
+        return row, column, matrix[row, column]
+    stored = sp.coo_array(matrix)
+    used = stored.data != 0.0
+    row, column = stored.coords
+    return row[used], column[used], stored.data[used]
+
+
 def _unit_rows(index: Index, columns: int) -> Matrix:
     ones, rows = np.ones(index.size), np.arange(index.size)
     return sp.csc_array((ones, (rows, index)), shape=(index.size, columns))
