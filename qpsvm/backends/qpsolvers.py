@@ -110,7 +110,9 @@ class QPSolversBackend(ChildBackend):
                 f"it has {', '.join(qpsolvers.available_solvers)}."
             )
         table = OPTIONS.get(self.solver, SolverOptions())
-        require_options(self.label, settings.options, names_behind_qpsolvers(self.solver, table))
+        if settings.options:
+            names = names_behind_qpsolvers(self.solver, table)
+            require_options(self.label, settings.options, names)
         options = table.build(settings)
         warm = settings.warm_start if self.capabilities.warm_start else None
         initial = None if warm is None or warm.x is None else np.array(warm.x)

@@ -245,7 +245,7 @@ def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> 
     A copy, unless it is sealed (``qpsvm.numerics.layout``).
     """
     if value is None:
-        return freeze(sp.csc_array((0, columns), dtype=np.float64))
+        return freeze(np.zeros((0, columns)))
     if sp.issparse(value):
         _require_real(value, name)
         try:
