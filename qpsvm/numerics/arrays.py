@@ -275,8 +275,8 @@ def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> 
 
 def require_finite(array: Vector, name: str) -> None:
     """Raise InvalidProgramError naming the first entry that is NaN or infinite."""
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
+    if not np.isfinite(array).all():
+        bad = np.flatnonzero(~np.isfinite(array))
         raise InvalidProgramError(
             f"{name}[{bad[0]}] is {array[bad[0]]} ({bad.size} such entries); it must be finite."
         )

@@ -87,11 +87,13 @@ class ActiveRows:
     def room(self) -> Vector:
         """Distance of ``x + change`` from the nearer bound of every variable, rounded down."""
         x, given = self.point, self.given
-        room = np.minimum(x - given.lower, given.upper - x)
-        for j in np.flatnonzero(self.change).tolist():
+        below, above = x - given.lower, given.upper - x
+        room = np.minimum(below + self.change, above - self.change)
+        # where the change cancels the distance, each of the two roundings may be all there is
+        for j in np.flatnonzero(np.abs(self.change) > 0.25 * np.minimum(below, above)).tolist():
             value, step = float(x[j]), float(self.change[j])
-            below = exact_sum([value, step, -float(given.lower[j])])
-            room[j] = min(below, exact_sum([float(given.upper[j]), -value, -step]))
+            under = exact_sum([value, step, -float(given.lower[j])])
+            room[j] = min(under, exact_sum([float(given.upper[j]), -value, -step]))
         return np.asarray(np.maximum(room, 0.0) * (1.0 - 2.0 * EPS))
 
     def unit(self, rows: Matrix, size: Vector) -> tuple[Vector, Mask]:
@@ -131,7 +133,9 @@ def sizes_of_rows(rows: Matrix, sizes: Vector) -> Vector:
 def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:
     """Zero the entries of a change that would leave the bounds."""
     change = change.copy()
-    for j in np.flatnonzero(change).tolist():
+    # an entry that is smaller than half of its distance from the bounds cannot leave them
+    may_leave = np.abs(change) > 0.5 * np.minimum(x - given.lower, given.upper - x)
+    for j in np.flatnonzero(may_leave).tolist():
         value, step = float(x[j]), float(change[j])
         below, above = float(given.lower[j]), float(given.upper[j])
         under = math.isfinite(below) and exact_sum([value, step, -below]) < 0.0

@@ -39,8 +39,13 @@ class ReducedCosts:
 
     def at(self, w: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector]:
         """Reduced costs ``Pw + q + A'y + G'z`` with bounds on their rounding."""
-        program = self.program
-        Pw, lost = program.P.product_with_error(w)
+        return self.beside(self.program.P.product_with_error(w), y, z)
+
+    def beside(
+        self, product: tuple[Vector, Vector], y: Vector, z: Vector
+    ) -> tuple[Vector, Vector]:
+        """Reduced costs where ``Pw`` is known, with a bound on its rounding."""
+        program, (Pw, lost) = self.program, product
         g = Pw + program.q + row_gradient(program, z, y)
         terms = np.abs(Pw) + np.abs(program.q) + row_gradient_sizes(program, z, y)
         return np.asarray(g), np.asarray(lost + 0.5 * EPS * self._steps * terms)
@@ -53,15 +58,17 @@ class ReducedCosts:
         """
         return terms_per_row(self.program.A.T) + terms_per_row(self.program.G.T) + 3.0
 
-    def newton_step(self, x: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector, Vector, Vector]:
+    def newton_step(
+        self, x: Vector, y: Vector, z: Vector, product: tuple[Vector, Vector]
+    ) -> tuple[Vector, Vector, Vector, Vector]:
         """Choose the point w of stationarity: x, or a Newton step from it where that is better.
 
         A small reduced cost of a variable far inside its bounds costs its size times the distance
         of a bound. One step makes it zero, and costs the square of ``x - w`` instead. The result
-        is (w, y), the reduced costs, and their rounding.
+        is (w, y), the reduced costs, and their rounding; ``product`` is ``Px`` with its own.
         """
         program = self.program
-        g, error = self.at(x, y, z)
+        g, error = self.beside(product, y, z)
         width, size = program.ub - program.lb, float(np.max(np.abs(program.q))) or 1.0
         room = np.minimum(x - program.lb, program.ub - x)
         inside = np.isfinite(width) & (room * size > np.abs(g) * width)
