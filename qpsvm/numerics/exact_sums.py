@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import largest_in_rows, scaled_rows
 
@@ -64,6 +64,12 @@ def _upper_half(a: Vector) -> Vector:
     c = SPLITTER * a
     return np.asarray(c - (c - a))
 
+
+LONG_ROW = 100
+"""Terms of a dense row that Python's own sum adds up faster than a few passes over all rows."""
+
+MOST_SUMS = 8
+"""Sums of leading bits into which the terms of rows are cut: 40 bits each, where rows are long."""
 
 BLOCK = 50_000
 """Entries whose products are Python numbers at a time: a few megabytes."""
@@ -137,45 +143,84 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     >>> row_residuals(rows, np.ones(3), np.zeros(1)).value
     array([1.])
     """
-    m = rows.shape[0]
-    value, rational_error = np.empty(m), np.zeros(m)
     with np.errstate(all="ignore"):  # what overflows is infinite
         size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
-    if sp.issparse(rows):
-        matrix = sp.csr_array(rows)
-        entries, ends, factors = matrix.data, matrix.indptr, x[matrix.indices]
-    else:
-        entries, ends = rows.ravel(), np.arange(m + 1) * rows.shape[1]
-        factors = np.broadcast_to(x, rows.shape).ravel()
-    with np.errstate(all="ignore"):
+        if sp.issparse(rows):
+            matrix = sp.csr_array(rows)
+            entries, ends, factors = matrix.data, matrix.indptr, x[matrix.indices]
+        else:
+            entries, ends = rows.ravel(), np.arange(rows.shape[0] + 1) * rows.shape[1]
+            factors = np.repeat(x[None], rows.shape[0], axis=0).ravel()
         parts = np.stack(product_parts(entries, factors), axis=1)
-    is_known: Mask = np.isfinite(right)
-    is_finite = np.isfinite(parts)
-    if not is_finite.all():
-        is_known = is_known & (_count(~is_finite.all(axis=1), ends) == 0)
-    underflows = size < 2.0**TINY_TERM
+        is_known: Mask = np.isfinite(right)
+        is_finite = np.isfinite(parts)
+        if not is_finite.all():
+            is_known = is_known & (_count(~is_finite.all(axis=1), ends) == 0)
+        if sp.issparse(rows):
+            value = _sums_of_sparse(parts, ends, right, is_known)
+        else:
+            terms = parts.reshape(rows.shape[0], 2 * rows.shape[1])
+            value = _sums_of_dense(terms, right, is_known)
+        error = 0.5 * EPS * np.abs(value)
+        is_tiny = np.abs(parts[:, 0]) < TINY_PRODUCT
+        if is_tiny.any():
+            is_tiny &= (entries != 0.0) & (factors != 0.0)
+            error += _count(is_tiny, ends) * 2.0**-1072
+        for k in np.flatnonzero(size < 2.0**TINY_TERM).tolist():
+            own = slice(ends[k], ends[k + 1])
+            value[k], error[k] = _rational_sum(entries[own], factors[own], float(right[k]))
+    return RowResiduals(value, size, error)
+
+
+def _sums_of_dense(terms: Dense, right: Vector, is_known: Mask) -> Vector:
+    """Sums of the terms of each row, less its right-hand side; NaN where it is not known."""
+    if not is_known.all():
+        terms, right = np.where(is_known[:, None], terms, 0.0), np.where(is_known, right, np.nan)
+    if terms.shape[1] > LONG_ROW or terms.size > BLOCK:
+        terms = with_few_terms(terms)
+    sums = [_sum(row) for row in np.concatenate([terms, -right[:, None]], axis=1).tolist()]
+    return np.array(sums, dtype=np.float64)
+
+
+def _sums_of_sparse(parts: Dense, ends: Vector, right: Vector, is_known: Mask) -> Vector:
+    """The same for rows whose terms lie behind each other, by blocks of rows."""
+    value = np.full(len(right), np.nan)
     for begin, end in _blocks(ends):
         first, constants = ends[begin], (-right[begin:end]).tolist()
         terms = parts[first : ends[end]].ravel().tolist()
         places = (2 * (ends[begin : end + 1] - first)).tolist()
-        for k in range(begin, end):
-            own = slice(ends[k], ends[k + 1])
-            if underflows[k]:
-                value[k], rational_error[k] = _rational_sum(
-                    entries[own], factors[own], float(right[k])
-                )
-            elif is_known[k]:
-                i = k - begin
-                value[k] = _sum([*terms[places[i] : places[i + 1]], constants[i]])
-            else:
-                value[k] = math.nan
-    with np.errstate(all="ignore"):
-        is_tiny = np.abs(parts[:, 0]) < TINY_PRODUCT
-        error = 0.5 * EPS * np.abs(value)
-        if is_tiny.any():
-            is_tiny &= (entries != 0.0) & (factors != 0.0)
-            error += _count(is_tiny, ends) * 2.0**-1072
-    return RowResiduals(value, size, np.where(underflows, rational_error, error))
+        for i, constant in enumerate(constants):
+            if is_known[begin + i]:
+                value[begin + i] = _sum([*terms[places[i] : places[i + 1]], constant])
+    return value
+
+
+def with_few_terms(terms: Dense) -> Dense:
+    """Rows of a few numbers each, with the very sums of rows of many numbers, shape (m, l).
+
+    A power of two that is added to all terms of a row and taken off again leaves their leading
+    bits, of which so few are left that the sum of these is exact in any order. The other bits are
+    summed in the same way, until none is left.
+
+    Source: Rump, Ogita and Oishi, "Accurate floating-point summation, part I", *SIAM Journal on
+    Scientific Computing* 31 (2008), section 3.
+
+    Examples
+    --------
+    >>> with_few_terms(np.array([[1e16, 1.0, -1e16, 2.0**-60]]))
+    array([[0.00000000e+00, 1.00000000e+00, 8.67361738e-19]])
+    """
+    bits = math.ceil(math.log2(terms.shape[1] + 2))
+    sums, rest = list[Vector](), terms
+    for _ in range(MOST_SUMS):
+        largest = np.maximum.reduce(np.abs(rest), axis=1)
+        if not largest.any():
+            return np.stack(sums or [largest], axis=1)
+        unit = np.ldexp(1.0, np.frexp(largest)[1] + bits)[:, None]
+        leading = (rest + unit) - unit
+        rest = rest - leading
+        sums.append(np.add.reduce(leading, axis=1))
+    return terms  # of too many orders of magnitude, or beside an overflow
 
 
 def _count(chosen: Mask, ends: Vector) -> Vector:

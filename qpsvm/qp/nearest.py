@@ -177,7 +177,9 @@ class _Approach:
         near = ~(there < -margin) & self.binds  # NaN is near
         index = np.flatnonzero(active | near)
         exact = self.residuals_at_start(index)
-        value = row_residuals(given.rows.take(index), change, -exact).value
+        value = exact
+        if change.any():
+            value = row_residuals(given.rows.take(index), change, -exact).value
         over = np.where(given.is_equality[index], np.abs(value), value)
         return _Missed(
             index, value, self.size[index], ~(over <= FEASIBILITY.holds * self.size[index])
