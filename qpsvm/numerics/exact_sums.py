@@ -155,7 +155,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
         is_known: Mask = np.isfinite(right)
         is_finite = np.isfinite(parts)
         if not is_finite.all():
-            is_known = is_known & (_count(~is_finite.all(axis=1), ends) == 0)
+            is_known = is_known & (_count(np.asarray(~is_finite.all(axis=1)), ends) == 0)
         if sp.issparse(rows):
             value = _sums_of_sparse(parts, ends, right, is_known)
         else:

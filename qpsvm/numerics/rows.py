@@ -46,9 +46,7 @@ def row_squares(X: Stored) -> Vector:
     return squares
 
 
-def fold(
-    G: Matrix, h: Vector, lb: Vector, ub: Vector, *, may_be_dense: bool = False
-) -> FoldedRows:
+def fold(G: Matrix, h: Vector, lb: Vector, ub: Vector, *, may_be_dense: bool = False) -> FoldedRows:
     """Append ``-x_i <= -lb_i`` and then ``x_i <= ub_i`` for the finite bounds.
 
     Sparse, but with ``may_be_dense`` dense where G is, and no much larger with them.

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Vector, as_dense
+from qpsvm.numerics.arrays import Dense, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.complementarity_gap import complementarity_gap
@@ -41,9 +41,7 @@ class ReducedCosts:
         """Reduced costs ``Pw + q + A'y + G'z`` with bounds on their rounding."""
         return self.beside(self.program.P.product_with_error(w), y, z)
 
-    def beside(
-        self, product: tuple[Vector, Vector], y: Vector, z: Vector
-    ) -> tuple[Vector, Vector]:
+    def beside(self, product: tuple[Vector, Vector], y: Vector, z: Vector) -> tuple[Vector, Vector]:
         """Reduced costs where ``Pw`` is known, with a bound on its rounding."""
         program, (Pw, lost) = self.program, product
         g = Pw + program.q + row_gradient(program, z, y)
@@ -80,13 +78,27 @@ class ReducedCosts:
             return x, y, g, error
         A = as_dense(program.A[:, S])
         system = np.block([[program.P.block(S, S), A.T], [A, np.zeros((len(A), len(A)))]])
-        try:
-            step = np.linalg.lstsq(system, np.concatenate([-g[S], np.zeros(len(A))]))[0]
-        except np.linalg.LinAlgError:
-            return x, y, g, error
-        w, moved_y = x.copy(), y + step[len(S) :]
-        w[S] += step[: len(S)]
-        moved_g, moved_error = self.at(w, moved_y, z)
-        before = sum(complementarity_gap(program, x, x, z, g, error))
-        after = sum(complementarity_gap(program, x, w, z, moved_g, moved_error))
-        return (w, moved_y, moved_g, moved_error) if after < before else (x, y, g, error)
+        right = np.concatenate([-g[S], np.zeros(len(A))])
+        gap, rounding = complementarity_gap(program, x, x, z, g, error)
+        best, least = (x, y, g, error), gap + rounding
+        # a long step along curvature that rounding hides would be priced
+        is_definite = not program.convexity.shift.any()
+        for solved in (np.linalg.solve, _least_squares)[0 if is_definite else 1 :]:
+            try:
+                step = solved(system, right)
+            except np.linalg.LinAlgError:
+                continue
+            w, moved_y = x.copy(), y + step[len(S) :]
+            w[S] += step[: len(S)]
+            moved = w, moved_y, *self.at(w, moved_y, z)
+            gap, lost = complementarity_gap(program, x, w, z, *moved[2:])
+            best, least = (moved, gap + lost) if gap + lost < least else (best, least)
+            left = float(np.abs(moved[2][S]) @ distance)
+            if left <= NEGLIGIBLE * terms and lost <= 2.0 * rounding:  # nothing is left to gain
+                break
+        return best
+
+
+def _least_squares(matrix: Dense, right: Vector) -> Vector:
+    """The shortest solution of equations that may depend on each other, up to rounding."""
+    return np.asarray(np.linalg.lstsq(matrix, right)[0])

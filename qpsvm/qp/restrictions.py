@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.rows import SMALL_MATRIX
 
+
 class Rows(Protocol):
     """Linear rows of any storage, of which some can be taken out."""
 

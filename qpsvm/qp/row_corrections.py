@@ -103,9 +103,7 @@ def _correction_of_one(row: Vector, missed: float, unit: Vector, room: Vector) -
     return BasicCorrection(np.array([j]), np.array([missed / size[j] * (1.0 + 4.0 * EPS)]))
 
 
-def own_variables(
-    entries: tuple[Index, Index, Vector], missed: Vector, room: Vector
-) -> Index:
+def own_variables(entries: tuple[Index, Index, Vector], missed: Vector, room: Vector) -> Index:
     """Find for every row a variable with much room that no other row contains; -1 without one.
 
     Such a row is corrected by this variable, whatever the other rows need.
