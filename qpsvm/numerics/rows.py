@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, is_sparse, row_blocks
 from qpsvm.numerics.single_precision import Stored
 
-
 SMALL_MATRIX = 2**12
 """Entries up to which a sparse matrix is made dense: choosing its rows and multiplying them then
 takes microseconds, where a sparse one takes a tenth of a millisecond per operation."""
