@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector, is_sparse
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import largest_in_rows, scaled_rows
 
@@ -143,48 +143,39 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     >>> row_residuals(rows, np.ones(3), np.zeros(1)).value
     array([1.])
     """
+    if sp.issparse(rows):
+        rows = sp.csr_array(rows)
     with np.errstate(all="ignore"):  # what overflows is infinite
         size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
-        if sp.issparse(rows):
-            matrix = sp.csr_array(rows)
-            entries, ends, factors = matrix.data, matrix.indptr, x[matrix.indices]
-        else:
-            entries, ends = rows.ravel(), np.arange(rows.shape[0] + 1) * rows.shape[1]
-            factors = np.repeat(x[None], rows.shape[0], axis=0).ravel()
-        parts = np.stack(product_parts(entries, factors), axis=1)
-        is_known: Mask = np.isfinite(right)
-        is_finite = np.isfinite(parts)
-        if not is_finite.all():
-            is_known = is_known & (_count(np.asarray(~is_finite.all(axis=1)), ends) == 0)
-        if sp.issparse(rows):
-            value = _sums_of_sparse(parts, ends, right, is_known)
-        else:
-            terms = parts.reshape(rows.shape[0], 2 * rows.shape[1])
-            value = _sums_of_dense(terms, right, is_known)
-        error = 0.5 * EPS * np.abs(value)
-        is_tiny = np.abs(parts[:, 0]) < TINY_PRODUCT
-        if is_tiny.any():
-            is_tiny &= (entries != 0.0) & (factors != 0.0)
-            error += _count(is_tiny, ends) * 2.0**-1072
+        value, n_tiny = (_of_sparse if sp.issparse(rows) else _of_dense)(rows, x, right)
+        error = 0.5 * EPS * np.abs(value) + n_tiny * 2.0**-1072
         for k in np.flatnonzero(size < 2.0**TINY_TERM).tolist():
-            own = slice(ends[k], ends[k + 1])
-            value[k], error[k] = _rational_sum(entries[own], factors[own], float(right[k]))
+            value[k], error[k] = _rational_sum(*_terms_of(rows, k, x), float(right[k]))
     return RowResiduals(value, size, error)
 
 
-def _sums_of_dense(terms: Dense, right: Vector, is_known: Mask) -> Vector:
-    """Sums of the terms of each row, less its right-hand side; NaN where it is not known."""
+def _of_dense(rows: Dense, x: Vector, right: Vector) -> tuple[Vector, Vector]:
+    """Residuals, NaN where a term overflows, and how many products of each row may lose digits."""
+    p, e = product_parts(rows, x)
+    terms = np.concatenate([p, e], axis=1)
+    is_known = np.isfinite(right) & np.isfinite(terms).all(axis=1)
     if not is_known.all():
         terms, right = np.where(is_known[:, None], terms, 0.0), np.where(is_known, right, np.nan)
     if terms.shape[1] > LONG_ROW or terms.size > BLOCK:
         terms = with_few_terms(terms)
     sums = [_sum(row) for row in np.concatenate([terms, -right[:, None]], axis=1).tolist()]
-    return np.array(sums, dtype=np.float64)
+    is_tiny = np.abs(p) < TINY_PRODUCT
+    if is_tiny.any():
+        is_tiny &= (rows != 0.0) & (x != 0.0)
+    return np.array(sums, dtype=np.float64), np.add.reduce(is_tiny, axis=1, dtype=np.float64)
 
 
-def _sums_of_sparse(parts: Dense, ends: Vector, right: Vector, is_known: Mask) -> Vector:
-    """The same for rows whose terms lie behind each other, by blocks of rows."""
-    value = np.full(len(right), np.nan)
+def _of_sparse(rows: sp.csr_array, x: Vector, right: Vector) -> tuple[Vector, Vector]:
+    """The same, by blocks of rows."""
+    entries, factors, ends = rows.data, x[rows.indices], rows.indptr
+    parts = np.stack(product_parts(entries, factors), axis=1)
+    n_infinite = _count(np.asarray(~np.isfinite(parts).all(axis=1)), ends)
+    is_known, value = np.isfinite(right) & (n_infinite == 0.0), np.full(len(right), np.nan)
     for begin, end in _blocks(ends):
         first, constants = ends[begin], (-right[begin:end]).tolist()
         terms = parts[first : ends[end]].ravel().tolist()
@@ -192,7 +183,16 @@ def _sums_of_sparse(parts: Dense, ends: Vector, right: Vector, is_known: Mask) -
         for i, constant in enumerate(constants):
             if is_known[begin + i]:
                 value[begin + i] = _sum([*terms[places[i] : places[i + 1]], constant])
-    return value
+    is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (factors != 0.0)
+    return value, _count(is_tiny, ends)
+
+
+def _terms_of(rows: Matrix, k: int, x: Vector) -> tuple[Vector, Vector]:
+    """The entries of one row, and those of x that they are multiplied by."""
+    if is_sparse(rows):
+        own = slice(rows.indptr[k], rows.indptr[k + 1])
+        return np.asarray(rows.data[own]), x[rows.indices[own]]
+    return np.asarray(rows[k]), x
 
 
 def with_few_terms(terms: Dense) -> Dense:
@@ -224,8 +224,8 @@ def with_few_terms(terms: Dense) -> Dense:
 
 
 def _count(chosen: Mask, ends: Vector) -> Vector:
-    """The number of chosen entries in every row."""
-    return np.diff(np.concatenate([[0], np.cumsum(chosen)])[ends])
+    """The number of chosen entries in every row of a sparse matrix."""
+    return np.asarray(np.diff(np.concatenate([[0.0], np.cumsum(chosen)])[ends]))
 
 
 def _blocks(ends: Vector) -> Iterator[tuple[int, int]]:

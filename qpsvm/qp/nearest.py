@@ -208,8 +208,10 @@ class _Approach:
         rows = self.given.rows.take(np.flatnonzero(self.binds))
         negligible = FEASIBILITY.rounding * unnoticed(rows, self.size[self.binds])
         # what cancels altogether is zero: rounding would leave a number that nothing is relative to
-        contradicted = 16.0 * unnoticed(rows, left[self.binds])
-        noise = np.maximum(negligible, np.where(np.isnan(contradicted), 0.0, contradicted))
+        noise = negligible
+        if left.any():
+            contradicted = 16.0 * unnoticed(rows, left[self.binds])
+            noise = np.maximum(noise, np.where(np.isnan(contradicted), 0.0, contradicted))
         vanished = np.abs(moved) <= np.maximum(FEASIBILITY.rounding * np.abs(self.x), noise)
         vanished = self.unnoticed_by_all(rows, moved, vanished)
         point = np.clip(np.where(vanished, 0.0, moved), self.given.lower, self.given.upper)
