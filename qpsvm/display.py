@@ -103,6 +103,8 @@ def one_line(value: object) -> str:
 
 def wrapped(text: str) -> str:
     """Break a long line between words, with further lines indented; at most one screen."""
+    if len(text) <= COLUMNS and text.isprintable():
+        return text
     return textwrap.fill(
         text,
         COLUMNS,

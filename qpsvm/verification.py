@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -136,9 +136,8 @@ class Verification:
             problems = (proof.reason,) if proof.reason else ()
         # the natural residual says which case a row is in; how much that matters, the bound says
         explaining = [c for c in measured.check(self.tolerances) if c.name != "natural"]
-        gap = Check("certified_gap", math.inf, math.inf, self.tolerances.eps)
-        if proof is not None:
-            gap = replace(gap, absolute=proof.gap_upper, scaled=proof.relative_gap)
+        gaps = (math.inf,) * 2 if proof is None else (proof.gap_upper, proof.relative_gap)
+        gap = Check("certified_gap", *gaps, self.tolerances.eps)
         return KKTReport(
             eps=self.tolerances.eps,
             checks=(*explaining, gap),

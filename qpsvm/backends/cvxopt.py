@@ -72,6 +72,9 @@ NULL_RTOL = 1e-9
 """Singular values of [P; G; A] below this, relative to the largest, span what is left out: CVXOPT
 squares the matrix, so that it loses all digits near the square root of the rounding unit."""
 
+QUICK = 1e8
+"""Products of numbers in a factorisation, a tenth of a second, for which no Ctrl-C is too late."""
+
 _STATUS = {
     "optimal": Status.OPTIMAL,
     "primal infeasible": Status.PRIMAL_INFEASIBLE,
@@ -80,7 +83,8 @@ _STATUS = {
 
 
 def _options(settings: Settings) -> NativeOptions:
-    require_options("cvxopt", settings.options, option_names("cvxopt"))
+    if settings.options:
+        require_options("cvxopt", settings.options, option_names("cvxopt"))
     gap, feasibility = settings.eps / 100, settings.eps / 10
     return {
         # an interior point spreads the gap evenly over all rows: only a gap well below eps
@@ -160,15 +164,17 @@ def _watched(
     """
     from cvxopt import misc
 
-    rows = G.size[0]
+    rows, n = G.size
     factor = misc.kkt_chol2(G, {"l": rows, "q": [], "s": []}, A)
+    is_quick = (rows + n) * n * n < QUICK
     iteration = 0
 
     def solve(W: object) -> object:
         nonlocal iteration
         clock.tick(iteration)
         iteration += 1
-        return interruptible(partial(factor, W) if P is None else partial(factor, W, P))
+        call = partial(factor, W) if P is None else partial(factor, W, P)
+        return call() if is_quick else interruptible(call)
 
     return solve
 

@@ -101,7 +101,9 @@ class CVXPYBackend(ChildBackend):
                 "use 'cvxopt' or 'osqp'."
             )
         table = OPTIONS.get(chosen, SolverOptions())
-        require_options(self.label, settings.options, names_behind_cvxpy(chosen, table))
+        if settings.options:
+            names = names_behind_cvxpy(chosen, table)
+            require_options(self.label, settings.options, names)
         options = table.build(settings)
         statistics = SolveStatistics(
             settings={"solver": chosen, **options}, note=table.not_passed_on(settings)

@@ -15,6 +15,7 @@ from qpsvm.backends.options import require_options
 from qpsvm.backends.printing import silenced, with_output
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
+from qpsvm.qp.implied_bounds import stacked
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -50,7 +51,8 @@ class OSQPBackend(Backend):
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         import osqp
 
-        require_options(self.label, settings.options, option_names("osqp"))
+        if settings.options:
+            require_options(self.label, settings.options, option_names("osqp"))
         options = _options(settings)
         bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
         P = upper_triangle(program.P)
@@ -140,12 +142,21 @@ def upper_triangle(P: Quadratic) -> Matrix:
 
 
 def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
-    ones = np.ones(bounded.size)
-    identity = sp.csc_array(
-        (ones, (np.arange(bounded.size), bounded)), shape=(bounded.size, program.n_variables)
-    )
-    blocks = [sp.csc_array(program.G), sp.csc_array(program.A), identity]
-    return sp.csc_matrix(sp.vstack(blocks, format="csc"))
+    """The rows of G, of A, and one for every variable with a bound, by columns."""
+    own = stacked(program.G, program.A)
+    n, m = program.n_variables, own.shape[0]
+    if sp.issparse(own):
+        identity = sp.csr_array(
+            (np.ones(bounded.size), bounded, np.arange(bounded.size + 1)), shape=(bounded.size, n)
+        )
+        return sp.csc_matrix(sp.vstack([own, identity]))
+    entries = np.zeros((n, m + 1))
+    entries[:, :m], entries[bounded, m] = own.T, 1.0
+    is_used = entries != 0.0
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(is_used, axis=1))])
+    indices = np.nonzero(is_used)[1]
+    indices[indices == m] += np.arange(bounded.size)
+    return sp.csc_matrix((entries[is_used], indices, starts), shape=(m + bounded.size, n))
 
 
 def _run(

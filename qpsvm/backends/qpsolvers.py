@@ -110,7 +110,9 @@ class QPSolversBackend(ChildBackend):
                 f"it has {', '.join(qpsolvers.available_solvers)}."
             )
         table = OPTIONS.get(self.solver, SolverOptions())
-        require_options(self.label, settings.options, names_behind_qpsolvers(self.solver, table))
+        if settings.options:
+            names = names_behind_qpsolvers(self.solver, table)
+            require_options(self.label, settings.options, names)
         options = table.build(settings)
         warm = settings.warm_start if self.capabilities.warm_start else None
         initial = None if warm is None or warm.x is None else np.array(warm.x)
@@ -211,15 +213,14 @@ def _translated(answer: qpsolvers.Solution, program: QuadraticProgram) -> QPSolu
     box = _vector(answer.z_box, program.n_variables if bounded else 0)
     if x is not None and answer.found and (z is None or y is None or box is None):
         return multipliers_at(program, x)
-    solution = QPSolution(Status.UNKNOWN, x=x, z=z, y=y)
-    if box is None:
-        return solution
-    if not bounded:
-        box = np.zeros(program.n_variables)
-    # one signed number per variable; rounding on a bound that does not exist is nothing
-    lower = np.where(np.isfinite(program.lb), np.maximum(-box, 0.0), 0.0)
-    upper = np.where(np.isfinite(program.ub), np.maximum(box, 0.0), 0.0)
-    return solution.replace(z_lower=lower, z_upper=upper)
+    lower = upper = None
+    if box is not None:
+        if not bounded:
+            box = np.zeros(program.n_variables)
+        # one signed number per variable; rounding on a bound that does not exist is nothing
+        lower = np.where(np.isfinite(program.lb), np.maximum(-box, 0.0), 0.0)
+        upper = np.where(np.isfinite(program.ub), np.maximum(box, 0.0), 0.0)
+    return QPSolution(Status.UNKNOWN, x=x, z=z, y=y, z_lower=lower, z_upper=upper)
 
 
 def _vector(value: VectorLike | None, size: int) -> Vector | None:

@@ -246,7 +246,7 @@ def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> 
     A copy, unless it is sealed (``qpsvm.numerics.layout``).
     """
     if value is None:
-        return freeze(sp.csc_array((0, columns), dtype=np.float64))
+        return freeze(np.zeros((0, columns)))
     if sp.issparse(value):
         _require_real(value, name)
         try:
@@ -276,8 +276,8 @@ def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> 
 
 def require_finite(array: Vector, name: str) -> None:
     """Raise InvalidProgramError naming the first entry that is NaN or infinite."""
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
+    if not np.isfinite(array).all():
+        bad = np.flatnonzero(~np.isfinite(array))
         raise InvalidProgramError(
             f"{name}[{bad[0]}] is {array[bad[0]]} ({bad.size} such entries); it must be finite."
         )

@@ -47,9 +47,9 @@ def rounding_bound(A: Dense, v: Vector) -> Vector:
     """
     k = len(v)
     bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2
-    largest = np.max(np.abs(A), axis=1, initial=0.0)
-    are_cut = _is_safe(largest) & _is_safe(np.max(np.abs(v), initial=0.0))
-    terms = (k + 16.0) * 2.0**-BITS * largest * float(np.sum(np.abs(v)))
+    largest, sizes = np.maximum.reduce(np.abs(A), axis=1, initial=0.0), np.abs(v)
+    are_cut = _is_safe(largest) & _is_safe(np.maximum.reduce(sizes, initial=0.0))
+    terms = (k + 16.0) * 2.0**-BITS * largest * float(np.add.reduce(sizes))
     return np.asarray(np.where(are_cut, 2.0 ** (2 - bits) * terms, terms))
 
 
@@ -178,7 +178,9 @@ def _larger(A: Dense, bits: int, axis: int) -> Dense:
 
     Taking it off again is exact.
     """
-    largest: Vector = np.maximum(np.max(A, axis, initial=0.0), -np.min(A, axis, initial=0.0))
+    largest: Vector = np.maximum(
+        np.maximum.reduce(A, axis, initial=0.0), -np.minimum.reduce(A, axis, initial=0.0)
+    )
     is_safe = _is_safe(largest)
     exponents = np.frexp(np.where(is_safe, largest, 0.0))[1]
     larger = np.where(is_safe, np.ldexp(1.0, exponents + BITS - bits), 0.0)

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector, is_sparse
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import largest_in_rows, scaled_rows
 
 SPLITTER = 2.0**27 + 1.0
 """Cuts a double into two halves of 26 bits (Dekker, section 5)."""
@@ -64,6 +65,12 @@ def _upper_half(a: Vector) -> Vector:
     return np.asarray(c - (c - a))
 
 
+LONG_ROW = 100
+"""Terms of a dense row that Python's own sum adds up faster than a few passes over all rows."""
+
+MOST_SUMS = 8
+"""Sums of leading bits into which the terms of rows are cut: 40 bits each, where rows are long."""
+
 BLOCK = 50_000
 """Entries whose products are Python numbers at a time: a few megabytes."""
 
@@ -104,11 +111,7 @@ def without_tiny_rows(
     if min(rows.shape) == 0:
         return rows, right, np.zeros(len(right), dtype=np.intp)
     if largest is None:
-        largest = (
-            np.asarray(abs(rows).max(axis=1).toarray()).ravel()
-            if sp.issparse(rows)
-            else np.max(np.abs(rows), axis=1, initial=0.0)
-        )
+        largest = largest_in_rows(rows)
     exponents = np.where((largest < TINY_ROW) & (largest > 0.0), -np.frexp(largest)[1], 0)
     if not exponents.any():
         return rows, right, exponents
@@ -117,11 +120,7 @@ def without_tiny_rows(
     half = exponents // 2  # 2 ** 1074 is no float64
     factors = np.ldexp(1.0, half), np.ldexp(1.0, exponents - half)
     for factor in factors:
-        rows = (
-            sp.csr_array(sp.diags_array(factor) @ rows)
-            if sp.issparse(rows)
-            else rows * factor[:, None]
-        )
+        rows = scaled_rows(factor, rows)
     return rows, np.ldexp(right, exponents), exponents
 
 
@@ -144,43 +143,89 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     >>> row_residuals(rows, np.ones(3), np.zeros(1)).value
     array([1.])
     """
-    m = rows.shape[0]
-    value, rational_error = np.empty(m), np.zeros(m)
+    if sp.issparse(rows):
+        rows = sp.csr_array(rows)
     with np.errstate(all="ignore"):  # what overflows is infinite
         size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
-    if sp.issparse(rows):
-        matrix = sp.csr_array(rows)
-        entries, columns, ends = matrix.data, matrix.indices, matrix.indptr
-    else:
-        matrix = np.asarray(rows)
-        entries, columns = matrix.ravel(), np.tile(np.arange(matrix.shape[1]), m)
-        ends = np.arange(m + 1) * matrix.shape[1]
-    with np.errstate(all="ignore"):
-        parts = np.stack(product_parts(entries, x[columns]), axis=1)
-    is_finite: Mask = np.asarray(np.isfinite(parts).all(axis=1))
-    n_infinite = np.concatenate([[0], np.cumsum(~is_finite)])
-    is_known = (n_infinite[ends[1:]] == n_infinite[ends[:-1]]) & np.isfinite(right)
-    underflows = size < 2.0**TINY_TERM
+        value, n_tiny = (_of_sparse if sp.issparse(rows) else _of_dense)(rows, x, right)
+        error = 0.5 * EPS * np.abs(value) + n_tiny * 2.0**-1072
+        for k in np.flatnonzero(size < 2.0**TINY_TERM).tolist():
+            value[k], error[k] = _rational_sum(*_terms_of(rows, k, x), float(right[k]))
+    return RowResiduals(value, size, error)
+
+
+def _of_dense(rows: Dense, x: Vector, right: Vector) -> tuple[Vector, Vector]:
+    """Residuals, NaN where a term overflows, and how many products of each row may lose digits."""
+    p, e = product_parts(rows, x)
+    terms = np.concatenate([p, e], axis=1)
+    is_known = np.isfinite(right) & np.isfinite(terms).all(axis=1)
+    if not is_known.all():
+        terms, right = np.where(is_known[:, None], terms, 0.0), np.where(is_known, right, np.nan)
+    if terms.shape[1] > LONG_ROW or terms.size > BLOCK:
+        terms = with_few_terms(terms)
+    sums = [_sum(row) for row in np.concatenate([terms, -right[:, None]], axis=1).tolist()]
+    is_tiny = np.abs(p) < TINY_PRODUCT
+    if is_tiny.any():
+        is_tiny &= (rows != 0.0) & (x != 0.0)
+    return np.array(sums, dtype=np.float64), np.add.reduce(is_tiny, axis=1, dtype=np.float64)
+
+
+def _of_sparse(rows: sp.csr_array, x: Vector, right: Vector) -> tuple[Vector, Vector]:
+    """The same, by blocks of rows."""
+    entries, factors, ends = rows.data, x[rows.indices], rows.indptr
+    parts = np.stack(product_parts(entries, factors), axis=1)
+    n_infinite = _count(np.asarray(~np.isfinite(parts).all(axis=1)), ends)
+    is_known, value = np.isfinite(right) & (n_infinite == 0.0), np.full(len(right), np.nan)
     for begin, end in _blocks(ends):
         first, constants = ends[begin], (-right[begin:end]).tolist()
         terms = parts[first : ends[end]].ravel().tolist()
         places = (2 * (ends[begin : end + 1] - first)).tolist()
-        for k in range(begin, end):
-            own = slice(ends[k], ends[k + 1])
-            if underflows[k]:
-                value[k], rational_error[k] = _rational_sum(
-                    entries[own], x[columns[own]], float(right[k])
-                )
-            elif is_known[k]:
-                i = k - begin
-                value[k] = _sum([*terms[places[i] : places[i + 1]], constants[i]])
-            else:
-                value[k] = math.nan
-    with np.errstate(all="ignore"):
-        is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (x[columns] != 0.0)
-        lost = np.diff(np.concatenate([[0], np.cumsum(is_tiny)])[ends]) * 2.0**-1072
-        error = np.where(underflows, rational_error, 0.5 * EPS * np.abs(value) + lost)
-    return RowResiduals(value, size, error)
+        for i, constant in enumerate(constants):
+            if is_known[begin + i]:
+                value[begin + i] = _sum([*terms[places[i] : places[i + 1]], constant])
+    is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (factors != 0.0)
+    return value, _count(is_tiny, ends)
+
+
+def _terms_of(rows: Matrix, k: int, x: Vector) -> tuple[Vector, Vector]:
+    """The entries of one row, and those of x that they are multiplied by."""
+    if is_sparse(rows):
+        own = slice(rows.indptr[k], rows.indptr[k + 1])
+        return np.asarray(rows.data[own]), x[rows.indices[own]]
+    return np.asarray(rows[k]), x
+
+
+def with_few_terms(terms: Dense) -> Dense:
+    """Rows of a few numbers each, with the very sums of rows of many numbers, shape (m, l).
+
+    A power of two that is added to all terms of a row and taken off again leaves their leading
+    bits, of which so few are left that the sum of these is exact in any order. The other bits are
+    summed in the same way, until none is left.
+
+    Source: Rump, Ogita and Oishi, "Accurate floating-point summation, part I", *SIAM Journal on
+    Scientific Computing* 31 (2008), section 3.
+
+    Examples
+    --------
+    >>> with_few_terms(np.array([[1e16, 1.0, -1e16, 2.0**-60]]))
+    array([[0.00000000e+00, 1.00000000e+00, 8.67361738e-19]])
+    """
+    bits = math.ceil(math.log2(terms.shape[1] + 2))
+    sums, rest = list[Vector](), terms
+    for _ in range(MOST_SUMS):
+        largest = np.maximum.reduce(np.abs(rest), axis=1)
+        if not largest.any():
+            return np.stack(sums or [largest], axis=1)
+        unit = np.ldexp(1.0, np.frexp(largest)[1] + bits)[:, None]
+        leading = (rest + unit) - unit
+        rest = rest - leading
+        sums.append(np.add.reduce(leading, axis=1))
+    return terms  # of too many orders of magnitude, or beside an overflow
+
+
+def _count(chosen: Mask, ends: Vector) -> Vector:
+    """The number of chosen entries in every row of a sparse matrix."""
+    return np.asarray(np.diff(np.concatenate([[0.0], np.cumsum(chosen)])[ends]))
 
 
 def _blocks(ends: Vector) -> Iterator[tuple[int, int]]:

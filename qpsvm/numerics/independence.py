@@ -6,13 +6,19 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.arrays import Index, Matrix
 from qpsvm.numerics.definiteness import is_definite_dense, is_definite_sparse
 
 
-def connected_rows(rows: sp.csr_array) -> list[Index]:
+def connected_rows(rows: Matrix) -> list[Index]:
     """Split rows into groups that have no variable in common."""
     m = rows.shape[0]
+    if m == 0:
+        return []
+    if not sp.issparse(rows):
+        if (rows != 0.0).all(axis=0).any():  # one variable is in all of them
+            return [np.arange(m)]
+        rows = sp.csr_array(rows)
     graph = sp.block_array([[None, rows], [rows.T, None]], format="csr")
     labels = connected_components(graph, directed=False)[1][:m]
     order = np.argsort(labels, kind="stable")

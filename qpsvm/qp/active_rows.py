@@ -7,9 +7,15 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.exact_sums import RowResiduals, exact_sum, row_residuals
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import (
+    largest_in_columns,
+    largest_in_rows,
+    scaled_columns,
+    scaled_rows,
+)
 from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.nearest_point import NearestPoint, unnoticed
 from qpsvm.qp.restrictions import Restrictions
@@ -49,7 +55,7 @@ class ActiveRows:
         self.change = _inside(given, found.point, found.change)
         value, terms = given.rows.estimate(self.point)
         binds = ~np.isposinf(given.right)
-        every = sp.csr_array(given.rows.take(np.arange(given.rows.shape[0])))
+        every = given.rows.take(np.arange(given.rows.shape[0]))
         self._sizes = sizes_of_rows(every, terms + np.where(binds, np.abs(given.right), 0.0))
         moved, moved_terms = given.rows.estimate(self.change)
         there = value - np.where(binds, given.right, 0.0) + moved
@@ -69,7 +75,8 @@ class ActiveRows:
 
     def residuals(self, index: Index) -> RowResiduals:
         """Residuals of chosen rows, each one sum, with bounds on their errors."""
-        both = sp.hstack([sp.csr_array(self.given.rows.take(index))] * 2)
+        rows = self.given.rows.take(index)
+        both = sp.hstack([rows, rows]) if sp.issparse(rows) else np.hstack([rows, rows])
         values = np.concatenate([self.point, self.change])
         return row_residuals(both, values, self.given.right[index])
 
@@ -80,20 +87,21 @@ class ActiveRows:
     def room(self) -> Vector:
         """Distance of ``x + change`` from the nearer bound of every variable, rounded down."""
         x, given = self.point, self.given
-        room = np.minimum(x - given.lower, given.upper - x)
-        for j in np.flatnonzero(self.change).tolist():
+        below, above = x - given.lower, given.upper - x
+        room = np.minimum(below + self.change, above - self.change)
+        # where the change cancels the distance, each of the two roundings may be all there is
+        for j in np.flatnonzero(np.abs(self.change) > 0.25 * np.minimum(below, above)).tolist():
             value, step = float(x[j]), float(self.change[j])
-            below = exact_sum([value, step, -float(given.lower[j])])
-            room[j] = min(below, exact_sum([float(given.upper[j]), -value, -step]))
+            under = exact_sum([value, step, -float(given.lower[j])])
+            room[j] = min(under, exact_sum([float(given.upper[j]), -value, -step]))
         return np.asarray(np.maximum(room, 0.0) * (1.0 - 2.0 * EPS))
 
-    def unit(self, rows: sp.csr_array, size: Vector) -> tuple[Vector, Mask]:
+    def unit(self, rows: Matrix, size: Vector) -> tuple[Vector, Mask]:
         """Positive scale of each variable, and which variables occur in these rows.
 
         The scale is ``|x_j|`` plus the largest change of ``x_j`` that is within every row's size.
         """
-        share = sp.csr_array(sp.diags_array(1.0 / size) @ abs(rows))
-        largest = np.asarray(share.max(axis=0).toarray()).ravel()
+        largest = largest_in_columns(scaled_rows(1.0 / size, rows))
         used = largest > 0.0
         return np.abs(self.point) + 1.0 / np.where(used, largest, 1.0), used
 
@@ -104,7 +112,7 @@ class ActiveRows:
         return np.where(self.change < 0.0, -size, size)
 
 
-def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
+def sizes_of_rows(rows: Matrix, sizes: Vector) -> Vector:
     """Sizes of constraint rows, no smaller than a rounding of what their variables are elsewhere.
 
     Where all terms of a row are zero, its variables may still have to move by the rounding of other
@@ -112,15 +120,12 @@ def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
 
     Parameters
     ----------
-    rows : CSR array of shape (m, n)
+    rows : array or CSR array of shape (m, n)
     sizes : array of shape (m,)
         Sum of the absolute values of each row's terms.
     """
     reach = unnoticed(rows, sizes)
-    terms = sp.csr_array(abs(rows) @ sp.diags_array(np.where(np.isfinite(reach), reach, 0.0)))
-    largest = np.zeros(len(sizes))
-    if rows.shape[1]:
-        largest = np.asarray(terms.max(axis=1).toarray()).ravel()
+    largest = largest_in_rows(scaled_columns(rows, np.where(np.isfinite(reach), reach, 0.0)))
     found = np.maximum(sizes, EPS * largest)
     return np.where(found > 0.0, found, 1.0)
 
@@ -128,7 +133,9 @@ def sizes_of_rows(rows: sp.csr_array, sizes: Vector) -> Vector:
 def _inside(given: Restrictions, x: Vector, change: Vector) -> Vector:
     """Zero the entries of a change that would leave the bounds."""
     change = change.copy()
-    for j in np.flatnonzero(change).tolist():
+    # an entry that is smaller than half of its distance from the bounds cannot leave them
+    may_leave = np.abs(change) > 0.5 * np.minimum(x - given.lower, given.upper - x)
+    for j in np.flatnonzero(may_leave).tolist():
         value, step = float(x[j]), float(change[j])
         below, above = float(given.lower[j]), float(given.upper[j])
         under = math.isfinite(below) and exact_sum([value, step, -below]) < 0.0

@@ -114,13 +114,15 @@ class _Bounding:
 
     def _bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
         program = self.program
-        quadratic = 0.5 * float(x @ program.P.product_with_error(x)[0])
+        product = program.P.product_with_error(x)
+        quadratic = 0.5 * float(x @ product[0])
         objective = quadratic + float(program.q @ x)
         scale = objective_scale(program, x, quadratic)
         restrictions = primal_restrictions(program)
         point = prove_rows(restrictions, nearest_feasible(restrictions, x))
-        x = point.point
-        Px, lost = program.P.product_with_error(x)
+        if not np.array_equal(point.point, x):
+            x, product = point.point, program.P.product_with_error(point.point)
+        Px, lost = product
         gradient = Px + program.q
         upper = 0.5 * float(x @ Px) + float(program.q @ x)
         upper_rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * lost))
@@ -130,7 +132,7 @@ class _Bounding:
             upper_rounding += 0.5 * float(change @ program.P.term_sizes(change))
         known = np.isfinite(program.h)
         z = np.where(known, np.maximum(z, 0.0), 0.0)
-        w, y, z, g, error, moved = self._stationary(x, y, z, scale)
+        w, y, z, g, error, moved = self._stationary(x, y, z, product, scale)
         z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
         z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
         pair = FeasiblePair(x, w, y, z, z_lower, z_upper, point.left)
@@ -168,11 +170,11 @@ class _Bounding:
     # --- stationarity ----------------------------------------------------------------------------
 
     def _stationary(
-        self, x: Vector, y: Vector, z: Vector, scale: float
+        self, x: Vector, y: Vector, z: Vector, product: tuple[Vector, Vector], scale: float
     ) -> tuple[Vector, Vector, Vector, Vector, Vector, NearestPoint]:
         """Move (w, y, z) to stationarity; return them, the reduced costs, and the move."""
         program = self.program
-        w, y, g, error = self.reduced_costs.newton_step(x, y, z)
+        w, y, g, error = self.reduced_costs.newton_step(x, y, z, product)
         is_lower, is_upper = np.isfinite(program.lb), np.isfinite(program.ub)
         free = ~is_lower & ~is_upper
         widest = np.maximum(finite_or_zero(x - program.lb), finite_or_zero(program.ub - x))

@@ -85,6 +85,8 @@ def of_matrix(matrix: Matrix) -> Convexity:
     False
     """
     n, factor = matrix.shape[0], None
+    if not sp.issparse(matrix) and _is_certain(matrix):
+        return Convexity.proven(n)  # no need to look at its blocks
     shift = np.zeros(n)
     for index, block in _blocks(matrix):
         found = _shift_of(block) if len(index) <= DENSE_SIZE else _shift_of_large(block)
@@ -128,13 +130,24 @@ def negative_bound(matrix: Dense, tolerance: float) -> float:
     return tolerance if shift is None else min(shift, max(tolerance, 0.0))
 
 
+def _is_certain(block: Dense) -> bool:
+    """Return whether the Cholesky factorisation of a dense matrix, less its rounding, succeeds."""
+    scaled, _ = _of_size_one(block)
+    return is_definite_dense(scaled, -_rounding(scaled))
+
+
+def _rounding(scaled: Dense) -> float:
+    """What rounding may do to an eigenvalue of a matrix with entries below one."""
+    return max(8.0 * U * float(np.linalg.norm(scaled)), TINY)
+
+
 def _shift_of(block: Dense) -> float | None:
     """Shift that makes a dense matrix semidefinite: 0, or its rounding; None if neither does."""
     n = len(block)
     if n == 1:
         return 0.0 if block[0, 0] >= 0.0 else None
     scaled, exponent = _of_size_one(block)
-    rounding = max(8.0 * U * float(np.linalg.norm(scaled)), TINY)
+    rounding = _rounding(scaled)
     if is_definite_dense(scaled, -rounding) or (
         n <= RATIONAL_SIZE and is_semidefinite_exactly(block)
     ):
@@ -147,7 +160,7 @@ def _shift_of_large(block: Sparse) -> float | None:
     entries, exponent = _of_size_one(block.data)
     scaled = block.copy()
     scaled.data = entries
-    rounding = max(8.0 * U * float(np.linalg.norm(entries)), TINY)
+    rounding = _rounding(entries)
     if is_definite_sparse(scaled, -rounding):
         return 0.0
     return math.ldexp(2.0 * rounding, exponent) if is_definite_sparse(scaled, rounding) else None

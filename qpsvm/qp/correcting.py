@@ -10,12 +10,12 @@ right-hand sides as one more column.
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.exact_rank import primes_for, rank, residues
 from qpsvm.numerics.independence import connected_rows
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.rows import entries_of, scaled_columns
 from qpsvm.qp.active_rows import ActiveRows
 from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.row_corrections import basic_correction, independent_correction, own_variables
@@ -66,7 +66,7 @@ def correction(active: ActiveRows, must: Mask, is_left: Mask) -> Vector | None:
 def _of_chosen(active: ActiveRows, chosen: Mask) -> Vector | None:
     """Bound a correction of some active rows, in variables far from their bounds if possible."""
     index = np.flatnonzero(chosen)
-    rows, size = sp.csr_array(active.rows[index]), np.maximum(active.size[chosen], TINY)
+    rows, size = active.rows[index], np.maximum(active.size[chosen], TINY)
     unit, used = active.unit(rows, size)
     room = active.room()
     missed = (np.abs(active.value) + active.error)[chosen]
@@ -93,16 +93,16 @@ def _within(
     unit, room : arrays of shape (n,)
         Scale of each variable, and how far it may move; zero for those that stay.
     """
-    movable = sp.csr_array(active.rows[index] @ sp.diags_array((room > 0.0).astype(np.float64)))
-    movable.eliminate_zeros()
-    if not np.isfinite(movable.data).all() or not np.isfinite(missed).all():
+    movable = scaled_columns(active.rows[index], (room > 0.0).astype(np.float64))
+    entries = entries_of(movable)
+    if not np.isfinite(entries[2]).all() or not np.isfinite(missed).all():
         return None
-    own = own_variables(movable, missed, room)
+    own = own_variables(entries, missed, room)
     rest, alone = np.flatnonzero(own < 0), np.flatnonzero(own >= 0)
     found = np.zeros(len(unit))
     for part in connected_rows(movable[rest]):
         rows = rest[part]
-        columns = np.unique(movable[rows].indices)
+        columns = np.unique(entries_of(movable[rows])[1])
         block = movable[rows][:, columns]
         if len(rows) > FEASIBILITY.most_examined_rows:
             moved = independent_correction(block, missed[rows], unit[columns])
@@ -115,8 +115,8 @@ def _within(
             return None
         found[columns] = moved
     terms = missed[alone] + abs(movable[alone]) @ found + movable.shape[1] * TINY
-    entries = np.abs(np.asarray(movable[alone, own[alone]]).ravel())
-    found[own[alone]] = terms / entries * (1.0 + (movable.shape[1] + 8.0) * EPS)
+    of_own = np.abs(np.asarray(movable[alone, own[alone]]).ravel())
+    found[own[alone]] = terms / of_own * (1.0 + (movable.shape[1] + 8.0) * EPS)
     return found if (found <= room).all() else None
 
 
@@ -143,8 +143,8 @@ def _of_few(
 
 def _is_exact(active: ActiveRows, index: Index, columns: Index, independent: int) -> bool:
     """Return whether some rows, right-hand sides included, have a given rank exactly."""
-    rows = sp.csr_array(active.rows[index])
-    used = np.unique(rows.indices)
+    rows = active.rows[index]
+    used = np.unique(entries_of(rows)[1])
     dense, right = as_dense(rows[:, used]), active.given.right[active.index][index]
     is_moved = np.isin(used, columns)
     fixed = used[~is_moved]

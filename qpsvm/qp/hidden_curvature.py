@@ -30,8 +30,8 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import largest_in_rows
 from qpsvm.qp.implied_bounds import implied_bounds
-from qpsvm.qp.kkt_scales import row_norms
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.row_gradient import row_gradient
 
@@ -160,7 +160,7 @@ class _Local:
     @cached_property
     def _factors(self) -> Vector:
         """The root of k for every row."""
-        largest = row_norms(self.program.A)
+        largest = largest_in_rows(self.program.A)
         size = math.sqrt(float(np.max(np.maximum(self.program.P.diagonal(), 0.0))))
         return np.asarray(size / np.where(largest > 0.0, largest, 1.0))
 

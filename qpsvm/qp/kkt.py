@@ -58,6 +58,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.exact_sums import without_tiny_rows
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import largest_in_rows
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.kkt_objectives import objectives, repaired_dual_objective
@@ -70,7 +71,6 @@ from qpsvm.qp.kkt_scales import (
     objective_unit,
     positive,
     relative_to,
-    row_norms,
     variable_unit,
 )
 from qpsvm.qp.program import QuadraticProgram, finite_dot
@@ -212,7 +212,7 @@ def _measure(
     stationarity = _residual("stationarity", r, r / gradient_scale)
 
     # primal feasibility, block by block
-    G_norm = row_norms(G)
+    G_norm = largest_in_rows(G)
     slack = program.h - G @ x
     G_scale = positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
     own, right, exponents = without_tiny_rows(G, program.h, G_norm)
@@ -221,7 +221,7 @@ def _measure(
     inequality = _residual(
         "inequality", np.ldexp(violation, -exponents), backward_error(violation, own, x, right)
     )
-    own, right, exponents = without_tiny_rows(A, program.b, row_norms(A))
+    own, right, exponents = without_tiny_rows(A, program.b, largest_in_rows(A))
     mismatch = np.abs(own @ x - right) - np.ldexp(left[len(slack) :], exponents)
     mismatch = np.maximum(mismatch, 0.0)
     equality = _residual(

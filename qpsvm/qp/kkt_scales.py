@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Matrix, Vector
+from qpsvm.numerics.rows import entries_of
 from qpsvm.qp.bound_rows import rows_as_bounds
 from qpsvm.qp.program import QuadraticProgram
 
@@ -69,30 +70,23 @@ def _natural_sizes(program: QuadraticProgram, x: Vector) -> Vector:
         is_number = np.isfinite(bound) & (bound != 0.0)
         sizes = np.where(is_number, np.minimum(sizes, np.abs(bound)), sizes)
     for rows, right in ((program.G, program.h), (program.A, program.b)):
-        matrix = sp.coo_array(abs(rows))
-        finite = np.where(np.isfinite(right), np.abs(right), 0.0)
-        terms = np.asarray(abs(rows) @ np.abs(x)) + finite
-        row, column = matrix.coords
-        known = (matrix.data > 0.0) & (terms[row] > 0.0) & np.isfinite(right[row])
-        np.minimum.at(sizes, column[known], terms[row[known]] / matrix.data[known])
+        if not len(right):
+            continue
+        is_finite = np.isfinite(right)
+        terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(is_finite, np.abs(right), 0.0)
+        terms = np.where(is_finite & (terms > 0.0), terms, np.inf)
+        if sp.issparse(rows):
+            row, column, values = entries_of(rows)
+            np.minimum.at(sizes, column, terms[row] / np.abs(values))
+        else:
+            with np.errstate(divide="ignore"):
+                sizes = np.minimum(sizes, np.min(terms[:, None] / np.abs(rows), axis=0))
     return np.minimum(np.where(np.isfinite(sizes), sizes, np.abs(x)), np.maximum(np.abs(x), 1.0))
 
 
 def relative_to(values: Vector, scale: float) -> Vector:
     """Divide figures by a scale that may be zero: zero figures are zero, others infinite."""
     return np.asarray(np.where(values == 0.0, 0.0, values / np.float64(scale)))
-
-
-def row_norms(matrix: Matrix) -> Vector:
-    """Return the largest absolute entry of every row of a matrix, shape (m,)."""
-    if matrix.shape[0] == 0:
-        return np.zeros(0)
-    if sp.issparse(matrix):
-        entries = sp.csc_array(matrix)
-        norms = np.zeros(matrix.shape[0])
-        np.maximum.at(norms, entries.indices, np.abs(entries.data))
-        return norms
-    return np.asarray(np.max(np.abs(matrix), axis=1))
 
 
 def positive(scale: Vector) -> Vector:

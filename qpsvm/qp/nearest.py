@@ -145,7 +145,7 @@ class _Approach:
 
     def run(self) -> NearestPoint:
         change, stalled, least, first = np.zeros(len(self.x)), 0, np.inf, 0.0
-        active: Index = np.flatnonzero(self.given.is_equality)
+        active: Mask = self.given.is_equality.copy()
         reach = self.reach
         for _ in range(FEASIBILITY.rounds):
             missed = self.missed(change, active)
@@ -156,7 +156,7 @@ class _Approach:
             stalled, least = (stalled + 1, least) if worst > 0.5 * least else (0, worst)
             if stalled > FEASIBILITY.patience or not worst <= max(1.0, first):
                 break
-            active = np.union1d(active, missed.index[missed.is_missed])
+            active[missed.index[missed.is_missed]] = True
             step = self.step(missed, active, reach)
             if step is None:
                 break
@@ -169,15 +169,17 @@ class _Approach:
                 break
         return self.found(change, self.missed(change, active))
 
-    def missed(self, change: Vector, active: Index) -> _Missed:
+    def missed(self, change: Vector, active: Mask) -> _Missed:
         """Measure the active constraints and all others that may be violated."""
         given = self.given
         there = self.value + given.rows.estimate(change)[0]
         margin = (given.rows.shape[1] + 2.0) * EPS * self.size
         near = ~(there < -margin) & self.binds  # NaN is near
-        index = np.union1d(active, np.flatnonzero(near))
+        index = np.flatnonzero(active | near)
         exact = self.residuals_at_start(index)
-        value = row_residuals(given.rows.take(index), change, -exact).value
+        value = exact
+        if change.any():
+            value = row_residuals(given.rows.take(index), change, -exact).value
         over = np.where(given.is_equality[index], np.abs(value), value)
         return _Missed(
             index, value, self.size[index], ~(over <= FEASIBILITY.holds * self.size[index])
@@ -192,11 +194,11 @@ class _Approach:
             self.is_exact[new] = True
         return self.exact[index]
 
-    def step(self, missed: _Missed, active: Index, reach: Vector) -> Vector | None:
+    def step(self, missed: _Missed, active: Mask, reach: Vector) -> Vector | None:
         """The smallest change that makes the active rows hold; rows with room stay as they are."""
         wanted = np.where(missed.is_missed, -missed.value, 0.0)
-        is_active = np.isin(missed.index, active, assume_unique=True)
-        return least_change(self.given.rows.take(active), reach, wanted[is_active])
+        rows = self.given.rows.take(np.flatnonzero(active))
+        return least_change(rows, reach, wanted[active[missed.index]])
 
     def found(self, change: Vector, missed: _Missed) -> NearestPoint:
         """The exact point as a point of doubles plus a change."""
@@ -206,8 +208,10 @@ class _Approach:
         rows = self.given.rows.take(np.flatnonzero(self.binds))
         negligible = FEASIBILITY.rounding * unnoticed(rows, self.size[self.binds])
         # what cancels altogether is zero: rounding would leave a number that nothing is relative to
-        contradicted = 16.0 * unnoticed(rows, left[self.binds])
-        noise = np.maximum(negligible, np.where(np.isnan(contradicted), 0.0, contradicted))
+        noise = negligible
+        if left.any():
+            contradicted = 16.0 * unnoticed(rows, left[self.binds])
+            noise = np.maximum(noise, np.where(np.isnan(contradicted), 0.0, contradicted))
         vanished = np.abs(moved) <= np.maximum(FEASIBILITY.rounding * np.abs(self.x), noise)
         vanished = self.unnoticed_by_all(rows, moved, vanished)
         point = np.clip(np.where(vanished, 0.0, moved), self.given.lower, self.given.upper)

@@ -161,17 +161,18 @@ class QuadraticProgram(ExplainsMethods):
             ("lb", self.lb, np.inf),
             ("ub", self.ub, -np.inf),
         ):
-            bad = np.flatnonzero(np.isnan(vector) | (vector == impossible))
-            if bad.size:
+            is_bad = np.isnan(vector) | (vector == impossible)
+            if is_bad.any():
+                first = int(np.argmax(is_bad))
                 raise InvalidProgramError(
-                    f"{name}[{bad[0]}] is {vector[bad[0]]} ({bad.size} such entries); "
+                    f"{name}[{first}] is {vector[first]} ({is_bad.sum()} such entries); "
                     f"leave a bound out with {-impossible}."
                 )
-        crossed = np.flatnonzero(self.lb > self.ub)
-        if crossed.size:
-            i = crossed[0]
+        crossed = self.lb > self.ub
+        if crossed.any():
+            i = int(np.argmax(crossed))
             raise InvalidProgramError(
-                f"lb > ub for {crossed.size} variables, first for x[{i}]: "
+                f"lb > ub for {crossed.sum()} variables, first for x[{i}]: "
                 f"{self.lb[i]} > {self.ub[i]}; no point can satisfy both."
             )
 

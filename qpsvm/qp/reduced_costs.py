@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Vector, as_dense
+from qpsvm.numerics.arrays import Dense, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.complementarity_gap import complementarity_gap
@@ -39,8 +39,11 @@ class ReducedCosts:
 
     def at(self, w: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector]:
         """Reduced costs ``Pw + q + A'y + G'z`` with bounds on their rounding."""
-        program = self.program
-        Pw, lost = program.P.product_with_error(w)
+        return self.beside(self.program.P.product_with_error(w), y, z)
+
+    def beside(self, product: tuple[Vector, Vector], y: Vector, z: Vector) -> tuple[Vector, Vector]:
+        """Reduced costs where ``Pw`` is known, with a bound on its rounding."""
+        program, (Pw, lost) = self.program, product
         g = Pw + program.q + row_gradient(program, z, y)
         terms = np.abs(Pw) + np.abs(program.q) + row_gradient_sizes(program, z, y)
         return np.asarray(g), np.asarray(lost + 0.5 * EPS * self._steps * terms)
@@ -53,15 +56,17 @@ class ReducedCosts:
         """
         return terms_per_row(self.program.A.T) + terms_per_row(self.program.G.T) + 3.0
 
-    def newton_step(self, x: Vector, y: Vector, z: Vector) -> tuple[Vector, Vector, Vector, Vector]:
+    def newton_step(
+        self, x: Vector, y: Vector, z: Vector, product: tuple[Vector, Vector]
+    ) -> tuple[Vector, Vector, Vector, Vector]:
         """Choose the point w of stationarity: x, or a Newton step from it where that is better.
 
         A small reduced cost of a variable far inside its bounds costs its size times the distance
         of a bound. One step makes it zero, and costs the square of ``x - w`` instead. The result
-        is (w, y), the reduced costs, and their rounding.
+        is (w, y), the reduced costs, and their rounding; ``product`` is ``Px`` with its own.
         """
         program = self.program
-        g, error = self.at(x, y, z)
+        g, error = self.beside(product, y, z)
         width, size = program.ub - program.lb, float(np.max(np.abs(program.q))) or 1.0
         room = np.minimum(x - program.lb, program.ub - x)
         inside = np.isfinite(width) & (room * size > np.abs(g) * width)
@@ -73,13 +78,27 @@ class ReducedCosts:
             return x, y, g, error
         A = as_dense(program.A[:, S])
         system = np.block([[program.P.block(S, S), A.T], [A, np.zeros((len(A), len(A)))]])
-        try:
-            step = np.linalg.lstsq(system, np.concatenate([-g[S], np.zeros(len(A))]))[0]
-        except np.linalg.LinAlgError:
-            return x, y, g, error
-        w, moved_y = x.copy(), y + step[len(S) :]
-        w[S] += step[: len(S)]
-        moved_g, moved_error = self.at(w, moved_y, z)
-        before = sum(complementarity_gap(program, x, x, z, g, error))
-        after = sum(complementarity_gap(program, x, w, z, moved_g, moved_error))
-        return (w, moved_y, moved_g, moved_error) if after < before else (x, y, g, error)
+        right = np.concatenate([-g[S], np.zeros(len(A))])
+        gap, rounding = complementarity_gap(program, x, x, z, g, error)
+        best, least = (x, y, g, error), gap + rounding
+        # a long step along curvature that rounding hides would be priced
+        is_definite = not program.convexity.shift.any()
+        for solved in (np.linalg.solve, _least_squares)[0 if is_definite else 1 :]:
+            try:
+                step = solved(system, right)
+            except np.linalg.LinAlgError:
+                continue
+            w, moved_y = x.copy(), y + step[len(S) :]
+            w[S] += step[: len(S)]
+            moved = w, moved_y, *self.at(w, moved_y, z)
+            gap, lost = complementarity_gap(program, x, w, z, *moved[2:])
+            best, least = (moved, gap + lost) if gap + lost < least else (best, least)
+            left = float(np.abs(moved[2][S]) @ distance)
+            if left <= NEGLIGIBLE * terms and lost <= 2.0 * rounding:  # nothing is left to gain
+                break
+        return best
+
+
+def _least_squares(matrix: Dense, right: Vector) -> Vector:
+    """The shortest solution of equations that may depend on each other, up to rounding."""
+    return np.asarray(np.linalg.lstsq(matrix, right)[0])

@@ -9,10 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
-
-SMALL_MATRIX = 2**12
-"""Entries up to which a sparse matrix is made dense: choosing its rows and multiplying them then
-takes microseconds, where a sparse one takes a tenth of a millisecond per operation."""
+from qpsvm.numerics.rows import SMALL_MATRIX
 
 
 class Rows(Protocol):

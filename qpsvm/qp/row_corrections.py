@@ -8,10 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr
 
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.numerics.exact_sums import TINY_PRODUCT
 from qpsvm.numerics.independence import proven_independence
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import scaled_columns, scaled_rows
 from qpsvm.qp.feasibility_settings import FEASIBILITY
 
 
@@ -102,14 +103,15 @@ def _correction_of_one(row: Vector, missed: float, unit: Vector, room: Vector) -
     return BasicCorrection(np.array([j]), np.array([missed / size[j] * (1.0 + 4.0 * EPS)]))
 
 
-def own_variables(rows: sp.csr_array, missed: Vector, room: Vector) -> Index:
+def own_variables(entries: tuple[Index, Index, Vector], missed: Vector, room: Vector) -> Index:
     """Find for every row a variable with much room that no other row contains; -1 without one.
 
     Such a row is corrected by this variable, whatever the other rows need.
 
     Parameters
     ----------
-    rows : CSR array of shape (k, n)
+    entries : tuple of arrays
+        Rows, columns and values of a matrix of shape (k, n).
     missed : array of shape (k,)
     room : array of shape (n,)
 
@@ -119,33 +121,33 @@ def own_variables(rows: sp.csr_array, missed: Vector, room: Vector) -> Index:
 
     Examples
     --------
-    >>> rows = sp.csr_array([[1.0, 2.0, 0.0], [1.0, 0.0, 0.0]])
-    >>> own_variables(rows, np.full(2, 1e-20), np.ones(3)).tolist()
+    >>> entries = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, 2.0, 1.0])
+    >>> own_variables(entries, np.full(2, 1e-20), np.ones(3)).tolist()
     [1, -1]
     """
-    found = np.full(rows.shape[0], -1, dtype=np.intp)
-    place, columns = sp.coo_array(rows).coords
-    alone = np.bincount(columns, minlength=rows.shape[1])[columns] == 1
-    reach = np.abs(sp.coo_array(rows).data) * room[columns]
+    found = np.full(len(missed), -1, dtype=np.intp)
+    place, columns, values = entries
+    alone = np.bincount(columns, minlength=len(room))[columns] == 1
+    reach = np.abs(values) * room[columns]
     alone &= reach > FEASIBILITY.movable_distance * missed[place]
     order = np.flatnonzero(alone)[np.argsort(reach[alone], kind="stable")]
     found[place[order]] = columns[order]  # of several the one with the most room
     return found
 
 
-def independent_correction(rows: sp.csr_array, missed: Vector, unit: Vector) -> Vector | None:
+def independent_correction(rows: Matrix, missed: Vector, unit: Vector) -> Vector | None:
     """Bound the shortest correction of rows that are independent by a margin; None if not proven.
 
     Parameters
     ----------
-    rows : CSR array of shape (k, m)
+    rows : array or CSR array of shape (k, m)
     missed : array of shape (k,)
     unit : array of shape (m,)
     """
-    scaled = sp.csr_array(rows @ sp.diags_array(unit))
+    scaled = sp.csr_array(scaled_columns(rows, unit))
     norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
     norms = np.where(norms > 0.0, norms, 1.0)
-    scaled = sp.csr_array(sp.diags_array(1.0 / norms) @ scaled)
+    scaled = scaled_rows(1.0 / norms, scaled)
     least = proven_independence(scaled, FEASIBILITY.independence, FEASIBILITY.most_dense_rows)
     if least is None:
         return None

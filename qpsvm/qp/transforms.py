@@ -126,7 +126,7 @@ def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBoun
     >>> folded.n_inequalities, folded.h
     (2, array([0., 2.]))
     """
-    rows = fold(program.G, program.h, program.lb, program.ub)
+    rows = fold(program.G, program.h, program.lb, program.ub, may_be_dense=True)
     inverse = UnfoldBounds(program.n_inequalities, program.n_variables, rows.lower, rows.upper)
     if rows.lower.size + rows.upper.size == 0:
         return program, inverse
