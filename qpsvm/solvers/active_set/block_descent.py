@@ -152,21 +152,22 @@ class _Blocks:
         program, columns = self.program, self.columns
         samples, places = np.unique(program.samples[block], return_inverse=True)
         K = columns.square(samples)
-        solved = self._with_newton_steps(K, places, block, v, g, tolerance)
-        if solved is not None and (self._is_whole or solved[1] is Status.DONE):
-            return self._moved(point, block, *solved)
+        own, gradient = v[block], g[block]
+        run = self._with_newton_steps(K, places, block, own, gradient, tolerance)
+        if run is not None and run.status is Status.DONE:
+            return self._moved(point, block, run.v, run.status)
         of_places = {}
         if not np.array_equal(places, np.arange(len(samples))):  # two variables share a row
             places = places.astype(np.int64)
             of_places = {"offsets": places * len(samples), "columns": places}
             K = K.ravel()
-        own, at_most = v[block], self.settings.steps_per_variable
+        at_most = self.settings.steps_per_variable
         if self._is_whole:
             at_most = self.settings.whole_steps
         steps = descend_pairs(
             K,
             own,
-            g[block],
+            gradient,
             program.lower[block],
             program.upper[block],
             kept=program.kept,
@@ -180,14 +181,18 @@ class _Blocks:
         return self._moved(point, block, own, steps.status)
 
     def _with_newton_steps(
-        self, K: Dense, places: Index, block: Index, v: Vector, g: Vector, tolerance: float
-    ) -> tuple[Vector, Status] | None:
-        """Minimise over a block whose rows keep one sum at most, Newton steps included."""
+        self, K: Dense, places: Index, block: Index, own: Vector, gradient: Vector, tolerance: float
+    ) -> MachineRun | None:
+        """Minimise over a block whose rows keep one sum at most, Newton steps included.
+
+        The variables and their gradient change in place; what is left is for steps of pairs.
+        """
         program = self.program
         lower, upper = program.lower[block], program.upper[block]
         if program.kept == "sums" or (lower > 0.0).any() or (upper < 0.0).any():
             return None
-        own, gradient = v[block], g[block]
+        if np.count_nonzero((own > lower) & (own < upper)) > RUN.most:
+            return None  # the run would end where it begins
         rows = None if np.array_equal(places, np.arange(len(K))) else places.astype(np.int64)
         machine = SmallMachine(
             K,
@@ -200,9 +205,7 @@ class _Blocks:
             is_free=program.kept == "sum",
             constant=program.constant,
         )
-        start = MachineRun(Status.DONE, own, own, gradient, 0)
-        run = machine.run(tolerance, RUN, start)
-        return run.alpha, run.status
+        return machine.run(tolerance, RUN, MachineRun(Status.DONE, own, own, gradient, 0))
 
     def _moved(self, point: Point, block: Index, own: Vector, status: Status) -> tuple[Point, bool]:
         """Move the variables of a block, and the gradient of all; return whether to stop then."""
