@@ -28,7 +28,8 @@ class DirectSettings:
     newton_features : int
         Features, at most, with which squared losses are minimised by Newton's method.
     entries : int
-        Entries of the samples, at most, with which they are.
+        Entries of the samples, at most, with which they are: so many terms add up to within the
+        margin that a certificate has for its own sums.
     newton_steps, halvings : int
         Steps of it, and halvings of a step that increases the objective, at most.
     sign : float
@@ -51,7 +52,7 @@ class DirectSettings:
     numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
     larger_steps: float = 0.05
     newton_features: int = 300
-    entries: int = 10_000_000
+    entries: int = 5_000_000
     newton_steps: int = 40
     halvings: int = 30
     sign: float = 0.5
