@@ -2,8 +2,9 @@
 
 A round takes a block of variables: half of them from the last block, the free ones first; the other
 half are those whose conditions are violated most, as many that should rise as fall. Their part of
-the kernel matrix is evaluated as a matrix product, and the compiled core minimises over them, two
-variables at a time, until their violation is small beside that of all. What changed enters the
+the kernel matrix is evaluated as a matrix product, and the compiled core minimises over them, by
+steps of two variables at a time and Newton steps in turn, until their violation is small beside
+that of all. What changed enters the
 gradient of all through its columns of the kernel matrix, which stay in memory.
 
 A program that fits into one block is solved there. Of a larger one the last digits are left to
