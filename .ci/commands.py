@@ -26,6 +26,7 @@ SEQUENCE = ("start", "command_line", "features", "benchmark")
 NOT_RUN = {
     "audit": "needs a model that LIBSVM has written, with its data",
     "ablation": "measurements of many hours",
+    "gpu": "needs an NVIDIA GPU",
     "maros_meszaros": "needs the files of the collection, and hours",
 }
 """Pages whose commands are not run, and why."""

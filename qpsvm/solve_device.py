@@ -10,12 +10,14 @@ from qpsvm.backends.on_device import OnDeviceBackend
 from qpsvm.device import Device, device_named
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.device_products import DeviceProducts
+from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.sample_gram import products_by, products_elsewhere
 
 ON_DEVICES = ("auto", "active-set")
 """Backends that a device can take the place of."""
 
 
+@explains_calls
 @contextmanager
 def on_device(device: str | Device) -> Iterator[None]:
     """Let certificates, verdicts and predictions of kernel machines use a device.

@@ -137,7 +137,7 @@ def _is_certain(block: Dense) -> bool:
 
 
 def _rounding(scaled: Dense) -> float:
-    """What rounding may do to an eigenvalue of a matrix with entries below one."""
+    """Bound on the rounding error of eigenvalues of a matrix with entries below one."""
     return max(8.0 * U * float(np.linalg.norm(scaled)), TINY)
 
 

@@ -231,7 +231,7 @@ def test_the_fast_way_is_taken(layout: str, form: str) -> None:
         SPARSE[layout](sp.csr_array(X)), y
     )
     for matrix in (problem.data.X, problem.qp.G, problem.qp.A):
-        assert_plain_sparse(matrix)
+        (assert_plain_sparse if sp.issparse(matrix) else assert_plain)(matrix)
     program = structured(problem.qp)[0]
     (assert_plain_sparse if sp.issparse(program.F.samples) else assert_plain)(program.F.samples)
     if form == "dual":

@@ -56,7 +56,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Any:
     source, library = folder / "source.cpp", folder / "source.so"
     source.write_text(SHIM + SOURCE, encoding="utf-8")
     flags = ["-O1", "-std=c++14", "-ffp-contract=off", "-DTHREADS=1", "-w", "-shared", "-fPIC"]
-    subprocess.run([COMPILER, *flags, "-o", str(library), str(source)], check=True)
+    subprocess.run([COMPILER, *flags, "-o", str(library), str(source)], check=True, timeout=300)
     return ctypes.CDLL(str(library))
 
 
