@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.device.choice import NAMES as DEVICES
 from qpsvm.estimators.parameters import WITHOUT_EFFECT, accuracy
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files.npz import Arrays
@@ -106,6 +107,9 @@ def restore(estimator: Any, arrays: Arrays, model: SavedModel | None = None) -> 
         raise ModelFileError(
             f"its parameters are not those of {kind.__name__} ({error})."
         ) from error
+    device = vars(estimator).get("device", DEVICES[0])
+    if not isinstance(device, str) or device not in DEVICES:
+        raise ModelFileError(f"its device is {device!r}, none of {', '.join(DEVICES)}.")
     fitted = _values(given, "fitted")
     if not set(fitted) <= set(FITTED) or ("classes_" in fitted) != (model.classes is not None):
         raise ModelFileError(f"its attributes {sorted(fitted)} are not those of {kind.__name__}.")

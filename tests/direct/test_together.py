@@ -35,7 +35,7 @@ def drawn(rng: Any, *, loss: str, reduction: str, kernel: str) -> Any:
     weights = rng.choice([0.0, 1.0, 2.0], n) if rng.random() < 0.3 else None
     if weights is not None:
         weights[:k] = 1.0
-    by_class = {"a": 2.0, "b": 0.5} if k == 5 and rng.random() < 0.5 else None
+    by_class = {"a": 2.0, "b": 0.5} if k == 5 and weights is None else None
     formulation = qpsvm.SoftMargin(
         C=10.0 ** rng.uniform(-2, 2),
         loss=loss,  # type: ignore[arg-type]
