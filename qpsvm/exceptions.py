@@ -204,7 +204,7 @@ class DeviceError(QPSVMError, RuntimeError):
 
 
 class DeviceResultError(DeviceError, ArithmeticError):
-    """Sums that a GPU returned differ from the processor's by more than rounding allows."""
+    """A GPU computed wrongly: a sum differs from the processor's by more than rounding explains."""
 
 
 # --- backends --------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from qpsvm.solvers.work_budget import WorkBudget
 
 
 class OnDeviceBackend(ActiveSetBackend):
-    """Kernel duals whose vectors and kernel values are in the memory of a GPU.
+    """The active-set method for kernel duals on a GPU, whose memory holds all vectors.
 
     Options are the fields of ``qpsvm.solvers.device.settings.DeviceSettings``.
 

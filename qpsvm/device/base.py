@@ -1,4 +1,4 @@
-"""The base class of devices: an array module, and the operations that differ between modules.
+"""The interface of devices: arrays, kernel values and sums, by NumPy or by CuPy on a GPU.
 
 Kernel values come from differences ``x - z`` and inner products as they are, one value at a time,
 so that no digit cancels: ``kernels.errors`` bounds their rounding on every device.
@@ -16,13 +16,13 @@ from qpsvm.device.product_form import ProductForm
 from qpsvm.numerics.arrays import Dense
 
 DeviceArray: TypeAlias = Any
-"""An array of the device's module."""
+"""An array of the library that a device stands for: a NumPy or a CuPy array."""
 
 Solver: TypeAlias = Callable[[DeviceArray], DeviceArray]
 
 
 class Device(ABC):
-    """An array module, and the operations on kernel values that differ between modules.
+    """An array library, NumPy or CuPy, with its own functions for kernel values and their sums.
 
     Attributes
     ----------
@@ -79,13 +79,13 @@ class Device(ABC):
     def combination(
         self, rows: DeviceArray, places: DeviceArray, weights: DeviceArray
     ) -> DeviceArray:
-        """``sum_r weights_r rows[places_r]``, shape (n,), for rows of shape (m, n)."""
+        """Add up chosen rows times weights, ``sum_r weights_r rows[places_r]``, shape (n,)."""
 
     # --- systems ---------------------------------------------------------------------------------
 
     @abstractmethod
     def factored(self, A: DeviceArray) -> Solver | None:
-        """Return ``B -> A^-1 B`` by a Cholesky factor of A; None if A has none."""
+        """Return the function that solves ``A Z = B`` for Z by Cholesky; None without a factor."""
 
 
 def host_matrix(X: Any) -> Dense:

@@ -11,7 +11,7 @@ NAMES = ("auto", "cpu", "cuda")
 
 
 def device_named(name: str | Device) -> Device | None:
-    """The device of a name; None for the processor, which ``"auto"`` stands for, too.
+    """Return the device with a name; None for the processor, which ``"auto"`` means as well.
 
     Parameters
     ----------

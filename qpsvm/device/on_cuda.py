@@ -1,4 +1,4 @@
-"""A CUDA GPU as a device, by CuPy, which is imported when a device is made."""
+"""Arrays and kernel values on an NVIDIA GPU, by CuPy, which is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from qpsvm.exceptions import DeviceError
 INSTALL = "pip install 'qpsvm[gpu]'"
 
 KEPT_FROM = 8192
-"""Samples of which a copy with a row for every feature is kept until the next such array."""
+"""Number of samples from which their transpose is kept until another large array is asked for."""
 
 MOST_GROUPS = 65535
-"""Groups of samples that one launch takes."""
+"""Blocks that CUDA allows in the second dimension of a grid."""
 
 
 class OnCuda(Device):
@@ -110,7 +110,7 @@ class OnCuda(Device):
         return lambda B: solve(solve(B), trans=1)
 
     def _features_first(self, X: DeviceArray) -> DeviceArray:
-        """Samples with a row for every feature, shape (d, n), kept for the last large array."""
+        """Return the transpose of samples, shape (d, n); that of the last large array is kept."""
         if len(X) < KEPT_FROM:
             return self.xp.ascontiguousarray(X.T)
         if self._last is None or self._last[0] is not X:

@@ -1,4 +1,4 @@
-"""The short way for one problem: from its model to a solution with the verdict."""
+"""Direct solution of one small machine: from its problem to a solution with its verdict."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
 
 
 def with_compensated_values(model: SupportVectorModel, found: Certified) -> Certified:
-    """A machine with decision values as the verifier adds them up.
+    """Replace decision values of the training samples by those that the verifier would compute.
 
     Multipliers and slack are stated to ``eps``, which the bound on a gap does not ask for.
     """
@@ -102,7 +102,7 @@ def _is_small(model: SupportVectorModel) -> bool:
 
 
 def program_of(model: SupportVectorModel) -> DirectProgram:
-    """Build the arrays of a machine that ``suits``."""
+    """Build the arrays of a machine for which ``suits`` is true."""
     c, gram = model.conditions, model.gram
     assert c.selection is not None  # as it suits
     signs, rows = c.selection

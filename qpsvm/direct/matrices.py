@@ -1,4 +1,4 @@
-"""Kernel matrices of small machines, with bounds on the errors of decision values."""
+"""Whole kernel matrices in memory, and bounds on the rounding errors of sums of their entries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUMMED = 1.0 + 2.0**-30
 @short_repr
 @dataclass(frozen=True, eq=False)
 class KernelMatrix:
-    """A kernel matrix in memory: the machine predicts with an expansion.
+    """The kernel matrix of a machine that predicts with ``f(x) = sum_i beta_i k(x_i, x) + b``.
 
     Attributes
     ----------
@@ -36,13 +36,13 @@ class KernelMatrix:
 
     @classmethod
     def of(cls, K: Dense, errors: EntryErrors) -> KernelMatrix:
-        """A kernel matrix with errors of its entries."""
+        """Evaluate the kernel matrix of samples, with bounds on the errors of its entries."""
         of_columns = float(np.max(errors.columns, initial=0.0))
         relative = SUMMED * (errors.rows + (1.0 + errors.rows) * of_columns)
         return cls(K, ValueErrors(relative, errors.left, errors.right))
 
     def block(self, block: Dense, samples: Index) -> KernelMatrix:
-        """The matrix of some samples, whose values are given."""
+        """Take a kernel matrix that was evaluated before, for the samples that it belongs to."""
         relative, left, right = self.errors
         return KernelMatrix(block, ValueErrors(relative[samples], left[samples], right[samples]))
 
@@ -55,7 +55,7 @@ class KernelMatrix:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Samples with explicit features: the machine predicts with weights ``w = X'beta``.
+    """The samples of a linear machine, which predicts with ``f(x) = w'x + b`` and ``w = X'beta``.
 
     Attributes
     ----------
@@ -73,12 +73,12 @@ class Features:
         return self.X @ self.X.T if self.products is None else self.products
 
     def block(self, block: Dense, samples: Index) -> Features:
-        """Some of the samples, whose products are given."""
+        """Take the inner products of some samples that were computed before."""
         return Features(self.X[samples], block)
 
     @property
     def are_few(self) -> bool:
-        """Return whether Newton's method on the weights is cheap."""
+        """Return whether the features are so few that Newton's method on the weights is cheap."""
         return bool(self.X.shape[1] <= DIRECT.newton_features)
 
     @cached_property

@@ -29,7 +29,7 @@ from qpsvm.solvers.active_set.related import RelatedPrograms
 
 
 class Certified(NamedTuple):
-    """A machine with a bound on its excess over the optimum.
+    """A machine with a proven bound on how far its objective is above the optimum.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Certified(NamedTuple):
     points: int
 
     def passes(self, eps: float) -> bool:
-        """Return whether the certified gap is within ``eps``, and every variable near its case."""
+        """Return whether the gap is proven to ``eps`` and complementary slackness nearly holds."""
         if not (self.relative_gap <= DIRECT.gap_share * eps and self.below <= DIRECT.sign * eps):
             return False
         return self.violation <= DIRECT.natural_share * math.sqrt(eps)
@@ -75,7 +75,7 @@ class Certified(NamedTuple):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class DirectProgram:
-    """A machine to be solved directly.
+    """The quadratic program of a small machine in arrays: kernel matrix, labels, losses, bounds.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class DirectProgram:
     unit: float = 1.0
 
     def solved(self, eps: float) -> Certified | None:
-        """Try dual points until one is certified to ``eps``; None where none is."""
+        """Solve the dual; return the first machine whose proven gap is within ``eps``, or None."""
         own, matrix = self.machine, self.matrix
         if isinstance(matrix, Features) and own.K is None:
             for count, alpha in enumerate(newton_points(matrix.X, own), 1):
@@ -117,7 +117,7 @@ class DirectProgram:
         return None
 
     def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:
-        """Go on from a run with many free variables, by Newton steps with a library's factors.
+        """Continue by Newton steps with LAPACK where many variables lie between their bounds.
 
         None for a machine with a quadratic loss or without an equality row.
         """

@@ -1,4 +1,4 @@
-"""Settings of the short way."""
+"""Settings of the direct solution of small machines on their whole kernel matrix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from qpsvm.native import RunNumbers
 
 @dataclass(frozen=True)
 class DirectSettings:
-    """Sizes and tolerances of the short way from a kernel matrix to a certified machine.
+    """Sizes and tolerances of the direct solution of small machines on their whole kernel matrix.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The short way for the machines of a reduction: one kernel matrix, one machine after the other."""
+"""Direct solution of all two-class machines of a multi-class one, on one kernel matrix."""
 
 from __future__ import annotations
 

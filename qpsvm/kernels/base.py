@@ -45,7 +45,7 @@ class Kernel(ABC):
         return RowsByCall(self, X)
 
     def beside(self, Z: Stored) -> Callable[[Stored], Dense]:
-        """Return the kernel between any samples and Z, with the work that calls share done once.
+        """Prepare the kernel for fixed samples Z: return the function ``X -> k(X, Z)``.
 
         Each row of its values has the same bits whatever the other rows are, for kernels of this
         package and dense samples.

@@ -138,7 +138,7 @@ class Exponents:
 
 
 class ExponentsBeside:
-    """The RBF kernel between any samples and fixed dense ones.
+    """The RBF kernel, prepared once for fixed samples z and then called for many samples x.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class RowsOfProducts:
 
 
 class ColumnsOfProducts:
-    """The kernel ``f(x'z)`` between any samples x and fixed dense ones z.
+    """A kernel ``k(x, z) = f(x'z)``, prepared once for fixed samples z and then called for many x.
 
     Parameters
     ----------

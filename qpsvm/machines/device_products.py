@@ -1,4 +1,4 @@
-"""Products with a kernel matrix on a device, and their proof: what a GPU returns is not trusted.
+"""Products of kernel matrices and vectors on a GPU, each of them tested before it is used.
 
 A device evaluates ``s_i = sum_j k(x_i, x_j) v_j`` in double precision with compensated sums, kernel
 values from squared differences and inner products as they are. They are within the bounds
@@ -48,7 +48,7 @@ REMEDY = (
 
 @dataclass(frozen=True)
 class ProofSettings:
-    """Settings of the tests of a device's sums.
+    """Settings of the tests that sums computed on a GPU must pass.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ DEFAULTS = ProofSettings()
 
 @dataclass(frozen=True, eq=False)
 class DeviceProducts:
-    """Products with kernel matrices on a device, each of them tested.
+    """Products of kernel matrices and vectors on a GPU, each of them tested.
 
     Parameters
     ----------
@@ -115,14 +115,14 @@ class DeviceProducts:
 
 
 def _is_known(kernel: GramFunction, B: Dense) -> TypeGuard[Kernel]:
-    """Return whether a device evaluates a kernel, and there is something finite to add up."""
+    """Return whether a GPU can evaluate a kernel, and all of the coefficients are finite."""
     is_form = isinstance(kernel, Kernel) and kernel.product_form() is not None
     return is_form and B.size > 0 and bool(np.isfinite(B).all())
 
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """One pass over kernel values: the sums ``k(X, Z) B``, and their tests.
+    """The sums ``k(X, Z) B`` of one call, and the tests of them.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class _Pass:
     within: GramFunction
 
     def sums(self) -> Dense:
-        """The sums, shape (m, p), after both tests."""
+        """Compute the sums ``k(X, Z) B``, shape (m, p), and test them in both ways."""
         device, form = self.by.device, self.kernel.product_form()
         assert form is not None
         self._require_memory()
@@ -165,7 +165,7 @@ class _Pass:
         return sums
 
     def _require_memory(self) -> None:
-        """Raise MemoryLimitError where both sets of samples, twice each, do not fit."""
+        """Raise MemoryLimitError where the samples and a copy of them exceed the free memory."""
         (m, d), k, free = self.X.shape, self.Z.shape[0], self.by.device.free_bytes()
         needed = 8 * (2 * (m + k) * d + 2 * (m + k) * (self.B.shape[1] + self.by.settings.vectors))
         if needed > free:

@@ -1,4 +1,4 @@
-"""Sums over training samples that decision functions are made of, each row on its own.
+"""The sums ``sum_i beta_i k(x_i, x)`` of decision functions, the same alone or among other samples.
 
 A row of the result has the same bits whether it is asked for alone or among others: products are
 added up in one order (``native.products_by_row``).
@@ -17,7 +17,7 @@ from qpsvm.qp.sample_gram import products_elsewhere
 
 
 class KernelSums:
-    """``sum_i beta_i k(x_i, x)`` for any samples x, with what all calls share done once.
+    """The function ``sum_i beta_i k(x_i, x)``, prepared once for training samples and coefficients.
 
     Parameters
     ----------

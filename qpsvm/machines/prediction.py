@@ -62,7 +62,7 @@ class Machine(ABC):
         """
 
     def checked_values(self, samples: Stored) -> Dense:
-        """Decision values of samples that an estimator has checked already."""
+        """``f(x)`` for every row x of samples, without a check of their columns and storage."""
         return self.decision_function(samples)
 
     def predict(self, X: Samples) -> Array:

@@ -150,7 +150,7 @@ class ReducedSolution(Machine):
 
     @property
     def _unbuilt(self) -> Together | None:
-        """The arrays that stand for the solutions as long as these are not built."""
+        """Arrays of the solved machines, whose solutions are not built yet; None once they are."""
         return None if "solutions" in vars(self) else vars(self).get("together")
 
     def __getstate__(self) -> dict[str, object]:
@@ -203,7 +203,7 @@ class ReducedSolution(Machine):
         return self.reduction.combine(self.checked_machine_values(samples), len(self.classes))
 
     def checked_machine_values(self, samples: Stored) -> Dense:
-        """Decision values of every machine for samples that an estimator has checked already."""
+        """``f(x)`` of every machine for every row x of samples, without a check of the samples."""
         is_linear = isinstance(self._kernel, Linear) and self.sums is not None
         return self._values(samples) if is_linear else self.machine_values(samples)
 

@@ -1,4 +1,4 @@
-"""Several machines over one kernel matrix: what their programs share, and how they predict.
+"""The two-class machines of a multi-class one, solved on one kernel matrix that all of them share.
 
 The two-class problems and solutions of a reduction are objects for whoever reads them. They follow
 from the arrays here, and are built when they are first read.
@@ -20,7 +20,7 @@ from qpsvm.qp.sample_gram import SampleGram
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The samples of one two-class program, with labels and prices.
+    """One two-class problem among several: its samples, their labels, and what violations cost.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class SharedMatrix:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Certified machines in arrays, from which their solutions are built.
+    """Several solved machines with proven gaps, in arrays, from which their solutions are built.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ class ValueErrors(NamedTuple):
 
 
 class RunNumbers(NamedTuple):
-    """Numbers that steer a run.
+    """Settings of a run of steps of pairs and Newton steps in the compiled core.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class RunNumbers(NamedTuple):
 
 
 class MachineRun(NamedTuple):
-    """The end of a run.
+    """The point at which a run in the compiled core ended, and how it ended.
 
     Parameters
     ----------

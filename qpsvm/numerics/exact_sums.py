@@ -171,7 +171,7 @@ def _of_dense(rows: Dense, x: Vector, right: Vector) -> tuple[Vector, Vector]:
 
 
 def _of_sparse(rows: sp.csr_array, x: Vector, right: Vector) -> tuple[Vector, Vector]:
-    """The same, by blocks of rows."""
+    """Compute the residuals of sparse rows, block by block, and how many products lose digits."""
     entries, factors, ends = rows.data, x[rows.indices], rows.indptr
     parts = np.stack(product_parts(entries, factors), axis=1)
     n_infinite = _count(np.asarray(~np.isfinite(parts).all(axis=1)), ends)
@@ -188,7 +188,7 @@ def _of_sparse(rows: sp.csr_array, x: Vector, right: Vector) -> tuple[Vector, Ve
 
 
 def _terms_of(rows: Matrix, k: int, x: Vector) -> tuple[Vector, Vector]:
-    """The entries of one row, and those of x that they are multiplied by."""
+    """Return the entries of one row, and the entries of x that they multiply."""
     if is_sparse(rows):
         own = slice(rows.indptr[k], rows.indptr[k + 1])
         return np.asarray(rows.data[own]), x[rows.indices[own]]
@@ -196,7 +196,7 @@ def _terms_of(rows: Matrix, k: int, x: Vector) -> tuple[Vector, Vector]:
 
 
 def with_few_terms(terms: Dense) -> Dense:
-    """Rows of a few numbers each, with the very sums of rows of many numbers, shape (m, l).
+    """Replace long rows by rows of a few numbers with exactly the same sums, shape (m, l).
 
     A power of two that is added to all terms of a row and taken off again leaves their leading
     bits, of which so few are left that the sum of these is exact in any order. The other bits are

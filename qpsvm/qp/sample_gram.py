@@ -37,7 +37,7 @@ class Rows(Protocol):
 
 
 class Elsewhere(Protocol):
-    """Products of kernel values that another device computes; None where it knows no kernel."""
+    """Products with kernel matrices that a GPU computes; None for other kernels."""
 
     def __call__(self, gram: SampleGram, V: Dense, W: Dense) -> tuple[Dense, Dense] | None:
         """Return ``K V`` and ``K W``."""

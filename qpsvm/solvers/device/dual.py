@@ -19,7 +19,7 @@ from qpsvm.solvers.device.kernel_matrix import KernelMatrix
 
 
 class DeviceDual:
-    """Variables v of a kernel dual and their gradient g, and what a method asks of them.
+    """The variables v of a kernel dual, their gradient ``g = P v + q``, and its violations.
 
     Parameters
     ----------

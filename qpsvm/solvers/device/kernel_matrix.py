@@ -1,4 +1,4 @@
-"""The kernel matrix of samples on a device: squares, products, and columns that are kept.
+"""Blocks of the kernel matrix, and its products with vectors, evaluated on a GPU when needed.
 
 The matrix is never stored, unless it was given. A column is evaluated when a product reads it, and
 kept while the memory limit allows; without room it is evaluated again.
@@ -21,14 +21,11 @@ from qpsvm.qp.sample_quadratic import SampleQuadratic
 from qpsvm.solvers.device.settings import DeviceSettings
 
 VECTORS = 24
-"""Vectors of all variables that are in use at a time."""
-
-PASSING = 2**27
-"""Bytes of new columns that are evaluated at a time."""
+"""Vectors of one entry per variable that the method keeps in the GPU's memory, at most."""
 
 
 class KernelMatrix:
-    """``K`` of the samples of a Hessian, on a device.
+    """The kernel matrix of the samples of a dual program, evaluated on a GPU when needed.
 
     Parameters
     ----------
@@ -53,13 +50,14 @@ class KernelMatrix:
 
     def __init__(self, P: SampleQuadratic, device: Device, settings: DeviceSettings) -> None:
         self.device, self.form = device, _form(P)
+        self.column_bytes = settings.column_bytes
         data = _samples(P) if self.form is not None else _matrix(P)
         n, width = data.shape
         free, limit = device.free_bytes(), settings.memory_limit
         limit = int(settings.memory_share * free) if limit is None else min(int(limit), free)
         copies = 1 if self.form is None else 2
         fixed = 8 * (copies * n * width + VECTORS * (P.size + n))
-        fixed += min(PASSING, 8 * n * n) if self.form is not None else 0
+        fixed += min(settings.column_bytes, 8 * n * n) if self.form is not None else 0
         smallest = fixed + 8 * 3 * min(settings.block_size, P.size) ** 2
         if smallest > limit:
             raise MemoryLimitError(
@@ -133,7 +131,7 @@ class KernelMatrix:
         if self._used + len(new) > self.capacity:
             self._slot[:], self._used, new = -1, 0, samples  # forgotten; these are read next
         new = new[: self.capacity - self._used]
-        for block in row_blocks(len(new), n, PASSING):
+        for block in row_blocks(len(new), n, self.column_bytes):
             some = new[block]
             places = slice(self._used, self._used + len(some))
             Z = self.data[self.device.send(some)]

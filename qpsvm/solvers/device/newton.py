@@ -19,7 +19,7 @@ from qpsvm.solvers.work_budget import WorkBudget
 
 
 class OnDevice(Curvature):
-    """A Hessian whose matrix is on a device.
+    """The Hessian of the variables of a working set, whose matrix is in the memory of a GPU.
 
     Parameters
     ----------

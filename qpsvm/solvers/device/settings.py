@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DeviceSettings:
-    """Settings of kernel duals on a device; every field can be passed in ``options``.
+    """Settings of the active-set method on a GPU for duals of kernel machines.
+
+    Every field can be passed in ``options``.
 
     None changes what may be called optimal: gap and residuals of the whole program decide that.
 
@@ -17,6 +19,8 @@ class DeviceSettings:
         Bytes of device memory; None: ``memory_share`` of what is free.
     memory_share : float
         Share of the free memory that is used where no limit is given.
+    column_bytes : int
+        Bytes of new columns of the kernel matrix that are evaluated at a time.
     cached_from : int
         Features from which on columns are kept: with fewer, evaluating a kernel value again takes
         as long as reading it.
@@ -44,6 +48,7 @@ class DeviceSettings:
 
     memory_limit: int | None = None
     memory_share: float = 0.8
+    column_bytes: int = 2**27
     cached_from: int = 32
     block_size: int = 2048
     steps_per_variable: int = 5
