@@ -33,6 +33,21 @@ KERNELS = {
     "polynomial": kernels.Polynomial(0.5, 2, 1.0),
 }
 
+DUALS = {
+    "hinge": SoftMargin(C=2.0),
+    "penalised": SoftMargin(C=2.0, intercept="penalized"),
+    "no intercept": SoftMargin(C=2.0, intercept="none"),
+    "squared hinge": SoftMargin(C=2.0, loss="squared_hinge"),
+    "hard margin": HardMargin(),
+    "tube": EpsilonRegression(C=2.0, epsilon=0.1),
+    "quantile": QuantileRegression(C=2.0, tau=0.3),
+    "nu": NuClassification(nu=0.5),
+    "nu regression": NuRegression(C=1.0, nu=0.3),
+    "one class": OneClass(nu=0.2),
+    "ball": DataDescription(C=0.02),
+}
+"""Kernel machines with duals of every kind: losses, intercepts, one class, two sums."""
+
 # --- data ----------------------------------------------------------------------------------------
 
 

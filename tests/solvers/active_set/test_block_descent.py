@@ -18,24 +18,12 @@ from qpsvm.solvers.active_set.settings import DEFAULTS
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.work_budget import WorkBudget
+from tests.families import DUALS as FORMULATIONS
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
 
 PLENTY = 2**30
 BLOCKS = replace(DEFAULTS, whole_size=0, smallest_block=40, steps_per_variable=1000, handover=1e-9)
 """Many small blocks, to the end."""
-FORMULATIONS = {
-    "hinge": qpsvm.SoftMargin(C=2.0),
-    "penalised": qpsvm.SoftMargin(C=2.0, intercept="penalized"),
-    "no intercept": qpsvm.SoftMargin(C=2.0, intercept="none"),
-    "squared hinge": qpsvm.SoftMargin(C=2.0, loss="squared_hinge"),
-    "hard margin": qpsvm.HardMargin(),
-    "tube": qpsvm.EpsilonRegression(C=2.0, epsilon=0.1),
-    "quantile": qpsvm.QuantileRegression(C=2.0, tau=0.3),
-    "nu": qpsvm.NuClassification(nu=0.5),
-    "nu regression": qpsvm.NuRegression(C=1.0, nu=0.3),
-    "one class": qpsvm.OneClass(nu=0.2),
-    "ball": qpsvm.DataDescription(C=0.02),
-}
 
 
 def program_of(name: str, n: int = 160, **data: Any) -> tuple[Any, KernelColumns]:

@@ -17,21 +17,9 @@ from qpsvm.qp import Status
 from qpsvm.solvers.device.kernel_matrix import KernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings
 from tests.devices import DEVICES, device_for
+from tests.families import DUALS
 
-FAMILIES = {
-    "hinge": qpsvm.SoftMargin(C=2.0),
-    "large C": qpsvm.SoftMargin(C=1e4),
-    "penalised": qpsvm.SoftMargin(C=2.0, intercept="penalized"),
-    "no intercept": qpsvm.SoftMargin(C=2.0, intercept="none"),
-    "squared hinge": qpsvm.SoftMargin(C=2.0, loss="squared_hinge"),
-    "hard margin": qpsvm.HardMargin(),
-    "tube": qpsvm.EpsilonRegression(C=2.0, epsilon=0.1),
-    "quantile": qpsvm.QuantileRegression(C=2.0, tau=0.3),
-    "nu": qpsvm.NuClassification(nu=0.5),
-    "nu regression": qpsvm.NuRegression(C=1.0, nu=0.1),
-    "one class": qpsvm.OneClass(nu=0.2),
-    "ball": qpsvm.DataDescription(C=0.02),
-}
+FAMILIES = DUALS | {"large C": qpsvm.SoftMargin(C=1e4)}
 KERNELS = [RBF(0.5), Polynomial(gamma=0.5, degree=3, coef0=1.0), Linear(), Sigmoid(0.1, coef0=0.1)]
 BLOCKS = {"block_size": 40, "handover": 1e-9, "steps_per_variable": 1000}
 NEWTON = {"block_size": 60, "handover": 0.1}
