@@ -44,7 +44,7 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
         found = program.solved(settings.eps)
         if found is None:
             return None
-        if found.error > DIRECT.stated * settings.eps * problem.model.unit:
+        if found.error > DIRECT.stated * settings.eps * program.unit:
             found = with_compensated_values(problem.model, found)
     return solution_of(problem, found, perf_counter() - began)
 
@@ -79,8 +79,10 @@ def suits(model: SupportVectorModel) -> bool:
     if c.selection is None or not _is_small(model):
         return False
     is_plain = model.constraints is None and model.repair is None and model.norm is SQUARED
-    is_ball = c.width_sign or c.intercept_price or c.norm_weight != 1.0 or c.minus_self_similarity
-    if not is_plain or is_ball or not c.required.any() or c.is_hard.any():
+    is_ball = c.norm_weight != 1.0 or c.minus_self_similarity
+    if not is_plain or is_ball or c.is_hard.any():
+        return False
+    if c.width_sign and c.intercept != "free":
         return False
     is_bounded = not (np.isinf(c.lower) & np.isinf(c.upper)).any()
     if not (is_bounded and (np.abs(c.selection[0]) == 1.0).all()):
@@ -127,8 +129,12 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
         rows=rows,
         is_free=c.intercept == "free",
         constant=model.constant,
+        price=c.intercept_price,
+        side=c.width_sign,
+        total=c.width_sign * c.width_price,
     )
-    return DirectProgram(machine, matrix, model.unit)
+    unit = c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit
+    return DirectProgram(machine, matrix, unit)
 
 
 def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
@@ -143,13 +149,13 @@ def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSol
         settings=vars(DIRECT).copy(),
         note=REASON,
     )
-    c, v = model.conditions, model.violations(found.values, b, 0.0)
+    c, v = model.conditions, model.violations(found.values, b, found.width)
     gradient = c.curvature * found.alpha - v
     at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
     qp = QPSolution(
         Status.OPTIMAL,
         x=found.alpha,
-        z=np.zeros(0),
+        z=np.array([found.width] if c.width_sign else []),
         y=np.full(int(c.intercept == "free"), b),
         z_lower=at_lower,
         z_upper=at_upper,
@@ -161,7 +167,7 @@ def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSol
         coef=found.coef,
         intercept=b,
         intercept_interval=found.interval,
-        width=0.0,
+        width=found.width,
         slack=model.slack(v),
         constraint_multipliers=NO_MULTIPLIERS,
         conditions=c,

@@ -10,9 +10,11 @@ import numpy as np
 from qpsvm.direct.settings import DIRECT
 from qpsvm.display import short_repr
 from qpsvm.kernels.errors import EntryErrors
+from qpsvm.machines.conditions import squared_spread
 from qpsvm.native import ValueErrors
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import gamma
+from qpsvm.numerics.precision import EPS
 
 SUMMED = 1.0 + 2.0**-30
 """Covers the rounding of sums of terms that are not negative."""
@@ -27,7 +29,7 @@ class KernelMatrix:
     ----------
     K : array of shape (n, n)
     errors : ValueErrors
-        Of its entries: ``|K^_ij - K_ij|`` is at most ``relative_i |K_ij| + left_i right_j``.
+        Of its entries: ``|K^_ij - K_ij|`` is at most ``relative_i u_j |K_ij| + left_i right_j``.
     """
 
     K: Dense
@@ -36,20 +38,28 @@ class KernelMatrix:
 
     @classmethod
     def of(cls, K: Dense, errors: EntryErrors) -> KernelMatrix:
-        """Evaluate the kernel matrix of samples, with bounds on the errors of its entries."""
-        of_columns = float(np.max(errors.columns, initial=0.0))
-        relative = SUMMED * (errors.rows + (1.0 + errors.rows) * of_columns)
-        return cls(K, ValueErrors(relative, errors.left, errors.right))
+        """Put the kernel matrix of samples together with bounds on the errors of its entries.
+
+        Those are relative ones, ``r_i + c_j + r_i c_j``, at most ``(r_i + (1 + r_i) f) c_j / f``
+        for every f up to the smallest of c: one sample far out widens its own column only.
+        """
+        least = max(float(np.min(errors.columns, initial=np.inf)), EPS)
+        columns = SUMMED * np.maximum(errors.columns / least, 1.0)
+        relative = SUMMED * (errors.rows + (1.0 + errors.rows) * least)
+        return cls(K, ValueErrors(relative, columns, errors.left, errors.right))
 
     def block(self, block: Dense, samples: Index) -> KernelMatrix:
         """Take a kernel matrix that was evaluated before, for the samples that it belongs to."""
-        relative, left, right = self.errors
-        return KernelMatrix(block, ValueErrors(relative[samples], left[samples], right[samples]))
+        return KernelMatrix(block, ValueErrors(*[each[samples] for each in self.errors]))
 
     @property
     def diagonal(self) -> Vector:
         """``|phi(x_i)|^2``, shape (n,)."""
         return np.diagonal(self.K)
+
+    def squared_spread(self) -> float:
+        """``max_i |phi(x_i) - mean|^2``, as for the unit of violations of a model."""
+        return squared_spread(self.diagonal, np.mean(self.K, axis=1))
 
 
 @short_repr
@@ -86,6 +96,10 @@ class Features:
         """``|x_i|^2``, shape (n,)."""
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
+    def squared_spread(self) -> float:
+        """``max_i |x_i - mean|^2``, as for the unit of violations of a model."""
+        return squared_spread(self.diagonal, self.X @ np.mean(self.X, axis=0))
+
     @property
     def weights_apart(self) -> float:
         """Bound on the error of computed weights ``X'beta``, relative to ``sum |beta| |x|``."""
@@ -95,4 +109,4 @@ class Features:
     def errors(self) -> ValueErrors:
         """Bounds for ``X w``: products are rounded, the samples and stored weights are exact."""
         zeros = np.zeros(len(self.X))
-        return ValueErrors(zeros, zeros, SUMMED * np.sqrt(self.diagonal))
+        return ValueErrors(zeros, 1.0 + zeros, zeros, SUMMED * np.sqrt(self.diagonal))

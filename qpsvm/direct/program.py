@@ -21,7 +21,7 @@ from qpsvm.direct.settings import DIRECT
 from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
-from qpsvm.native import MachineRun, SmallMachine, Status
+from qpsvm.native import MachineBounds, MachineRun, SmallMachine, Status
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
@@ -42,9 +42,11 @@ class Certified(NamedTuple):
         Bound on the errors of these.
     interval : Interval
         The best intercepts.
+    width : float
+        The best width of a margin or tube; 0 where there is none.
     relative_gap : float
         Bound on the objective minus the optimum, errors of kernel values and rounding included,
-        relative to a lower bound on the objective.
+        relative to a lower bound on the objective's size.
     violation : float
         Largest distance of a variable from its KKT case.
     below : float
@@ -60,6 +62,7 @@ class Certified(NamedTuple):
     values: Vector
     error: float
     interval: Interval
+    width: float
     relative_gap: float
     violation: float
     below: float
@@ -100,8 +103,9 @@ class DirectProgram:
                 if found is not None and found.passes(eps):
                     return found._replace(points=count)
             return None
-        tolerance = DIRECT.tolerance * eps * max(float(np.max(np.abs(own.required))), TINY)
-        run, numbers = None, DIRECT.numbers
+        scale = float(np.max(np.abs(own.required))) or self.unit
+        tolerance = DIRECT.tolerance * eps * max(scale, TINY)
+        run, numbers = None, DIRECT.numbers._replace(rough=DIRECT.numbers.rough * scale)
         for count in range(1, DIRECT.certificates + 1):
             run = own.run(tolerance, numbers, run)
             if run.status in (Status.UNBOUNDED, Status.NOT_FINITE):
@@ -113,7 +117,7 @@ class DirectProgram:
             if found is None or found.passes(eps):
                 return found and found._replace(points=count)
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
-            tolerance, numbers = DIRECT.tighter * tolerance, numbers._replace(rough=0.0)
+            tolerance *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
         return None
 
     def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:
@@ -129,7 +133,10 @@ class DirectProgram:
         upper = np.where(is_positive, own.upper, -own.lower)
         programs = RelatedPrograms(own.K, own.rows)
         product, share = run.gradient - q, DIRECT.larger_steps * eps
-        point = programs.solve(q, lower, upper, run.v, eps=share, product=product)
+        A, b = np.ones((1, len(q))), np.array([own.price])
+        if own.side:
+            A, b = np.vstack([A, own.signs]), np.array([own.price, own.total])
+        point = programs.solve(q, lower, upper, run.v, eps=share, product=product, rows=(A, b))
         alpha = np.minimum(np.maximum(own.signs * point.x, own.lower), own.upper)
         return self.certified(alpha + 0.0)  # no negative zeros
 
@@ -152,17 +159,19 @@ class DirectProgram:
         own = self.machine
         flat = 0.0
         if own.is_free and own.curved is None:  # as for ``machines.intercept``
-            flat = len(alpha) * EPS * float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
+            ends = float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
+            flat = len(alpha) * EPS * (ends + abs(own.price) + own.total)
         X = self.matrix.X if isinstance(self.matrix, Features) else None
         found = own.bounds(alpha, self.matrix.errors, X=X, flat=flat, unit=self.unit)
         if found is None:
             return None
         beta, interval = found.expansion, Interval(found.first, found.last)
         b, c = interval.midpoint, own.constant
-        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b
+        prices = own.price * b + own.side * own.total * found.width
+        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b + prices
         upper = found.gap + MACHINES.price_roundings * EPS * abs(objective)
         if own.is_free:
-            upper += 2.0 * abs(found.balance * b)
+            upper += self._missed_sums(found, b)
         elif c:
             upper += 0.5 * (b - found.balance) ** 2
         apart = self.matrix.weights_apart * found.reach
@@ -172,11 +181,20 @@ class DirectProgram:
         upper += 0.5 * apart * apart
         lost = found.passed_on
         lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
-        relative = (SUMMED * upper + UNDERFLOW) / max(objective - SUMMED * lost, TINY)
+        if prices:  # losses and prices cancel
+            lost += len(alpha) * EPS * (found.losses + abs(own.price * b) + own.total * found.width)
+        relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * lost, TINY)
         error = float(np.max(found.errors, initial=0.0))
         coef = None if X is None else found.coef
-        rest = found.values, error, interval, relative, found.violation
+        rest = found.values, error, interval, found.width, relative, found.violation
         return Certified(alpha, beta, coef, *rest, self._below(alpha, found.values + b), 0)
+
+    def _missed_sums(self, found: MachineBounds, b: float) -> float:
+        """Cost of dual equality rows that hold only up to rounding (``accuracy.missed_sums``)."""
+        own = self.machine
+        missed = abs(found.balance - own.price) + EPS * abs(own.price)
+        of_width = abs(found.total - own.total) + EPS * own.total
+        return 2.0 * (missed * abs(b) + of_width * found.width)
 
     def _below(self, alpha: Vector, values: Vector) -> float:
         own = self.machine

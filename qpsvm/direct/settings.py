@@ -18,7 +18,9 @@ class DirectSettings:
     tolerance : float
         Violation of optimality with which the steps of pairs end at first, in units of ``eps``.
     tighter : float
-        Factor of that tolerance after a certificate that is too wide.
+        Factor of that tolerance, at most, after a certificate that is too wide.
+    aim : float
+        Share of ``eps`` that the next gap is to have, if gaps shrink as tolerances do.
     certificates : int
         How many certificates are tried.
     numbers : RunNumbers
@@ -45,9 +47,10 @@ class DirectSettings:
         differently, agrees.
     """
 
-    samples: int = 1500
+    samples: int = 2500
     tolerance: float = 0.3
     tighter: float = 0.1
+    aim: float = 0.3
     certificates: int = 3
     numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
     larger_steps: float = 0.05

@@ -53,9 +53,10 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     weights = [one.coef for one in found if one.coef is not None]
     coef = np.array(weights) if weights else None
     intercepts = np.array([one.interval.midpoint for one in found])
+    widths = tuple([one.width for one in found])
     seconds = perf_counter() - began
     build = partial(_solutions, problem, found, settings.eps, seconds / len(found))
-    whole = Together(shared.kernel, beta, coef, intercepts, build)
+    whole = Together(shared.kernel, beta, coef, intercepts, widths, build)
     return ReducedSolution.of_all(whole, problem.data, problem.reduction)
 
 
@@ -98,9 +99,21 @@ def _program(shared: SharedMatrix, side: Side, matrix: KernelMatrix | Features) 
         upper, curved = np.full(n, np.inf), 0.5 / side.prices
     is_free, constant = shared.intercept == "free", float(shared.intercept == "penalized")
     K = None if isinstance(matrix, Features) and shared.is_squared and matrix.are_few else matrix.K
-    box = side.signs, np.ones(n), zero, upper
-    machine = SmallMachine(K, *box, curved=curved, is_free=is_free, constant=constant)
-    return DirectProgram(machine, matrix)
+    required, margin = np.full(n, 0.0 if shared.total else 1.0), -1.0 if shared.total else 0.0
+    machine = SmallMachine(
+        K,
+        side.signs,
+        required,
+        zero,
+        upper,
+        curved=curved,
+        is_free=is_free,
+        constant=constant,
+        side=margin,
+        total=shared.total,
+    )
+    unit = shared.total * matrix.squared_spread() if shared.total else 1.0
+    return DirectProgram(machine, matrix, unit)
 
 
 def _places(side: Side) -> Index:

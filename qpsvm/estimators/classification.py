@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.constraints import Constraints
-from qpsvm.data.training_sets import BinaryTrainingSet, MulticlassTrainingSet
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.classifier import KernelClassifier
 from qpsvm.exceptions import NuReducedWarning
 from qpsvm.formulations import (
     CrammerSinger,
     NuClassification,
-    OneVsOne,
-    OneVsRest,
     SoftMargin,
 )
 from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.nu import ROUNDED_SHARES
 from qpsvm.formulations.prices import ClassWeight
-from qpsvm.formulations.reduction import two_class_part
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples
-from qpsvm.numerics.arrays import Vector, freeze
+from qpsvm.numerics.arrays import Vector
 
 
 class SVC(KernelClassifier):
@@ -292,12 +288,7 @@ class NuSVC(KernelClassifier):
         totals = np.bincount(self._codes, weights, minlength=len(self.classes_))
         if len(totals) < 2 or not totals.all():  # the formulation refuses a single class
             return formulation
-        by_position = dict(enumerate(self.class_weight_.tolist()))
-        largest = _largest_nu(
-            NuClassification(nu=self.nu, class_weight=by_position),
-            totals.astype(np.float64),
-            self.multi_class,
-        )
+        largest = _largest_nu(totals.astype(np.float64), self.class_weight_, self.multi_class)
         if self.nu <= largest * (1.0 + 0.5 * ROUNDED_SHARES):
             return formulation
         largest *= 1.0 - ROUNDED_SHARES  # which rounding does not make infeasible
@@ -309,9 +300,9 @@ class NuSVC(KernelClassifier):
         )
         return replace(formulation, nu=largest)
 
-    def _scale(self, machine: Any, weights: Vector) -> float:
+    def _scale(self, width: float, weights: Vector) -> float:
         del weights
-        return 1.0 / machine.width if machine.width > 0.0 else 1.0
+        return 1.0 / width if width > 0.0 else 1.0
 
     def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:
         bounds, optimum = super()._certified_bounds(proof, X), proof.optimum
@@ -326,24 +317,17 @@ class NuSVC(KernelClassifier):
         return tags
 
 
-def _largest_nu(formulation: NuClassification, totals: Vector, multi_class: str) -> float:
-    """The largest nu that is feasible for all machines of classes with these total weights.
+def _largest_nu(totals: Vector, factors: Vector, multi_class: str) -> float:
+    """The largest nu that is feasible for all machines of several classes.
 
-    A class is like one sample with its weight.
+    Parameters
+    ----------
+    totals, factors : arrays of shape (k,)
+        The sum of the sample weights of every class, and what multiplies them.
+    multi_class : {"ovo", "ovr"}
     """
-    count = len(totals)
-    fields: dict[str, Any] = {
-        "X": freeze(np.zeros((count, 1))),
-        "weights": freeze(totals),
-        "kept": freeze(np.arange(count)),
-        "n_given": count,
-        "feature_names": None,
-    }
-    classes = freeze(np.arange(count))
-    if count == 2:
-        pair = BinaryTrainingSet(**fields, signs=freeze(np.array([-1.0, 1.0])), classes=classes)
-        return formulation.largest_nu(pair)
-    data = MulticlassTrainingSet(**fields, codes=classes, classes=classes)
-    reduction = (OneVsRest if multi_class == "ovr" else OneVsOne)(formulation)
-    parts = (two_class_part(formulation, data, s) for s in reduction.splits(classes, classes))
-    return min(own.largest_nu(part) for own, part in parts)
+    own = totals * factors
+    if multi_class == "ovr" and len(own) > 2:  # the factors count as sample weights
+        return 2.0 * float(min(np.min(own), np.sum(own) - np.max(own)) / np.sum(own))
+    i, j = np.triu_indices(len(own), 1)
+    return 2.0 * float(np.min(np.minimum(own[i], own[j]) / (totals[i] + totals[j])))

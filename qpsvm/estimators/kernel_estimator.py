@@ -14,7 +14,7 @@ from qpsvm.estimators.kernel_choice import kernel_of
 from qpsvm.estimators.vectors import AllCoefficients, SupportVectors
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.functions import Gamma
-from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Vector
 
@@ -42,17 +42,15 @@ class KernelEstimator(QPEstimator):
     def _kernel(self, X: Samples, weights: Vector | None) -> Kernel:
         return kernel_of(self, X, weights)
 
-    def _scale(self, machine: SVMSolution, weights: Vector) -> float:
+    def _scale(self, width: float, weights: Vector) -> float:
         """Factor between scikit-learn's decision function and the formulation's."""
-        del machine, weights
+        del width, weights
         return 1.0
 
     def _fitted(self, weights: Vector) -> None:
-        if type(self)._scale is KernelEstimator._scale:  # then the machines need not be built
-            self._scales = (1.0,) * getattr(self._predictor, "n_machines", 1)
-            return
-        machines: Any = getattr(self._predictor, "solutions", (self._predictor,))
-        self._scales = tuple(self._scale(machine, weights) for machine in machines)
+        own: Any = self._predictor
+        widths = own.widths if isinstance(own, ReducedSolution) else (getattr(own, "width", 0.0),)
+        self._scales = tuple([self._scale(width, weights) for width in widths])
 
     def _arrange(self) -> None:
         codes = getattr(self, "_codes", None)

@@ -18,7 +18,6 @@ from qpsvm.formulations.parameters import require_share
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solve_device import on_device
@@ -209,8 +208,8 @@ class OneClassSVM(NoveltyDetector):
         del weights
         return OneClass(nu=self.nu)
 
-    def _scale(self, machine: SVMSolution, weights: Vector) -> float:
-        del machine
+    def _scale(self, width: float, weights: Vector) -> float:
+        del width
         return self.nu * float(np.sum(weights))
 
 

@@ -42,6 +42,7 @@ from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.intercept import InterceptKind
+from qpsvm.numerics.arrays import Vector
 
 ROUNDED_SHARES = 1e-12
 """Relative rounding of the shares of classes that a nu may exceed them by."""
@@ -114,10 +115,14 @@ class NuClassification(Classifier):
         docstring; without a free intercept the sum of all ``u_i``.
         """
         share = prices(1.0, data, class_weight=self.class_weight, average=True)
+        return self.largest_nu_of(share, data.signs)
+
+    def largest_nu_of(self, share: Vector, signs: Vector) -> float:
+        """Return the largest nu that is feasible for ``u_i`` and labels, shape (n,) each."""
         if self.intercept != "free":
             return float(np.sum(share))
         # s'alpha = 0 lets no more into alpha than twice what the smaller class holds
-        return 2.0 * min(float(np.sum(share[data.signs == sign])) for sign in (-1.0, 1.0))
+        return 2.0 * min(float(np.sum(share[signs == sign])) for sign in (-1.0, 1.0))
 
     def _require_feasible(self, data: BinaryTrainingSet) -> None:
         largest = self.largest_nu(data)

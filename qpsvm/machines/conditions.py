@@ -30,7 +30,6 @@ import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.kernels.gram import Gram
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.numerics.arrays import Index, Mask, Sparse, Vector, freeze, restore_frozen
@@ -63,12 +62,12 @@ class _OneEach(NamedTuple):
         return sp.csr_array((self.signs, ends[:-1], ends), shape=(n, n))
 
 
-def squared_spread(gram: Gram, products: Vector) -> float:
+def squared_spread(diagonal: Vector, products: Vector) -> float:
     """``max_i |phi(x_i) - mean|^2``, or 1 if that is zero: the spread of the samples, squared.
 
-    ``products`` are those with the mean.
+    ``diagonal`` has their squared sizes, ``products`` those with the mean.
     """
-    size = float(np.max(gram.diagonal() - 2.0 * products)) + float(np.mean(products))
+    size = float(np.max(diagonal - 2.0 * products)) + float(np.mean(products))
     return size if size > 0.0 else 1.0
 
 

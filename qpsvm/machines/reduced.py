@@ -175,6 +175,12 @@ class ReducedSolution(Machine):
         return len(self.solutions) if together is None else len(together.intercepts)
 
     @property
+    def widths(self) -> tuple[float, ...]:
+        """The width of every machine's margin; 0 for families without one."""
+        together = self._unbuilt
+        return tuple(s.width for s in self.solutions) if together is None else together.widths
+
+    @property
     def classes(self) -> Array:
         """The caller's labels, sorted like the columns of the decision function."""
         return self.data.classes

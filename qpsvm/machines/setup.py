@@ -265,7 +265,7 @@ class TrainingSetup:
         """Unit of violations."""
         c = self.conditions
         return (
-            c.unit * squared_spread(self.gram, self.mean_products)
+            c.unit * squared_spread(self.gram.diagonal(), self.mean_products)
             if c.relative_to_spread
             else c.unit
         )

@@ -27,7 +27,7 @@ class Side:
     places : tuple of slice
         Where they are in the order of ``SharedMatrix``, in one or two pieces.
     signs, prices : arrays of shape (m,)
-        Labels -1 and 1, and C_i.
+        Labels -1 and 1, and C_i, or the share of every sample in a nu machine.
     """
 
     places: tuple[slice, ...]
@@ -38,7 +38,7 @@ class Side:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class SharedMatrix:
-    """The kernel matrix and the order of samples that all soft margins of a reduction share.
+    """The kernel matrix and the order of samples that all machines of a reduction share.
 
     Attributes
     ----------
@@ -54,6 +54,8 @@ class SharedMatrix:
     is_squared : bool
         Whether a violation costs its square.
     intercept : "free", "penalized" or "none"
+    total : float
+        nu, which the dual variables of a nu machine add up to; 0 for soft margins.
     """
 
     kernel: Kernel
@@ -63,6 +65,7 @@ class SharedMatrix:
     sides: tuple[Side, ...]
     is_squared: bool
     intercept: InterceptKind
+    total: float = 0.0
 
 
 @short_repr
@@ -78,6 +81,8 @@ class Together:
     coef : array of shape (p, d) or None
         Weights of the features, for the linear kernel.
     intercepts : array of shape (p,)
+    widths : tuple of float
+        The width of every machine's margin; 0 for soft margins.
     build : callable
         Returns the tuple of solutions.
     """
@@ -86,4 +91,5 @@ class Together:
     beta: Dense
     coef: Dense | None
     intercepts: Vector
+    widths: tuple[float, ...]
     build: Callable[[], tuple[SVMSolution, ...]]

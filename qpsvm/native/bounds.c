@@ -11,7 +11,8 @@ static inline double apart(double v, double x, double lower, double upper, doubl
   return term < 0.0 ? 0.0 : term; /* NaN stays NaN */
 }
 
-/* With alpha (n,) in the box, the intercept b, and bounds on the errors of the values:
+/* With alpha (n,) in the box, the intercept b, p_i - shift in place of p_i in v_i (the shift of a
+ * width), and bounds on the errors of the values:
  *
  *     0  sum of the largest of  loss_i(v) + d_i alpha_i^2 / 2 - alpha_i v  at v_i and v_i +- e_i
  *     1  sum loss_i(v_i)       2  sum p_i alpha_i       3  sum d_i alpha_i^2 / 2
@@ -21,11 +22,12 @@ static inline double apart(double v, double x, double lower, double upper, doubl
  *        u_i = min(largest |alpha|, largest end of the box): how far alpha_i is from its KKT case,
  *        where violations are measured in units of `size`
  *
- * where e_i = errors[row] + 4 u (|f_i| + |b| + |p_i|) covers the rounding of v_i as well. Values
+ * where e_i = errors[row] + 4 u (|f_i| + |b| + |p_i| + |shift|) covers the rounding of v_i as well. Values
  * and errors that are not finite leave NaN in the first sum. errors has the shape of the values,
  * sums (7,). */
 static void condition_bounds(const struct conditions *c, const double *errors,
-                             const double *alpha, double b, double size, double *sums) {
+                             const double *alpha, double b, double shift, double size,
+                             double *sums) {
   double total[4] = {0.0, 0.0, 0.0, 0.0}, passed = 0.0, worst = 0.0, largest = DBL_MIN;
   struct pair balance = {0.0, 0.0};
   for (int64_t i = 0; i < c->size; i++)
@@ -33,8 +35,10 @@ static void condition_bounds(const struct conditions *c, const double *errors,
   for (int64_t i = 0; i < c->size; i++) {
     double s = c->signs ? c->signs[i] : 1.0, d = c->curved ? c->curved[i] : 0.0;
     int64_t row = c->rows ? c->rows[i] : i;
-    double f = c->values[row], x = alpha[i], p = c->required[i], v = p - s * (f + b);
+    double f = c->values[row], x = alpha[i], p = c->required[i];
+    double v = (p - shift) - s * (f + b);
     double terms = (f < 0.0 ? -f : f) + (b < 0.0 ? -b : b) + (p < 0.0 ? -p : p);
+    terms += shift < 0.0 ? -shift : shift;
     double e = errors[row] + 2.0 * DBL_EPSILON * terms, lower = c->lower[i], upper = c->upper[i];
     double middle = apart(v, x, lower, upper, d);
     double above = apart(v + e, x, lower, upper, d), below = apart(v - e, x, lower, upper, d);

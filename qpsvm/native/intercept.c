@@ -22,6 +22,7 @@ struct conditions {
   const double *lower;    /* (n,) */
   const double *upper;    /* (n,) >= lower */
   const double *curved;   /* (n,) d >= 0; NULL: 0 */
+  double only;            /* 1 or -1: the best intercept is that of conditions with this sign; 0 */
 };
 
 static inline int is_finite(double x) { return x - x == 0.0; }
@@ -140,10 +141,11 @@ static double derivative(const struct conditions *c, double mirror, double b,
 static double least_minimiser(const struct conditions *c, double mirror, double price, double flat,
                               int64_t *open, int *is_single) {
   double low = -INFINITE, high = INFINITE, first = INFINITE, last = -INFINITE;
-  struct certain known = {{price, 0.0}, {0.0, 0.0}, open, c->size};
+  struct certain known = {{price, 0.0}, {0.0, 0.0}, open, 0};
   for (int64_t i = 0; i < c->size; i++) {
     struct step r = step_of(c, i, mirror);
-    open[i] = i;
+    if (c->only != 0.0 && c->signs[i] != c->only) continue;
+    open[known.n_open++] = i;
     if (r.d == 0.0 && !is_finite(r.upper)) low = larger(low, r.t);
     if (r.d == 0.0 && !is_finite(r.lower)) high = smaller(high, r.t);
     first = smaller(first, is_finite(r.begin) ? r.begin : r.t);

@@ -120,4 +120,4 @@ class Losses:
         if self.rows is not None:
             require_indices(self.rows, "rows", len(values))
         loss = self.lower, self.upper, self.curved
-        return (n, self.rows, self.signs, self.required, values, *loss)
+        return (n, self.rows, self.signs, self.required, values, *loss, 0.0)

@@ -84,6 +84,7 @@ class _Conditions(ctypes.Structure):
         ("lower", _P),
         ("upper", _P),
         ("curved", _P),
+        ("only", _D),
     )
 
 
@@ -101,6 +102,9 @@ class _Machine(ctypes.Structure):
         ("curved", _P),
         ("is_free", _I),
         ("constant", _D),
+        ("price", _D),
+        ("side", _D),
+        ("total", _D),
     )
 
 
@@ -109,7 +113,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "descent_run": (_Samples, _BoxProgram, _D, _I, _I, _P, _P, _P, _P, _P),
     "pairs_run": (_KernelBlock, _P, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P),
     "machine_run": (_Machine, _D, _P, _I, _I, _P, _P, _P, _P, _P, _P, _P),
-    "machine_bounds": (_Machine, _P, _I, _P, _P, _P, _P, _D, _D, _P, _P, _P, _P, _P, _P),
+    "machine_bounds": (_Machine, _P, _I, _P, _P, _P, _P, _P, _D, _D, _P, _P, _P, _P, _P, _P),
     "best_intercepts": (_Conditions, _D, _D, _P, _P),
     "exponent_tile": (_I, _I, _I, _D, _P, _P, _P),
     "products_by_row": (_I, _I, _I, _P, _I, _P, _I, _P, _I),

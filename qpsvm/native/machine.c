@@ -16,8 +16,10 @@ struct machine {
   const int64_t *rows; /* (N,) the sample of every condition; NULL: condition i is about sample i */
   const double *signs, *required, *lower, *upper; /* (N,) */
   const double *curved;                           /* (N,) d > 0; NULL: 0 */
-  int64_t is_free;                                /* whether signs'a = 0 */
+  int64_t is_free;                                /* whether signs'a = price */
   double constant;                                /* what a penalised intercept adds to K */
+  double price;                                   /* of a free intercept */
+  double side, total; /* side -1 (a margin to widen) or 1 (a tube to narrow): 1'a = total; 0: none */
 };
 
 static inline double size_of(double x) { return x < 0.0 ? -x : x; }
@@ -61,10 +63,15 @@ static int solve(int64_t n, double *A, double *x) {
   return 1;
 }
 
+/* The group whose sum a variable keeps: 0 for all of them, or with a width 1 for negative signs. */
+static inline int group_of(const struct machine *m, int64_t i) {
+  return m->side != 0.0 && m->signs[i] < 0.0;
+}
+
 /* Move v to the minimum over its free variables, or to the first bound on the way, and its gradient
- * g with it. With an equality row the last free variable makes up for the others:
+ * g with it. Where the sum over a group is kept its last free variable k makes up for the others:
  *
- *     H_ij = K_ij - K_ik - K_kj + K_kk,   H z = g_k - g_i,   z_k = -sum z_i
+ *     H_ij = K_ij - K_ik' - K_kj + K_kk',   H z = g_k - g_i,   z_k = -sum z_i,   k, k' those of i, j
  *
  * Shapes: v, g, lower, upper (N,), free (N,), work (most (most + 1),). Returns the number of free
  * variables, 0 where no step was made (none, or one that goes nowhere), -1 where they are more than
@@ -72,38 +79,51 @@ static int solve(int64_t n, double *A, double *x) {
 static int64_t newton_step(const struct machine *m, const double *lower, const double *upper,
                            double ridge, int64_t most, double *v, double *g, int64_t *free,
                            double *work) {
-  int64_t n_free = 0;
+  int64_t n_free = 0, n = 0, last[2] = {-1, -1};
   for (int64_t i = 0; i < m->size; i++)
     if (v[i] > lower[i] && v[i] < upper[i]) {
       if (n_free == most) return -1;
       free[n_free++] = i;
+      if (m->is_free) last[group_of(m, i)] = i;
     }
-  int64_t n = n_free - (m->is_free ? 1 : 0);
+  for (int64_t a = 0; a < n_free; a++) /* the last ones behind all others */
+    if (free[a] != last[0] && free[a] != last[1]) free[n++] = free[a];
   if (n < 1) return 0;
-  int64_t k = free[n_free - 1];
-  const double *last = kernel_row_of(m, k);
-  double *z = work, *H = work + most, largest = 0.0, length = 1.0, total = 0.0;
-  double own = kernel_entry(m, last, k) + (m->curved ? m->curved[k] : 0.0);
+  n_free = n;
+  const double *rows[2] = {NULL, NULL};
+  double *z = work, *H = work + most, largest = 0.0, length = 1.0, total[2] = {0.0, 0.0};
+  double own[2][2] = {{0.0, 0.0}, {0.0, 0.0}};
+  for (int k = 0; k < 2; k++)
+    if (last[k] >= 0) {
+      free[n_free++] = last[k];
+      rows[k] = kernel_row_of(m, last[k]);
+      for (int l = 0; l <= k; l++)
+        if (last[l] >= 0) own[k][l] = own[l][k] = kernel_entry(m, rows[k], last[l]);
+      own[k][k] += m->curved ? m->curved[last[k]] : 0.0;
+    }
   for (int64_t a = 0; a < n; a++) {
     int64_t i = free[a];
     const double *row = kernel_row_of(m, i);
+    int of_i = group_of(m, i);
     for (int64_t b = 0; b <= a; b++) {
       int64_t j = free[b];
       double entry = kernel_entry(m, row, j);
-      if (m->is_free)
-        entry = (entry - kernel_entry(m, last, i)) - (kernel_entry(m, last, j) - own);
-      else
+      if (m->is_free) {
+        int of_j = group_of(m, j);
+        entry = (entry - kernel_entry(m, rows[of_j], i)) -
+                (kernel_entry(m, rows[of_i], j) - own[of_i][of_j]);
+      } else
         entry += m->constant;
       H[a * n + b] = entry;
     }
     if (m->curved) H[a * n + a] += m->curved[i];
     largest = larger(largest, H[a * n + a]);
-    z[a] = (m->is_free ? g[k] : 0.0) - g[i];
+    z[a] = (m->is_free ? g[last[of_i]] : 0.0) - g[i];
   }
   for (int64_t a = 0; a < n; a++) H[a * n + a] += ridge * largest;
   if (!solve(n, H, z)) return 0;
-  for (int64_t a = 0; a < n; a++) total += z[a];
-  if (m->is_free) z[n] = -total;
+  for (int64_t a = 0; a < n; a++) total[group_of(m, free[a])] += z[a];
+  for (int64_t a = n; a < n_free; a++) z[a] = -total[group_of(m, free[a])];
   for (int64_t a = 0; a < n_free; a++) {
     int64_t i = free[a];
     double room = z[a] > 0.0 ? upper[i] - v[i] : lower[i] - v[i];
@@ -125,13 +145,35 @@ static int64_t newton_step(const struct machine *m, const double *lower, const d
   return n_free;
 }
 
-/* Minimise 1/2 v'(K + c 11' + diag(d)) v - (s p)'v over the box, signs'a = 0 where the intercept is
- * free, by runs of steps of pairs and Newton steps in turn, to a violation of tol.
+/* g = (K + c 11' + diag(d)) v - s p, with v whose first variables of each group are at a bound until
+ * they add up to what the machine asks for, as in LIBSVM; zero where that does. */
+static void begin(const struct machine *m, const double *lower, const double *upper, double *v,
+                  double *g) {
+  double missing[2] = {m->price, 0.0};
+  if (m->side != 0.0) {
+    missing[0] = 0.5 * (m->total + m->price);
+    missing[1] = -0.5 * (m->total - m->price);
+  }
+  for (int64_t i = 0; i < m->size; i++) g[i] = -m->signs[i] * m->required[i];
+  for (int64_t i = 0; i < m->size; i++) {
+    double *left = missing + group_of(m, i);
+    v[i] = m->is_free ? smaller(larger(*left, lower[i]), upper[i]) : 0.0;
+    *left -= v[i];
+    if (v[i] == 0.0) continue;
+    const double *row = kernel_row_of(m, i);
+    for (int64_t j = 0; j < m->size; j++) g[j] += v[i] * kernel_entry(m, row, j);
+    if (m->curved) g[i] += v[i] * m->curved[i];
+  }
+}
+
+/* Minimise 1/2 v'(K + c 11' + diag(d)) v - (s p)'v over the box, signs'a = price where the intercept
+ * is free, 1'a = total where there is a width, by runs of steps of pairs and Newton steps in turn, to
+ * a violation of tol.
  *
  * numbers (5,) = rough, the violation with which the first run ends; ridge; first and between, steps
  * of pairs, at most, for every variable in the first run and for every free one in the others;
  * turns. v, g (N,) are a start and its gradient, where has_start, and the result; alpha (N,) is
- * s v. free (N,), box (9 N,) and work (most (most + 1),) are memory. Returns the status of the last
+ * s v. free (3 N,), box (9 N,) and work (most (most + 1),) are memory. Returns the status of the last
  * run: DONE, or LIMIT after so many turns, or where free variables are more than `most`. */
 PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const double *numbers,
                                  int64_t most, int64_t has_start, double *v, double *g,
@@ -140,23 +182,22 @@ PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const doub
   int64_t n = m->size, at_most = (int64_t)(numbers[2] * (double)n), now;
   double *lower = box, *upper = box + n, violation, until = larger(numbers[0], tol);
   struct kernel_block block = {n, m->rows ? 0 : m->stride, m->K, NULL, m->rows, m->constant};
-  int status = LIMIT;
+  int8_t *group = (int8_t *)(free + 2 * n);
+  int status = LIMIT, n_groups = !m->is_free ? 0 : m->side != 0.0 ? 2 : 1;
   for (int64_t i = 0; i < n; i++) {
     double s = m->signs[i];
     lower[i] = s > 0.0 ? m->lower[i] : -m->upper[i];
     upper[i] = s > 0.0 ? m->upper[i] : -m->lower[i];
-    if (!has_start) {
-      v[i] = 0.0;
-      g[i] = -s * m->required[i];
-    }
+    group[i] = (int8_t)group_of(m, i);
   }
+  if (!has_start) begin(m, lower, upper, v, g);
   int64_t *offsets = free + n; /* where the rows of conditions begin */
   if (m->rows) {
     for (int64_t i = 0; i < n; i++) offsets[i] = m->rows[i] * m->stride;
     block.offsets = offsets;
   }
   for (int64_t turn = 0; turn < (int64_t)numbers[4]; turn++) {
-    status = EXPORTED(pairs_run)(&block, m->curved, lower, upper, NULL, m->is_free, until, at_most,
+    status = EXPORTED(pairs_run)(&block, m->curved, lower, upper, group, n_groups, until, at_most,
                                  v, g, box + 2 * n, &violation, &now);
     *steps += now;
     if (status != LIMIT && (status != DONE || until <= tol)) break;
@@ -172,18 +213,44 @@ PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const doub
   return status;
 }
 
+/* The middle of an interval, or its only finite end. */
+static inline double middle_of(const double *ends) {
+  if (ends[0] == -INFINITE || ends[1] == INFINITE) return ends[0] == -INFINITE ? ends[1] : ends[0];
+  return ends[0] + 0.5 * (ends[1] - ends[0]);
+}
+
+/* The best intercepts (2,) and side t of a machine with a width t. Conditions of either sign see one
+ * unknown each, b + side t and b - side t; where one of these may go to infinity, b and t grow
+ * together, and one b is taken. */
+static double best_width(struct conditions *c, const struct machine *m, double flat, int64_t *open,
+                         double *ends) {
+  double above[2], below[2];
+  c->only = 1.0;
+  int first = EXPORTED(best_intercepts)(c, 0.5 * (m->price + m->total), flat, open, above);
+  c->only = -1.0;
+  int second = EXPORTED(best_intercepts)(c, 0.5 * (m->price - m->total), flat, open, below);
+  c->only = 0.0;
+  if (first != DONE || second != DONE) return 0.0;
+  double shift = 0.5 * (middle_of(above) - middle_of(below));
+  for (int k = 0; k < 2; k++) ends[k] = 0.5 * (above[k] + below[k]);
+  if (ends[0] == -INFINITE || ends[1] == INFINITE)
+    ends[0] = ends[1] = 0.5 * (middle_of(above) + middle_of(below));
+  return shift;
+}
+
 /* Decision values of the machine of dual variables alpha, its best intercept, and bounds.
  *
- * beta (n,), values (n,), errors (n,), w (d,) and sums (10,) are results. The error of the value f_i
- * is at most errors_i = (relative_i + gamma_n) (|K| |beta|)_i + left_i right'|beta| where K is given;
- * for samples X (n, d) that of the product with w = X'beta as it is stored, gamma_d (|X| |w|)_i, with
- * the same additions, relative, left and right (n,). sums: the seven of
- * condition_bounds, then the ends of the interval of best intercepts, and right'|beta|. For a
- * penalised intercept, or none, these are c sum beta. open (N,) is memory. NOT_FINITE where values
- * overflow. */
+ * beta (n,), values (n,), errors (n,), w (d,) and sums (12,) are results. The error of the value f_i
+ * is at most errors_i = (relative_i + gamma_n) (|K| (u |beta|))_i + left_i right'|beta| where K is
+ * given; for samples X (n, d) that of the product with w = X'beta as it is stored, gamma_d (|X| |w|)_i,
+ * with the same additions. relative, u >= 1 (columns), left and right (n,). sums: the seven of
+ * condition_bounds, then the ends of the interval of best intercepts, right'|beta|, the best width
+ * and sum a, exact but for one rounding. For a penalised intercept, or none, the ends are c sum beta.
+ * open (N,) is memory. NOT_FINITE where values overflow. */
 PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, int64_t d,
-                                    const double *relative, const double *left,
-                                    const double *right, const double *alpha, double flat,
+                                    const double *relative, const double *columns,
+                                    const double *left, const double *right,
+                                    const double *alpha, double flat,
                                     double unit, double *w, int64_t *open, double *beta,
                                     double *values, double *errors, double *sums) {
   int64_t n = m->samples, used = 0;
@@ -210,7 +277,7 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
   } else
     for (int64_t j = 0; j < n; j++) {
       const double *row = m->K + j * m->stride;
-      double own = beta[j], size = size_of(own);
+      double own = beta[j], size = size_of(own) * columns[j];
       if (own == 0.0) continue;
       for (int64_t i = 0; i < n; i++) {
         values[i] += own * row[i];
@@ -225,18 +292,23 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
     double sum = values[i] + errors[i];
     if (sum - sum != 0.0) return NOT_FINITE;
   }
-  struct conditions c = {m->size, m->rows, m->signs, m->required, values, m->lower, m->upper,
-                         m->curved};
+  struct conditions c = {m->size,  m->rows,  m->signs,  m->required, values,
+                         m->lower, m->upper, m->curved, 0.0};
+  double shift = 0.0;
   sums[7] = sums[8] = m->constant * total;
-  if (m->is_free) {
-    int status = EXPORTED(best_intercepts)(&c, 0.0, flat, open, sums + 7);
-    if (status == NOT_FINITE) return status;
+  if (m->is_free && m->side != 0.0) shift = best_width(&c, m, flat, open, sums + 7);
+  if (m->is_free && !(m->side * shift > 0.0)) {
+    shift = 0.0;
+    if (EXPORTED(best_intercepts)(&c, m->price, flat, open, sums + 7) == NOT_FINITE)
+      return NOT_FINITE;
   }
-  double low = sums[7], high = sums[8];
-  int is_open = low == -INFINITE || high == INFINITE;
-  double b = is_open ? (low == -INFINITE ? high : low) : low + 0.5 * (high - low);
+  double b = middle_of(sums + 7);
   sums[9] = reach;
+  sums[10] = m->side * shift + 0.0; /* no negative zero */
   if (b - b != 0.0) return NOT_FINITE;
-  condition_bounds(&c, errors, alpha, b, unit, sums);
+  condition_bounds(&c, errors, alpha, b, shift, unit, sums);
+  struct pair all = {0.0, 0.0};
+  for (int64_t i = 0; i < m->size; i++) add(&all, alpha[i]);
+  sums[11] = rounded(all);
   return DONE;
 }

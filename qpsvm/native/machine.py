@@ -48,6 +48,10 @@ class MachineBounds(NamedTuple):
         implies, twice.
     reach : float
         ``right'|beta|``.
+    width : float
+        The best width; 0 where there is none.
+    total : float
+        ``sum alpha_i``, rounded once.
     """
 
     expansion: Vector
@@ -64,20 +68,24 @@ class MachineBounds(NamedTuple):
     first: float
     last: float
     reach: float
+    width: float
+    total: float
 
 
 class ValueErrors(NamedTuple):
     """Bounds on errors of decision values.
 
-    That of ``f_i`` is at most ``relative_i (|K| |beta|)_i + left_i right'|beta|``, beside the
-    rounding of its sum; of values ``X w`` with ``(|X| |w|)_i`` in place of ``(|K| |beta|)_i``.
+    That of ``f_i`` is at most ``relative_i (|K| (u |beta|))_i + left_i right'|beta|``, beside the
+    rounding of its sum; of values ``X w`` with ``(|X| |w|)_i`` in place of ``(|K| (u |beta|))_i``.
 
     Parameters
     ----------
-    relative, left, right : arrays of shape (n,)
+    relative, columns, left, right : arrays of shape (n,)
+        ``columns`` is u: at least 1, and how much larger the errors are in a column of K.
     """
 
     relative: Vector
+    columns: Vector
     left: Vector
     right: Vector
 
@@ -133,7 +141,8 @@ class SmallMachine:
     """The dual of a machine with N conditions on n samples.
 
     It is ``min 1/2 v'(K + c 11' + diag(d)) v - (s p)'v`` over ``v_i = s_i a_i`` with a in its box,
-    and ``1'v = 0`` where the intercept is free.
+    ``1'v = price`` where the intercept is free, and ``1'a = total`` where there is a width t, which
+    makes the conditions ``s_i (f_i + b) >= p_i - side t``.
 
     Parameters
     ----------
@@ -149,6 +158,13 @@ class SmallMachine:
         Whether the intercept is free.
     constant : float
         c: 1 for a penalised intercept, else 0.
+    price : float
+        Of a free intercept in the primal objective.
+    side : float
+        -1 for a margin that is to be wide, 1 for a tube that is to be narrow, 0 without a width.
+        A width needs a free intercept.
+    total : float
+        What ``side`` times the price of the width is, at least 0.
 
     Raises
     ------
@@ -175,6 +191,9 @@ class SmallMachine:
     rows: Array | None = None
     is_free: bool = True
     constant: float = 0.0
+    price: float = 0.0
+    side: float = 0.0
+    total: float = 0.0
 
     def __post_init__(self) -> None:
         n = len(require_vector(self.required, "required", None, finite=True))
@@ -186,6 +205,12 @@ class SmallMachine:
             require_vector(self.curved, "curved", n, finite=True)
             require_at_least(np.min(self.curved, initial=0.0), "the smallest of curved", 0.0)
         require_at_least(self.constant, "constant", 0.0)
+        require_at_least(self.price, "price", -np.inf)
+        require_at_least(self.total, "total", 0.0)
+        if self.side not in (-1.0, 0.0, 1.0) or (self.side and not self.is_free):
+            raise InvalidParameterError(
+                f"side is {self.side}: it must be -1, 0 or 1, and 0 without a free intercept"
+            )
         if self.K is not None:
             require_row_wise(self.K, "K")
             if self.K.shape[0] != self.K.shape[1] or (self.rows is None and len(self.K) != n):
@@ -200,7 +225,7 @@ class SmallMachine:
     def _fields(self, samples: int) -> tuple[Any, ...]:
         K, conditions = self.K, (self.signs, self.required, self.lower, self.upper, self.curved)
         stride = 0 if K is None else K.strides[0] // K.itemsize
-        kind = self.is_free, self.constant
+        kind = self.is_free, self.constant, self.price, self.side, self.total
         return (len(self.signs), samples, stride, K, self.rows, *conditions, *kind)
 
     def run(self, tol: float, numbers: RunNumbers, start: MachineRun | None = None) -> MachineRun:
@@ -222,7 +247,7 @@ class SmallMachine:
         v, g = (np.empty(n), np.empty(n)) if start is None else (start.v, start.gradient)
         steps = np.zeros(1, np.int64)
         own = np.array(numbers[:5], dtype=np.float64)
-        memory = np.empty(2 * n, np.int64), np.empty(9 * n), np.empty(most * (most + 1))
+        memory = np.empty(3 * n, np.int64), np.empty(9 * n), np.empty(most * (most + 1))
         has_start = start is not None
         place = v, g, alpha, *memory, steps
         status = run("machine_run", self._fields(len(self.K)), tol, own, most, has_start, *place)
@@ -256,6 +281,7 @@ class SmallMachine:
         require_box(alpha, "alpha", self.lower, self.upper)
         for each in errors:
             require_vector(each, "errors", n)
+        require_at_least(np.min(errors.columns, initial=1.0), "the smallest of columns", 1.0)
         d = 0
         if X is not None:
             require_array(X, "X", np.float64, (n, None))
@@ -267,7 +293,7 @@ class SmallMachine:
         if self.rows is not None:
             require_indices(self.rows, "rows", n)
         coef, memory = np.empty(d), np.empty(size, np.int64)
-        found, sums = np.empty((3, n)), np.zeros(10)
+        found, sums = np.empty((3, n)), np.zeros(12)
         status = run(
             "machine_bounds",
             self._fields(n),

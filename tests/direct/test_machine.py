@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.backends import Settings
 from qpsvm.direct.machine import program_of, solved_directly, suits
+from qpsvm.direct.matrices import KernelMatrix
+from qpsvm.kernels.errors import EntryErrors
+from qpsvm.machines.offsets import best_offsets
 from tests.strategies import examples
 
 seeds = st.integers(0, 2**32 - 1)
@@ -33,6 +37,9 @@ FORMULATIONS = {
         C=C, epsilon=0.1, loss="squared_epsilon_insensitive"
     ),
     "quantile": lambda C: qpsvm.QuantileRegression(tau=0.3, C=C),
+    "nu": lambda C: qpsvm.NuClassification(nu=min(0.1 * C, 0.9)),
+    "nu tube": lambda C: qpsvm.NuRegression(nu=0.4, C=C),
+    "one class": lambda C: qpsvm.OneClass(nu=min(0.1 * C, 1.0)),
 }
 
 
@@ -47,12 +54,35 @@ def problem(rng: Any, name: str, kernel: str, *, offset: float = 0.0) -> qpsvm.S
     is_class = name in ("hinge", "squared", "penalised", "balanced")
     t = X[:, 0] + rng.standard_normal(n)
     y = t > np.median(t) if is_class else t
-    weights = rng.choice([0.5, 1.0, 3.0], n) if rng.random() < 0.3 else None
+    if name == "nu":  # every nu is feasible
+        X, t = X[: n // 2 * 2], t[: n // 2 * 2]
+        y = np.argsort(np.argsort(t)) >= n // 2
+    weights = rng.choice([0.5, 1.0, 3.0], len(X)) if rng.random() < 0.3 else None
+    weights = None if name == "nu" else weights
     formulation: Any = FORMULATIONS[name](10.0 ** rng.uniform(-3, 3))
-    made: qpsvm.SVMProblem = formulation.dual(
-        X + offset, y, kernel=KERNELS[kernel], sample_weight=weights
-    )
+    given = (X + offset,) if name == "one class" else (X + offset, y)
+    made: qpsvm.SVMProblem = formulation.dual(*given, kernel=KERNELS[kernel], sample_weight=weights)
     return made
+
+
+def balanced(own: Any, alpha: Any) -> Any:
+    """Change dual variables, within their box, until their sums are those that a machine keeps."""
+    groups = [own.signs == sign for sign in (1.0, -1.0)]
+    wanted = [min(float(np.sum(alpha[group])) for group in groups)] * 2
+    if own.side or own.price:
+        wanted = [0.5 * (own.total + own.price), 0.5 * (own.total - own.price)]
+    if not own.side and own.price:
+        wanted = [own.price, 0.0]
+    for group, amount in zip(groups, wanted, strict=True):
+        some, room = alpha[group], (own.upper - alpha)[group]
+        missing = amount - float(np.sum(some))
+        if missing < 0.0:
+            alpha[group] = some * (amount / float(np.sum(some)))
+        elif missing > 0.0:
+            alpha[group] = np.minimum(
+                some + room * (missing / float(np.sum(room))), own.upper[group]
+            )
+    return alpha
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -70,7 +100,7 @@ def test_what_is_certified_passes_the_verifier(
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", ["hinge", "squared", "penalised", "tube", "quantile"])
+@pytest.mark.parametrize("name", [*FORMULATIONS])
 @settings(max_examples=examples(30))
 @given(seeds, st.sampled_from([0.0, 1e3, 1e6]))
 def test_the_bound_is_at_least_the_gap_of_any_point(
@@ -89,21 +119,38 @@ def test_the_bound_is_at_least_the_gap_of_any_point(
     own = program.machine
     top = np.minimum(own.upper, 1.0 / max(float(np.mean(program.matrix.diagonal)), 1e-3))
     alpha = top * rng.choice([0.0, 1.0, rng.random()], len(top))
-    if own.is_free:  # signs'a = 0, by scaling the larger side down
-        sums = [float(np.sum(alpha[own.signs == s])) for s in (1.0, -1.0)]
-        for s, mine, other in zip((1.0, -1.0), sums, sums[::-1], strict=True):
-            if mine > other:
-                alpha[own.signs == s] *= other / mine
+    alpha = balanced(own, alpha) if own.is_free else alpha
     found = program.certified(alpha)
     if found is None or not np.isfinite(found.relative_gap):
         return
+    interval, width = best_offsets(made.model, found.values, 0.0, 0.0)
+    if own.is_free and own.curved is None:  # by other code, which sorts
+        size = 1e-9 * (1.0 + float(np.max(np.abs(found.values))))
+        np.testing.assert_allclose(found.width, width, atol=size)
+        np.testing.assert_allclose(found.interval, interval, atol=size)
     b = found.interval.midpoint
     coef = made.model.coef(found.expansion)
-    draft = start.replace(alpha=alpha, expansion=found.expansion, coef=coef, intercept=b, width=0.0)
+    draft = start.replace(
+        alpha=alpha, expansion=found.expansion, coef=coef, intercept=b, width=found.width
+    )
     objective = qpsvm.certify(made, draft).primal_objective
     optimum = best.primal_objective + abs(best.gap)
     excess = objective - optimum - best.objective_rounding * best.objective_scale
-    assert excess <= found.relative_gap * objective * (1.0 + 1e-9)
+    assert excess <= found.relative_gap * abs(objective) * (1.0 + 1e-9)
+
+
+@given(seeds)
+def test_errors_of_a_matrix_are_no_smaller_than_those_of_its_entries(seed: int) -> None:
+    """Rows and columns with errors of very different sizes, zero among them."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    rows, columns = 10.0 ** rng.uniform(-17, -1, (2, n)) * rng.choice([0.0, 1.0], (2, n))
+    made = KernelMatrix.of(np.ones((n, n)), EntryErrors(rows, columns, rows, columns))
+    relative, factors, _, _ = made.errors
+    for i in range(n):
+        for j in range(n):
+            r, c = Fraction(rows[i]), Fraction(columns[j])
+            assert Fraction(relative[i]) * Fraction(factors[j]) >= r + c + r * c
 
 
 def test_a_machine_that_is_not_certified_goes_the_general_way() -> None:

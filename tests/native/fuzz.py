@@ -139,6 +139,8 @@ def machines(rng: Any) -> None:
         K = X @ X.T
     lower, upper = box(rng, size)
     lower, upper = np.minimum(lower, 0.0), np.maximum(upper, 0.0)
+    is_free = bool(rng.random() < 0.6)
+    side = float(rng.integers(-1, 2)) if is_free else 0.0
     machine = SmallMachine(
         K if rng.random() < 0.9 else None,
         rng.choice([-1.0, 1.0], size),
@@ -147,14 +149,19 @@ def machines(rng: Any) -> None:
         upper,
         curved=np.abs(numbers(rng, size)) if rng.random() < 0.5 else None,
         rows=places(rng, size, n) if size != n or rng.random() < 0.5 else None,
-        is_free=bool(rng.random() < 0.5),
+        is_free=is_free,
         constant=float(rng.integers(0, 2)),
+        price=float(rng.integers(-2, 3)) if rng.random() < 0.5 else 0.0,
+        side=side,
+        total=float(rng.integers(0, 5)) if rng.random() < 0.5 else 1e300 * rng.random(),
     )
     some = RunNumbers(most=int(rng.integers(0, 30)), turns=int(rng.integers(0, 5)))
     run = machine.run(float(rng.choice([0.0, 1e-9, 1e-3])), some)
     assert np.all((lower <= run.alpha) & (run.alpha <= upper) | np.isnan(run.alpha))
     machine.run(1e-12, some, run)
-    errors = ValueErrors(*np.abs(numbers(rng, 3, n)))
+    errors = ValueErrors(
+        *(np.abs(numbers(rng, 4, n)) + np.array([[0], [rng.integers(0, 2)], [0], [0]]))
+    )
     given = np.clip(integers(rng, size), lower, upper)
     machine.bounds(given, errors, X=X if rng.random() < 0.5 else None)
 

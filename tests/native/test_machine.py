@@ -18,10 +18,13 @@ from tests.native.oracles import slope as exact_slope
 from tests.strategies import examples
 
 seeds = st.integers(0, 2**32 - 1)
+sides = st.sampled_from([0.0, -1.0, 1.0])
 NUMBERS = RunNumbers()
 
 
-def machine(rng: Any, n: int, *, tube: bool, squared: bool, free: bool) -> tuple[SmallMachine, Any]:
+def machine(
+    rng: Any, n: int, *, tube: bool, squared: bool, free: bool, side: float = 0.0
+) -> tuple[SmallMachine, Any]:
     """A random machine with its samples; a tube has two conditions for each of them."""
     X = rng.standard_normal((n, 3))
     size = 2 * n if tube else n
@@ -37,20 +40,31 @@ def machine(rng: Any, n: int, *, tube: bool, squared: bool, free: bool) -> tuple
         rows=np.tile(np.arange(n), 2) if tube else None,
         is_free=free,
         constant=0.0 if free else float(rng.integers(0, 2)),
+        side=side if free else 0.0,
+        total=_total(rng, signs, C) if side and free else 0.0,
     )
     return made, X
 
 
+def _total(rng: Any, signs: Any, upper: Any) -> float:
+    """A sum of dual variables that the boxes of either sign have room for."""
+    most = 2.0 * min(float(np.sum(upper[signs == s])) for s in (1.0, -1.0))
+    return most * float(rng.random())
+
+
 def none(n: int) -> ValueErrors:
     """Errors of zero."""
-    return ValueErrors(np.zeros(n), np.zeros(n), np.zeros(n))
+    return ValueErrors(np.zeros(n), np.ones(n), np.zeros(n), np.zeros(n))
 
 
 @settings(max_examples=examples(300))
-@given(seeds, st.integers(1, 30), st.booleans(), st.booleans(), st.booleans())
-def test_runs_end_at_the_optimum(seed: int, n: int, tube: bool, squared: bool, free: bool) -> None:
+@given(seeds, st.integers(1, 30), st.booleans(), st.booleans(), st.booleans(), sides)
+def test_runs_end_at_the_optimum(
+    seed: int, n: int, tube: bool, squared: bool, free: bool, side: float
+) -> None:
     """Every variable is at the end of its box, or its gradient is that of the free ones."""
-    made, _ = machine(np.random.default_rng(seed), n, tube=tube, squared=squared, free=free)
+    rng = np.random.default_rng(seed)
+    made, _ = machine(rng, n, tube=tube, squared=squared, free=free, side=side)
     run = made.run(1e-9, NUMBERS)
     if run.status is not Status.DONE:
         return  # more steps than are worth it; whoever certifies sees it
@@ -66,26 +80,30 @@ def test_runs_end_at_the_optimum(seed: int, n: int, tube: bool, squared: bool, f
     g = made.signs * g  # of v = s a
     rises = made.signs * run.alpha < np.where(made.signs > 0, made.upper, -made.lower)
     falls = made.signs * run.alpha > np.where(made.signs > 0, made.lower, -made.upper)
+    groups = [made.signs == 1.0, made.signs == -1.0] if made.side else [np.full(len(g), True)]
     if free:
         assert abs(float(made.signs @ run.alpha)) <= size
-        most, least = np.max(g[falls], initial=-np.inf), np.min(g[rises], initial=np.inf)
-        assert most - least <= 2 * size
+        assert not made.side or abs(float(np.sum(run.alpha)) - made.total) <= size
+        for own in groups:  # whose sums are kept
+            most = np.max(g[falls & own], initial=-np.inf)
+            assert most - np.min(g[rises & own], initial=np.inf) <= 2 * size
     else:
         assert np.all(g[rises] >= -2 * size)
         assert np.all(g[falls] <= 2 * size)
 
 
 @settings(max_examples=examples(200))
-@given(seeds, st.integers(1, 12), st.booleans(), st.booleans(), st.booleans(), st.booleans())
+@given(seeds, st.integers(1, 12), st.booleans(), st.booleans(), st.booleans(), sides, st.booleans())
 def test_bounds_are_no_smaller_than_the_exact_sums(
-    seed: int, n: int, tube: bool, squared: bool, free: bool, linear: bool
+    seed: int, n: int, tube: bool, squared: bool, free: bool, side: float, linear: bool
 ) -> None:
     """The gap of any values within their errors is at most the bound."""
     rng = np.random.default_rng(seed)
-    made, X = machine(rng, n, tube=tube, squared=squared, free=free)
+    made, X = machine(rng, n, tube=tube, squared=squared, free=free, side=side)
     top = np.minimum(made.upper, 10.0)
     alpha = top * rng.choice([0.0, 1.0, rng.random()], len(top))
-    errors = ValueErrors(*(1e-3 * rng.random((3, n))))
+    relative, left, right = 1e-3 * rng.random((3, n))
+    errors = ValueErrors(relative, 1.0 + rng.random(n), left, right)
     found = made.bounds(alpha, errors, X=X if linear else None)
     assert found is not None
     b = found.first + 0.5 * (found.last - found.first)
@@ -99,7 +117,7 @@ def test_bounds_are_no_smaller_than_the_exact_sums(
     columns = (made.signs, made.required, made.lower, made.upper, d, alpha, rows)
     for s, p, low, high, curve, a, row in zip(*map(np.ndarray.tolist, columns), strict=True):
         f = Fraction(found.values[row]) + Fraction(off[row])
-        v = Fraction(p) - Fraction(s) * (f + Fraction(b))
+        v = Fraction(p) - Fraction(s) * (f + Fraction(b)) - Fraction(made.side * found.width)
         most = exact_slope(v, *exact(np.array([low, high, curve])), right=True)
         most = most if curve or v else Fraction(0)
         assert isinstance(most, Fraction)
@@ -178,6 +196,10 @@ def test_a_row_of_a_product_does_not_depend_on_the_others(
         ({"rows": np.array([0, 2])}, "rows contains 2"),
         ({"curved": np.array([-1.0, 0.0])}, "the smallest of curved"),
         ({"constant": -1.0}, "constant is -1.0"),
+        ({"price": np.nan}, "price is nan"),
+        ({"side": 0.5}, "side is 0.5"),
+        ({"side": 1.0, "is_free": False}, "0 without a free intercept"),
+        ({"total": -1.0}, "total is -1.0"),
     ],
 )
 def test_wrong_machines_are_refused(change: Any, message: str) -> None:

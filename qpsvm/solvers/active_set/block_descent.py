@@ -184,27 +184,29 @@ class _Blocks:
     def _with_newton_steps(
         self, K: Dense, places: Index, block: Index, own: Vector, gradient: Vector, tolerance: float
     ) -> MachineRun | None:
-        """Minimise over a block whose rows keep one sum at most, Newton steps included.
+        """Minimise over a block of variables, Newton steps included.
 
         The variables and their gradient change in place; what is left is for steps of pairs.
         """
         program = self.program
         lower, upper = program.lower[block], program.upper[block]
-        if program.kept == "sums" or (lower > 0.0).any() or (upper < 0.0).any():
+        if (lower > 0.0).any() or (upper < 0.0).any():
             return None
         if np.count_nonzero((own > lower) & (own < upper)) > RUN.most:
             return None  # the run would end where it begins
         rows = None if np.array_equal(places, np.arange(len(K))) else places.astype(np.int64)
+        is_second = program.group[block] > 0  # keeps its own sum, as negative labels do
         machine = SmallMachine(
             K,
-            np.ones(len(block)),
+            np.where(is_second, -1.0, 1.0),
             np.zeros(len(block)),
-            lower,
-            upper,
+            np.where(is_second, -upper, lower),
+            np.where(is_second, -lower, upper),
             curved=program.added[block],
             rows=rows,
-            is_free=program.kept == "sum",
+            is_free=program.kept != "none",
             constant=program.constant,
+            side=1.0 if program.kept == "sums" else 0.0,
         )
         return machine.run(tolerance, RUN, MachineRun(Status.DONE, own, own, gradient, 0))
 

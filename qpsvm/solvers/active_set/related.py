@@ -58,6 +58,7 @@ class RelatedPrograms:
         *,
         eps: float,
         product: Vector | None = None,
+        rows: tuple[Dense, Vector] | None = None,
     ) -> Point:
         """Solve one program from a starting point; the result carries no proof.
 
@@ -70,9 +71,12 @@ class RelatedPrograms:
             Relative duality gap, and residuals relative to q, at which to stop.
         product : array of shape (N,), optional
             ``P start``, where it is known.
+        rows : pair of arrays of shape (p, N) and (p,), optional
+            A and b of equality rows ``Ax = b``; by default ``1'x = 0``.
         """
-        box = BoxProgram(self.P, q, self.ones, np.zeros(1), lower, upper, self.diagonal, self.unit)
-        known = start if product is None else Point(start, product, np.zeros(1))
+        A, b = (self.ones, np.zeros(1)) if rows is None else rows
+        box = BoxProgram(self.P, q, A, b, lower, upper, self.diagonal, self.unit)
+        known = start if product is None else Point(start, product, np.zeros(len(b)))
         budget = WorkBudget()
         point = descended(
             box, self.P, known, largest=self.largest, eps=eps, budget=budget, settings=DEFAULTS
