@@ -30,6 +30,7 @@ def machine(
     size = 2 * n if tube else n
     C = 10.0 ** rng.uniform(-2, 2, size)
     signs = np.repeat([1.0, -1.0], n) if tube else rng.choice([-1.0, 1.0], n)
+    side = side if free and len(set(signs.tolist())) == 2 else 0.0  # two sums
     made = SmallMachine(
         X @ X.T,
         signs,
@@ -40,8 +41,8 @@ def machine(
         rows=np.tile(np.arange(n), 2) if tube else None,
         is_free=free,
         constant=0.0 if free else float(rng.integers(0, 2)),
-        side=side if free else 0.0,
-        total=_total(rng, signs, C) if side and free else 0.0,
+        side=side,
+        total=_total(rng, signs, C) if side else 0.0,
     )
     return made, X
 
