@@ -14,6 +14,7 @@ from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
 from qpsvm.contract import NO_OPTIMUM
 from qpsvm.device import Device
+from qpsvm.direct.joint import solved_jointly
 from qpsvm.direct.machine import solved_directly
 from qpsvm.direct.together import solved_together
 from qpsvm.exceptions import (
@@ -22,6 +23,7 @@ from qpsvm.exceptions import (
     ToleranceNotReachedError,
     ToleranceNotReachedWarning,
 )
+from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.arguments import PROBLEMS, warm_start_for
 from qpsvm.machines.problem import Program
@@ -44,6 +46,7 @@ from qpsvm.solve_errors import (
     shortfall,
     shortfall_of_passes,
 )
+from qpsvm.verification import verify_evaluated
 
 ON_INTERRUPT = ("raise", "return")
 """What Ctrl-C can do to ``solve``."""
@@ -295,10 +298,10 @@ class Solving:
     def machine(self, problem: Program, start: object) -> Answer[Any]:
         """Solve one problem in memory; its answer is verified, and repaired where it fails."""
         settings = self.settings.replace(warm_start=warm_start_for(problem, start))
-        if isinstance(problem, SVMProblem) and self.backend == "auto":
-            machine = solved_directly(problem, settings)
-            if machine is not None:
-                return Answer(machine)
+        if self.backend == "auto":
+            directly = self._directly(problem, settings)
+            if directly is not None:
+                return directly
         try:
             outcome = solve_by_policy(problem, self.backend, settings)
         except KeyboardInterrupt as error:
@@ -314,6 +317,19 @@ class Solving:
             message = shortfall(problem, solution, outcome.report, settings.eps)
             return self._short(outcome.machine, message)
         return Answer(outcome.machine)
+
+    def _directly(self, problem: Program, settings: Settings) -> Answer[Any] | None:
+        """Solve a small problem the short way; None where the general one is needed."""
+        if isinstance(problem, SVMProblem):
+            machine = solved_directly(problem, settings)
+            return None if machine is None else Answer(machine)
+        if not isinstance(problem, JointProblem):
+            return None
+        joint = solved_jointly(problem, settings)
+        if joint is None or joint.status is Status.OPTIMAL:
+            return None if joint is None else Answer(joint)
+        report = verify_evaluated(problem, problem.evaluate(joint), eps=settings.eps)
+        return self._short(joint, shortfall(problem, joint.qp, report, settings.eps))
 
     def reduced(self, problem: ReducedProblem, start: Any) -> Answer[ReducedSolution]:
         """Solve every part of a reduction before one deadline; errors name the part."""

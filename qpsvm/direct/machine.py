@@ -137,18 +137,22 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     return DirectProgram(machine, matrix, unit)
 
 
-def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
-    """Build the solution of a certified machine, with the program's own one."""
-    model, b = problem.model, found.interval.midpoint
-    statistics = SolveStatistics(
+def statistics_of(points: int, seconds: float) -> SolveStatistics:
+    """The statistics of a solution that was certified at its n-th dual point."""
+    return SolveStatistics(
         backend="active-set",
-        iterations=found.points,
+        iterations=points,
         solve_seconds=seconds,
         seconds={"short way": seconds},
         asked=("active-set",),
         settings=vars(DIRECT).copy(),
         note=REASON,
     )
+
+
+def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
+    """Build the solution of a certified machine, with the program's own one."""
+    model, b = problem.model, found.interval.midpoint
     c, v = model.conditions, model.violations(found.values, b, found.width)
     gradient = c.curvature * found.alpha - v
     at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
@@ -159,7 +163,7 @@ def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSol
         y=np.full(int(c.intercept == "free"), b),
         z_lower=at_lower,
         z_upper=at_upper,
-        statistics=statistics,
+        statistics=statistics_of(found.points, seconds),
     )
     return SVMSolution(
         alpha=found.alpha,

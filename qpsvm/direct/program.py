@@ -105,6 +105,8 @@ class DirectProgram:
             return None
         scale = float(np.max(np.abs(own.required))) or self.unit
         tolerance = DIRECT.tolerance * eps * max(scale, TINY)
+        if own.price:
+            tolerance *= DIRECT.boundary
         run, numbers = None, DIRECT.numbers._replace(rough=DIRECT.numbers.rough * scale)
         for count in range(1, DIRECT.certificates + 1):
             run = own.run(tolerance, numbers, run)

@@ -17,6 +17,8 @@ class DirectSettings:
         Samples, at most, whose kernel matrix is evaluated as a whole.
     tolerance : float
         Violation of optimality with which the steps of pairs end at first, in units of ``eps``.
+    boundary : float
+        Factor of that tolerance for one class, whose support vectors lie where predictions change.
     tighter : float
         Factor of that tolerance, at most, after a certificate that is too wide.
     aim : float
@@ -27,6 +29,12 @@ class DirectSettings:
         Of the runs of steps of pairs and Newton steps.
     larger_steps : float
         Gap, in units of ``eps``, to which machines with many free variables are solved.
+    class_steps : int
+        Steps of samples in a run, at most, for every sample, with one decision function per class.
+    class_variables : int
+        Free variables, at most, with which Newton steps are made there.
+    class_work : float
+        Multiplications, at most, in the factors of these Newton steps.
     newton_features : int
         Features, at most, with which squared losses are minimised by Newton's method.
     entries : int
@@ -49,11 +57,15 @@ class DirectSettings:
 
     samples: int = 2500
     tolerance: float = 0.3
+    boundary: float = 1e-3
     tighter: float = 0.1
     aim: float = 0.3
     certificates: int = 3
     numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
     larger_steps: float = 0.05
+    class_steps: int = 10
+    class_variables: int = 4000
+    class_work: float = 2e10
     newton_features: int = 300
     entries: int = 5_000_000
     newton_steps: int = 40

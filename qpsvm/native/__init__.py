@@ -5,6 +5,7 @@ version. How it is built, and why: ``docs/decisions/0017-compiled-core.md``. Imp
 loads no library; the first call does.
 """
 
+from qpsvm.native.classes import descend_classes
 from qpsvm.native.descent import CoordinateDescent
 from qpsvm.native.intercept import Losses
 from qpsvm.native.library import Status
@@ -28,6 +29,7 @@ __all__ = [
     "Status",
     "Steps",
     "ValueErrors",
+    "descend_classes",
     "descend_pairs",
     "exponent_tile",
     "products_by_row",

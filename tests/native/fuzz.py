@@ -24,6 +24,7 @@ from qpsvm.native import (
     RunNumbers,
     SmallMachine,
     ValueErrors,
+    descend_classes,
     descend_pairs,
     exponent_tile,
     products_by_row,
@@ -166,6 +167,23 @@ def machines(rng: Any) -> None:
     machine.bounds(given, errors, X=X if rng.random() < 0.5 else None)
 
 
+def classes(rng: Any) -> None:
+    """Steps of samples on any matrix, continued once."""
+    n, k = int(rng.integers(0, 30)), int(rng.integers(0, 6))
+    X = numbers(rng, n, 4)
+    with np.errstate(all="ignore"):
+        K = X @ X.T if rng.random() < 0.8 else numbers(rng, n, n)
+    codes = rng.integers(0, max(k, 1), n)
+    upper, tau = np.abs(numbers(rng, n)), np.zeros((n, k))
+    g = -(codes[:, None] == np.arange(k)).astype(float)
+    for _ in range(2):
+        steps = int(rng.integers(0, 50))
+        tol, constant = float(rng.choice([0.0, 1e-6])), float(rng.integers(0, 2))
+        given = (K, codes, upper, tau, g)
+        descend_classes(*given, constant=constant, tol=tol, max_steps=steps)
+        g = numbers(rng, n, k) if rng.random() < 0.5 else g
+
+
 def products(rng: Any) -> None:
     """Products into a part of a larger array."""
     m, n, d = (int(k) for k in rng.integers(0, 40, 3))
@@ -185,7 +203,7 @@ def main() -> None:
             print(f"\rseed {seed}", end="", file=sys.stderr, flush=True)
         rng = np.random.default_rng(seed)
         with using(core().variants[seed % len(core().variants)]):
-            for call in (descent, pairs, tile, intercepts, machines, products):
+            for call in (descent, pairs, tile, intercepts, machines, classes, products):
                 try:
                     with np.errstate(all="ignore"):
                         call(rng)
