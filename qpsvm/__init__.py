@@ -28,13 +28,12 @@ from qpsvm.formulations import (
     Ranking,
     SoftMargin,
 )
-from qpsvm.kkt_report import KKTReport
 from qpsvm.lazy import lazy_names, modules_of
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.polishing import polish
-from qpsvm.solve_device import on_device
 from qpsvm.solving import solve
-from qpsvm.verification import verify
+from qpsvm.solving.device import on_device
+from qpsvm.solving.polishing import polish
+from qpsvm.verification import KKTReport, verify
 
 if TYPE_CHECKING:
     from qpsvm import (

@@ -11,18 +11,17 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 
 import qpsvm
-from qpsvm import policy
 from qpsvm.backends import Backend, Capabilities, Settings, registry
-from qpsvm.contract import Contract, distance
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.policy import STEPS, solve_by_policy
-from qpsvm.policy_settings import POLICY
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
-from qpsvm.solve_state import Result
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.termination import is_slow
-from qpsvm.solving import solve_with
+from qpsvm.solving import policy, solve_with
+from qpsvm.solving.attempts import Contract, distance
+from qpsvm.solving.policy import STEPS, solve_by_policy
+from qpsvm.solving.settings import POLICY
+from qpsvm.solving.state import Result
 from tests.strategies import numbered
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)

@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 import qpsvm
 from qpsvm.backends import Backend, Capabilities, Progress, Settings
 from qpsvm.backends.registry import get
-from qpsvm.contract import Contract
 from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
@@ -29,6 +28,7 @@ from qpsvm.exceptions import (
 )
 from qpsvm.kernels import RBF
 from qpsvm.qp import QPSolution, QuadraticProgram, SolveStatistics, Status
+from qpsvm.solving.attempts import Contract
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)
 PROBLEM = qpsvm.SoftMargin(C=1.0).dual(X, Y, kernel="rbf")

@@ -30,9 +30,9 @@ from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.precision import EPS
-from qpsvm.polishing import polish
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.solving import solve
+from qpsvm.solving.polishing import polish
 from qpsvm.verification import verify, verify_evaluated
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from qpsvm.audits.machine import AuditedMachine, Optimum
 from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.rebuilt import Decisions
 from qpsvm.certificates import PredictionComparison
-from qpsvm.kkt_report import KKTReport
 from qpsvm.numerics.arrays import Mask
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.verification import KKTReport
 
 
 def with_optimum(

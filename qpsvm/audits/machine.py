@@ -13,12 +13,12 @@ from qpsvm.audits.rounding import KernelRounding
 from qpsvm.audits.training_kernel import LostDigits
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.display import short_repr
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.assessment import evidence_of_machine, predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
 from qpsvm.reports.numbers import at_least, at_most, residual, share
+from qpsvm.verification import KKTReport
 
 OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""

@@ -32,7 +32,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.qp.solution import Status
-from qpsvm.solve_device import on_device, solving_on
+from qpsvm.solving.device import on_device, solving_on
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report

@@ -31,7 +31,7 @@ from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_l
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.numerics.choices import require_choice, require_flag
-from qpsvm.solve_device import on_device
+from qpsvm.solving.device import on_device
 
 if TYPE_CHECKING:
     from sklearn.calibration import CalibratedClassifierCV

@@ -93,7 +93,7 @@ class CrammerSinger(ExplainsKeywords):
     >>> problem.qp.n_variables, problem.qp.n_equalities
     (9, 3)
     >>> solution = qpsvm.solve(problem)
-    >>> solution.predict([[0.0, 2.0], [-3.0, 0.0]])
+    >>> solution.predict([[0.0, 2.0], [-3.0, -2.0]])
     array(['a', 'c'], dtype='<U1')
     >>> qpsvm.verify(problem, solution).passed
     True

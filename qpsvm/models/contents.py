@@ -15,7 +15,6 @@ from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError, ModelFileError
 from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Precomputed
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.models import checksums, metadata
@@ -29,6 +28,7 @@ from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, is_sparse
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.tables import Preparation
+from qpsvm.verification import KKTReport
 
 LABEL_KINDS = "biufUO"
 """Labels as booleans, integers, numbers and texts (also as Python objects)."""

@@ -13,7 +13,6 @@ from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.form import Form
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.models.comparison import predictions_check
@@ -24,7 +23,7 @@ from qpsvm.numerics.arrays import Array, Dense, Matrix, Vector
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.tables import Preparation
-from qpsvm.verification import verify
+from qpsvm.verification import KKTReport, verify
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from qpsvm.certificates.comparison import from_bounds, from_table
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored, stored_values
@@ -21,6 +20,7 @@ from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
 from qpsvm.reports.solved import Machine, SolvedProblem
+from qpsvm.verification import KKTReport
 
 FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 """The checks of a bare program that are about its own rows and bounds."""

@@ -14,7 +14,6 @@ from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
@@ -28,7 +27,7 @@ from qpsvm.reports.content import Facts
 from qpsvm.reports.grade import Evidence
 from qpsvm.reports.report import Report
 from qpsvm.reports.solved import Problem, Solution
-from qpsvm.verification import verify
+from qpsvm.verification import KKTReport, verify
 
 
 @takes_pair

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from qpsvm.display import Table, short_repr
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMSolution
+from qpsvm.verification import KKTReport
 
 Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]
 

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from qpsvm.certificates import PredictionComparison
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.display import short_repr
-from qpsvm.kkt_report import KKTReport
 from qpsvm.plotting import Convergence, Picture, SortedViolations
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.kkt_residuals import Tolerances
@@ -27,6 +26,7 @@ from qpsvm.reports.assessment import (
 from qpsvm.reports.grade import Evidence, Grade, Headline
 from qpsvm.reports.kinds import Kind, kind_of
 from qpsvm.reports.solved import SolvedProblem
+from qpsvm.verification import KKTReport
 
 
 @short_repr

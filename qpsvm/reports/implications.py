@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable
 
 from qpsvm.certificates import Certificate
-from qpsvm.kkt_report import KKTReport
 from qpsvm.plotting.picture import count
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.numbers import at_least, at_most, figure, residual
 from qpsvm.reports.predictions import prediction_clauses
+from qpsvm.verification import KKTReport
 
 NO_BOUND = "No bound on the distance from the optimum could be computed."
 NO_UPPER_BOUND = (

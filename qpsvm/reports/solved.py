@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.reduced import ReducedReport
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import ReducedSolution, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.problem import MachineProblem
@@ -21,6 +20,7 @@ from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
+from qpsvm.verification import KKTReport
 
 Machine: TypeAlias = MachineProblem
 """A problem that is one program of a machine, of whatever family."""

@@ -1,4 +1,4 @@
-"""``qpsvm.solve``: any problem, any backend, by the steps of ``policy.py``."""
+"""``qpsvm.solve``: any problem, any backend, by the steps of ``policy``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from qpsvm.backends.registry import require_name
 from qpsvm.certificates import certify_infeasible
 from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
-from qpsvm.contract import NO_OPTIMUM
 from qpsvm.device import Device
 from qpsvm.direct.joint import solved_jointly
 from qpsvm.direct.machine import solved_directly
@@ -34,11 +33,11 @@ from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_choice, require_flag
 from qpsvm.numerics.interrupts import attach_solution, drop_best, map_best
 from qpsvm.passes import solve_chunked
-from qpsvm.policy import solve_by_policy
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solve_device import solving_on
-from qpsvm.solve_errors import (
+from qpsvm.solving.attempts import NO_OPTIMUM
+from qpsvm.solving.device import solving_on
+from qpsvm.solving.messages import (
     interrupted,
     no_machine,
     no_optimum,
@@ -46,6 +45,7 @@ from qpsvm.solve_errors import (
     shortfall,
     shortfall_of_passes,
 )
+from qpsvm.solving.policy import solve_by_policy
 from qpsvm.verification import verify_evaluated
 
 ON_INTERRUPT = ("raise", "return")

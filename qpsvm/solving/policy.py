@@ -17,7 +17,6 @@ import numpy as np
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Settings
-from qpsvm.contract import NO_OPTIMUM, Attempt, Contract, is_blocked
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.dual_program import DualRecovery
 from qpsvm.machines.primal_program import primal_program
@@ -25,16 +24,17 @@ from qpsvm.machines.problem import Program, SVMProblem
 from qpsvm.machines.routes import ByPrimal, Direct, route_of
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.numerics.interrupts import TimeIsUp, best_known, keep_best, map_best, working_until
-from qpsvm.policy_settings import POLICY
-from qpsvm.polish_distance import PolishDistance
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solve_state import Call, Result, SolveState
 from qpsvm.solvers.polish.dispatch import polish
 from qpsvm.solvers.polish.settings import DEFAULTS
 from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solving.attempts import NO_OPTIMUM, Attempt, Contract, is_blocked
+from qpsvm.solving.polish_distance import PolishDistance
+from qpsvm.solving.settings import POLICY
+from qpsvm.solving.state import Call, Result, SolveState
 
 BY_PRIMAL = (
     "the columns differ by orders of magnitude: the primal program is solved, by CVXOPT, which "

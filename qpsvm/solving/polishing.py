@@ -15,19 +15,18 @@ import numpy as np
 from qpsvm.backends.settings import Callback, Progress, Settings
 from qpsvm.certificates.certifying import AnySolution, AnySolution_contra
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.numerics.interrupts import without_solution
-from qpsvm.polish_routes import OfProgram, Route, polish_route, require_finite_vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.polish.dispatch import polish as polish_program
 from qpsvm.solvers.work_budget import WorkBudget
-from qpsvm.verification import verify_evaluated
+from qpsvm.solving.polish_routes import OfProgram, Route, polish_route, require_finite_vector
+from qpsvm.verification import KKTReport, verify_evaluated
 
 
 class Polishable(Protocol[AnySolution_contra]):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from qpsvm.contract import Attempt, breaks_a_constraint, distance, is_blocked
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
+from qpsvm.solving.attempts import Attempt, breaks_a_constraint, distance, is_blocked
 
 OF_FEASIBILITY = frozenset(
     {

@@ -7,11 +7,11 @@ from typing import Any
 
 from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.backends.printing import line_of
-from qpsvm.contract import Attempt, Contract
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.problem import Program
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solving.attempts import Attempt, Contract
+from qpsvm.verification import KKTReport
 
 
 @dataclass(frozen=True, eq=False)

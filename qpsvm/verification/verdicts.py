@@ -28,7 +28,6 @@ from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedReport
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidDataError, QPSVMError
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair, require_program_solution, takes_pair
 from qpsvm.machines.changes import require_same_values
 from qpsvm.machines.exact_types import stored_program_solution
@@ -44,6 +43,7 @@ from qpsvm.qp.kkt import KnownOptimum, residuals, residuals_beside
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances, largest_of
 from qpsvm.qp.program import QuadraticProgram, Result, Result_co
 from qpsvm.qp.solution import QPSolution
+from qpsvm.verification.report import KKTReport
 
 
 class Verifiable(Protocol[AnySolution_contra, Result_co]):

@@ -16,13 +16,13 @@ from qpsvm.exceptions import (
     UnboundedProgramError,
 )
 from qpsvm.kernels import Custom, Precomputed
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.problem import Program
 from qpsvm.numerics.deadline import NEVER
-from qpsvm.policy_settings import POLICY
 from qpsvm.qp.evidence_search import find_infeasibility
 from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solving.settings import POLICY
+from qpsvm.verification import KKTReport
 
 
 def no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -> NoOptimumError:

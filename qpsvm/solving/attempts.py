@@ -18,18 +18,17 @@ import numpy as np
 from qpsvm.backends.active_set import BY_ROUNDING
 from qpsvm.backends.base import Backend, Settings
 from qpsvm.certificates import certify_infeasible
-from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
 from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.deadline import Deadline
-from qpsvm.policy_settings import POLICY
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.verification import verify, verify_evaluated
+from qpsvm.solving.settings import POLICY
+from qpsvm.verification import KKTReport, verify, verify_evaluated
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
 
