@@ -303,7 +303,8 @@ def test_the_sample_table_says_which_class_a_sample_is_told_from():
 
 def test_a_sample_beyond_its_margin_has_no_alpha():
     X = [[-1.0], [1.0], [5.0]]
-    problem = CrammerSinger(C=10.0).dual(X, ["a", "b", "b"])
+    formulation = CrammerSinger(C=10.0, intercept="penalized")  # which makes alpha unique
+    problem = formulation.dual(X, ["a", "b", "b"])
     solution, _ = solved(problem, eps=TIGHT)
     assert solution.support.tolist() == [0, 1]
     table = problem.model.sample_table(problem.model.evaluate(solution))
