@@ -23,10 +23,16 @@ from qpsvm.files import csv_table, libsvm_table, npz, parquet_table, text
 from qpsvm.files.cells import Rows
 from qpsvm.files.columns import Columns, Wanted
 from qpsvm.files.libsvm_table import Numbering
-from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arguments import (
+    Labels,
+    require_choice,
+    require_flag,
+    require_kind,
+    require_path,
+    scalar,
+)
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.choices import require_choice, require_flag, require_kind, require_path, scalar
 from qpsvm.numerics.layout import compressed_rows
 from qpsvm.tables.columns import TableColumn
 from qpsvm.tables.preparation import Missing, Preparation, require_policies

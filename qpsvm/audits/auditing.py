@@ -26,9 +26,8 @@ from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.kernels import Custom
 from qpsvm.machines import SVMProblem
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, require_flag
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.solving import solve

@@ -19,7 +19,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError, InvalidDataError, InvalidParameterError
 from qpsvm.formulations import EpsilonRegression, SoftMargin
 from qpsvm.formulations.family import Family
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.arguments import an
 from qpsvm.reports.numbers import at_most
 from qpsvm.reports.predictions import ESTIMATED
 

@@ -2,9 +2,13 @@
 
 from qpsvm.certificates.certifying import certify
 from qpsvm.certificates.comparison import PredictionComparison
-from qpsvm.certificates.conflicts import conflict, without_constraints
 from qpsvm.certificates.gap import Certificate
-from qpsvm.certificates.infeasibility import InfeasibilityCertificate, certify_infeasible
+from qpsvm.certificates.infeasibility import (
+    InfeasibilityCertificate,
+    certify_infeasible,
+    conflict,
+    without_constraints,
+)
 from qpsvm.certificates.inseparable import Inseparability, inseparability, not_separable
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds
 from qpsvm.certificates.rigorous.arithmetic import require_ieee

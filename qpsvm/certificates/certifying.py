@@ -15,14 +15,14 @@ from qpsvm.certificates.rigorous import enclose
 from qpsvm.chunked import ChunkedCertificate, ChunkedKernelProblem, ChunkedProblem
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
-from qpsvm.machines.changes import require_same_values
+from qpsvm.machines.consistency import require_same_values
 from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.verifiable import VerifiableModel
+from qpsvm.numerics.arguments import require_flag
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.program import Result, Result_co
 

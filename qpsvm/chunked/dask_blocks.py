@@ -17,7 +17,7 @@ from qpsvm.chunked.chunks import (
     samples_of,
 )
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.arguments import an
 
 
 def is_dask(X: object) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from qpsvm.chunked.chunks import Chunk, ChunkedSamples, Column, imported, samples_of
 from qpsvm.chunked.file_readers import NpyRows, NpzFile, ParquetRows
 from qpsvm.exceptions import ChunkError, InvalidDataError
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.arguments import an
 
 SUFFIXES = {"parquet": (".parquet", ".pq"), "npz": (".npz",), "npy": (".npy",)}
 """File name extensions of the formats in which samples in chunks may be stored."""

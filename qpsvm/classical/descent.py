@@ -14,8 +14,8 @@ import numpy as np
 from qpsvm.classical.hinge import HingeTask, Iterate
 from qpsvm.classical.settings import require_count
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import Index
-from qpsvm.numerics.choices import require_choice
 
 Average: TypeAlias = Literal["none", "uniform", "linear"]
 

@@ -11,9 +11,9 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import require_flag
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.choices import require_flag
 from qpsvm.solvers.classical.dual_ascent import unconstrained
 from qpsvm.solvers.classical.program import DualProgram
 from qpsvm.solvers.classical.settings import ClassicalSettings

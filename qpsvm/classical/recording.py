@@ -16,7 +16,7 @@ from qpsvm.classical.result import ClassicalResult, Trace
 from qpsvm.classical.settings import Limits, TraceSettings
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.choices import require_flag
+from qpsvm.numerics.arguments import require_flag
 from qpsvm.qp.solution import SolveStatistics, Status
 from qpsvm.verification import verify
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from qpsvm.classical.settings import METHODS
 from qpsvm.display import Column, Table
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import Vector, freeze
-from qpsvm.numerics.choices import require_choice
 from qpsvm.plotting import picture
 from qpsvm.plotting.displays import axes_for, style_of
 

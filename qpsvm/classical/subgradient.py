@@ -41,8 +41,8 @@ from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_ab
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.choices import require_choice
 
 Bias: TypeAlias = Literal["separate", "first"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from qpsvm.constraints.rows import Column, Names
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.choices import scalar
+from qpsvm.numerics.arguments import scalar
 
 
 def require_columns(word: str, columns: tuple[Any, ...]) -> tuple[Column, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
-from qpsvm.numerics.arguments import MatrixLike, VectorLike
+from qpsvm.numerics.arguments import MatrixLike, VectorLike, scalar
 from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
@@ -25,7 +25,6 @@ from qpsvm.numerics.arrays import (
     restore_frozen,
 )
 from qpsvm.numerics.calls import explains_constructor
-from qpsvm.numerics.choices import scalar
 from qpsvm.numerics.single_precision import Stored
 
 Column: TypeAlias = str | int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qpsvm.device.base import Device
 from qpsvm.device.on_cuda import OnCuda
-from qpsvm.numerics.choices import require_choice
+from qpsvm.numerics.arguments import require_choice
 
 NAMES = ("auto", "cpu", "cuda")
 """What the argument ``device`` can be."""

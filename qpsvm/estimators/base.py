@@ -20,16 +20,14 @@ from qpsvm.estimators import inputs, onnx_converter, representation
 from qpsvm.estimators.constrained import constraints_of
 from qpsvm.estimators.parallel import solve_in_parallel
 from qpsvm.estimators.parameters import ExplainsParameters, accuracy
-from qpsvm.estimators.persistent import PersistentEstimator, Proof
-from qpsvm.estimators.replacement import replaced, unfitted
+from qpsvm.estimators.persistent import PersistentEstimator, Proof, replaced, unfitted
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel
 from qpsvm.machines.warm_start import NothingKnownError
-from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_flag
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.qp.solution import Status
 from qpsvm.solving.device import on_device, solving_on

@@ -28,9 +28,8 @@ from qpsvm.formulations import (
 )
 from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, require_choice, require_flag
 from qpsvm.numerics.arrays import Array, Vector
-from qpsvm.numerics.choices import require_choice, require_flag
 from qpsvm.solving.device import on_device
 
 if TYPE_CHECKING:

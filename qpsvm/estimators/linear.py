@@ -17,9 +17,8 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
 from qpsvm.formulations.family import Classifier, Family
 from qpsvm.formulations.prices import ClassWeight, as_class_weight
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, require_choice
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.choices import require_choice
 
 
 class LinearSVC(QPClassifier, LinearEstimator):

@@ -15,9 +15,8 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.reduced import ReducedSolution
-from qpsvm.numerics.arguments import Samples, Weights, is_real_number
+from qpsvm.numerics.arguments import Samples, Weights, is_real_number, require_flag
 from qpsvm.numerics.arrays import Array, Vector
-from qpsvm.numerics.choices import require_flag
 
 
 class LinearEstimator(QPEstimator):

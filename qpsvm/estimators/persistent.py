@@ -1,4 +1,10 @@
-"""Saving and loading of fitted estimators, and certificates of loaded ones."""
+"""Saving and loading of fitted estimators, and certificates of loaded ones.
+
+A fit succeeds completely, or leaves an estimator as it was: it works on an unfitted copy of the
+estimator, whose attributes take the place of all others in a single step, when nothing can fail any
+more. An error, a warning that is raised as one or Ctrl-C before that has no effect: after it, the
+estimator is what its last successful fit made it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ import os
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,13 +24,44 @@ from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.estimators import inputs, saving
 from qpsvm.estimators.parameters import accuracy
-from qpsvm.estimators.replacement import replaced
 from qpsvm.exceptions import ModelFileError
 from qpsvm.models import files
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.tables import Preparation
+
+_Estimator = TypeVar("_Estimator")
+
+LEARNED = (
+    "_codes",
+    "_contents",
+    "_numbers",
+    "_predictor",
+    "_proof",
+    "_radius",
+    "_scales",
+    "_vectors",
+)
+"""Private attributes that ``fit`` sets; the public ones end with an underscore."""
+
+
+def unfitted(estimator: _Estimator) -> _Estimator:
+    """Copy an estimator with its parameters and settings, without what an earlier fit set."""
+    copy = object.__new__(type(estimator))
+    kept = {
+        name: value
+        for name, value in vars(estimator).items()
+        if not name.endswith("_") and name not in LEARNED
+    }
+    vars(copy).update(kept)
+    return copy
+
+
+def replaced(estimator: _Estimator, complete: _Estimator) -> _Estimator:
+    """Give an estimator all attributes of a complete copy, in one step, and return it."""
+    estimator.__dict__ = vars(complete)
+    return estimator
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from qpsvm.numerics.choices import require_path
+from qpsvm.numerics.arguments import require_path
 
 
 @contextmanager

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qpsvm.exceptions import QPSVMError
-from qpsvm.numerics.choices import require_path
+from qpsvm.numerics.arguments import require_path
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 """The arrays of a file by name, of whatever shapes and dtypes."""

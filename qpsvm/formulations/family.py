@@ -38,8 +38,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.numerics.arguments import Samples, Targets, Weights
-from qpsvm.numerics.wording import with_article
+from qpsvm.numerics.arguments import Samples, Targets, Weights, with_article
 from qpsvm.qp.program import QuadraticProgram
 
 ProgramAndRecovery: TypeAlias = tuple[

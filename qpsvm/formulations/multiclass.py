@@ -23,10 +23,9 @@ import numpy as np
 
 from qpsvm.formulations.reduction import Reduction, Split
 from qpsvm.native import products_by_row
-from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arguments import Labels, require_flag
 from qpsvm.numerics.arrays import Dense, Index
 from qpsvm.numerics.calls import explains_constructor
-from qpsvm.numerics.choices import require_flag
 
 
 @explains_constructor

@@ -20,8 +20,8 @@ from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.numerics import contents
+from qpsvm.numerics.arguments import an
 from qpsvm.numerics.single_precision import SinglePrecision
-from qpsvm.numerics.wording import an
 from qpsvm.qp.solution import QPSolution, Status
 
 NUMBER_TYPES = (bool, int, float, np.float64, np.float32, np.int64, np.int32)

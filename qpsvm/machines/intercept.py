@@ -18,8 +18,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from qpsvm.machines.settings import MACHINES
+from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import Index, Vector
-from qpsvm.numerics.choices import require_choice
 from qpsvm.numerics.precision import EPS, TINY
 
 InterceptKind: TypeAlias = Literal["free", "penalized", "none"]

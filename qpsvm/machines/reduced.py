@@ -14,16 +14,14 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Linear, Precomputed
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
 from qpsvm.machines.form import Form
-from qpsvm.machines.kernel_sums import KernelSums, linear_values
-from qpsvm.machines.prediction import Machine, checked_samples
+from qpsvm.machines.prediction import KernelSums, Machine, checked_samples, linear_values
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.together import SharedMatrix, Together
-from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arguments import Samples, an
 from qpsvm.numerics.arrays import Array, Dense
 from qpsvm.numerics.calls import ExplainsMethods
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.numerics.wording import an
 from qpsvm.qp.program import Result, Result_co
 from qpsvm.qp.solution import Status
 

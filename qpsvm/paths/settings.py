@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from qpsvm.numerics.arguments import require_kind
 from qpsvm.numerics.calls import explains_constructor
-from qpsvm.numerics.choices import require_kind
 from qpsvm.qp.kkt_residuals import Tolerances
 
 

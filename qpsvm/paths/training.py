@@ -22,9 +22,8 @@ from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_choice
 from qpsvm.numerics.arrays import Vector, freeze
-from qpsvm.numerics.choices import require_choice
 from qpsvm.numerics.duplicates import clip_scaled
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving import solve_with

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.arguments import an
 from qpsvm.plotting.complementarity import Complementarity
 from qpsvm.plotting.displays import Display, legend
 from qpsvm.plotting.estimator_views import is_solution

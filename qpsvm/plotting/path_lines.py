@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arguments import is_real_number, require_choice
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.numerics.choices import require_choice
 from qpsvm.plotting.displays import Display, legend
 from qpsvm.plotting.picture import CLASS_COLOURS, Style, literal
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.numerics.arguments import an
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.wording import an
 from qpsvm.plotting.complementarity import Complementarity, Condition
 
 AT_A_BOUND = 1e-6

@@ -33,7 +33,6 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.bound_rows import BoundsAsRows, rows_as_bounds
-from qpsvm.qp.complementarity_gap import complementarity_gap, finite_or_zero
 from qpsvm.qp.hidden_curvature import hidden_curvature_price
 from qpsvm.qp.implied_bounds import implied_bounds
 from qpsvm.qp.kkt_scales import objective_scale
@@ -42,7 +41,13 @@ from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
 from qpsvm.qp.program_rows import primal_restrictions, row_name, stationarity_rows
-from qpsvm.qp.reduced_costs import MOVABLE_SIZE, NEGLIGIBLE, ReducedCosts
+from qpsvm.qp.reduced_costs import (
+    MOVABLE_SIZE,
+    NEGLIGIBLE,
+    ReducedCosts,
+    complementarity_gap,
+    finite_or_zero,
+)
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.row_gradient import row_gradient_sizes
 from qpsvm.qp.row_proofs import prove_rows

@@ -44,7 +44,7 @@ from qpsvm.numerics.row_sums import OFFSET_RATIO
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.selection import Selection
+from qpsvm.qp.sample_quadratic import Selection
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.qp.transforms import Identity, Reversible
 

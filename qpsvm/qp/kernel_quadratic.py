@@ -15,8 +15,7 @@ from qpsvm.numerics.arrays import (
     row_blocks,
 )
 from qpsvm.qp.sample_gram import Combinations, SampleGram
-from qpsvm.qp.sample_quadratic import SampleQuadratic, checked_diagonal
-from qpsvm.qp.selection import Selection
+from qpsvm.qp.sample_quadratic import SampleQuadratic, Selection, checked_diagonal
 
 
 class KernelQuadratic(SampleQuadratic):

@@ -61,7 +61,6 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import largest_in_rows
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.hessian_product import HessianProduct
-from qpsvm.qp.kkt_objectives import objectives, repaired_dual_objective
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, largest_of, worst_of
 from qpsvm.qp.kkt_scales import (
     backward_error,
@@ -69,8 +68,10 @@ from qpsvm.qp.kkt_scales import (
     objective_scale,
     objective_terms,
     objective_unit,
+    objectives,
     positive,
     relative_to,
+    repaired_dual_objective,
     variable_unit,
 )
 from qpsvm.qp.program import QuadraticProgram, finite_dot

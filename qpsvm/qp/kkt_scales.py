@@ -1,6 +1,8 @@
 """Sizes by which residuals of the optimality conditions are divided, to make them relative.
 
 The table of all of them, with the reason for each, is in ``kkt``.
+
+The objectives of the primal and dual program at a candidate are here, too.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.rows import entries_of
 from qpsvm.qp.bound_rows import rows_as_bounds
-from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.program import QuadraticProgram, finite_dot
+from qpsvm.qp.row_gradient import row_gradient
 
 SHARE_OF_NATURAL = 1e-6
 """Share of a variable's natural objective that an optimum of zero is measured in: as far
@@ -115,3 +118,32 @@ def bound_scale(bound: Vector, width: Vector, unit: float) -> Vector:
     """Return the scale of violations of a bound, ``min(width_i, max(unit, |bound_i|))``."""
     size = np.maximum(unit, np.where(np.isfinite(bound), np.abs(bound), unit))
     return np.where(width > 0.0, np.minimum(width, size), size)
+
+
+def objectives(
+    program: QuadraticProgram,
+    Px: Vector,
+    x: Vector,
+    z: Vector,
+    y: Vector,
+    z_lower: Vector,
+    z_upper: Vector,
+) -> tuple[float, float]:
+    """Compute the objective ``1/2 x'Px + q'x`` and the dual one, for given multipliers."""
+    quadratic = 0.5 * float(x @ Px)
+    primal = quadratic + float(program.q @ x)
+    # D = -1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper, finite bounds only
+    dual = -quadratic - finite_dot(program.h, z) - float(program.b @ y)
+    dual += finite_dot(program.lb, z_lower) - finite_dot(program.ub, z_upper)
+    return primal, dual
+
+
+def repaired_dual_objective(
+    program: QuadraticProgram, Px: Vector, x: Vector, z: Vector, y: Vector
+) -> float:
+    """The dual objective of z clipped at zero, with bound multipliers that balance the gradient."""
+    z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
+    gradient = Px + program.q + row_gradient(program, z, y)
+    z_lower = np.where(np.isfinite(program.lb), np.maximum(gradient, 0.0), 0.0)
+    z_upper = np.where(np.isfinite(program.ub), np.maximum(-gradient, 0.0), 0.0)
+    return objectives(program, Px, x, z, y, z_lower, z_upper)[1]

@@ -27,8 +27,7 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of, stored_values
-from qpsvm.qp.sample_quadratic import SampleQuadratic, checked_diagonal
-from qpsvm.qp.selection import Selection
+from qpsvm.qp.sample_quadratic import SampleQuadratic, Selection, checked_diagonal
 
 
 class LowRankQuadratic(SampleQuadratic):

@@ -27,9 +27,8 @@ from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.feasibility_settings import FEASIBILITY
-from qpsvm.qp.least_change import least_change
+from qpsvm.qp.least_change import least_change, nearest_vertex
 from qpsvm.qp.nearest_point import NearestPoint, unnoticed
-from qpsvm.qp.nearest_vertex import nearest_vertex
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from qpsvm.display import wrapped
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arguments import MatrixLike, VectorLike
+from qpsvm.numerics.arguments import MatrixLike, VectorLike, require_flag
 from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
@@ -20,7 +20,6 @@ from qpsvm.numerics.arrays import (
     require_finite,
 )
 from qpsvm.numerics.calls import ExplainsMethods, explains_constructor
-from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.contents import bytes_of
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.numerics.rows import fold, take_rows

@@ -26,9 +26,8 @@ from qpsvm.qp.active_rows import ActiveRows
 from qpsvm.qp.contradiction import is_contradiction
 from qpsvm.qp.correcting import correction
 from qpsvm.qp.feasibility_settings import FEASIBILITY
-from qpsvm.qp.interior_step import interior_step
 from qpsvm.qp.nearest_point import NearestPoint
-from qpsvm.qp.nudging import MissedRows, nudge
+from qpsvm.qp.nudging import MissedRows, interior_step, nudge
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 
 

@@ -17,9 +17,8 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.numerics.arguments import an, require_kind
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.choices import require_kind
-from qpsvm.numerics.wording import an
 from qpsvm.plotting.convergence import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import atomic, json_text
+from qpsvm.numerics.arguments import an, require_path
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.choices import require_path
-from qpsvm.numerics.wording import an
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.dictionary import page_dict
 from qpsvm.reports.html import html

@@ -19,15 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.data.targets import as_targets, exact_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
-from qpsvm.estimators.kernel_choice import kernel_of
+from qpsvm.estimators.kernel_estimator import kernel_of
 from qpsvm.estimators.parallel import require_workers
 from qpsvm.estimators.parameters import ExplainsParameters, accuracy
-from qpsvm.estimators.replacement import replaced, unfitted
+from qpsvm.estimators.persistent import replaced, unfitted
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Kernel, KernelArgument
-from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_flag
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.selection import grid, scores
 from qpsvm.selection.choice import Choice

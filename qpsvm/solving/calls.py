@@ -24,13 +24,12 @@ from qpsvm.exceptions import (
 )
 from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.arguments import PROBLEMS, warm_start_for
+from qpsvm.machines.arguments import PROBLEMS, remedy_for, warm_start_for
 from qpsvm.machines.problem import Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.machines.remedies import remedy_for
 from qpsvm.machines.warm_start import NothingKnownError
+from qpsvm.numerics.arguments import require_choice, require_flag
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.choices import require_choice, require_flag
 from qpsvm.numerics.interrupts import attach_solution, drop_best, map_best
 from qpsvm.passes import solve_chunked
 from qpsvm.qp.program import QuadraticProgram

@@ -21,8 +21,8 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files.cells import Kind, Numbers
+from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import Array, require_memory
-from qpsvm.numerics.choices import require_choice
 from qpsvm.tables.columns import CategoryColumn, NumberColumn, require_name, written_name
 
 Missing: TypeAlias = Literal["error", "drop", "median"]

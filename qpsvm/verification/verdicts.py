@@ -29,7 +29,7 @@ from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedReport
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.machines.arguments import require_pair, require_program_solution, takes_pair
-from qpsvm.machines.changes import require_same_values
+from qpsvm.machines.consistency import require_same_values
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.problem import MachineProblem, Program

@@ -23,7 +23,7 @@ from qpsvm import SoftMargin, kernels
 from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.crammer_singer import CrammerSinger
-from qpsvm.machines.joint.simplex import nearest_rows
+from qpsvm.machines.joint.primal_dual import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.qp import DenseQuadratic, QPSolution, Status
 from qpsvm.qp.repeated import RepeatedQuadratic

@@ -7,8 +7,8 @@ import pytest
 
 import qpsvm
 from qpsvm.paths import PathSettings, svm_path
-from qpsvm.paths.jumping import jumped
 from qpsvm.paths.program import parametric_program
+from qpsvm.paths.steps import jumped
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import QPSolution, Status
 from tests import tolerances

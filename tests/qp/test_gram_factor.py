@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from qpsvm.qp.convexity import is_semidefinite_exactly, of_matrix
-from qpsvm.qp.gram_factor import gram_factor
+from qpsvm.qp.convexity import gram_factor, is_semidefinite_exactly, of_matrix
 
 
 @pytest.mark.parametrize("seed", range(10))

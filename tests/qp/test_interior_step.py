@@ -12,9 +12,8 @@ import qpsvm
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.interior_step import interior_step
 from qpsvm.qp.nearest_point import NearestPoint
-from qpsvm.qp.nudging import MissedRows
+from qpsvm.qp.nudging import MissedRows, interior_step
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.row_proofs import prove_rows
 from tests.strategies import listed

@@ -9,9 +9,9 @@ import pytest
 
 from qpsvm.kernels import Polynomial
 from qpsvm.solvers.box.curvature import DenseCurvature
-from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
+from qpsvm.solvers.box.refinement import reduce_gap_rounding
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget
 

@@ -23,8 +23,8 @@ from qpsvm.files import json_text, npz
 from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.by_name import KERNELS
+from qpsvm.numerics.arguments import an
 from qpsvm.numerics.arrays import Array, Dense, Vector
-from qpsvm.numerics.wording import an
 
 MAX_JSON_BYTES = 2**28
 """Largest JSON file that is read: as Python objects its numbers take some ten times as much."""

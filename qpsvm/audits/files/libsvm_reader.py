@@ -12,8 +12,8 @@ from qpsvm.audits.files.digits import most_digits
 from qpsvm.audits.files.header import Header
 from qpsvm.audits.files.libsvm import KernelType, LibsvmModel, SvmType
 from qpsvm.audits.files.text_file import TextFile
+from qpsvm.numerics.arguments import with_article
 from qpsvm.numerics.arrays import Index, freeze
-from qpsvm.numerics.wording import with_article
 
 CLASSIFIERS: tuple[SvmType, ...] = ("c_svc", "nu_svc")
 SVM_TYPES: tuple[SvmType, ...] = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")

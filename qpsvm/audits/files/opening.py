@@ -7,7 +7,7 @@ import os
 import stat
 
 from qpsvm.exceptions import ModelFileError
-from qpsvm.numerics.choices import require_path
+from qpsvm.numerics.arguments import require_path
 
 MAX_BYTES = 2**30
 """Largest model file that is read. What is read takes at most some twenty times its size."""

@@ -14,9 +14,8 @@ from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import KernelArgument, Linear
 from qpsvm.machines import SVMProblem
-from qpsvm.numerics.arguments import MatrixLike, VectorLike
+from qpsvm.numerics.arguments import MatrixLike, VectorLike, with_article
 from qpsvm.numerics.arrays import Dense, Vector, stored
-from qpsvm.numerics.wording import with_article
 
 UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""

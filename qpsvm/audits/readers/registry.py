@@ -13,8 +13,7 @@ from qpsvm.audits.readers.arrays import Arrays, arrays
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
-from qpsvm.numerics.arguments import Samples, Targets, Weights
-from qpsvm.numerics.wording import an
+from qpsvm.numerics.arguments import Samples, Targets, Weights, an
 
 LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""

@@ -5,8 +5,8 @@ the error of kernel values, ``figures`` that of the program's own numbers, ``fea
 feasible dual point, ``primal``, ``single`` and ``joint`` the objectives.
 """
 
+from qpsvm.certificates.rigorous.arithmetic import Enclosure
 from qpsvm.certificates.rigorous.decisions import decision_enclosure
-from qpsvm.certificates.rigorous.enclosures import Enclosure
 from qpsvm.certificates.rigorous.kernels import feature_norms
 from qpsvm.certificates.rigorous.objectives import enclose
 

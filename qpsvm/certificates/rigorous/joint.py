@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.enclosures import Enclosure
+from qpsvm.certificates.rigorous.arithmetic import Enclosure
 from qpsvm.certificates.rigorous.figures import (
     larger,
     own_norms,

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import RBF, Kernel, Linear, Precomputed
 from qpsvm.kernels.errors import EntryErrors, entry_errors, gram_errors
+from qpsvm.numerics.arguments import with_article
 from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.numerics.balls import (
     UNDERFLOW,
@@ -28,7 +29,6 @@ from qpsvm.numerics.balls import (
     row_squares,
 )
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.numerics.wording import with_article
 from qpsvm.qp.sample_gram import SampleGram
 
 # --- norms in feature space ----------------------------------------------------------------------

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.arithmetic import require_ieee
-from qpsvm.certificates.rigorous.enclosures import Enclosure
+from qpsvm.certificates.rigorous.arithmetic import Enclosure, require_ieee
 from qpsvm.certificates.rigorous.joint import joint_enclosure
 from qpsvm.certificates.rigorous.single import single_enclosure
 from qpsvm.machines.joint.model import JointModel

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.certificates.rigorous.enclosures import Enclosure
+from qpsvm.certificates.rigorous.arithmetic import Enclosure
 from qpsvm.certificates.rigorous.feasible import FeasibleBall, feasible_ball
 from qpsvm.certificates.rigorous.figures import (
     larger,

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.machines.changes import require_unchanged_samples
-from qpsvm.machines.consistency import follows_from_alpha, same_repair
+from qpsvm.machines.consistency import follows_from_alpha, require_unchanged_samples, same_repair
 from qpsvm.machines.exact_types import (
     require_own_properties,
     require_stored,

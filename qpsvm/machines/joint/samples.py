@@ -22,8 +22,7 @@ import numpy as np
 
 from qpsvm.display import Column
 from qpsvm.machines.joint.evaluation import JointEvaluation
-from qpsvm.machines.joint.primal_dual import JointPair
-from qpsvm.machines.joint.simplex import nearest_rows
+from qpsvm.machines.joint.primal_dual import JointPair, nearest_rows
 from qpsvm.machines.joint.solution import alpha_unit
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.machines.settings import MACHINES

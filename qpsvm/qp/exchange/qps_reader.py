@@ -24,13 +24,15 @@ from qpsvm.qp.exchange._qps_fields import (
     LONGEST_LINE,
     Entries,
     Refusal,
+    Row,
     known,
+    matrix_of,
     number,
     once,
     pairs,
     shown,
+    sides_of,
 )
-from qpsvm.qp.exchange._qps_rows import Row, matrix_of, sides_of
 from qpsvm.qp.program import QuadraticProgram
 
 _TRIANGLES = ("QUADOBJ", "QSECTION")

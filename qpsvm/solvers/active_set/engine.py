@@ -18,10 +18,9 @@ from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.distinct import Distinct
 from qpsvm.solvers.active_set.settings import COLUMNS, DEFAULTS, ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
-from qpsvm.solvers.box.gap_rounding import reduce_gap_rounding
 from qpsvm.solvers.box.polish import largest_within, settle
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.refinement import refine
+from qpsvm.solvers.box.refinement import reduce_gap_rounding, refine
 from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.point import Point
 from qpsvm.solvers.work_budget import WorkBudget

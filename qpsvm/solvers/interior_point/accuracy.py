@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.solvers.interior_point.residuals import Residuals
-from qpsvm.solvers.interior_point.variables import NO_BOUND_DISTANCE, Variables
+from qpsvm.solvers.interior_point.variables import NO_BOUND_DISTANCE, Residuals, Variables
 from qpsvm.solvers.interior_point.workspace import Workspace
 
 

@@ -22,7 +22,7 @@ from qpsvm.numerics.arrays import (
 )
 from qpsvm.numerics.single_precision import rows_of, stored_values
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.selection import Selection
+from qpsvm.qp.sample_quadratic import Selection
 from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
 from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 

@@ -1,9 +1,16 @@
-"""Settings of the interior-point engine's linear algebra."""
+"""Settings of the interior-point engine's linear algebra.
+
+Long vectors are divided into chunks that fit a processor's cache.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from qpsvm.numerics.arrays import IN_CACHE
 from qpsvm.numerics.precision import EPS
 
 
@@ -44,3 +51,12 @@ class FactorSettings:
 
 FACTORS = FactorSettings()
 """Settings of linear algebra that every solve of the engine uses."""
+
+
+CHUNK = IN_CACHE // (FACTORS.vectors_in_cache * np.dtype(np.float64).itemsize)
+"""Number of variables in a piece of a loop over vectors, so that its vectors stay in the cache."""
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Slices that cover ``range(n)``."""
+    return (slice(i, i + CHUNK) for i in range(0, n, CHUNK))

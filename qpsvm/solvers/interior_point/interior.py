@@ -25,15 +25,16 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.accuracy import Accuracy
-from qpsvm.solvers.interior_point.best_point import BestPoint
 from qpsvm.solvers.interior_point.linear_system import Regularization, affine_step
-from qpsvm.solvers.interior_point.predictor_corrector import centering, combined_direction
+from qpsvm.solvers.interior_point.predictor_corrector import (
+    centering,
+    combined_direction,
+    step_along,
+)
 from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.step import step_along
-from qpsvm.solvers.interior_point.termination import StoppingRule, Termination
-from qpsvm.solvers.interior_point.variables import Variables, starting_point
+from qpsvm.solvers.interior_point.termination import BestPoint, StoppingRule, Termination
+from qpsvm.solvers.interior_point.variables import Residuals, Variables, starting_point
 from qpsvm.solvers.interior_point.workspace import Workspace
 
 Report = Callable[[int, Accuracy], Status | None]

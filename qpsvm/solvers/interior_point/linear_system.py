@@ -18,8 +18,7 @@ from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.numerics.precision import TINY
 from qpsvm.solvers.interior_point.direction import SearchDirection, Targets
 from qpsvm.solvers.interior_point.newton import NewtonSystem
-from qpsvm.solvers.interior_point.residuals import Residuals
-from qpsvm.solvers.interior_point.variables import Variables
+from qpsvm.solvers.interior_point.variables import Residuals, Variables
 from qpsvm.solvers.interior_point.workspace import Workspace
 
 

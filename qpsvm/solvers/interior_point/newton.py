@@ -27,9 +27,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsytrf, dsytrf_lwork, dsytrs, dt
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.cholesky import UNDIVIDED
 from qpsvm.numerics.interrupts import interruptible
-from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.factor import Factor
-from qpsvm.solvers.interior_point.factor_settings import FACTORS
+from qpsvm.solvers.interior_point.factor_settings import FACTORS, chunks
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 
 

@@ -7,12 +7,41 @@ Source: Mehrotra, "On the implementation of a primal-dual interior point method"
 2 (1992); Gondzio, "Multiple centrality corrections in a primal-dual method for linear programming",
 *Comput. Optim. Appl.* 6 (1996), section 3, with the step factors of Gertz and Wright,
 "Object-oriented software for quadratic programming", *ACM Trans. Math. Softw.* 29 (2003).
+
+``step_along`` goes along a search direction as far as variables stay positive.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from qpsvm.solvers.interior_point.direction import SearchDirection, Targets
 from qpsvm.solvers.interior_point.linear_system import LinearSystem
+from qpsvm.solvers.interior_point.variables import Variables
+
+
+def step_along(system: LinearSystem, direction: SearchDirection) -> Variables:
+    """The point after a step that stops short of the nearest bound of s, t, z or v.
+
+    Parameters
+    ----------
+    system : LinearSystem
+        At the point that the step leaves.
+    direction : SearchDirection
+    """
+    it, settings = system.variables, system.work.settings
+    length = min(1.0, settings.boundary_share * direction.step_length)
+    x, s, t, z, v, g = (np.empty(len(it.x)) for _ in range(6))
+    for i in system.work.chunks:
+        dx = length * direction.dx[i]
+        np.add(it.g[i], length * system.gradient_changes(direction, i), out=g[i])
+        np.add(it.x[i], dx, out=x[i])
+        np.add(it.s[i], dx, out=s[i])
+        np.subtract(it.t[i], dx, out=t[i])
+        np.add(it.z[i], length * direction.dz[i], out=z[i])
+        np.add(it.v[i], length * direction.dv[i], out=v[i])
+    w = it.w + length * (direction.dw + system.residuals.weights)
+    return Variables(x, s, t, z, v, it.y + length * direction.dy, w, g)
 
 
 def centering(system: LinearSystem, affine: SearchDirection, mu: float) -> float:

@@ -17,8 +17,8 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.solvers.interior_point.chunks import chunks
 from qpsvm.solvers.interior_point.factor import Factor
+from qpsvm.solvers.interior_point.factor_settings import chunks
 from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 from qpsvm.solvers.negligible import negligible_objective
 from qpsvm.solvers.slack_rows import SlackRows

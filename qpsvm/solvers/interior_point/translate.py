@@ -12,9 +12,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.numerics.arguments import an
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.wording import an
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic

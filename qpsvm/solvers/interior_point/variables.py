@@ -5,6 +5,8 @@
 
 The Lagrangian is stationary where ``F w + q + A'y + d x = z - v``: y are the multipliers of the
 rows, z and v those of the lower and of the upper bounds.
+
+Their residuals say how far a point is from all of this.
 """
 
 from __future__ import annotations
@@ -93,3 +95,31 @@ def _gradient_scale(program: FactorProgram, x: Vector) -> float:
     scale = max(float(np.max(part, initial=0.0)) for part in (np.abs(p.q), gradient))
     # without any gradient the right-hand sides of the rows give the scale
     return scale or p.unit * float(np.max(np.abs(p.b), initial=0.0)) or 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """``F'x + offset - w``, ``b - A x`` and the gradient at the weights of x.
+
+    A Newton step removes all three. The residual of stationarity is ``gradient + d x - z + v``.
+
+    Attributes
+    ----------
+    weights : array of shape (r,)
+        ``F'x + offset - w``.
+    rows : array of shape (p,)
+        ``b - A x``.
+    gradient : array of shape (n,)
+        ``F (F'x + offset) + q + A'y``.
+    """
+
+    weights: Vector
+    rows: Vector
+    gradient: Vector
+
+    @classmethod
+    def of(cls, program: FactorProgram, variables: Variables) -> Residuals:
+        """Compute the residuals from x, y and w: no rounding is carried from step to step."""
+        weights = program.F.transposed(variables.x) + program.offset
+        gradient = program.gradient(weights, variables.y, np.empty(program.size))
+        return cls(weights - variables.w, program.b - program.A @ variables.x, gradient)

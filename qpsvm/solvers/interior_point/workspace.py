@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.numerics.arrays import Mask, Vector
-from qpsvm.solvers.interior_point.chunks import chunks
+from qpsvm.solvers.interior_point.factor_settings import chunks
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.variables import Variables

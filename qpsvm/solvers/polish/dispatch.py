@@ -18,8 +18,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.polish import polish_box
-from qpsvm.solvers.polish.candidates import Candidates, Measure
-from qpsvm.solvers.polish.general import polish_any
+from qpsvm.solvers.polish.general import Candidates, Measure, polish_any
 from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 from qpsvm.solvers.work_budget import WorkBudget
 

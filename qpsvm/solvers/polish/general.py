@@ -15,11 +15,15 @@ undamped equations are tried again on its active set.
 
 Sources: for the semismooth Newton view of the inner iteration Hintermueller, Ito and Kunisch,
 *SIAM J. Optim.* 13 (2002), section 2; for the outer one Rockafellar (see ``active_set``).
+
+Every candidate is measured, and the best is kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -32,9 +36,44 @@ from qpsvm.solvers.polish.active_set_equations import (
     Point,
     typical_curvature,
 )
-from qpsvm.solvers.polish.candidates import Candidates
 from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 from qpsvm.solvers.work_budget import WorkBudget
+
+Measure: TypeAlias = Callable[[QPSolution], float]
+"""How far a solution is from optimal; infinite where that cannot be said."""
+
+
+@dataclass(eq=False)
+class Candidates:
+    """Measured candidate solutions, of which the best is kept.
+
+    Attributes
+    ----------
+    measure : callable
+    goal : float
+        Measure that is good enough.
+    best : QPSolution
+    score : float
+        Its measure.
+    """
+
+    measure: Measure
+    goal: float
+    best: QPSolution
+    score: float
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether the goal is reached."""
+        return self.score <= self.goal
+
+    def offer(self, candidate: QPSolution) -> bool:
+        """Keep the candidate if it is the best so far; return whether it was."""
+        score = self.measure(candidate)
+        if not score < self.score:
+            return False
+        self.best, self.score = candidate, score
+        return True
 
 
 @np.errstate(all="ignore")  # what overflows is not accepted

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
-from qpsvm.solvers.interior_point.chunks import chunks
+from qpsvm.solvers.interior_point.factor_settings import chunks
 from qpsvm.solvers.interior_point.newton import NewtonSystem
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings

@@ -10,16 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qpsvm.solvers.interior_point.accuracy import Accuracy
-from qpsvm.solvers.interior_point.best_point import BestPoint
 from qpsvm.solvers.interior_point.direction import Targets
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.linear_system import Regularization, affine_step
-from qpsvm.solvers.interior_point.predictor_corrector import centering, combined_direction
+from qpsvm.solvers.interior_point.predictor_corrector import (
+    centering,
+    combined_direction,
+    step_along,
+)
 from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.residuals import Residuals
 from qpsvm.solvers.interior_point.settings import DEFAULTS
-from qpsvm.solvers.interior_point.step import step_along
-from qpsvm.solvers.interior_point.variables import starting_point
+from qpsvm.solvers.interior_point.termination import BestPoint
+from qpsvm.solvers.interior_point.variables import Residuals, starting_point
 from qpsvm.solvers.interior_point.workspace import Workspace
 
 seeds = st.integers(0, 10**6)
