@@ -18,15 +18,23 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.solvers.classical.methods import MAX_STEPS, METHODS, run
-from qpsvm.solvers.classical.program import DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.driver import MAX_STEPS, Driver, method_of
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
+
+_STATUSES = {
+    "gap": Status.OPTIMAL,
+    "seconds": Status.TIME_LIMIT,
+    "steps": Status.ITERATION_LIMIT,
+    "interrupted": Status.INTERRUPTED,
+    "not finite": Status.FAILED,
+}
+"""Status that a run claims by the reason for its end; INACCURATE for any other reason."""
 
 
 class ClassicalBackend(Backend):
     """A textbook's method for programs over a box with at most one equality row: SVM duals.
 
-    Options are the fields of ``qpsvm.solvers.classical.settings.ClassicalSettings``.
+    Options are the fields of ``qpsvm.solvers.classical.program.ClassicalSettings``.
 
     Parameters
     ----------
@@ -48,10 +56,10 @@ class ClassicalBackend(Backend):
     prints_iterations = False
 
     def __init__(self, method: str) -> None:
-        if method not in METHODS:
+        if method not in MAX_STEPS:
             raise UnknownBackendError(
                 f"There is no classical method {method!r}; choose from "
-                f"{', '.join(f'classical:{name}' for name in METHODS)}."
+                f"{', '.join(f'classical:{name}' for name in MAX_STEPS)}."
             )
         self.method = method
 
@@ -67,73 +75,55 @@ class ClassicalBackend(Backend):
                 f"first_check is {own.first_check!r} and check_growth {own.check_growth!r}; pass "
                 "numbers of at least 1."
             )
-        dual = DualProgram.of(program, self.label)
-        clock = Clock(self.label, settings)
-        watcher = _Watcher(dual, clock, own, settings.max_iterations or MAX_STEPS[self.method])
-        start = dual.start(_known(settings.warm_start, dual.size))
+        dual, clock = DualProgram(program, self.label), Clock(self.label, settings)
+
+        def measured() -> tuple[Vector, float, float]:
+            """Find the feasible point nearest to the last iterate, its objective and its gap."""
+            x = dual.project(driver.last)
+            g = dual.gradient(x)
+            value = 0.5 * float(x @ (g + dual.q))
+            return x, value, dual.relative_gap(x, g, dual.multiplier(x, g))
+
+        def measure(reason: str) -> str:
+            _, value, gap = measured()
+            known = gap if math.isfinite(gap) else None
+            asked = clock.report(driver.steps, value, known, known)
+            if gap <= settings.eps:
+                return "gap"
+            if asked is not None:
+                return "interrupted" if asked is Status.INTERRUPTED else "seconds"
+            return reason or ("" if math.isfinite(value) else "not finite")
 
         def solution() -> QPSolution:
-            x = start if watcher.x is None else watcher.x
-            if watcher.status is None:  # the method ended by itself, or Ctrl-C did
-                watcher.measure(x)
-            status = watcher.status or Status.INACCURATE
+            x, _, gap = measured()
+            status = _STATUSES.get(driver.reason, Status.INACCURATE)
             return dual.solution(x).replace(
                 status=status,
-                native_status=f"{status.value} (gap {watcher.gap:.1e})",
+                native_status=f"{status.value} (gap {gap:.1e})",
                 statistics=SolveStatistics(
-                    iterations=watcher.steps, solve_seconds=clock.seconds, settings=asdict(own)
+                    iterations=driver.steps, solve_seconds=clock.seconds, settings=asdict(own)
                 ),
             )
 
+        start = dual.project(_known(settings.warm_start, program.n_variables))
+        driver = Driver(
+            measure,
+            clock.deadline.has_passed,
+            start,
+            settings.max_iterations or MAX_STEPS[self.method],
+            own.first_check,
+            own.check_growth,
+        )
         try:
-            run(self.method, program, dual, start, own, watcher.visit)
+            driver.drive(method_of(self.method, dual, start, own))
         except KeyboardInterrupt as error:
             keep_best(error, solution)
             raise
         return solution()
 
 
-class _Watcher:
-    """Counts steps, measures the gap at some of them, and decides when to stop."""
-
-    def __init__(
-        self, dual: DualProgram, clock: Clock, own: ClassicalSettings, max_steps: int
-    ) -> None:
-        self.dual, self.clock, self.own, self.max_steps = dual, clock, own, max_steps
-        self.x: Vector | None = None
-        self.status: Status | None = None
-        self.gap = math.inf
-        self.steps = 0
-        self._next = own.first_check
-
-    def visit(self, x: Vector) -> bool:
-        self.steps += 1
-        self.x = x
-        is_last = self.steps >= self.max_steps
-        if self.steps < self._next and not is_last and not self.clock.deadline.has_passed():
-            return False
-        self._next = max(self.steps + 1, math.ceil(self.own.check_growth * self.steps))
-        value = self.measure(x)
-        gap = self.gap if math.isfinite(self.gap) else None
-        reason = self.clock.report(self.steps, value, gap, gap)
-        if self.status is None:
-            self.status = reason or (Status.ITERATION_LIMIT if is_last else None)
-        if not math.isfinite(value):
-            self.status = self.status or Status.FAILED
-        return self.status is not None
-
-    def measure(self, x: Vector) -> float:
-        """Evaluate the objective at the feasible point nearest to x, and keep that point."""
-        self.x = x = self.dual.project(x)
-        g = self.dual.gradient(x)
-        self.gap = self.dual.relative_gap(x, g, self.dual.multiplier(x, g))
-        if self.gap <= self.clock.settings.eps:
-            self.status = Status.OPTIMAL
-        return 0.5 * float(x @ (g + self.dual.q))
-
-
-def _known(warm: QPSolution | None, n: int) -> Vector | None:
-    """Return the x of a warm start if it has the program's size, else None."""
+def _known(warm: QPSolution | None, n: int) -> Vector:
+    """Return the x of a warm start if it has the program's size, else zero."""
     if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
-        return None
+        return np.zeros(n)
     return np.array(warm.x)

@@ -24,7 +24,7 @@ from qpsvm.exceptions import BackendError, UnknownBackendError
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.solvers.box.boxed import Boxed
-from qpsvm.solvers.classical.methods import METHODS
+from qpsvm.solvers.classical.driver import MAX_STEPS
 from qpsvm.solvers.interior_point.translate import structure_of
 
 ENTRY_POINTS = "qpsvm.backends"
@@ -41,7 +41,7 @@ BUILT_IN: Mapping[str, Callable[[], Backend]] = {
 BRIDGES: Mapping[str, tuple[Callable[[str], Backend], tuple[str, ...]]] = {
     "cvxpy": (cvxpy.CVXPYBackend, tuple(cvxpy.OPTIONS)),
     "qpsolvers": (qpsolvers.QPSolversBackend, tuple(qpsolvers.OPTIONS)),
-    "classical": (ClassicalBackend, METHODS),
+    "classical": (ClassicalBackend, tuple(MAX_STEPS)),
 }
 """Names with a colon: what makes the backend, and the solvers known without asking."""
 

@@ -16,7 +16,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.qp.transforms import Inverse
 from qpsvm.solvers.classical import slsqp
-from qpsvm.solvers.classical.settings import LIMITS
+from qpsvm.solvers.classical.program import LIMITS
 
 
 class SLSQPBackend(ChildBackend):
@@ -53,21 +53,31 @@ class SLSQPBackend(ChildBackend):
         require_options(self.label, settings.options, option_names("slsqp"))
         options = slsqp.options(program.n_variables, settings.max_iterations, settings.options)
         clock = Clock(self.label, settings)
-        path = _Path(program, clock)
-        start = _start(program, settings.warm_start)
+        path: list[Vector] = []  # the last iterate alone, and none at first
+        iterations = 0
+
+        def visit(x: Vector) -> None:
+            nonlocal iterations
+            path[:] = [x.copy()]
+            iterations += 1
+            clock.tick(iterations, program.objective(x))
+
+        known = settings.warm_start
+        start = np.zeros(program.n_variables) if known is None or known.x is None else known.x
         try:
-            result = slsqp.minimised(program, start, path.visit, options)
+            result = slsqp.minimised(
+                program, np.clip(start, program.lb, program.ub), visit, options
+            )
         except KeyboardInterrupt as error:
-            last = path.x
-            if last is not None:
-                keep_best(error, lambda: multipliers_at(program, last))
+            if path:
+                keep_best(error, lambda: multipliers_at(program, path[0]))
             raise
         except Stop as stop:
-            x, status, words, iterations = path.x, stop.status, "stopped", path.iterations
+            status, words = stop.status, "stopped"
         else:
-            x, words, iterations = result.x, result.message, result.nit
+            path, words, iterations = [result.x], result.message, result.nit
             status = _STATUS.get(result.status, Status.UNKNOWN)
-        solution = QPSolution(status) if x is None else multipliers_at(program, x)
+        solution = multipliers_at(program, path[0]) if path else QPSolution(status)
         return solution.replace(
             status=status,
             native_status=words,
@@ -85,25 +95,3 @@ _STATUS = {
     8: Status.INACCURATE,
     9: Status.ITERATION_LIMIT,
 }
-
-
-class _Path:
-    """Remember the last iterate of SLSQP, and stop the solver at its time limit."""
-
-    def __init__(self, program: QuadraticProgram, clock: Clock) -> None:
-        self.program = program
-        self.clock = clock
-        self.x: Vector | None = None
-        self.iterations = 0
-
-    def visit(self, x: Vector) -> None:
-        self.x = x.copy()
-        self.iterations += 1
-        self.clock.tick(self.iterations, self.program.objective(x))
-
-
-def _start(program: QuadraticProgram, warm_start: QPSolution | None) -> Vector:
-    x = np.zeros(program.n_variables)
-    if warm_start is not None and warm_start.x is not None:
-        x = np.array(warm_start.x)
-    return np.clip(x, program.lb, program.ub)
