@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from qpsvm.backends.base import Backend
-from qpsvm.backends.on_device import OnDeviceBackend
+from qpsvm.backends.engines import OnDeviceBackend
 from qpsvm.device import Device, device_named
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.device_products import DeviceProducts

@@ -11,9 +11,8 @@ import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.bridge import NativeOptions
-from qpsvm.backends.equalities import independent_equalities
-from qpsvm.backends.native_options import option_names
 from qpsvm.backends.options import require_options
+from qpsvm.backends.solver_table import SOLVERS
 from qpsvm.numerics.arguments import VectorLike
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
@@ -42,11 +41,7 @@ class CVXOPTBackend(Backend):
     distribution = "cvxopt"
     required_modules = ("cvxopt",)
     capabilities = Capabilities(sparse=True, time_limit=True, callback=True)
-
-    def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
-        # coneqp factors A H A' and refuses dependent rows
-        reduced, inverse = super()._reduce(program)
-        return independent_equalities(reduced, inverse)
+    full_rank = True  # coneqp factors A H A' and refuses dependent rows
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         options = _options(settings)
@@ -84,7 +79,7 @@ _STATUS = {
 
 def _options(settings: Settings) -> NativeOptions:
     if settings.options:
-        require_options("cvxopt", settings.options, option_names("cvxopt"))
+        require_options("cvxopt", settings.options, SOLVERS["cvxopt"].solver.option_names())
     gap, feasibility = settings.eps / 100, settings.eps / 10
     return {
         # an interior point spreads the gap evenly over all rows: only a gap well below eps

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.bridge import NativeOptions
-from qpsvm.backends.native_options import option_names
 from qpsvm.backends.options import require_options
 from qpsvm.backends.printing import silenced, with_output
+from qpsvm.backends.solver_table import SOLVERS
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.implied_bounds import stacked
@@ -52,7 +52,7 @@ class OSQPBackend(Backend):
         import osqp
 
         if settings.options:
-            require_options(self.label, settings.options, option_names("osqp"))
+            require_options(self.label, settings.options, SOLVERS["osqp"].solver.option_names())
         options = _options(settings)
         bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
         P = upper_triangle(program.P)

@@ -11,7 +11,7 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings
-from qpsvm.backends.on_device import OnDeviceBackend
+from qpsvm.backends.engines import OnDeviceBackend
 from qpsvm.device import OnNumPy
 from qpsvm.exceptions import DeviceResultError
 from qpsvm.kernels import RBF, Kernel, Polynomial

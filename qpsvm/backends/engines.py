@@ -1,14 +1,15 @@
-"""Backend ``"active-set"``: the package's active-set method for kernel duals."""
+"""The package's own engines: ``"ipm"`` for linear machines, ``"active-set"`` for kernel duals."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.options import settings_from_options
+from qpsvm.device import Device
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.native.library import core
 from qpsvm.numerics.arrays import Vector, default_memory_limit
@@ -20,10 +21,72 @@ from qpsvm.solvers.active_set.engine import Found, least_memory, minimise
 from qpsvm.solvers.active_set.settings import ActiveSetSettings
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.settings import BOX
+from qpsvm.solvers.device.engine import minimise_on
+from qpsvm.solvers.device.settings import DeviceSettings
+from qpsvm.solvers.factored import solve
+from qpsvm.solvers.interior_point.interior import SearchResult
+from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.translate import translation
 from qpsvm.solvers.work_budget import WorkBudget
+
+MAX_ITERATIONS = 500
+
+
+class IPMBackend(Backend):
+    """Programs with ``P = F F' + diag(d)`` over a box with few other rows, and their duals."""
+
+    name = "ipm"
+    licence = "Apache-2.0"
+    distribution = "qpsvm"
+    required_modules = ()
+    capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)
+    prints_iterations = False
+    watches_progress = True
+
+    def load(self) -> None:
+        core()
+
+    # overflow and what follows from it become an objective that is not finite, and end the search
+    @one_blas_thread()
+    @np.errstate(all="ignore")
+    def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        own = settings_from_options(InteriorPointSettings, settings.options, self.label)
+        if not settings.gives_way:
+            own = replace(own, slow_iterations=0)
+        clock = Clock(self.label, settings)
+        way = translation(program, own)
+        engine_program = way.structured(own)
+        setup = clock.seconds
+
+        def report(iteration: int, objective: float, gap: float) -> Status | None:
+            return clock.report(iteration, objective, gap, gap)
+
+        def solution(found: SearchResult) -> QPSolution:
+            return way(QPSolution(found.status, x=found.x, y=found.y)).replace(
+                native_status=f"{found.reason} (gap {found.gap:.1e})",
+                statistics=SolveStatistics(
+                    iterations=found.iterations,
+                    setup_seconds=setup,
+                    solve_seconds=clock.seconds - setup,
+                    settings=asdict(own),
+                ),
+            )
+
+        limit = settings.max_iterations or MAX_ITERATIONS
+        try:
+            return solution(solve(engine_program, settings.eps, limit, own, report, clock.deadline))
+        except KeyboardInterrupt as error:
+            map_best(error, solution)
+            raise
+
+
+# --- kernel duals --------------------------------------------------------------------------------
 
 DENSE_HESSIAN_SIZE = 1000
 """Variables, up to which a sparse Hessian is made a dense one."""
+
+BY_ROUNDING = "no progress: rounding"
+"""Begin of the native status of a search that ended because rounding undoes its steps."""
 
 
 class ActiveSetBackend(Backend):
@@ -100,7 +163,20 @@ class ActiveSetBackend(Backend):
 
     def _own_settings(self, settings: Settings, program: QuadraticProgram) -> Any:
         """Settings of the method from the caller's options, with a number of bytes."""
-        return _own_settings(settings, program, self.label)
+        own = settings_from_options(ActiveSetSettings, settings.options, self.label)
+        if not 0.0 < own.column_memory_share < 1.0:
+            raise InvalidParameterError(
+                f"column_memory_share is {own.column_memory_share!r}; pass a number between 0 and "
+                "1."
+            )
+        limit = default_memory_limit() if own.memory_limit is None else int(own.memory_limit)
+        least = least_memory(program, own)
+        if limit < least:
+            raise InvalidParameterError(
+                f"memory_limit is {limit} bytes; the least that works for this program is {least}: "
+                "one kernel column, and the matrices of a small working set."
+            )
+        return replace(own, memory_limit=limit)
 
     def _minimise(
         self,
@@ -114,10 +190,6 @@ class ActiveSetBackend(Backend):
         return minimise(program, start, eps, settings=own, budget=budget)
 
 
-BY_ROUNDING = "no progress: rounding"
-"""Begin of the native status of a search that ended because rounding undoes its steps."""
-
-
 def _start(warm: QPSolution | None, n: int) -> Vector | None:
     """The x of a warm start, if it has the size of this program."""
     if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
@@ -125,18 +197,32 @@ def _start(warm: QPSolution | None, n: int) -> Vector | None:
     return warm.x
 
 
-def _own_settings(settings: Settings, program: QuadraticProgram, label: str) -> ActiveSetSettings:
-    """The active-set method's settings from the caller's options, with a number of bytes."""
-    own = settings_from_options(ActiveSetSettings, settings.options, label)
-    if not 0.0 < own.column_memory_share < 1.0:
-        raise InvalidParameterError(
-            f"column_memory_share is {own.column_memory_share!r}; pass a number between 0 and 1."
-        )
-    limit = default_memory_limit() if own.memory_limit is None else int(own.memory_limit)
-    least = least_memory(program, own)
-    if limit < least:
-        raise InvalidParameterError(
-            f"memory_limit is {limit} bytes; the least that works for this program is {least}: one "
-            "kernel column, and the matrices of a small working set."
-        )
-    return replace(own, memory_limit=limit)
+class OnDeviceBackend(ActiveSetBackend):
+    """The active-set method for kernel duals on a GPU, whose memory holds all vectors.
+
+    Options are the fields of ``qpsvm.solvers.device.settings.DeviceSettings``.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    name = "active-set"
+    extra = "gpu"
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def _own_settings(self, settings: Settings, program: QuadraticProgram) -> DeviceSettings:
+        del program
+        return settings_from_options(DeviceSettings, settings.options, self.label)
+
+    def _minimise(
+        self,
+        program: QuadraticProgram,
+        start: Vector | None,
+        eps: float,
+        own: Any,
+        budget: WorkBudget,
+    ) -> Found:
+        return minimise_on(self.device, program, start, eps, settings=own, budget=budget)
