@@ -220,22 +220,16 @@ class Backend(ABC):
         """
 
     def _require_supported(self, program: QuadraticProgram) -> None:
-        limit = self.capabilities.max_variables
-        if limit is not None and program.n_variables > limit:
-            raise UnsupportedProgramError(
-                f"Backend {self.label!r} takes at most {limit} variables, the program has "
-                f"{program.n_variables}; use 'cvxopt' or 'osqp'."
-            )
-        if not (program.is_linear or self.capabilities.quadratic_programs):
-            raise UnsupportedProgramError(
-                f"Backend {self.label!r} solves linear programs only, this one has a quadratic "
-                "term; use 'cvxopt' or 'osqp'."
-            )
-        if program.is_linear and not self.capabilities.linear_programs:
-            raise UnsupportedProgramError(
-                f"Backend {self.label!r} needs a quadratic term, the program is linear (P = 0); "
-                "use 'cvxopt' or 'osqp'."
-            )
+        able, n = self.capabilities, program.n_variables
+        if able.max_variables is not None and n > able.max_variables:
+            reason = f"takes at most {able.max_variables} variables, the program has {n}"
+        elif not (program.is_linear or able.quadratic_programs):
+            reason = "solves linear programs only, this one has a quadratic term"
+        elif program.is_linear and not able.linear_programs:
+            reason = "needs a quadratic term, the program is linear (P = 0)"
+        else:
+            return
+        raise UnsupportedProgramError(f"Backend {self.label!r} {reason}; use 'cvxopt' or 'osqp'.")
 
     def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
         reduced, inverse = drop_infinite_rows(program)

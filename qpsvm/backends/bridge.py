@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -157,7 +157,18 @@ class BridgeBackend(ChildBackend):
     def __init__(self, solver: str) -> None:
         self.solver: str | None = solver
         self.required_modules = (self.name,)
-        self.about = self.solvers.get(solver, UNLISTED)
+        self.about = about = self.solvers.get(solver, UNLISTED)
+        self.full_rank = about.full_rank
+        able = self.capabilities
+        self.capabilities = replace(
+            able,
+            sparse=not about.dense,
+            bounds=able.bounds and not about.folds_bounds,
+            linear_programs=about.linear,
+            quadratic_programs=about.quadratic,
+            warm_start=about.warm_start,
+            iteration_limit=bool(about.iterations),
+        )
         if solver not in self.solvers:
             if self.missing_modules():
                 raise UnknownBackendError(
@@ -166,9 +177,9 @@ class BridgeBackend(ChildBackend):
                 )
             self._require_reported(solver)
             return
-        self.required_modules = (self.name, self.about.module)
-        self.distribution = self.about.distribution or self.about.module
-        self.licence = self.about.licence
+        self.required_modules = (self.name, about.module)
+        self.distribution = about.distribution or about.module
+        self.licence = about.licence
 
     @property
     def label(self) -> str:

@@ -108,7 +108,8 @@ class ClassicalBackend(Backend):
                 ),
             )
 
-        start = dual.project(_known(settings.warm_start, program.n_variables))
+        known, none = settings.start(program.n_variables), np.zeros(program.n_variables)
+        start = dual.project(none if known is None else known)
         driver = Driver(
             measure,
             clock.deadline.has_passed,
@@ -123,13 +124,6 @@ class ClassicalBackend(Backend):
             keep_best(error, solution)
             raise
         return solution()
-
-
-def _known(warm: QPSolution | None, n: int) -> Vector:
-    """Return the x of a warm start if it has the program's size, else zero."""
-    if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
-        return np.zeros(n)
-    return np.array(warm.x)
 
 
 # --- SLSQP for programs of all kinds --------------------------------------------------------------
@@ -179,8 +173,8 @@ class SLSQPBackend(ChildBackend):
             iterations += 1
             clock.tick(iterations, program.objective(x))
 
-        known = settings.warm_start
-        start = np.zeros(program.n_variables) if known is None or known.x is None else known.x
+        known = settings.start(program.n_variables)
+        start = np.zeros(program.n_variables) if known is None else known
         try:
             result = slsqp.minimised(
                 program, np.clip(start, program.lb, program.ub), visit, options

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qpsvm.backends.base import Capabilities, Clock, Settings
-from qpsvm.backends.bridge import UNLISTED, BridgeBackend, NativeOptions, as_vector
+from qpsvm.backends.bridge import UNLISTED, BridgeBackend, as_vector
 from qpsvm.backends.printing import silence_highs_banner, silenced, with_output
 from qpsvm.backends.solver_table import BEHIND_CVXPY
 from qpsvm.exceptions import UnsupportedProgramError
@@ -48,16 +48,9 @@ class CVXPYBackend(BridgeBackend):
     advice = "Write for instance 'cvxpy:CLARABEL', or 'cvxpy' for CVXPY's own choice."
 
     def __init__(self, solver: str | None = None) -> None:
-        if solver is None:
-            self.solver, self.about = None, UNLISTED
-            return
-        super().__init__(solver.upper())
-        self.capabilities = dataclasses.replace(
-            self.capabilities,
-            linear_programs=self.about.linear,
-            quadratic_programs=self.about.quadratic,
-            iteration_limit=bool(self.about.iterations),
-        )
+        self.solver, self.about = None, UNLISTED
+        if solver is not None:
+            super().__init__(solver.upper())
 
     def _reported(self) -> Iterable[str]:
         reported: list[str] = importlib.import_module("cvxpy").installed_solvers()
@@ -91,12 +84,12 @@ class CVXPYBackend(BridgeBackend):
         inverse[-1].solver_options = options
         if chosen == "HIGHS" and not settings.verbose:
             silence_highs_banner()
+        # some of CVXPY's interfaces write into inner dictionaries
+        copied = {k: dict(v) if isinstance(v, dict) else v for k, v in options.items()}
         printed = list[str]()
         try:
             with silenced(unless=settings.verbose) as printed:
-                raw = chain.solve_via_data(
-                    problem, data, False, settings.verbose, {**options, **_copies(options)}
-                )
+                raw = chain.solve_via_data(problem, data, False, settings.verbose, copied)
             answer = chain.invert(raw, inverse)
         except cp.error.SolverError as error:
             return QPSolution(
@@ -148,11 +141,6 @@ def _problem(
     if program.n_equalities:
         parts["y"] = program.A @ x == program.b
     return cp.Problem(cp.Minimize(objective), list(parts.values())), x, parts
-
-
-def _copies(options: Mapping[str, object]) -> NativeOptions:
-    """Copy inner dictionaries, since some of CVXPY's interfaces write into them."""
-    return {name: dict(value) for name, value in options.items() if isinstance(value, dict)}
 
 
 def _translated(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from qpsvm.backends.options import settings_from_options
 from qpsvm.device import Device
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.native.library import core
-from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.numerics.interrupts import map_best
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
@@ -95,6 +96,13 @@ class ActiveSetBackend(Backend):
     Options are the fields of ``qpsvm.solvers.active_set.settings.ActiveSetSettings``. Its
     ``memory_limit`` bounds what is kept of the kernel matrix and the matrices of working sets; up
     to 256 columns at a time pass through beside it. A limit below the least that works is refused.
+    On a device, whose memory holds all vectors, they are those of
+    ``qpsvm.solvers.device.settings.DeviceSettings``.
+
+    Parameters
+    ----------
+    device : Device, optional
+        A GPU; the processor if None.
     """
 
     name = "active-set"
@@ -104,6 +112,9 @@ class ActiveSetBackend(Backend):
     capabilities = Capabilities(bounds=True, warm_start=True, time_limit=True, callback=True)
     prints_iterations = False
     watches_progress = True
+
+    def __init__(self, device: Device | None = None) -> None:
+        self.device = device
 
     def load(self) -> None:
         core()
@@ -121,7 +132,12 @@ class ActiveSetBackend(Backend):
                 f"inequalities over {program.n_variables} variables. The dual of a kernel machine "
                 "is of that kind (form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."
             )
-        own = self._own_settings(settings, program)
+        own: Any
+        if self.device is None:
+            own, method = self._own_settings(settings, program), minimise
+        else:
+            own = settings_from_options(DeviceSettings, settings.options, self.label)
+            method = partial(minimise_on, self.device)
         clock, stopped, steps = Clock(self.label, settings), [], 0
 
         def watch(budget: WorkBudget) -> bool:
@@ -136,7 +152,7 @@ class ActiveSetBackend(Backend):
                 stopped.append(reason)
             return reason is None
 
-        start = _start(settings.warm_start, program.n_variables)
+        start = settings.start(program.n_variables)
         budget = WorkBudget(watch=watch)
 
         def solution(found: Found) -> QPSolution:
@@ -155,13 +171,13 @@ class ActiveSetBackend(Backend):
             )
 
         try:
-            return solution(self._minimise(program, start, settings.eps, own, budget))
+            return solution(method(program, start, settings.eps, settings=own, budget=budget))
         except KeyboardInterrupt as error:
             stopped[:] = [Status.INTERRUPTED]
             map_best(error, solution)
             raise
 
-    def _own_settings(self, settings: Settings, program: QuadraticProgram) -> Any:
+    def _own_settings(self, settings: Settings, program: QuadraticProgram) -> ActiveSetSettings:
         """Settings of the method from the caller's options, with a number of bytes."""
         own = settings_from_options(ActiveSetSettings, settings.options, self.label)
         if not 0.0 < own.column_memory_share < 1.0:
@@ -177,52 +193,3 @@ class ActiveSetBackend(Backend):
                 "one kernel column, and the matrices of a small working set."
             )
         return replace(own, memory_limit=limit)
-
-    def _minimise(
-        self,
-        program: QuadraticProgram,
-        start: Vector | None,
-        eps: float,
-        own: Any,
-        budget: WorkBudget,
-    ) -> Found:
-        """Run the method."""
-        return minimise(program, start, eps, settings=own, budget=budget)
-
-
-def _start(warm: QPSolution | None, n: int) -> Vector | None:
-    """The x of a warm start, if it has the size of this program."""
-    if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
-        return None
-    return warm.x
-
-
-class OnDeviceBackend(ActiveSetBackend):
-    """The active-set method for kernel duals on a GPU, whose memory holds all vectors.
-
-    Options are the fields of ``qpsvm.solvers.device.settings.DeviceSettings``.
-
-    Parameters
-    ----------
-    device : Device
-    """
-
-    name = "active-set"
-    extra = "gpu"
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-
-    def _own_settings(self, settings: Settings, program: QuadraticProgram) -> DeviceSettings:
-        del program
-        return settings_from_options(DeviceSettings, settings.options, self.label)
-
-    def _minimise(
-        self,
-        program: QuadraticProgram,
-        start: Vector | None,
-        eps: float,
-        own: Any,
-        budget: WorkBudget,
-    ) -> Found:
-        return minimise_on(self.device, program, start, eps, settings=own, budget=budget)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -68,7 +70,8 @@ class OSQPBackend(Backend):
                 # OSQP replaces infinities by its own constant, 1e30
                 solver.setup(P, np.array(program.q), A, lower, upper, **options)
             except osqp.OSQPException as error:
-                reason = with_output(f"setup failed: {_code(osqp, error)}", printed)
+                code = _name(osqp.SolverError, error.args[0] if error.args else error)
+                reason = with_output(f"setup failed: {code}", printed)
                 return QPSolution(Status.FAILED, native_status=reason)
         _warm_start(solver, settings.warm_start, bounded)
         status, iterations, result = _run(osqp, solver, options, clock)
@@ -82,7 +85,9 @@ class OSQPBackend(Backend):
                 iterations=iterations, solve_seconds=clock.seconds, settings=options
             ),
         )
-        if _code_of(osqp, result) == SIGINT:  # heard by OSQP, which then keeps it from Python
+        if (
+            _status(osqp, result) is Status.INTERRUPTED
+        ):  # OSQP heard Ctrl-C, and keeps it from Python
             interrupt = KeyboardInterrupt()
             keep_best(interrupt, lambda: solution)
             raise interrupt
@@ -101,9 +106,6 @@ _STATUS = {
     "OSQP_NON_CVX": Status.FAILED,
     "OSQP_SIGINT": Status.INTERRUPTED,
 }
-
-SIGINT = "OSQP_SIGINT"
-"""OSQP's word for Ctrl-C."""
 
 
 def _options(settings: Settings) -> NativeOptions:
@@ -193,12 +195,12 @@ def _run(
 
 
 def _status(osqp: ModuleType, result: SimpleNamespace) -> Status:
-    return _STATUS.get(_code_of(osqp, result), Status.UNKNOWN)
+    return _STATUS.get(_name(osqp.SolverStatus, result.info.status_val), Status.UNKNOWN)
 
 
-def _code_of(osqp: ModuleType, result: SimpleNamespace) -> str:
-    names = {member.value: member.name for member in osqp.SolverStatus}
-    return str(names.get(result.info.status_val, ""))
+def _name(codes: Iterable[Enum], value: object) -> str:
+    """OSQP's word for one of its numbers; the number itself where there is none."""
+    return next((code.name for code in codes if code.value == value), str(value))
 
 
 def _meaning(status: Status, result: SimpleNamespace) -> tuple[Vector | None, Vector | None]:
@@ -231,8 +233,3 @@ def _warm_start(solver: osqp.OSQP, warm: QPSolution | None, bounded: Index) -> N
     if not (warm.z is None or warm.y is None or warm.z_lower is None or warm.z_upper is None):
         y = np.concatenate([warm.z, warm.y, (warm.z_upper - warm.z_lower)[bounded]])
     solver.warm_start(x=np.array(warm.x), y=y)
-
-
-def _code(osqp: ModuleType, error: Exception) -> str:
-    names = {member.value: member.name for member in osqp.SolverError}
-    return str(names.get(error.args[0] if error.args else None, error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,22 +43,13 @@ class QPSolversBackend(BridgeBackend):
     distribution = "qpsolvers"
     required_modules: tuple[str, ...] = ("qpsolvers",)
     extra = "qpsolvers"
+    capabilities = Capabilities(bounds=True, time_limit=True)
     solvers = BEHIND_QPSOLVERS
     title = "qpsolvers"
     advice = "Write for instance 'qpsolvers:piqp'."
 
     def __init__(self, solver: str) -> None:
         super().__init__(solver.lower())
-        self.full_rank = self.about.full_rank
-        self.capabilities = Capabilities(
-            sparse=not self.about.dense,
-            bounds=not self.about.folds_bounds,
-            linear_programs=self.about.linear,
-            quadratic_programs=self.about.quadratic,
-            warm_start=self.about.warm_start,
-            time_limit=True,
-            iteration_limit=bool(self.about.iterations),
-        )
 
     def _reported(self) -> Iterable[str]:
         reported: list[str] = importlib.import_module("qpsolvers").available_solvers
@@ -99,11 +90,12 @@ class QPSolversBackend(BridgeBackend):
             # an exception of OSQP's own, of which the number is all that it says
             return QPSolution(Status.FAILED, native_status=with_output(repr(error), printed))
         solution = _translated(answer, program)
+        iterations = _said(answer, "iter", "iterations")
         return solution.replace(
             status=_status(answer, settings, clock),
             native_status=_native(answer),
             statistics=SolveStatistics(
-                iterations=_iterations(answer),
+                iterations=None if iterations is None else int(np.ravel(iterations)[0]),
                 solve_seconds=clock.seconds,
                 settings=options,
                 note=self.about.not_passed_on(settings),
@@ -194,18 +186,13 @@ _WORDS = (
 
 
 def _native(answer: qpsolvers.Solution) -> str:
-    extras = answer.extras or {}
-    info = extras.get("info")
-    for holder in (extras.get("status"), getattr(info, "status", None), extras.get("exitFlag")):
-        if holder is not None:
-            return str(holder)
-    return "found" if answer.found else "not found"
+    said = _said(answer, "status", "exitFlag")
+    return ("found" if answer.found else "not found") if said is None else str(said)
 
 
-def _iterations(answer: qpsolvers.Solution) -> int | None:
+def _said(answer: qpsolvers.Solution, *names: str) -> Any:
+    """Find a value for which solvers have different names and places, or None."""
     extras = answer.extras or {}
-    info = extras.get("info")
-    for value in (getattr(info, "iter", None), extras.get("iter"), extras.get("iterations")):
-        if value is not None:
-            return int(np.ravel(value)[0])
-    return None
+    found = [extras.get(name) for name in names]
+    found += [getattr(extras.get("info"), name, None) for name in names]
+    return next((value for value in found if value is not None), None)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.kkt_residuals import Tolerances
@@ -160,6 +161,11 @@ class Settings:
             if getattr(self, name) is not value:
                 return replace(self, **changes)
         return self
+
+    def start(self, n: int) -> Vector | None:
+        """The x of the warm start, if it is finite and of size n."""
+        x = None if self.warm_start is None else self.warm_start.x
+        return x if x is not None and x.shape == (n,) and np.isfinite(x).all() else None
 
     def started(self) -> Settings:
         """The settings with a deadline, and with what is left before it as the time limit."""
