@@ -18,16 +18,15 @@ from qpsvm.kernels import Precomputed
 from qpsvm.kkt_report import KKTReport
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.models import checksums, metadata
-from qpsvm.models.array_reader import CSR_PARTS
 from qpsvm.models.machine import needed_rows, numbers_of
-from qpsvm.models.packing import packed, shapes_of
 from qpsvm.models.plain import FORMULATIONS, from_value
+from qpsvm.models.record import CSR_PARTS, digest, metadata_of, packed, written
 from qpsvm.models.scaling import Scaling
 from qpsvm.models.training import sample_weight_of, targets_of
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, is_sparse
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.qp.solution import QPSolution
 from qpsvm.tables import Preparation
 
 LABEL_KINDS = "biufUO"
@@ -107,14 +106,14 @@ def contents_of(
         "zero_based": zero_based,
         "fingerprint": fingerprint(data),
         "machines": [
-            {"shapes": shapes_of(own), "program": metadata.from_qp(part.qp)}
+            {"shapes": {k: v.shape for k, v in own.items()}, "program": _program(part.qp)}
             for own, (_, part) in zip(numbers, parts, strict=True)
         ],
         "certificate": {} if report is None else report.to_dict(),
         "estimator": estimator,
-        "sha256": {name: checksums.digest(array) for name, array in arrays.items()},
+        "sha256": {name: digest(array) for name, array in arrays.items()},
     }
-    return arrays | checksums.sealed(metadata.written(entries))
+    return arrays | written(entries)
 
 
 def with_estimator(
@@ -129,10 +128,15 @@ def with_estimator(
     InvalidParameterError
         A preparation with another number of features.
     """
-    fields = metadata.read(contents["metadata"])
+    fields = metadata_of(contents["metadata"])
     plain = _preparation(preparation, fields.count("n_features"))
     entries = fields.entries | {"estimator": estimator, "preparation": plain}
-    return contents | checksums.sealed(metadata.written(entries))
+    return contents | written(entries)
+
+
+def _program(qp: QPSolution) -> dict[str, object]:
+    """The solver's status and statistics, without vectors."""
+    return {"status": qp.status.value, "native_status": qp.native_status, **vars(qp.statistics)}
 
 
 def _parts(problem: object, solution: Any) -> list[tuple[Any, Any]]:
