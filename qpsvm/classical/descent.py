@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.backends.options import require_count
 from qpsvm.classical.machines import stated
-from qpsvm.classical.settings import require_count
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution

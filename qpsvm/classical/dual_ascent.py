@@ -7,11 +7,12 @@ from typing import Unpack
 
 import numpy as np
 
+from qpsvm.backends.options import require_above
 from qpsvm.classical.dual_methods import require_dual, traced
 from qpsvm.classical.machines import machine_from_alpha
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import Limits, RunOptions, require_above, textbook_method
+from qpsvm.classical.settings import Limits, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem

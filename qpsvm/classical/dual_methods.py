@@ -11,15 +11,10 @@ from typing import Unpack
 
 import numpy as np
 
+from qpsvm.backends.options import require_above, require_count
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import (
-    Limits,
-    RunOptions,
-    require_above,
-    require_count,
-    textbook_method,
-)
+from qpsvm.classical.settings import Limits, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from qpsvm.classical.settings import require_above
+from qpsvm.backends.options import require_above
 from qpsvm.data.samples import require_exact
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arguments import Samples, is_real_number

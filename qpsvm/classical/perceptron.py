@@ -22,11 +22,12 @@ from typing import Unpack
 
 import numpy as np
 
+from qpsvm.backends.options import require_above
 from qpsvm.classical.descent import HingeTask
 from qpsvm.classical.machines import require_problem
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import Limits, RunOptions, require_above, textbook_method
+from qpsvm.classical.settings import Limits, RunOptions, textbook_method
 from qpsvm.formulations.margin import HardMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ParamSpec, TypedDict, TypeVar
 
-import numpy as np
-
+from qpsvm.backends.options import require_above, require_count
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.calls import explains_calls, explains_constructor
@@ -18,23 +17,6 @@ from qpsvm.qp.kkt_residuals import Tolerances
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-
-def require_count(value: object, name: str, words: str = "", least: int = 1) -> None:
-    """Raise InvalidParameterError unless value is a whole number of at least ``least``."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < least:  # type: ignore[operator]
-        raise InvalidParameterError(
-            f"{name} is {value!r}; pass a whole number of at least {least}{words}."
-        )
-
-
-def require_above(value: object, least: float, name: str, words: str = "") -> None:
-    """Raise InvalidParameterError unless value is a finite number above ``least``."""
-    if not (is_finite_number(value) and value > least):
-        raise InvalidParameterError(
-            f"{name} is {value!r}; pass a finite number above {least:g}{words}."
-        )
 
 
 @explains_constructor

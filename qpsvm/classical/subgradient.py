@@ -34,11 +34,12 @@ from typing import Literal, TypeAlias, Unpack
 
 import numpy as np
 
+from qpsvm.backends.options import require_above
 from qpsvm.classical.descent import Average, HingeTask, averaged, batches, descent
 from qpsvm.classical.machines import require_problem
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import Limits, RunOptions, require_above, textbook_method
+from qpsvm.classical.settings import Limits, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.machines.problem import SVMProblem
