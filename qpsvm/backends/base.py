@@ -25,7 +25,7 @@ from qpsvm.exceptions import (
     SolverFailedError,
     UnsupportedProgramError,
 )
-from qpsvm.numerics.arrays import Vector, as_dense
+from qpsvm.numerics.arrays import as_dense
 from qpsvm.numerics.interrupts import map_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -242,7 +242,8 @@ class Backend(ABC):
         self, program: QuadraticProgram, warm_start: QPSolution
     ) -> QPSolution | None:
         """Convert the warm start to the reduced program's variables; None if it does not fit."""
-        if not self.capabilities.warm_start or program.n_inequalities != _length(warm_start.z):
+        z = warm_start.z
+        if not self.capabilities.warm_start or z is None or len(z) != program.n_inequalities:
             return None
         if drop_infinite_rows(program)[0] is not program:
             return None
@@ -254,10 +255,6 @@ def _installed(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):  # the parent package of a submodule is missing or broken
         return False
-
-
-def _length(vector: Vector | None) -> int:
-    return -1 if vector is None else len(vector)
 
 
 # --- equality rows that others imply -------------------------------------------------------------

@@ -22,7 +22,7 @@ from typing import IO
 
 from qpsvm.exceptions import DataFileError
 from qpsvm.files import text
-from qpsvm.files.cells import TextCells
+from qpsvm.files.cells import MISSING, TextCells
 from qpsvm.files.table import Table, Wanted
 
 _EXCEL = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
@@ -31,7 +31,7 @@ _LIBSVM = re.compile(r"[+-]?[\d.]+( qid:\d+)?( \d+:[-+.\deE]+)+ *")
 _QUOTED = re.compile(r'"[^"]*"')
 _SEVERAL_WORDS = re.compile(r"[^\s,] +[^\s,]")
 
-_SAYS_NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-"})
+_SAYS_NOTHING = MISSING | {"-"}
 """Cells, in lower case, that say nothing of the kind of a column."""
 
 _WHOLE = re.compile(r"[+-]?\d+")

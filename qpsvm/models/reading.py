@@ -52,6 +52,8 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
     n, n_given, d = (fields.count(name) for name in ("n_samples", "n_given", "n_features"))
     classes = _classes(fields) if has_classes(formulation) else None
     names = _feature_names(fields, d)
+    policy: Any = fields.get("indefinite")
+    require_policy(policy)
     entries = fields.objects("machines")
     numbers = reader.machines([entry.of("shapes", dict) for entry in entries])
     programs = [_program(Fields(entry.of("program", dict))) for entry in entries]
@@ -93,7 +95,7 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
     model = SavedModel(
         formulation=formulation,
         form=_form(fields),
-        indefinite=_policy(fields),
+        indefinite=policy,
         constraints=_constraints(fields),
         kernel=kernel,
         classes=classes,
@@ -108,7 +110,7 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
         programs=tuple(programs),
         scaling=_scaling(reader, d),
         preparation=_preparation(fields, d),
-        zero_based=_truth(fields, "zero_based"),
+        zero_based=_zero_based(fields),
         fingerprint=fields.of("fingerprint", str),
         versions={str(k): str(v) for k, v in fields.of("versions", dict).items()},
         certificate=fields.of("certificate", dict),
@@ -161,12 +163,6 @@ def _classes(fields: Fields) -> Labels:
     return freeze(classes)
 
 
-def _policy(fields: Fields) -> Any:
-    policy = fields.get("indefinite")
-    require_policy(policy)
-    return policy
-
-
 def _constraints(fields: Fields) -> object:
     given = to_value(fields.get("constraints"), "constraints")
     if given is not None and not isinstance(given, LinearConstraints):
@@ -204,10 +200,10 @@ def _form(fields: Fields) -> Form:
     return cast("Form", form)
 
 
-def _truth(fields: Fields, name: str) -> bool | None:
-    value = fields.get(name)
+def _zero_based(fields: Fields) -> bool | None:
+    value = fields.get("zero_based")
     if value is not None and not isinstance(value, bool):
-        raise ModelFileError(f"the metadata's {name} is {value!r}; it is true or false.")
+        raise ModelFileError(f"the metadata's zero_based is {value!r}; it is true or false.")
     return value
 
 

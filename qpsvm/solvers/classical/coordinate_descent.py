@@ -26,8 +26,8 @@ from qpsvm.numerics.arrays import Vector, is_sparse
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
-Gradient: TypeAlias = tuple[Callable[[int], float], Callable[[int, float], None]]
-"""Two functions: one entry ``g_i`` of the gradient, and its update for ``x_i <- x_i + step``."""
+Gradient: TypeAlias = tuple[Callable[[int, float], float], Callable[[int, float], None]]
+"""Two functions: the entry ``g_i`` of the gradient at ``x_i``, and its update for a step of it."""
 
 
 def coordinates(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
@@ -56,7 +56,8 @@ def coordinates(program: DualProgram, x: Vector, settings: ClassicalSettings) ->
     while True:
         moved = False
         for i in draw.permutation(len(x)).tolist():
-            g, old = gradient(i), float(x[i])
+            old = float(x[i])
+            g = gradient(i, old)
             if curvature[i] > 0.0:
                 new = min(max(old - g / curvature[i], lower[i]), upper[i])
             else:  # the objective is linear in x_i
@@ -79,10 +80,12 @@ def _of_weights(program: DualProgram, x: Vector) -> Gradient:
         values = np.split(F.data, F.indptr[1:-1])
     else:
         columns, values = [slice(None)] * P.size, list(np.asarray(P.factor))
-    w, d, q = P.weights(x), P.diag.tolist(), program.q.tolist()
+    w = P.weights(x)
+    d: list[float] = P.diag.tolist()
+    q: list[float] = program.q.tolist()
 
-    def gradient(i: int) -> float:
-        return float(values[i] @ w[columns[i]] + d[i] * x[i] + q[i])
+    def gradient(i: int, x_i: float) -> float:
+        return float(values[i] @ w[columns[i]]) + d[i] * x_i + q[i]
 
     def update(i: int, step: float) -> None:
         w[columns[i]] += step * values[i]
@@ -97,4 +100,4 @@ def _kept(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Gradi
     def update(i: int, step: float) -> None:
         np.add(g, step * column(i), out=g)
 
-    return lambda i: float(g[i]), update
+    return lambda i, _: float(g[i]), update
