@@ -15,7 +15,7 @@ from qpsvm.backends.bridge import NativeOptions
 from qpsvm.backends.options import require_options
 from qpsvm.backends.printing import silenced, with_output
 from qpsvm.backends.solver_table import SOLVERS
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.implied_bounds import stacked
 from qpsvm.qp.program import QuadraticProgram
@@ -138,9 +138,13 @@ def upper_triangle(P: Quadratic) -> Matrix:
     dense: Dense = P.to_dense()
     mask = np.tri(P.size, dtype=bool)
     mask &= dense != 0
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(mask, axis=1))])
-    indices = np.nonzero(mask)[1]
-    return sp.csc_matrix((dense[mask], indices, starts), shape=P.shape)
+    return sp.csc_matrix((dense[mask], *_places(mask)), shape=P.shape)
+
+
+def _places(is_used: Mask) -> tuple[Index, Index]:
+    """Indices and starts of a matrix in compressed columns, which are the rows of a mask."""
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(is_used, axis=1))])
+    return np.nonzero(is_used)[1], starts
 
 
 def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
@@ -155,8 +159,7 @@ def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
     entries = np.zeros((n, m + 1))
     entries[:, :m], entries[bounded, m] = own.T, 1.0
     is_used = entries != 0.0
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(is_used, axis=1))])
-    indices = np.nonzero(is_used)[1]
+    indices, starts = _places(is_used)
     indices[indices == m] += np.arange(bounded.size)
     return sp.csc_matrix((entries[is_used], indices, starts), shape=(m + bounded.size, n))
 
@@ -169,28 +172,24 @@ def _run(
     OSQP continues from its own state when it is asked to solve again, so the chunks walk the same
     path as one long run, up to a step length that adapts at other moments.
     """
-    if clock.settings.callback is None:
-        with silenced(unless=options["verbose"]):
-            result = solver.solve(raise_error=False)
-        return _status(osqp, result), int(result.info.iter), result
-    total, limit = 0, int(options["max_iter"])
+    total, limit, left = 0, int(options["max_iter"]), clock.settings.time_limit
+    has_callback = clock.settings.callback is not None
     while True:
-        chunk = min(CHUNK, limit - total)
-        changes: dict[str, float] = {"max_iter": chunk}
-        if clock.settings.time_limit is not None:
-            changes["time_limit"] = max(1e-3, clock.settings.time_limit - clock.seconds)
-        solver.update_settings(**changes)
+        if has_callback:
+            changes: dict[str, float] = {"max_iter": min(CHUNK, limit - total)}
+            if left is not None:
+                changes["time_limit"] = max(1e-3, left - clock.seconds)
+            solver.update_settings(**changes)
         with silenced(unless=options["verbose"]):
             result = solver.solve(raise_error=False)
-        total += int(result.info.iter)
-        status = _status(osqp, result)
-        residual = max(result.info.prim_res, result.info.dual_res)
-        stopped = clock.report(total, float(result.info.obj_val), float(residual))
-        if status is not Status.ITERATION_LIMIT:
-            return status, total, result
-        if stopped is not None:
+        info, status, stopped = result.info, _status(osqp, result), None
+        total += int(info.iter)
+        if has_callback:
+            residual = max(info.prim_res, info.dual_res)
+            stopped = clock.report(total, float(info.obj_val), float(residual))
+        if status is Status.ITERATION_LIMIT and stopped is not None:
             return stopped, total, result
-        if total >= limit:
+        if status is not Status.ITERATION_LIMIT or not has_callback or total >= limit:
             return status, total, result
 
 
