@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -217,25 +216,6 @@ class BridgeBackend(ChildBackend):
         if settings.options:
             require_options(self.label, settings.options, about.option_names())
         return about.build(settings)
-
-
-# --- names of settings ---------------------------------------------------------------------------
-
-
-def attributes(module: str, name: str) -> frozenset[str]:
-    """Names of the attributes of a solver's settings object, or of the solver's ``settings``."""
-    made = getattr(importlib.import_module(module), name)()
-    return public_names(getattr(made, "settings", made))
-
-
-def public_names(thing: object) -> frozenset[str]:
-    """Names of an object's attributes that are public and no methods; of a class, all."""
-    return frozenset(
-        name
-        for name in dir(thing)
-        if not name.startswith("_")
-        and (isinstance(thing, type) or not callable(getattr(thing, name, None)))
-    )
 
 
 # --- answers -------------------------------------------------------------------------------------

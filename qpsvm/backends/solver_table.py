@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from qpsvm.backends.bridge import Solver, attributes, public_names
+from qpsvm.backends.bridge import Solver
 
 
 class Listed(NamedTuple):
@@ -32,9 +32,25 @@ class Listed(NamedTuple):
     qpsolvers: Mapping[str, Any] | None = None
 
 
+def _attributes(module: str, name: str) -> frozenset[str]:
+    """Names of the attributes of a solver's settings object, or of the solver's ``settings``."""
+    made = getattr(importlib.import_module(module), name)()
+    return _public_names(getattr(made, "settings", made))
+
+
+def _public_names(thing: object) -> frozenset[str]:
+    """Names of an object's attributes that are public and no methods; of a class, all."""
+    return frozenset(
+        name
+        for name in dir(thing)
+        if not name.startswith("_")
+        and (isinstance(thing, type) or not callable(getattr(thing, name, None)))
+    )
+
+
 def _of_osqp() -> frozenset[str]:
     fields = importlib.import_module("osqp").OSQP().ext.OSQPSettings
-    return public_names(fields) | {"cg_preconditioner"}
+    return _public_names(fields) | {"cg_preconditioner"}
 
 
 def _of_daqp() -> frozenset[str]:
@@ -54,7 +70,7 @@ SOLVERS: Mapping[str, Listed] = {
         Solver(
             "clarabel", "Apache-2.0", "tol_gap_abs tol_gap_rel tol_feas", iterations="max_iter",
             time="time_limit", retry={"max_step_fraction": 0.9},
-            listed=partial(attributes, "clarabel", "DefaultSettings"),
+            listed=partial(_attributes, "clarabel", "DefaultSettings"),
         ),
         cvxpy={"fixed": {"accept_unknown": True}, "also": "use_quad_obj"},
         qpsolvers={"folds_bounds": True, "in_extra": True},
@@ -98,7 +114,7 @@ SOLVERS: Mapping[str, Listed] = {
     "piqp": Listed(
         Solver(
             "piqp", "BSD-2-Clause", _EPS_GAP, iterations="max_iter", fixed=_CHECKED_GAP,
-            listed=partial(attributes, "piqp", "DenseSolver"), also="backend",
+            listed=partial(_attributes, "piqp", "DenseSolver"), also="backend",
         ),
         cvxpy={},
         qpsolvers={"in_extra": True},
@@ -128,7 +144,7 @@ SOLVERS: Mapping[str, Listed] = {
             floor=1e-10,
             fixed={"qp_regularization_value": 1e-12, "qp_iteration_limit": 100_000},
             iterations="qp_iteration_limit simplex_iteration_limit ipm_iteration_limit",
-            time="time_limit", listed=partial(attributes, "highspy", "HighsOptions"),
+            time="time_limit", listed=partial(_attributes, "highspy", "HighsOptions"),
         ),
         cvxpy={"also": "highs_options"},
         qpsolvers={"in_extra": True},
@@ -191,7 +207,7 @@ SOLVERS: Mapping[str, Listed] = {
     "qpalm": Listed(
         Solver(
             "qpalm", "LGPL-3.0-or-later", "eps_abs eps_rel", iterations="max_iter",
-            time="time_limit", listed=partial(attributes, "qpalm", "Settings"),
+            time="time_limit", listed=partial(_attributes, "qpalm", "Settings"),
         ),
         cvxpy={},
         qpsolvers={"warm_start": True},
