@@ -21,8 +21,8 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.files import csv_table, libsvm_table, npz, parquet_table, text
 from qpsvm.files.cells import Rows
-from qpsvm.files.columns import Columns, Wanted
 from qpsvm.files.libsvm_table import Numbering
+from qpsvm.files.table import Columns, Wanted
 from qpsvm.numerics.arguments import (
     Labels,
     require_choice,

@@ -12,8 +12,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 
 import qpsvm
-from qpsvm.backends.cvxpy_options import OPTIONS as CVXPY
-from qpsvm.backends.qpsolvers_options import OPTIONS as QPSOLVERS
+from qpsvm.backends.solver_table import BEHIND_CVXPY, BEHIND_QPSOLVERS
 
 OWN = {
     "cvxopt": "abstol, reltol, feastol",
@@ -41,8 +40,8 @@ def tolerances(name: str) -> str:
     package, _, solver = name.partition(":")
     if not solver:
         return OWN[name]
-    options = (CVXPY if package == "cvxpy" else QPSOLVERS).get(solver)
-    return ", ".join(options.tolerances) if options and options.tolerances else "none"
+    about = (BEHIND_CVXPY if package == "cvxpy" else BEHIND_QPSOLVERS).get(solver)
+    return ", ".join(about.tolerances.split()) if about and about.tolerances else "none"
 
 
 def rows() -> list[tuple[str, ...]]:

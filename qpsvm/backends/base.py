@@ -15,6 +15,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from qpsvm.backends.printing import Printed
 from qpsvm.backends.settings import Callback, CallbackFailed, Clock, Progress, Settings, Stop
 from qpsvm.exceptions import (
@@ -23,11 +25,17 @@ from qpsvm.exceptions import (
     SolverFailedError,
     UnsupportedProgramError,
 )
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import as_dense
 from qpsvm.numerics.interrupts import map_best
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.transforms import Chain, Inverse, drop_infinite_rows, fold_bounds
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.transforms import (
+    Chain,
+    Inverse,
+    drop_dependent_equalities,
+    drop_infinite_rows,
+    fold_bounds,
+)
 
 __all__ = [
     "Backend",
@@ -93,6 +101,8 @@ class Backend(ABC):
     extra : str or None
         The extra of qpsvm that installs them, None for a required dependency.
     capabilities : Capabilities
+    full_rank : bool
+        Whether the solver breaks down on linearly dependent rows of A, which are dropped for it.
     prints_iterations : bool
         Whether the solver has lines of its own for ``verbose``; otherwise the events are printed.
     watches_progress : bool
@@ -106,6 +116,7 @@ class Backend(ABC):
     required_modules: tuple[str, ...]
     extra: str | None = None
     capabilities: Capabilities = Capabilities()
+    full_rank: bool = False
     prints_iterations: bool = True
     watches_progress: bool = False
 
@@ -209,35 +220,30 @@ class Backend(ABC):
         """
 
     def _require_supported(self, program: QuadraticProgram) -> None:
-        limit = self.capabilities.max_variables
-        if limit is not None and program.n_variables > limit:
-            raise UnsupportedProgramError(
-                f"Backend {self.label!r} takes at most {limit} variables, the program has "
-                f"{program.n_variables}; use 'cvxopt' or 'osqp'."
-            )
-        if not (program.is_linear or self.capabilities.quadratic_programs):
-            raise UnsupportedProgramError(
-                f"Backend {self.label!r} solves linear programs only, this one has a quadratic "
-                "term; use 'cvxopt' or 'osqp'."
-            )
-        if program.is_linear and not self.capabilities.linear_programs:
-            raise UnsupportedProgramError(
-                f"Backend {self.label!r} needs a quadratic term, the program is linear (P = 0); "
-                "use 'cvxopt' or 'osqp'."
-            )
+        able, n = self.capabilities, program.n_variables
+        if able.max_variables is not None and n > able.max_variables:
+            reason = f"takes at most {able.max_variables} variables, the program has {n}"
+        elif not (program.is_linear or able.quadratic_programs):
+            reason = "solves linear programs only, this one has a quadratic term"
+        elif program.is_linear and not able.linear_programs:
+            reason = "needs a quadratic term, the program is linear (P = 0)"
+        else:
+            return
+        raise UnsupportedProgramError(f"Backend {self.label!r} {reason}; use 'cvxopt' or 'osqp'.")
 
     def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
         reduced, inverse = drop_infinite_rows(program)
-        if self.capabilities.bounds:
-            return reduced, inverse
-        folded, unfold = fold_bounds(reduced)
-        return folded, Chain((inverse, unfold))
+        if not self.capabilities.bounds:
+            reduced, unfold = fold_bounds(reduced)
+            inverse = Chain((inverse, unfold))
+        return _independent_equalities(reduced, inverse) if self.full_rank else (reduced, inverse)
 
     def _reduced_warm_start(
         self, program: QuadraticProgram, warm_start: QPSolution
     ) -> QPSolution | None:
         """Convert the warm start to the reduced program's variables; None if it does not fit."""
-        if not self.capabilities.warm_start or program.n_inequalities != _length(warm_start.z):
+        z = warm_start.z
+        if not self.capabilities.warm_start or z is None or len(z) != program.n_inequalities:
             return None
         if drop_infinite_rows(program)[0] is not program:
             return None
@@ -251,5 +257,48 @@ def _installed(module: str) -> bool:
         return False
 
 
-def _length(vector: Vector | None) -> int:
-    return -1 if vector is None else len(vector)
+# --- equality rows that others imply -------------------------------------------------------------
+
+INCONSISTENT = 1e-9
+"""Relative size of ``min |Ax - b|`` above which dependent rows contradict each other."""
+
+
+def _independent_equalities(
+    program: QuadraticProgram, inverse: Inverse
+) -> tuple[QuadraticProgram, Inverse]:
+    """Drop the equality rows that others imply.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    inverse : Inverse
+        From solutions of ``program`` to those of the program it was made from.
+
+    Returns
+    -------
+    program, inverse
+        The smaller program, and the way back from it.
+
+    Raises
+    ------
+    Stop
+        The rows contradict each other; the residual ``r`` of the least-squares fit proves it,
+        because ``A'r = 0`` and ``b'r > 0`` (Farkas' lemma with ``y = -r``).
+    """
+    smaller, restore = drop_dependent_equalities(program)
+    if smaller is program:
+        return program, inverse
+    A = as_dense(program.A)
+    residual = program.b - A @ np.linalg.lstsq(A, program.b)[0]
+    if np.abs(residual).max() > INCONSISTENT * max(1.0, np.abs(program.b).max()):
+        none = np.zeros(program.n_variables)
+        evidence = QPSolution(
+            Status.PRIMAL_INFEASIBLE,
+            z=np.zeros(program.n_inequalities),
+            y=-residual,
+            z_lower=none,
+            z_upper=none,
+            native_status="not asked: the rows of Ax = b contradict each other",
+        )
+        raise Stop(Status.PRIMAL_INFEASIBLE, inverse(evidence))
+    return smaller, Chain((inverse, restore))

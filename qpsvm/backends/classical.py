@@ -1,4 +1,4 @@
-"""Backends ``"classical:smo"`` and others: the methods of the textbooks, for comparison.
+"""Backends ``"slsqp"``, ``"classical:smo"`` and others: textbook methods, for comparison.
 
 ``qpsvm.classical`` has the same methods with their traces. Here they are what any backend is: a
 program in, a point with its multipliers out, and a claim that the caller verifies.
@@ -11,22 +11,33 @@ from dataclasses import asdict
 
 import numpy as np
 
-from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.options import settings_from_options
+from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
+from qpsvm.backends.child import ChildBackend
+from qpsvm.backends.options import require_options, settings_from_options
 from qpsvm.exceptions import InvalidParameterError, UnknownBackendError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import keep_best
+from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.solvers.classical.methods import MAX_STEPS, METHODS, run
-from qpsvm.solvers.classical.program import DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical import slsqp
+from qpsvm.solvers.classical.driver import MAX_STEPS, Driver, method_of
+from qpsvm.solvers.classical.program import LIMITS, ClassicalSettings, DualProgram
+
+_STATUSES = {
+    "gap": Status.OPTIMAL,
+    "seconds": Status.TIME_LIMIT,
+    "steps": Status.ITERATION_LIMIT,
+    "interrupted": Status.INTERRUPTED,
+    "not finite": Status.FAILED,
+}
+"""Status that a run claims by the reason for its end; INACCURATE for any other reason."""
 
 
 class ClassicalBackend(Backend):
     """A textbook's method for programs over a box with at most one equality row: SVM duals.
 
-    Options are the fields of ``qpsvm.solvers.classical.settings.ClassicalSettings``.
+    Options are the fields of ``qpsvm.solvers.classical.program.ClassicalSettings``.
 
     Parameters
     ----------
@@ -48,10 +59,10 @@ class ClassicalBackend(Backend):
     prints_iterations = False
 
     def __init__(self, method: str) -> None:
-        if method not in METHODS:
+        if method not in MAX_STEPS:
             raise UnknownBackendError(
                 f"There is no classical method {method!r}; choose from "
-                f"{', '.join(f'classical:{name}' for name in METHODS)}."
+                f"{', '.join(f'classical:{name}' for name in MAX_STEPS)}."
             )
         self.method = method
 
@@ -67,73 +78,131 @@ class ClassicalBackend(Backend):
                 f"first_check is {own.first_check!r} and check_growth {own.check_growth!r}; pass "
                 "numbers of at least 1."
             )
-        dual = DualProgram.of(program, self.label)
-        clock = Clock(self.label, settings)
-        watcher = _Watcher(dual, clock, own, settings.max_iterations or MAX_STEPS[self.method])
-        start = dual.start(_known(settings.warm_start, dual.size))
+        dual, clock = DualProgram(program, self.label), Clock(self.label, settings)
+
+        def measured() -> tuple[Vector, float, float]:
+            """Find the feasible point nearest to the last iterate, its objective and its gap."""
+            x = dual.project(driver.last)
+            g = dual.gradient(x)
+            value = 0.5 * float(x @ (g + dual.q))
+            return x, value, dual.relative_gap(x, g, dual.multiplier(x, g))
+
+        def measure(reason: str) -> str:
+            _, value, gap = measured()
+            known = gap if math.isfinite(gap) else None
+            asked = clock.report(driver.steps, value, known, known)
+            if gap <= settings.eps:
+                return "gap"
+            if asked is not None:
+                return "interrupted" if asked is Status.INTERRUPTED else "seconds"
+            return reason or ("" if math.isfinite(value) else "not finite")
 
         def solution() -> QPSolution:
-            x = start if watcher.x is None else watcher.x
-            if watcher.status is None:  # the method ended by itself, or Ctrl-C did
-                watcher.measure(x)
-            status = watcher.status or Status.INACCURATE
+            x, _, gap = measured()
+            status = _STATUSES.get(driver.reason, Status.INACCURATE)
             return dual.solution(x).replace(
                 status=status,
-                native_status=f"{status.value} (gap {watcher.gap:.1e})",
+                native_status=f"{status.value} (gap {gap:.1e})",
                 statistics=SolveStatistics(
-                    iterations=watcher.steps, solve_seconds=clock.seconds, settings=asdict(own)
+                    iterations=driver.steps, solve_seconds=clock.seconds, settings=asdict(own)
                 ),
             )
 
+        known, none = settings.start(program.n_variables), np.zeros(program.n_variables)
+        start = dual.project(none if known is None else known)
+        driver = Driver(
+            measure,
+            clock.deadline.has_passed,
+            start,
+            settings.max_iterations or MAX_STEPS[self.method],
+            own.first_check,
+            own.check_growth,
+        )
         try:
-            run(self.method, program, dual, start, own, watcher.visit)
+            driver.drive(method_of(self.method, dual, start, own))
         except KeyboardInterrupt as error:
             keep_best(error, solution)
             raise
         return solution()
 
 
-class _Watcher:
-    """Counts steps, measures the gap at some of them, and decides when to stop."""
+# --- SLSQP for programs of all kinds --------------------------------------------------------------
 
-    def __init__(
-        self, dual: DualProgram, clock: Clock, own: ClassicalSettings, max_steps: int
-    ) -> None:
-        self.dual, self.clock, self.own, self.max_steps = dual, clock, own, max_steps
-        self.x: Vector | None = None
-        self.status: Status | None = None
-        self.gap = math.inf
-        self.steps = 0
-        self._next = own.first_check
-
-    def visit(self, x: Vector) -> bool:
-        self.steps += 1
-        self.x = x
-        is_last = self.steps >= self.max_steps
-        if self.steps < self._next and not is_last and not self.clock.deadline.has_passed():
-            return False
-        self._next = max(self.steps + 1, math.ceil(self.own.check_growth * self.steps))
-        value = self.measure(x)
-        gap = self.gap if math.isfinite(self.gap) else None
-        reason = self.clock.report(self.steps, value, gap, gap)
-        if self.status is None:
-            self.status = reason or (Status.ITERATION_LIMIT if is_last else None)
-        if not math.isfinite(value):
-            self.status = self.status or Status.FAILED
-        return self.status is not None
-
-    def measure(self, x: Vector) -> float:
-        """Evaluate the objective at the feasible point nearest to x, and keep that point."""
-        self.x = x = self.dual.project(x)
-        g = self.dual.gradient(x)
-        self.gap = self.dual.relative_gap(x, g, self.dual.multiplier(x, g))
-        if self.gap <= self.clock.settings.eps:
-            self.status = Status.OPTIMAL
-        return 0.5 * float(x @ (g + self.dual.q))
+SLSQP_OPTIONS = frozenset(
+    {"ftol", "maxiter", "disp", "eps", "finite_diff_rel_step", "iprint", "workers"}
+)
+"""Names of the settings of SLSQP, from SciPy's documentation."""
 
 
-def _known(warm: QPSolution | None, n: int) -> Vector | None:
-    """Return the x of a warm start if it has the program's size, else None."""
-    if warm is None or warm.x is None or warm.x.shape != (n,) or not np.isfinite(warm.x).all():
-        return None
-    return np.array(warm.x)
+class SLSQPBackend(ChildBackend):
+    """``scipy.optimize.minimize(method="SLSQP")`` with exact gradients.
+
+    A solver for nonlinear programs: it learns P by quasi-Newton updates, one dense least-squares
+    problem per iteration, so it is here for small programs and for comparison. It returns no
+    multipliers of bounds: all multipliers are those that fit best at the point it returns.
+    """
+
+    name = "slsqp"
+    licence = "BSD-3-Clause"
+    distribution = "scipy"
+    required_modules = ("scipy",)
+    capabilities = Capabilities(
+        bounds=True,
+        warm_start=True,
+        time_limit=True,
+        callback=True,
+        max_variables=LIMITS.slsqp_variables,
+    )
+    prints_iterations = False
+    full_rank = True  # the least-squares problem inside calls dependent rows singular
+
+    @property
+    def _minds_time(self) -> bool:
+        return True
+
+    def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
+        require_options(self.label, settings.options, SLSQP_OPTIONS)
+        options = slsqp.options(program.n_variables, settings.max_iterations, settings.options)
+        clock = Clock(self.label, settings)
+        path: list[Vector] = []  # the last iterate alone, and none at first
+        iterations = 0
+
+        def visit(x: Vector) -> None:
+            nonlocal iterations
+            path[:] = [x.copy()]
+            iterations += 1
+            clock.tick(iterations, program.objective(x))
+
+        known = settings.start(program.n_variables)
+        start = np.zeros(program.n_variables) if known is None else known
+        try:
+            result = slsqp.minimised(
+                program, np.clip(start, program.lb, program.ub), visit, options
+            )
+        except KeyboardInterrupt as error:
+            if path:
+                keep_best(error, lambda: multipliers_at(program, path[0]))
+            raise
+        except Stop as stop:
+            status, words = stop.status, "stopped"
+        else:
+            path, words, iterations = [result.x], result.message, result.nit
+            status = _SLSQP_STATUS.get(result.status, Status.UNKNOWN)
+        solution = multipliers_at(program, path[0]) if path else QPSolution(status)
+        return solution.replace(
+            status=status,
+            native_status=words,
+            statistics=SolveStatistics(
+                iterations=iterations, solve_seconds=clock.seconds, settings=options
+            ),
+        )
+
+
+_SLSQP_STATUS = {
+    0: Status.OPTIMAL,
+    # 4: "Inequality constraints incompatible" also ends feasible runs, and proves nothing
+    4: Status.UNKNOWN,
+    # 8: "Positive directional derivative for linesearch": no descent left at roundoff
+    8: Status.INACCURATE,
+    9: Status.ITERATION_LIMIT,
+}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,16 +10,14 @@ import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.bridge import NativeOptions
-from qpsvm.backends.equalities import independent_equalities
-from qpsvm.backends.native_options import option_names
 from qpsvm.backends.options import require_options
+from qpsvm.backends.solver_table import SOLVERS
 from qpsvm.numerics.arguments import VectorLike
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.transforms import Identity, Inverse
 
 if TYPE_CHECKING:
     import cvxopt
@@ -42,11 +39,7 @@ class CVXOPTBackend(Backend):
     distribution = "cvxopt"
     required_modules = ("cvxopt",)
     capabilities = Capabilities(sparse=True, time_limit=True, callback=True)
-
-    def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
-        # coneqp factors A H A' and refuses dependent rows
-        reduced, inverse = super()._reduce(program)
-        return independent_equalities(reduced, inverse)
+    full_rank = True  # coneqp factors A H A' and refuses dependent rows
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         options = _options(settings)
@@ -55,9 +48,11 @@ class CVXOPTBackend(Backend):
         if solution.status is Status.FAILED:
             # CVXOPT needs [P; G; A] to have full column rank, which a kernel primal with duplicate
             # samples has not: of its many optima, ask for the one without a null-space part
-            reduced, restore = _without_null_space(program)
+            reduced = _without_null_space(program)
             if reduced is not program:
-                solution = restore(_run(reduced, options, clock))
+                solution = _run(reduced, options, clock)
+                y = solution.y  # the multipliers of added rows are zero at every optimum
+                solution = solution.replace(y=None if y is None else y[: program.n_equalities])
         limit = options["maxiters"]
         iterations = solution.statistics.iterations
         if solution.status is Status.UNKNOWN and iterations is not None and iterations >= limit:
@@ -84,7 +79,7 @@ _STATUS = {
 
 def _options(settings: Settings) -> NativeOptions:
     if settings.options:
-        require_options("cvxopt", settings.options, option_names("cvxopt"))
+        require_options("cvxopt", settings.options, SOLVERS["cvxopt"].solver.option_names())
     gap, feasibility = settings.eps / 100, settings.eps / 10
     return {
         # an interior point spreads the gap evenly over all rows: only a gap well below eps
@@ -131,7 +126,7 @@ def _run(program: QuadraticProgram, options: NativeOptions, clock: Clock) -> QPS
     )
 
 
-def _without_null_space(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
+def _without_null_space(program: QuadraticProgram) -> QuadraticProgram:
     """Add the rows ``N'x = 0`` for a basis N of the null space of [P; G; A]."""
     rows = [as_dense(m) for m in (program.G, program.A)]
     stacked = np.vstack([program.P.to_dense(), *rows])
@@ -139,19 +134,9 @@ def _without_null_space(program: QuadraticProgram) -> tuple[QuadraticProgram, In
     padded = np.concatenate([sizes, np.zeros(program.n_variables - len(sizes))])
     null = basis[padded <= NULL_RTOL * padded[0]]
     if len(null) == 0:
-        return program, Identity()
+        return program
     A, b = np.vstack([rows[1], null]), np.concatenate([program.b, np.zeros(len(null))])
-    return program.replace(A=A, b=b), _DropMultipliers(program.n_equalities)
-
-
-@dataclass(frozen=True)
-class _DropMultipliers:
-    """Inverse that drops the multipliers of added rows, which are zero at every optimum."""
-
-    kept: int
-
-    def __call__(self, solution: QPSolution) -> QPSolution:
-        return solution if solution.y is None else solution.replace(y=solution.y[: self.kept])
+    return program.replace(A=A, b=b)
 
 
 def _watched(

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, SupportsInt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qpsvm.backends.base import Capabilities, Clock, Settings, installed_version
-from qpsvm.backends.bridge import PACKAGES, NativeOptions, SolverOptions
-from qpsvm.backends.child import ChildBackend
-from qpsvm.backends.cvxpy_options import CONSTRAINED, OPTIONS
-from qpsvm.backends.native_options import names_behind_cvxpy
-from qpsvm.backends.options import require_options
+from qpsvm.backends.base import Capabilities, Clock, Settings
+from qpsvm.backends.bridge import UNLISTED, BridgeBackend, as_vector
 from qpsvm.backends.printing import silence_highs_banner, silenced, with_output
-from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
+from qpsvm.backends.solver_table import BEHIND_CVXPY
+from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -26,10 +23,8 @@ if TYPE_CHECKING:
     import cvxpy
     from cvxpy.reductions.solution import Solution
 
-__all__ = ["OPTIONS", "CVXPYBackend"]
 
-
-class CVXPYBackend(ChildBackend):
+class CVXPYBackend(BridgeBackend):
     """The program as ``cp.Problem``, compiled and inverted by CVXPY, one solver in between.
 
     Parameters
@@ -48,38 +43,18 @@ class CVXPYBackend(ChildBackend):
     distribution = "cvxpy"
     required_modules: tuple[str, ...] = ("cvxpy",)
     capabilities = Capabilities(sparse=True, time_limit=True, certificates=True)
+    solvers = BEHIND_CVXPY
+    title = "CVXPY"
+    advice = "Write for instance 'cvxpy:CLARABEL', or 'cvxpy' for CVXPY's own choice."
 
     def __init__(self, solver: str | None = None) -> None:
-        self.solver = None if solver is None else solver.upper()
-        if self.solver is None:
-            return
-        options = OPTIONS.get(self.solver)
-        package = PACKAGES.get(self.solver.lower())
-        if options is None or package is None:
-            _require_reported(self.solver, self.missing_modules())
-        if package is not None:
-            self.required_modules = ("cvxpy", package.module)
-            self.distribution = package.distribution
-            self.licence = package.licence
-        self.capabilities = _capabilities(options or SolverOptions())
+        self.solver, self.about = None, UNLISTED
+        if solver is not None:
+            super().__init__(solver.upper())
 
-    @property
-    def label(self) -> str:
-        return self.name if self.solver is None else f"{self.name}:{self.solver}"
-
-    def version(self) -> str:
-        own = super().version()
-        if self.solver is None or not own:
-            return own
-        return f"{own} (cvxpy {installed_version('cvxpy')})"
-
-    def install_command(self) -> str:
-        packages = dict.fromkeys(["cvxpy", self.distribution])
-        return f"pip install {' '.join(packages)}"
-
-    @property
-    def _minds_time(self) -> bool:
-        return OPTIONS.get(self.solver or "", SolverOptions()).time is not None
+    def _reported(self) -> Iterable[str]:
+        reported: list[str] = importlib.import_module("cvxpy").installed_solvers()
+        return reported
 
     def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         import cvxpy as cp
@@ -95,29 +70,26 @@ class CVXPYBackend(ChildBackend):
                 "Use 'cvxpy' for CVXPY's own choice."
             ) from error
         chosen = chain.solver.name()
-        if not parts and chosen in CONSTRAINED:
+        about = self.solvers.get(chosen, UNLISTED)
+        if not parts and about.needs_rows:
             raise UnsupportedProgramError(
                 f"Backend {self.label!r} needs at least one constraint and this program has none; "
                 "use 'cvxopt' or 'osqp'."
             )
-        table = OPTIONS.get(chosen, SolverOptions())
-        if settings.options:
-            names = names_behind_cvxpy(chosen, table)
-            require_options(self.label, settings.options, names)
-        options = table.build(settings)
+        options = self._native(about, settings)
         statistics = SolveStatistics(
-            settings={"solver": chosen, **options}, note=table.not_passed_on(settings)
+            settings={"solver": chosen, **options}, note=about.not_passed_on(settings)
         )
         # "accept_unknown" is read while inverting: keep the point of a solver that got stuck
         inverse[-1].solver_options = options
         if chosen == "HIGHS" and not settings.verbose:
             silence_highs_banner()
+        # some of CVXPY's interfaces write into inner dictionaries
+        copied = {k: dict(v) if isinstance(v, dict) else v for k, v in options.items()}
         printed = list[str]()
         try:
             with silenced(unless=settings.verbose) as printed:
-                raw = chain.solve_via_data(
-                    problem, data, False, settings.verbose, {**options, **_copies(options)}
-                )
+                raw = chain.solve_via_data(problem, data, False, settings.verbose, copied)
             answer = chain.invert(raw, inverse)
         except cp.error.SolverError as error:
             return QPSolution(
@@ -126,14 +98,17 @@ class CVXPYBackend(ChildBackend):
                 statistics=dataclasses.replace(statistics, solve_seconds=clock.seconds),
             )
         solution = _translated(answer, x, parts, program)
-        status = _limit(solution.status, settings, clock)
+        status, limit = solution.status, settings.time_limit
+        if status is Status.ITERATION_LIMIT and limit is not None and clock.seconds >= 0.9 * limit:
+            status = Status.TIME_LIMIT  # for both limits CVXPY has one status
+        iterations = answer.attr.get("num_iters")
         return solution.replace(
             status=status,
             native_status=f"{chosen}: {answer.status}",
             statistics=dataclasses.replace(
                 statistics,
                 solve_seconds=clock.seconds,
-                iterations=_count(answer.attr.get("num_iters")),
+                iterations=None if iterations is None else int(iterations),
             ),
         )
 
@@ -149,33 +124,6 @@ _STATUS = {
     "user_limit": Status.ITERATION_LIMIT,
     "solver_error": Status.FAILED,
 }
-
-
-def _capabilities(options: SolverOptions) -> Capabilities:
-    return Capabilities(
-        sparse=True,
-        linear_programs=options.linear,
-        quadratic_programs=options.quadratic,
-        time_limit=True,
-        iteration_limit=bool(options.iterations),
-        certificates=True,
-    )
-
-
-def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
-    """Accept a solver missing from the table if CVXPY reports it as installed."""
-    if missing:
-        known = ", ".join(OPTIONS)
-        raise UnknownBackendError(
-            f"'cvxpy:{solver}' is unknown and CVXPY is not installed; qpsvm knows {known}."
-        )
-    cp = importlib.import_module("cvxpy")
-    installed = cp.installed_solvers()
-    if solver not in installed:
-        raise UnknownBackendError(
-            f"CVXPY has no solver {solver!r}; installed are {', '.join(installed)}. "
-            "Write for instance 'cvxpy:CLARABEL', or 'cvxpy' for CVXPY's own choice."
-        )
 
 
 def _problem(
@@ -195,11 +143,6 @@ def _problem(
     return cp.Problem(cp.Minimize(objective), list(parts.values())), x, parts
 
 
-def _copies(options: Mapping[str, object]) -> NativeOptions:
-    """Copy inner dictionaries, since some of CVXPY's interfaces write into them."""
-    return {name: dict(value) for name, value in options.items() if isinstance(value, dict)}
-
-
 def _translated(
     answer: Solution,
     x: cvxpy.Variable,
@@ -207,34 +150,17 @@ def _translated(
     program: QuadraticProgram,
 ) -> QPSolution:
     """Convert CVXPY's variables and multipliers to a QPSolution; sign conventions agree."""
-    status = _STATUS.get(answer.status, Status.UNKNOWN)
     primal, dual = answer.primal_vars or {}, answer.dual_vars or {}
-    sizes = {"z": program.n_inequalities, "y": program.n_equalities}
-    vectors: dict[str, Vector | None] = {}
-    for name, size in sizes.items():
-        constraint = parts.get(name)
-        value = np.zeros(0) if constraint is None else dual.get(constraint.id)
-        vector = None if value is None else np.asarray(value, dtype=np.float64).ravel()
-        vectors[name] = vector if vector is None or vector.shape == (size,) else None
-    point = primal.get(x.id)
+
+    def multipliers(name: str, size: int) -> Vector | None:
+        return as_vector(dual.get(parts[name].id), size) if name in parts else np.zeros(0)
+
     zero = np.zeros(program.n_variables)
     return QPSolution(
-        status,
-        x=None if point is None else np.asarray(point, dtype=np.float64).ravel(),
-        z=vectors["z"],
-        y=vectors["y"],
+        _STATUS.get(answer.status, Status.UNKNOWN),
+        x=as_vector(primal.get(x.id), program.n_variables),
+        z=multipliers("z", program.n_inequalities),
+        y=multipliers("y", program.n_equalities),
         z_lower=zero,
         z_upper=zero,
     )
-
-
-def _limit(status: Status, settings: Settings, clock: Clock) -> Status:
-    """Tell time limit from iteration limit, for which CVXPY has one status."""
-    limit = settings.time_limit
-    if status is Status.ITERATION_LIMIT and limit is not None and clock.seconds >= 0.9 * limit:
-        return Status.TIME_LIMIT
-    return status
-
-
-def _count(value: SupportsInt | None) -> int | None:
-    return None if value is None else int(value)

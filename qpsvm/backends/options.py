@@ -93,3 +93,23 @@ def _check(name: str, value: object, default: object) -> None:
 
 def _is_non_negative(value: object) -> bool:
     return is_finite_number(value) and bool(value >= 0)
+
+
+# --- single values -------------------------------------------------------------------------------
+
+
+def require_count(value: object, name: str, words: str = "", least: int = 1) -> None:
+    """Raise InvalidParameterError unless value is a whole number of at least ``least``."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < least:  # type: ignore[operator]
+        raise InvalidParameterError(
+            f"{name} is {value!r}; pass a whole number of at least {least}{words}."
+        )
+
+
+def require_above(value: object, least: float, name: str, words: str = "") -> None:
+    """Raise InvalidParameterError unless value is a finite number above ``least``."""
+    if not (is_finite_number(value) and value > least):
+        raise InvalidParameterError(
+            f"{name} is {value!r}; pass a finite number above {least:g}{words}."
+        )

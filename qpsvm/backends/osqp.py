@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -10,10 +12,10 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.bridge import NativeOptions
-from qpsvm.backends.native_options import option_names
 from qpsvm.backends.options import require_options
 from qpsvm.backends.printing import silenced, with_output
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
+from qpsvm.backends.solver_table import SOLVERS
+from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.implied_bounds import stacked
 from qpsvm.qp.program import QuadraticProgram
@@ -52,7 +54,7 @@ class OSQPBackend(Backend):
         import osqp
 
         if settings.options:
-            require_options(self.label, settings.options, option_names("osqp"))
+            require_options(self.label, settings.options, SOLVERS["osqp"].solver.option_names())
         options = _options(settings)
         bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
         P = upper_triangle(program.P)
@@ -68,7 +70,8 @@ class OSQPBackend(Backend):
                 # OSQP replaces infinities by its own constant, 1e30
                 solver.setup(P, np.array(program.q), A, lower, upper, **options)
             except osqp.OSQPException as error:
-                reason = with_output(f"setup failed: {_code(osqp, error)}", printed)
+                code = _name(osqp.SolverError, error.args[0] if error.args else error)
+                reason = with_output(f"setup failed: {code}", printed)
                 return QPSolution(Status.FAILED, native_status=reason)
         _warm_start(solver, settings.warm_start, bounded)
         status, iterations, result = _run(osqp, solver, options, clock)
@@ -82,7 +85,9 @@ class OSQPBackend(Backend):
                 iterations=iterations, solve_seconds=clock.seconds, settings=options
             ),
         )
-        if _code_of(osqp, result) == SIGINT:  # heard by OSQP, which then keeps it from Python
+        if (
+            _status(osqp, result) is Status.INTERRUPTED
+        ):  # OSQP heard Ctrl-C, and keeps it from Python
             interrupt = KeyboardInterrupt()
             keep_best(interrupt, lambda: solution)
             raise interrupt
@@ -101,9 +106,6 @@ _STATUS = {
     "OSQP_NON_CVX": Status.FAILED,
     "OSQP_SIGINT": Status.INTERRUPTED,
 }
-
-SIGINT = "OSQP_SIGINT"
-"""OSQP's word for Ctrl-C."""
 
 
 def _options(settings: Settings) -> NativeOptions:
@@ -136,9 +138,13 @@ def upper_triangle(P: Quadratic) -> Matrix:
     dense: Dense = P.to_dense()
     mask = np.tri(P.size, dtype=bool)
     mask &= dense != 0
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(mask, axis=1))])
-    indices = np.nonzero(mask)[1]
-    return sp.csc_matrix((dense[mask], indices, starts), shape=P.shape)
+    return sp.csc_matrix((dense[mask], *_places(mask)), shape=P.shape)
+
+
+def _places(is_used: Mask) -> tuple[Index, Index]:
+    """Indices and starts of a matrix in compressed columns, which are the rows of a mask."""
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(is_used, axis=1))])
+    return np.nonzero(is_used)[1], starts
 
 
 def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
@@ -153,8 +159,7 @@ def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
     entries = np.zeros((n, m + 1))
     entries[:, :m], entries[bounded, m] = own.T, 1.0
     is_used = entries != 0.0
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(is_used, axis=1))])
-    indices = np.nonzero(is_used)[1]
+    indices, starts = _places(is_used)
     indices[indices == m] += np.arange(bounded.size)
     return sp.csc_matrix((entries[is_used], indices, starts), shape=(m + bounded.size, n))
 
@@ -167,38 +172,34 @@ def _run(
     OSQP continues from its own state when it is asked to solve again, so the chunks walk the same
     path as one long run, up to a step length that adapts at other moments.
     """
-    if clock.settings.callback is None:
-        with silenced(unless=options["verbose"]):
-            result = solver.solve(raise_error=False)
-        return _status(osqp, result), int(result.info.iter), result
-    total, limit = 0, int(options["max_iter"])
+    total, limit, left = 0, int(options["max_iter"]), clock.settings.time_limit
+    has_callback = clock.settings.callback is not None
     while True:
-        chunk = min(CHUNK, limit - total)
-        changes: dict[str, float] = {"max_iter": chunk}
-        if clock.settings.time_limit is not None:
-            changes["time_limit"] = max(1e-3, clock.settings.time_limit - clock.seconds)
-        solver.update_settings(**changes)
+        if has_callback:
+            changes: dict[str, float] = {"max_iter": min(CHUNK, limit - total)}
+            if left is not None:
+                changes["time_limit"] = max(1e-3, left - clock.seconds)
+            solver.update_settings(**changes)
         with silenced(unless=options["verbose"]):
             result = solver.solve(raise_error=False)
-        total += int(result.info.iter)
-        status = _status(osqp, result)
-        residual = max(result.info.prim_res, result.info.dual_res)
-        stopped = clock.report(total, float(result.info.obj_val), float(residual))
-        if status is not Status.ITERATION_LIMIT:
-            return status, total, result
-        if stopped is not None:
+        info, status, stopped = result.info, _status(osqp, result), None
+        total += int(info.iter)
+        if has_callback:
+            residual = max(info.prim_res, info.dual_res)
+            stopped = clock.report(total, float(info.obj_val), float(residual))
+        if status is Status.ITERATION_LIMIT and stopped is not None:
             return stopped, total, result
-        if total >= limit:
+        if status is not Status.ITERATION_LIMIT or not has_callback or total >= limit:
             return status, total, result
 
 
 def _status(osqp: ModuleType, result: SimpleNamespace) -> Status:
-    return _STATUS.get(_code_of(osqp, result), Status.UNKNOWN)
+    return _STATUS.get(_name(osqp.SolverStatus, result.info.status_val), Status.UNKNOWN)
 
 
-def _code_of(osqp: ModuleType, result: SimpleNamespace) -> str:
-    names = {member.value: member.name for member in osqp.SolverStatus}
-    return str(names.get(result.info.status_val, ""))
+def _name(codes: Iterable[Enum], value: object) -> str:
+    """OSQP's word for one of its numbers; the number itself where there is none."""
+    return next((code.name for code in codes if code.value == value), str(value))
 
 
 def _meaning(status: Status, result: SimpleNamespace) -> tuple[Vector | None, Vector | None]:
@@ -231,8 +232,3 @@ def _warm_start(solver: osqp.OSQP, warm: QPSolution | None, bounded: Index) -> N
     if not (warm.z is None or warm.y is None or warm.z_lower is None or warm.z_upper is None):
         y = np.concatenate([warm.z, warm.y, (warm.z_upper - warm.z_lower)[bounded]])
     solver.warm_start(x=np.array(warm.x), y=y)
-
-
-def _code(osqp: ModuleType, error: Exception) -> str:
-    names = {member.value: member.name for member in osqp.SolverError}
-    return str(names.get(error.args[0] if error.args else None, error))

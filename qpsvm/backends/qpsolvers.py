@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterable
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.backends.base import Capabilities, Clock, Settings, installed_version
-from qpsvm.backends.bridge import PACKAGES, SolverOptions
-from qpsvm.backends.child import ChildBackend
-from qpsvm.backends.equalities import independent_equalities
-from qpsvm.backends.native_options import names_behind_qpsolvers
-from qpsvm.backends.options import require_options
+from qpsvm.backends.base import Capabilities, Clock, Settings
+from qpsvm.backends.bridge import BridgeBackend, as_vector
 from qpsvm.backends.printing import silence_highs_banner, silenced, with_output
-from qpsvm.backends.qpsolvers_options import (
-    DEFINITE,
-    DENSE,
-    EXTRA,
-    FOLDED,
-    FULL_RANK,
-    OPTIONS,
-    WARM_STARTED,
-)
-from qpsvm.exceptions import UnknownBackendError, UnsupportedProgramError
-from qpsvm.numerics.arguments import VectorLike
+from qpsvm.backends.solver_table import BEHIND_QPSOLVERS
+from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Matrix, Vector, is_sparse
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.qp.transforms import Inverse
 
 if TYPE_CHECKING:
     import qpsolvers
 
-__all__ = ["OPTIONS", "QPSolversBackend"]
 
-
-class QPSolversBackend(ChildBackend):
+class QPSolversBackend(BridgeBackend):
     """``qpsolvers.solve_problem`` with one of its solvers.
 
     Parameters
@@ -57,67 +43,28 @@ class QPSolversBackend(ChildBackend):
     distribution = "qpsolvers"
     required_modules: tuple[str, ...] = ("qpsolvers",)
     extra = "qpsolvers"
+    capabilities = Capabilities(bounds=True, time_limit=True)
+    solvers = BEHIND_QPSOLVERS
+    title = "qpsolvers"
+    advice = "Write for instance 'qpsolvers:piqp'."
 
     def __init__(self, solver: str) -> None:
-        self.solver = solver.lower()
-        package = PACKAGES.get(self.solver)
-        if self.solver not in OPTIONS or package is None:
-            _require_reported(self.solver, self.missing_modules())
-        if package is not None:
-            self.required_modules = ("qpsolvers", package.module)
-            self.distribution = package.distribution
-            self.licence = package.licence
-        options = OPTIONS.get(self.solver, SolverOptions())
-        self.capabilities = Capabilities(
-            sparse=self.solver not in DENSE,
-            bounds=self.solver not in FOLDED,
-            linear_programs=options.linear,
-            quadratic_programs=options.quadratic,
-            warm_start=self.solver in WARM_STARTED,
-            time_limit=True,
-            iteration_limit=bool(options.iterations),
-        )
+        super().__init__(solver.lower())
 
-    @property
-    def label(self) -> str:
-        return f"{self.name}:{self.solver}"
-
-    def version(self) -> str:
-        own = super().version()
-        return f"{own} (qpsolvers {installed_version('qpsolvers')})" if own else ""
-
-    def install_command(self) -> str:
-        if self.solver in EXTRA:
-            return 'pip install "qpsvm[qpsolvers]"'
-        return f"pip install qpsolvers {self.distribution}"
-
-    def _reduce(self, program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
-        reduced, inverse = super()._reduce(program)
-        if self.solver not in FULL_RANK:
-            return reduced, inverse
-        return independent_equalities(reduced, inverse)
-
-    @property
-    def _minds_time(self) -> bool:
-        return OPTIONS.get(self.solver, SolverOptions()).time is not None
+    def _reported(self) -> Iterable[str]:
+        reported: list[str] = importlib.import_module("qpsolvers").available_solvers
+        return reported
 
     def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         import qpsolvers
 
-        if self.solver not in qpsolvers.available_solvers:
-            raise UnknownBackendError(
-                f"qpsolvers has no solver {self.solver!r}; "
-                f"it has {', '.join(qpsolvers.available_solvers)}."
-            )
-        table = OPTIONS.get(self.solver, SolverOptions())
-        if settings.options:
-            names = names_behind_qpsolvers(self.solver, table)
-            require_options(self.label, settings.options, names)
-        options = table.build(settings)
+        assert self.solver is not None
+        self._require_reported(self.solver)
+        options = self._native(self.about, settings)
         warm = settings.warm_start if self.capabilities.warm_start else None
         initial = None if warm is None or warm.x is None else np.array(warm.x)
         sparse_only = set(qpsolvers.sparse_solvers) - set(qpsolvers.dense_solvers)
-        prefers_sparse = program.P.prefers_sparse and self.solver not in DENSE
+        prefers_sparse = program.P.prefers_sparse and not self.about.dense
         problem = _problem(qpsolvers, program, prefers_sparse or self.solver in sparse_only)
         clock = Clock(self.label, settings)
         if self.solver == "highs" and not settings.verbose:
@@ -143,32 +90,21 @@ class QPSolversBackend(ChildBackend):
             # an exception of OSQP's own, of which the number is all that it says
             return QPSolution(Status.FAILED, native_status=with_output(repr(error), printed))
         solution = _translated(answer, program)
+        iterations = _said(answer, "iter", "iterations")
         return solution.replace(
             status=_status(answer, settings, clock),
             native_status=_native(answer),
             statistics=SolveStatistics(
-                iterations=_iterations(answer),
+                iterations=None if iterations is None else int(np.ravel(iterations)[0]),
                 solve_seconds=clock.seconds,
                 settings=options,
-                note=table.not_passed_on(settings),
+                note=self.about.not_passed_on(settings),
             ),
         )
 
 
-def _require_reported(solver: str, missing: tuple[str, ...]) -> None:
-    """Accept a solver missing from the table if qpsolvers reports it as installed."""
-    if missing:
-        raise UnknownBackendError(
-            f"'qpsolvers:{solver}' is unknown and qpsolvers is not installed; "
-            f"qpsvm knows {', '.join(OPTIONS)}."
-        )
-    import qpsolvers
-
-    if solver not in qpsolvers.available_solvers:
-        raise UnknownBackendError(
-            f"qpsolvers has no solver {solver!r}; it has "
-            f"{', '.join(qpsolvers.available_solvers)}. Write for instance 'qpsolvers:piqp'."
-        )
+DEFINITE = ("not positive definite", "non-convex", "nonconvex", "not definite")
+"""In the words of an error: the solver factors P and cannot."""
 
 
 def _problem(package: ModuleType, program: QuadraticProgram, sparse: bool) -> qpsolvers.Problem:
@@ -206,11 +142,11 @@ def _translated(answer: qpsolvers.Solution, program: QuadraticProgram) -> QPSolu
 
     Where qpsolvers has a point but no multipliers, those are computed that fit the point best.
     """
-    x = _vector(answer.x, program.n_variables)
+    x = as_vector(answer.x, program.n_variables)
     bounded = bool(np.isfinite(program.lb).any() or np.isfinite(program.ub).any())
-    z = _vector(answer.z, program.n_inequalities)
-    y = _vector(answer.y, program.n_equalities)
-    box = _vector(answer.z_box, program.n_variables if bounded else 0)
+    z = as_vector(answer.z, program.n_inequalities)
+    y = as_vector(answer.y, program.n_equalities)
+    box = as_vector(answer.z_box, program.n_variables if bounded else 0)
     if x is not None and answer.found and (z is None or y is None or box is None):
         return multipliers_at(program, x)
     lower = upper = None
@@ -221,15 +157,6 @@ def _translated(answer: qpsolvers.Solution, program: QuadraticProgram) -> QPSolu
         lower = np.where(np.isfinite(program.lb), np.maximum(-box, 0.0), 0.0)
         upper = np.where(np.isfinite(program.ub), np.maximum(box, 0.0), 0.0)
     return QPSolution(Status.UNKNOWN, x=x, z=z, y=y, z_lower=lower, z_upper=upper)
-
-
-def _vector(value: VectorLike | None, size: int) -> Vector | None:
-    if size == 0:
-        return np.zeros(0)
-    if value is None:
-        return None
-    vector = np.asarray(value, dtype=np.float64).ravel()
-    return vector if vector.shape == (size,) else None
 
 
 def _status(answer: qpsolvers.Solution, settings: Settings, clock: Clock) -> Status:
@@ -259,18 +186,13 @@ _WORDS = (
 
 
 def _native(answer: qpsolvers.Solution) -> str:
-    extras = answer.extras or {}
-    info = extras.get("info")
-    for holder in (extras.get("status"), getattr(info, "status", None), extras.get("exitFlag")):
-        if holder is not None:
-            return str(holder)
-    return "found" if answer.found else "not found"
+    said = _said(answer, "status", "exitFlag")
+    return ("found" if answer.found else "not found") if said is None else str(said)
 
 
-def _iterations(answer: qpsolvers.Solution) -> int | None:
+def _said(answer: qpsolvers.Solution, *names: str) -> Any:
+    """Find a value for which solvers have different names and places, or None."""
     extras = answer.extras or {}
-    info = extras.get("info")
-    for value in (getattr(info, "iter", None), extras.get("iter"), extras.get("iterations")):
-        if value is not None:
-            return int(np.ravel(value)[0])
-    return None
+    found = [extras.get(name) for name in names]
+    found += [getattr(extras.get("info"), name, None) for name in names]
+    return next((value for value in found if value is not None), None)

@@ -12,19 +12,19 @@ import importlib.metadata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from qpsvm.backends import cvxpy, qpsolvers
-from qpsvm.backends.active_set import ActiveSetBackend
 from qpsvm.backends.base import Backend, Capabilities
-from qpsvm.backends.classical import ClassicalBackend
+from qpsvm.backends.classical import ClassicalBackend, SLSQPBackend
 from qpsvm.backends.cvxopt import CVXOPTBackend
-from qpsvm.backends.ipm import IPMBackend
+from qpsvm.backends.cvxpy import CVXPYBackend
+from qpsvm.backends.engines import ActiveSetBackend, IPMBackend
 from qpsvm.backends.osqp import OSQPBackend
-from qpsvm.backends.slsqp import SLSQPBackend
+from qpsvm.backends.qpsolvers import QPSolversBackend
+from qpsvm.backends.solver_table import BEHIND_CVXPY, BEHIND_QPSOLVERS
 from qpsvm.exceptions import BackendError, UnknownBackendError
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.solvers.box.boxed import Boxed
-from qpsvm.solvers.classical.methods import METHODS
+from qpsvm.solvers.classical.driver import MAX_STEPS
 from qpsvm.solvers.interior_point.translate import structure_of
 
 ENTRY_POINTS = "qpsvm.backends"
@@ -32,16 +32,16 @@ ENTRY_POINTS = "qpsvm.backends"
 BUILT_IN: Mapping[str, Callable[[], Backend]] = {
     "cvxopt": CVXOPTBackend,
     "osqp": OSQPBackend,
-    "cvxpy": cvxpy.CVXPYBackend,
+    "cvxpy": CVXPYBackend,
     "slsqp": SLSQPBackend,
     "ipm": IPMBackend,
     "active-set": ActiveSetBackend,
 }
 
 BRIDGES: Mapping[str, tuple[Callable[[str], Backend], tuple[str, ...]]] = {
-    "cvxpy": (cvxpy.CVXPYBackend, tuple(cvxpy.OPTIONS)),
-    "qpsolvers": (qpsolvers.QPSolversBackend, tuple(qpsolvers.OPTIONS)),
-    "classical": (ClassicalBackend, METHODS),
+    "cvxpy": (CVXPYBackend, tuple(BEHIND_CVXPY)),
+    "qpsolvers": (QPSolversBackend, tuple(BEHIND_QPSOLVERS)),
+    "classical": (ClassicalBackend, tuple(MAX_STEPS)),
 }
 """Names with a colon: what makes the backend, and the solvers known without asking."""
 

@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from qpsvm.backends.options import require_count
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.kkt_residuals import Tolerances
@@ -138,12 +140,8 @@ class Settings:
             raise InvalidParameterError(
                 f"time_limit is {self.time_limit!r}; pass seconds above 0, or None."
             )
-        is_whole = isinstance(most, int | np.integer) and not isinstance(most, bool)
-        if most is not None and not (is_whole and most >= 1):
-            raise InvalidParameterError(
-                f"max_iterations is {self.max_iterations!r}; pass a whole number of at least 1, or "
-                "None."
-            )
+        if most is not None:
+            require_count(most, "max_iterations", ", or None")
         if self.callback is not None and not callable(self.callback):
             raise InvalidParameterError(
                 f"callback is {self.callback!r}; pass a function of one Progress event, or None."
@@ -160,6 +158,11 @@ class Settings:
             if getattr(self, name) is not value:
                 return replace(self, **changes)
         return self
+
+    def start(self, n: int) -> Vector | None:
+        """The x of the warm start, if it is finite and of size n."""
+        x = None if self.warm_start is None else self.warm_start.x
+        return x if x is not None and x.shape == (n,) and np.isfinite(x).all() else None
 
     def started(self) -> Settings:
         """The settings with a deadline, and with what is left before it as the time limit."""

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from qpsvm.classical.dual_runs import require_dual, traced
+from functools import partial
+from typing import Unpack
+
+import numpy as np
+
+from qpsvm.backends.options import require_above
+from qpsvm.classical.dual_methods import require_dual, traced
 from qpsvm.classical.machines import machine_from_alpha
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_above
+from qpsvm.classical.settings import Limits, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import require_flag
-from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.solvers.classical.driver import following
 from qpsvm.solvers.classical.dual_ascent import unconstrained
-from qpsvm.solvers.classical.program import DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
 
-@explains_calls
+@textbook_method
 def dual_ascent(
     problem: SVMProblem,
     *,
     constrained: bool = True,
     rate: float | None = None,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
+    **run: Unpack[RunOptions],
 ) -> ClassicalResult:
     """Maximise the dual objective by gradient steps, each projected onto the constraints.
 
@@ -88,21 +87,17 @@ def dual_ascent(
     require_dual(problem, "dual_ascent")
     is_classifier = isinstance(problem.formulation, SoftMargin | HardMargin)
     by_hand = is_classifier and problem.model.constraints is None
+    machine = partial(machine_from_alpha, problem) if by_hand else None
     own = ClassicalSettings(rate=rate or 0.0)
-    limits = Limits(eps, max_seconds, max_steps)
-
-    def by_formulas(x: Vector) -> SVMSolution:
-        return machine_from_alpha(problem, x)
-
     if constrained:
-        machine = by_formulas if by_hand else None
-        return traced(problem, "dual-ascent", own, limits, verbose, settings, machine)
-    if not by_hand:
+        return traced(problem, "dual-ascent", own, machine, **run)
+    if machine is None:
         raise InvalidParameterError(
             "constrained is False, which is for SoftMargin and HardMargin without constraints, got "
             f"{problem.family}; pass constrained=True."
         )
     name = "dual-ascent, unconstrained"
-    dual = DualProgram.of(problem.qp, name)
-    recorder = Recorder(problem, name, by_formulas, limits, settings, verbose, as_it_is=True)
-    return recorder.follow(dual.start(), unconstrained(dual, dual.start(), own))
+    dual = DualProgram(problem.qp, name)
+    start = dual.project(np.zeros(len(dual.q)))
+    recorder = Recorder(problem, name, machine, start, Limits(**run), as_it_is=True)
+    return recorder.run(following(unconstrained(dual, start, own)))

@@ -6,25 +6,26 @@ iterate is certified as the machine it stands for.
 
 from __future__ import annotations
 
-from qpsvm.classical.dual_runs import traced
+from collections.abc import Callable
+from typing import Unpack
+
+import numpy as np
+
+from qpsvm.backends.options import require_above, require_count
+from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_above
+from qpsvm.classical.settings import Limits, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.numerics.calls import explains_calls
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.solvers.classical.driver import method_of
+from qpsvm.solvers.classical.program import DEFAULTS, ClassicalSettings, DualProgram
 
 
-@explains_calls
-def slsqp(
-    problem: SVMProblem,
-    *,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
-) -> ClassicalResult:
+@textbook_method
+def slsqp(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalResult:
     r"""Maximise the dual objective with SciPy's SLSQP and exact derivatives.
 
     .. math::
@@ -62,20 +63,11 @@ def slsqp(
     >>> qpsvm.classical.slsqp(problem).relative_gap < 1e-6
     True
     """
-    limits = Limits(eps, max_seconds, max_steps)
-    return traced(problem, "slsqp", ClassicalSettings(), limits, verbose, settings)
+    return traced(problem, "slsqp", **run)
 
 
-@explains_calls
-def smo(
-    problem: SVMProblem,
-    *,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
-) -> ClassicalResult:
+@textbook_method
+def smo(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalResult:
     r"""Sequential minimal optimisation: maximise the dual over two variables at a time.
 
     .. math::
@@ -114,20 +106,15 @@ def smo(
     >>> qpsvm.classical.smo(problem).steps
     1
     """
-    limits = Limits(eps, max_seconds, max_steps)
-    return traced(problem, "smo", ClassicalSettings(), limits, verbose, settings)
+    return traced(problem, "smo", **run)
 
 
-@explains_calls
+@textbook_method
 def coordinate_descent(
     problem: SVMProblem,
     *,
     seed: int = 0,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
+    **run: Unpack[RunOptions],
 ) -> ClassicalResult:
     r"""Dual coordinate descent: maximise the dual over one variable at a time.
 
@@ -168,23 +155,12 @@ def coordinate_descent(
     >>> qpsvm.classical.coordinate_descent(machine.dual([[0.0], [2.0]], [-1, 1])).reason
     'gap'
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InvalidParameterError(f"seed is {seed!r}; pass a whole number of at least 0.")
-    limits = Limits(eps, max_seconds, max_steps)
-    own = ClassicalSettings(seed=seed)
-    return traced(problem, "coordinate-descent", own, limits, verbose, settings)
+    require_count(seed, "seed", least=0)
+    return traced(problem, "coordinate-descent", ClassicalSettings(seed=int(seed)), **run)
 
 
-@explains_calls
-def frank_wolfe(
-    problem: SVMProblem,
-    *,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
-) -> ClassicalResult:
+@textbook_method
+def frank_wolfe(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalResult:
     r"""Frank-Wolfe method on the dual: steps towards vertices of the feasible set.
 
     .. math::
@@ -222,20 +198,15 @@ def frank_wolfe(
     >>> qpsvm.classical.frank_wolfe(problem).relative_gap < 1e-6
     True
     """
-    limits = Limits(eps, max_seconds, max_steps)
-    return traced(problem, "frank-wolfe", ClassicalSettings(), limits, verbose, settings)
+    return traced(problem, "frank-wolfe", **run)
 
 
-@explains_calls
+@textbook_method
 def admm(
     problem: SVMProblem,
     *,
     rho: float | None = None,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
+    **run: Unpack[RunOptions],
 ) -> ClassicalResult:
     r"""Alternating direction method of multipliers on the dual: equality row and box in turn.
 
@@ -280,5 +251,43 @@ def admm(
     """
     if rho is not None:
         require_above(rho, 0.0, "rho")
-    limits = Limits(eps, max_seconds, max_steps)
-    return traced(problem, "admm", ClassicalSettings(rho=rho or 0.0), limits, verbose, settings)
+    return traced(problem, "admm", ClassicalSettings(rho=rho or 0.0), **run)
+
+
+# --- the run --------------------------------------------------------------------------------------
+
+
+def traced(
+    problem: SVMProblem,
+    name: str,
+    own: ClassicalSettings = DEFAULTS,
+    machine: Callable[[Vector], SVMSolution] | None = None,
+    **run: Unpack[RunOptions],
+) -> ClassicalResult:
+    """Run a textbook method on a dual program and record the certified gap as it goes.
+
+    Its machines have the best intercept for their weights, unless ``machine`` builds others.
+    """
+    require_dual(problem, name.replace("-", "_"))
+
+    def recovered(x: Vector) -> SVMSolution:
+        # a copy: some methods change their iterate in place
+        return problem.recover(QPSolution(Status.UNKNOWN, x=x.copy()))
+
+    label = f"classical:{name}"
+    dual = DualProgram(problem.qp, label)
+    start = dual.project(np.zeros(len(dual.q)))
+    recorder = Recorder(problem, label, machine or recovered, start, Limits(**run))
+    return recorder.run(method_of(name, dual, start, own))
+
+
+def require_dual(problem: object, method: str) -> None:
+    """Raise InvalidParameterError unless the problem is the dual of a training problem."""
+    if not isinstance(problem, SVMProblem) or problem.form != "dual":
+        what = type(problem).__name__
+        if isinstance(problem, SVMProblem):
+            what = f"{problem.family} in its primal form"
+        raise InvalidParameterError(
+            f"{method} takes the dual of a training problem, got {what}; build one with "
+            "qpsvm.SoftMargin(C=1.0).dual(X, y)."
+        )

@@ -17,20 +17,15 @@ for SVM", *Mathematical Programming* 127 (2011), equations 1 and 2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from qpsvm.classical.machines import stated
-from qpsvm.classical.settings import require_above
+from qpsvm.backends.options import require_above
 from qpsvm.data.samples import require_exact
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, is_real_number
-from qpsvm.numerics.arrays import Index, Matrix, Vector, stored
+from qpsvm.numerics.arrays import Matrix, Vector, stored
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 
@@ -168,97 +163,3 @@ def with_ones(X: Stored) -> Matrix:
     """``(1, X)``: samples with a first feature of ones, whose weight is the bias."""
     ones = np.ones((X.shape[0], 1))
     return sp.csr_array(sp.hstack([ones, X])) if sp.issparse(X) else np.hstack([ones, X])
-
-
-# --- a training problem --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Iterate:
-    """A linear machine during a sub-gradient method, with the dual variables of its steps.
-
-    Attributes
-    ----------
-    v : array of shape (d,) or (d + 1,)
-        Weights, the bias first where it is one of them.
-    b : float
-        The bias that is not one of the weights; 0 without one.
-    alpha : array of shape (n,)
-        ``w = sum_i alpha_i s_i x_i`` throughout: the lower bound of the certificate.
-    """
-
-    v: Vector
-    b: float
-    alpha: Vector
-
-    def towards(self, other: Iterate, share: float) -> Iterate:
-        """Return the point between this one and another, ``self + share (other - self)``."""
-        return Iterate(
-            self.v + share * (other.v - self.v),
-            self.b + share * (other.b - self.b),
-            self.alpha + share * (other.alpha - self.alpha),
-        )
-
-    def scaled(self, factor: float) -> Iterate:
-        """Return the machine with weights, bias and dual variables multiplied by a factor."""
-        return Iterate(factor * self.v, factor * self.b, factor * self.alpha)
-
-
-class HingeTask:
-    """Samples, signs and prices of a linear training problem, for sub-gradient methods.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-        Of a linear classifier.
-    bias_first : bool
-        Whether the bias is the weight of a first feature of ones, and not a variable of its own.
-    """
-
-    def __init__(self, problem: SVMProblem, *, bias_first: bool = False) -> None:
-        model = problem.model
-        X = model.data.X if sp.issparse(model.data.X) else np.asarray(model.data.X)
-        self.problem = problem
-        self.bias_first = bias_first
-        self.Z = with_ones(X) if bias_first else X
-        self.signs, self.prices = model.conditions.signs, model.conditions.upper
-        self.n = len(self.signs)
-        self.has_bias = model.intercept != "none" and not bias_first
-        self.penalty = 1.0 if model.intercept == "penalized" else 0.0
-
-    def start(self) -> Iterate:
-        """Return the machine with all variables zero, where methods start."""
-        return Iterate(np.zeros(self.Z.shape[1]), 0.0, np.zeros(self.n))
-
-    def margins(self, at: Iterate, rows: Index | slice = slice(None)) -> Vector:
-        """Compute the margins ``s_i f(x_i)`` of some samples."""
-        return np.asarray(self.signs[rows] * (self.Z[rows] @ at.v + at.b))
-
-    def stepped(
-        self, at: Iterate, counted: Vector, eta: float, rows: Index | slice, decay: float = 1.0
-    ) -> Iterate:
-        """Take one step: ``w <- w - eta (decay w - sum_i c_i s_i x_i)``, likewise b and alpha.
-
-        Parameters
-        ----------
-        at : Iterate
-        counted : array
-            c, for the samples of ``rows``; no others take part.
-        eta : float
-        rows : array of int, or slice
-        decay : float
-            1 with the norm in the objective, 0 without it.
-        """
-        signed = counted * self.signs[rows]
-        v = (1.0 - eta * decay) * at.v + eta * np.asarray(self.Z[rows].T @ signed)
-        alpha = (1.0 - eta * decay) * at.alpha
-        alpha[rows] += eta * counted
-        b = at.b
-        if self.has_bias:
-            b += eta * (float(np.sum(signed)) - decay * self.penalty * b)
-        return Iterate(v, b, alpha)
-
-    def machine(self, at: Iterate) -> SVMSolution:
-        """Return the iterate as a solution of the problem."""
-        b, w = (float(at.v[0]), at.v[1:]) if self.bias_first else (at.b, at.v)
-        return stated(self.problem, at.alpha, coef=w, intercept=b)

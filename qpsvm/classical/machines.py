@@ -23,7 +23,6 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arrays import Vector, as_vector
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.qp.solution import QPSolution, Status
 
 
 @explains_calls
@@ -77,19 +76,14 @@ def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
         return machine
     if model.intercept == "penalized":  # b is the weight of a feature of ones
         return _with_intercept(problem, machine, float(c.signs @ a))
-    free = (a > METHODS.inside * _unit(a, c.upper)) & (a < c.upper * (1.0 - METHODS.inside))
+    unit = np.minimum(c.upper, np.max(np.abs(a), initial=0.0))
+    free = (a > METHODS.inside * unit) & (a < c.upper * (1.0 - METHODS.inside))
     if not free.any():
         return _with_intercept(problem, machine, machine.intercept_interval.midpoint)
     scores = model.decision_values(machine).scores
     # s_i f(x_i) = 1, and 1 - alpha_i / (2 C_i) for the squared hinge
     values = c.signs * (1.0 - c.curvature * a) - scores
     return _with_intercept(problem, machine, float(np.mean(values[free])))
-
-
-def recovered(problem: SVMProblem, x: Vector) -> SVMSolution:
-    """Return the machine of a dual solution, with the best intercept for its weights."""
-    # a copy: some methods change their iterate in place
-    return problem.recover(QPSolution(Status.UNKNOWN, x=x.copy()))
 
 
 def stated(
@@ -119,11 +113,6 @@ def _with_intercept(problem: SVMProblem, machine: SVMSolution, b: float) -> SVMS
     model = problem.model
     v = model.violations(model.decision_values(machine).scores, b, 0.0)
     return machine.replace(intercept=b, slack=model.slack(v))
-
-
-def _unit(alpha: Vector, upper: Vector) -> Vector:
-    largest = float(np.max(np.abs(alpha), initial=0.0))
-    return np.minimum(upper, largest)
 
 
 def require_problem(

@@ -18,30 +18,29 @@ and Stork, *Pattern Classification* (2001), section 5.5.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Unpack
 
 import numpy as np
 
-from qpsvm.classical.hinge import HingeTask, Iterate
+from qpsvm.backends.options import require_above
+from qpsvm.classical.descent import HingeTask
 from qpsvm.classical.machines import require_problem
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_above
+from qpsvm.classical.settings import Limits, RunOptions, textbook_method
 from qpsvm.formulations.margin import HardMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arrays import Vector
+from qpsvm.solvers.classical.driver import following
 
 
-@explains_calls
+@textbook_method
 def perceptron(
     problem: SVMProblem,
     *,
     rate: float = 1.0,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
+    **run: Unpack[RunOptions],
 ) -> ClassicalResult:
     r"""Separate two classes by gradient descent on the perceptron criterion.
 
@@ -84,24 +83,20 @@ def perceptron(
     """
     require_problem(problem, "perceptron", (HardMargin,), kernel="linear")
     require_above(rate, 0.0, "rate")
-    limits = Limits(eps, max_seconds, max_steps)
     task = HingeTask(problem)
 
-    def machine(at: Iterate) -> SVMSolution:
+    def machine(at: Vector) -> SVMSolution:
         nearest = float(np.min(task.margins(at)))
         # the same line for every positive multiple: the one of margin 1 is the cheapest
-        return task.machine(at.scaled(1.0 / nearest) if nearest > 0.0 else at)
+        return task.machine(at / nearest if nearest > 0.0 else at)
 
-    recorder = Recorder(problem, "perceptron", machine, limits, settings, verbose)
-    return recorder.follow(task.start(), _descent(task, rate))
+    recorder = Recorder(problem, "perceptron", machine, task.start, Limits(**run))
+    return recorder.run(following(_updates(task, rate)))
 
 
-def _descent(task: HingeTask, rate: float) -> Iterator[Iterate]:
-    at, everyone = task.start(), slice(None)
-    while True:
-        wrong = task.margins(at) <= 0.0
-        if not wrong.any():
-            return
-        counted = np.where(wrong, 1.0 / task.n, 0.0)
-        at = task.stepped(at, counted, rate, everyone, decay=0.0)
+def _updates(task: HingeTask, rate: float) -> Iterator[Vector]:
+    """Add ``eta/N s_i x_i`` for every misclassified sample, until there is none."""
+    at = task.start
+    while (wrong := task.margins(at) <= 0.0).any():
+        at = task.stepped(at, np.where(wrong, 1.0 / len(wrong), 0.0), rate, decay=0.0)
         yield at

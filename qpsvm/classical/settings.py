@@ -1,35 +1,21 @@
-"""Settings of a trace: the checkpoints at which a machine is certified, and the clock."""
+"""Settings of a run: its limits, the checkpoints at which it is certified, and the clock."""
 
 from __future__ import annotations
 
-import math
+import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ParamSpec, TypedDict, TypeVar
 
-import numpy as np
-
+from qpsvm.backends.options import require_above, require_count
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import is_finite_number
-from qpsvm.numerics.calls import explains_constructor
+from qpsvm.numerics.arguments import is_finite_number, require_flag
+from qpsvm.numerics.calls import explains_calls, explains_constructor
 from qpsvm.qp.kkt_residuals import Tolerances
 
-
-def require_count(value: object, name: str, words: str = "") -> None:
-    """Raise InvalidParameterError unless value is a whole number of at least 1."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or value < 1:  # type: ignore[operator]
-        raise InvalidParameterError(
-            f"{name} is {value!r}; pass a whole number of at least 1{words}."
-        )
-
-
-def require_above(value: object, least: float, name: str, words: str = "") -> None:
-    """Raise InvalidParameterError unless value is a finite number above ``least``."""
-    if not (is_finite_number(value) and value > least):
-        raise InvalidParameterError(
-            f"{name} is {value!r}; pass a finite number above {least:g}{words}."
-        )
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 @explains_constructor
@@ -69,10 +55,6 @@ class TraceSettings:
                 f"clock is {self.clock!r}; pass a function that returns seconds."
             )
 
-    def after(self, step: int) -> int:
-        """Return the checkpoint that follows a given step."""
-        return max(step + 1, self.first, math.ceil(self.growth * step))
-
 
 DEFAULTS = TraceSettings()
 
@@ -102,9 +84,19 @@ class MethodSettings:
 METHODS = MethodSettings()
 
 
+class RunOptions(TypedDict, total=False):
+    """Keyword arguments that all methods take; ``dual_ascent`` describes them."""
+
+    eps: float
+    max_seconds: float | None
+    max_steps: int | None
+    verbose: bool
+    settings: TraceSettings
+
+
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a run: a certified gap, seconds, steps, or no progress.
+    """The limits of a run: the options of every method, and a limit of runs without progress.
 
     Attributes
     ----------
@@ -112,6 +104,9 @@ class Limits:
         Certified relative gap, between 0 and 1.
     max_seconds : float or None
     max_steps : int or None
+    verbose : bool
+        Print a line for every checkpoint.
+    settings : TraceSettings
     patience : int or None
         Checkpoints in a row without a relative fall of the cost by ``min_change``.
     min_change : float
@@ -122,9 +117,11 @@ class Limits:
         A value outside its domain.
     """
 
-    eps: float
-    max_seconds: float | None
-    max_steps: int | None
+    eps: float = 1e-6
+    max_seconds: float | None = 10.0
+    max_steps: int | None = None
+    verbose: bool = False
+    settings: TraceSettings = DEFAULTS
     patience: int | None = None
     min_change: float = 0.0
 
@@ -134,9 +131,24 @@ class Limits:
             require_above(self.max_seconds, 0.0, "max_seconds", " of seconds, or None")
         if self.max_steps is not None:
             require_count(self.max_steps, "max_steps", ", or None")
+        require_flag(self.verbose, "verbose")
         if self.patience is not None:
             require_count(self.patience, "patience", ", or None")
         if not (is_finite_number(self.min_change) and 0.0 <= self.min_change < 1.0):
             raise InvalidParameterError(
                 f"min_change is {self.min_change!r}; pass a number of at least 0 and below 1."
             )
+
+
+def textbook_method(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Decorate a method whose last parameter is ``**run: Unpack[RunOptions]``.
+
+    Its signature names the options with their defaults, and calls with others are explained.
+    """
+    own, options = inspect.signature(function), inspect.signature(Limits).parameters
+    shown = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    shown += [
+        options[n].replace(kind=inspect.Parameter.KEYWORD_ONLY) for n in RunOptions.__annotations__
+    ]
+    vars(function)["__signature__"] = own.replace(parameters=shown)
+    return explains_calls(function)

@@ -28,26 +28,29 @@ an average of sub-gradients: Bach, "Duality between subgradient and conditional 
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias
+from collections.abc import Iterator
+from itertools import repeat
+from typing import Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from qpsvm.classical.descent import Average, all_samples, averaged, batches, descent
-from qpsvm.classical.hinge import HingeTask
+from qpsvm.backends.options import require_above
+from qpsvm.classical.descent import Average, HingeTask, averaged, batches, descent
 from qpsvm.classical.machines import require_problem
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import DEFAULTS, Limits, TraceSettings, require_above
+from qpsvm.classical.settings import Limits, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import require_choice
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arrays import Index
+from qpsvm.solvers.classical.driver import following
 
 Bias: TypeAlias = Literal["separate", "first"]
 
 
-@explains_calls
+@textbook_method
 def subgradient(
     problem: SVMProblem,
     *,
@@ -56,11 +59,7 @@ def subgradient(
     bias: Bias = "separate",
     patience: int | None = None,
     min_change: float = 1e-3,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
+    **run: Unpack[RunOptions],
 ) -> ClassicalResult:
     r"""Sub-gradient descent on the primal, with all samples in every step.
 
@@ -110,14 +109,12 @@ def subgradient(
     >>> result.reason, result.relative_gap < 1e-2
     ('gap', True)
     """
+    limits = Limits(patience=patience, min_change=min_change, **run)
     task = _task(problem, "subgradient", bias)
-    limits = Limits(eps, max_seconds, max_steps, patience, min_change)
-    steps = averaged(descent(task, all_samples(), _rate(rate)), average)
-    recorder = Recorder(problem, "subgradient", task.machine, limits, settings, verbose)
-    return recorder.follow(task.start(), steps)
+    return _recorded("subgradient", task, repeat(slice(None)), rate, average, limits)
 
 
-@explains_calls
+@textbook_method
 def stochastic_subgradient(
     problem: SVMProblem,
     *,
@@ -128,11 +125,7 @@ def stochastic_subgradient(
     seed: int = 0,
     patience: int | None = None,
     min_change: float = 1e-3,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
+    **run: Unpack[RunOptions],
 ) -> ClassicalResult:
     r"""Minimise the primal hinge objective by stochastic sub-gradient steps on mini-batches.
 
@@ -179,15 +172,13 @@ def stochastic_subgradient(
     >>> qpsvm.classical.stochastic_subgradient(problem, batch_size=1, max_steps=100).steps
     100
     """
-    limits = Limits(eps, max_seconds, max_steps, patience, min_change)
+    limits = Limits(patience=patience, min_change=min_change, **run)
     task = _task(problem, "stochastic_subgradient", bias)
     drawn = batches(task.n, batch_size, seed)
-    steps = averaged(descent(task, drawn, _rate(rate)), average)
-    recorder = Recorder(problem, "stochastic_subgradient", task.machine, limits, settings, verbose)
-    return recorder.follow(task.start(), steps)
+    return _recorded("stochastic_subgradient", task, drawn, rate, average, limits)
 
 
-@explains_calls
+@textbook_method
 def pegasos(
     problem: SVMProblem,
     *,
@@ -197,11 +188,7 @@ def pegasos(
     seed: int = 0,
     patience: int | None = None,
     min_change: float = 1e-3,
-    eps: float = 1e-6,
-    max_seconds: float | None = 10.0,
-    max_steps: int | None = None,
-    verbose: bool = False,
-    settings: TraceSettings = DEFAULTS,
+    **run: Unpack[RunOptions],
 ) -> ClassicalResult:
     r"""Pegasos: stochastic sub-gradient descent with steps 1/t, and a ball that holds the optimum.
 
@@ -240,18 +227,26 @@ def pegasos(
     >>> qpsvm.classical.pegasos(problem, max_steps=1000).relative_gap < 0.1
     True
     """
-    limits = Limits(eps, max_seconds, max_steps, patience, min_change)
+    limits = Limits(patience=patience, min_change=min_change, **run)
     task = _task(problem, "pegasos", bias)
     radius = math.sqrt(float(np.sum(task.prices)))
-    steps = averaged(descent(task, batches(task.n, batch_size, seed), None, radius), average)
-    recorder = Recorder(problem, "pegasos", task.machine, limits, settings, verbose)
-    return recorder.follow(task.start(), steps)
+    drawn = batches(task.n, batch_size, seed)
+    return _recorded("pegasos", task, drawn, None, average, limits, radius)
 
 
-# --- the loop ------------------------------------------------------------------------------------
-
-
-# --- arguments -----------------------------------------------------------------------------------
+def _recorded(
+    name: str,
+    task: HingeTask,
+    batches: Iterator[Index | slice],
+    rate: float | None,
+    average: Average,
+    limits: Limits,
+    radius: float = math.inf,
+) -> ClassicalResult:
+    if rate is not None:
+        require_above(rate, 0.0, "rate")
+    steps = averaged(descent(task, batches, rate, radius), average)
+    return Recorder(task.problem, name, task.machine, task.start, limits).run(following(steps))
 
 
 def _task(problem: SVMProblem, method: str, bias: Bias) -> HingeTask:
@@ -263,10 +258,4 @@ def _task(problem: SVMProblem, method: str, bias: Bias) -> HingeTask:
             f"{problem.model.intercept!r}: pass bias='separate', or build it with "
             "intercept='penalized'."
         )
-    return HingeTask(problem, bias_first=bias == "first")
-
-
-def _rate(rate: float | None) -> float | None:
-    if rate is not None:
-        require_above(rate, 0.0, "rate")
-    return rate
+    return HingeTask(problem)

@@ -71,7 +71,7 @@ def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProbl
 def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Choose the installed backends to compare; list the others with the reason."""
     from qpsvm.backends import available
-    from qpsvm.backends.cvxpy import OPTIONS
+    from qpsvm.backends.solver_table import BEHIND_CVXPY
 
     installed = [info.name for info in available() if info.installed]
     chosen, left_out = [], []
@@ -80,7 +80,7 @@ def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
         same = [n for n in (solver.lower(), f"qpsolvers:{solver.lower()}") if n in installed]
         if bridge != "cvxpy" or not solver or solver == "CLARABEL":
             chosen.append(name)
-        elif solver in OPTIONS and not OPTIONS[solver].quadratic:
+        elif solver in BEHIND_CVXPY and not BEHIND_CVXPY[solver].quadratic:
             left_out.append(f"{name} (linear programs only)")
         elif same:
             left_out.append(f"{name} (same solver as {same[0]})")

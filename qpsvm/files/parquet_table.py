@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from types import ModuleType
-from typing import Any, Self
-
-import numpy as np
+from typing import Any
 
 from qpsvm.exceptions import DataFileError, MissingPackageError
-from qpsvm.files.cells import Kind, Mask, Numbers, Rows
+from qpsvm.files.cells import ArrowCells
 from qpsvm.files.table import Table
-from qpsvm.files.text import Labels, narrowest, unreadable
-from qpsvm.numerics.integers import Rounded, first_rounded
+from qpsvm.files.text import unreadable
 
 
 def read(source: str, *, limit_bytes: int) -> Table:
@@ -83,85 +79,3 @@ def _require_size(source: str, metadata: Any, limit_bytes: int) -> None:
             f"{source!r} declares {values:,} entries, more than fit into the limit of "
             f"{limit_bytes:,} bytes; it is damaged or made to fill the memory."
         )
-
-
-class ArrowCells:
-    """Cells of a typed column.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    types : module
-        ``pyarrow.types``.
-    """
-
-    def __init__(self, column: Any, types: ModuleType) -> None:
-        # dictionaries are pandas' categoricals
-        is_coded = types.is_dictionary(column.type)
-        self._column = column.cast(column.type.value_type) if is_coded else column
-        self._types = types
-
-    @cached_property
-    def kind(self) -> Kind:
-        """The kind of the column."""
-        types, stored = self._types, self._column.type
-        if types.is_boolean(stored):
-            return Kind.TRUTH_VALUES
-        if types.is_integer(stored) or types.is_floating(stored):
-            return Kind.EMPTY if self.missing(Kind.NUMBERS).all() else Kind.NUMBERS
-        if types.is_string(stored) or types.is_large_string(stored):
-            return Kind.TEXTS
-        return Kind.DATES if types.is_temporal(stored) else Kind.OTHER
-
-    @property
-    def stored_as(self) -> str:
-        """The type in the file."""
-        return str(self._column.type)
-
-    def missing(self, kind: Kind) -> Mask:
-        """Mask of the cells that are null or NaN, shape (n,)."""
-        del kind
-        missing = np.asarray(self._column.is_null(), dtype=np.bool_)
-        if self._types.is_floating(self._column.type):
-            missing |= np.isnan(self.numbers(Kind.NUMBERS))
-        return missing
-
-    def numbers(self, kind: Kind) -> Numbers:
-        """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
-        types, stored = self._types, self._column.type
-        known = types.is_boolean(stored) or (
-            kind is Kind.NUMBERS and (types.is_integer(stored) or types.is_floating(stored))
-        )
-        if not known:
-            return np.full(len(self._column), np.nan)
-        values = np.array(self._complete(), dtype=np.float64)
-        values[np.asarray(self._column.is_null(), dtype=np.bool_)] = np.nan
-        return values
-
-    def rounded(self, numbers: Numbers) -> Rounded | None:
-        """The first integer that float64 does not have."""
-        return first_rounded(self._complete(), np.nan_to_num(numbers))
-
-    def texts(self) -> list[str]:
-        """The cells as texts; empty where they are missing."""
-        missing = self.missing(Kind.TEXTS)
-        values = self._column.to_pylist()
-        return ["" if gone else str(value) for gone, value in zip(missing, values, strict=True)]
-
-    def labels(self, source: str) -> Labels:
-        """The cells as exact integers, truth values, numbers or texts."""
-        types, stored = self._types, self._column.type
-        if types.is_integer(stored) or types.is_boolean(stored):
-            return np.asarray(self._column.to_numpy())
-        if types.is_floating(stored):
-            return narrowest(self.numbers(Kind.NUMBERS), source)
-        return np.array(self.texts(), dtype=np.str_)
-
-    def taken(self, rows: Rows) -> Self:
-        """The cells of some rows."""
-        return type(self)(self._column.take(rows), self._types)
-
-    def _complete(self) -> Labels:
-        """The stored numbers, with 0 or False in place of nulls: integers stay integers."""
-        blank = False if self._types.is_boolean(self._column.type) else 0
-        return np.asarray(self._column.fill_null(blank).to_numpy())

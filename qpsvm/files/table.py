@@ -1,14 +1,21 @@
-"""A table that was read from a file, column by column, before anything is a number."""
+"""A table that was read from a file, and the roles of its columns: features, label, groups."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from qpsvm.exceptions import InvalidParameterError
+from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.files.cells import Cells, Rows
-from qpsvm.files.columns import position_of
+
+Column: TypeAlias = str | int | None
+"""A column by its name, or by its position from 0 (negative: from the end)."""
+
+Columns: TypeAlias = tuple[str | int, ...]
+"""Columns by their names or positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,3 +75,182 @@ class Table:
         """The table of some rows only."""
         columns = tuple(column.taken(rows) for column in self.columns)
         return replace(self, columns=columns, places=[self.places[i] for i in rows.tolist()])
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Columns that the caller names, by what they are for.
+
+    Attributes
+    ----------
+    label : str, int or None
+        None is the last column that is named for nothing else, if there are labels.
+    groups : str, int or None
+    labelled : bool
+        Whether there are labels. Without, ``label`` names a column to be left out.
+    features : tuple of column
+        The only features, beside those of ``categorical``; empty for all columns that are named
+        for nothing else.
+    drop, ids : tuple of column
+        Columns that are no features; identifiers are kept beside the samples.
+    categorical : tuple of column
+        Features whose values are categories.
+    """
+
+    label: Column = None
+    groups: Column = None
+    labelled: bool = True
+    features: Columns = ()
+    drop: Columns = ()
+    ids: Columns = ()
+    categorical: Columns = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are given as text: by names, or positions."""
+        lists = (self.features, self.drop, self.ids, self.categorical)
+        given = (self.label, self.groups, *(column for columns in lists for column in columns))
+        return tuple(column for column in given if isinstance(column, str))
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Positions of the columns.
+
+    Attributes
+    ----------
+    label, groups : int or None
+    features : tuple of int
+        Ascending.
+    categorical : tuple of int
+        Those among the features whose values are categories.
+    ids : tuple of int
+    label_was_named : bool
+        False where the label is the last column because none was named.
+    """
+
+    label: int | None
+    groups: int | None
+    features: tuple[int, ...]
+    categorical: tuple[int, ...] = ()
+    ids: tuple[int, ...] = ()
+    label_was_named: bool = field(default=True, repr=False)
+
+
+def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted) -> Roles:
+    """Find the columns of a table.
+
+    Parameters
+    ----------
+    source : str
+        The file, for messages.
+    names : tuple of str or None
+        Of all columns; None without a header.
+    width : int
+        Number of columns.
+    wanted : Wanted
+
+    Raises
+    ------
+    InvalidParameterError
+        A column that does not exist or is not the only one of its name, or one with two roles.
+    DataFileError
+        No column is left for the features.
+
+    Examples
+    --------
+    >>> roles("a.csv", ("a", "b", "y"), 3, Wanted())
+    Roles(label=2, groups=None, features=(0, 1), categorical=(), ids=())
+    >>> roles("a.csv", ("id", "city", "y"), 3, Wanted(ids=("id",), categorical=("city",)))
+    Roles(label=2, groups=None, features=(1,), categorical=(1,), ids=(0,))
+    """
+
+    def positions(columns: Columns) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(position_of(source, column, names, width) for column in columns))
+
+    given = {
+        "the label": () if wanted.label is None else (wanted.label,),
+        "the groups": () if wanted.groups is None else (wanted.groups,),
+        "an identifier": wanted.ids,
+        "dropped": wanted.drop,
+        "a feature": (*wanted.features, *wanted.categorical),
+    }
+    found = {role: positions(columns) for role, columns in given.items()}
+    taken: dict[int, str] = {}
+    for role, places in found.items():
+        for place in places:
+            if place in taken:
+                raise InvalidParameterError(
+                    f"{source!r}: column {place} is named as {taken[place]} and as {role}; a "
+                    "column has one role."
+                )
+            taken[place] = role
+    label = next(iter(found["the label"]), None)
+    if label is None and wanted.labelled:
+        label = max((place for place in range(width) if place not in taken), default=-1)
+    without_role = (place for place in range(width) if place not in taken and place != label)
+    named = found["a feature"]
+    only = bool(wanted.features)
+    features = tuple(sorted(named if only else (*named, *without_role)))
+    if not features or label == -1:
+        raise DataFileError(
+            f"{source!r} has {'one column' if width == 1 else f'{width} columns'}, of which none "
+            f"is left as a feature{' or none as the label' * wanted.labelled}; name fewer for "
+            "other roles (columns are separated by commas, semicolons, tabs, bars or spaces)."
+        )
+    return Roles(
+        label,
+        next(iter(found["the groups"]), None),
+        features,
+        positions(wanted.categorical),
+        found["an identifier"],
+        wanted.label is not None,
+    )
+
+
+def position_of(source: str, column: str | int, names: tuple[str, ...] | None, width: int) -> int:
+    """Find the position of a column from 0.
+
+    Raises
+    ------
+    InvalidParameterError
+        There is no such column, or there are several of its name.
+    """
+    if isinstance(column, str) and names is not None and column in names:
+        if _is_other_position(column, names, width):
+            raise InvalidParameterError(
+                f"{source!r}: {column!r} is the name of column {names.index(column)} and the "
+                f"position of column {int(column) % width} (counted from 0); name the column by "
+                f"its position from the end, {names.index(column) - width} or "
+                f"{int(column) % width - width}."
+            )
+        if names.count(column) > 1:
+            raise InvalidParameterError(
+                f"{source!r} has {names.count(column)} columns named {column!r}; name the column "
+                "by its position, counted from 0."
+            )
+        return names.index(column)
+    position = _as_position(column)
+    if position is None:
+        known = f"its columns are {', '.join(names)}" if names else "it has no header"
+        raise InvalidParameterError(
+            f"{source!r} has no column named {column!r}: {known}; name one, or give a position "
+            "counted from 0."
+        )
+    if not -width <= position < width:
+        raise InvalidParameterError(
+            f"{source!r} has no column {position}; it has {width}, counted from 0 to {width - 1}."
+        )
+    return position % width
+
+
+def _is_other_position(column: str, names: tuple[str, ...], width: int) -> bool:
+    """Whether the name of a column is also the position of another one."""
+    position = _as_position(column)
+    return position is not None and 0 <= position < width and position != names.index(column)
+
+
+def _as_position(column: str | int) -> int | None:
+    """The position that a caller names, or None for a text that is no integer."""
+    is_name = isinstance(column, str) and not re.fullmatch(r"\s*[+-]?[0-9]+\s*", column)
+    return None if is_name else int(column)

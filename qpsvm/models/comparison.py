@@ -32,7 +32,7 @@ def predictions_check(
     the relative difference.
     """
     own = targets_of(problem.data)
-    same = own is targets is None or is_same(own, targets)
+    same = own is targets if own is None or targets is None else np.array_equal(own, targets)
     machines: Any = (machine,)
     solutions = (solution,)
     if isinstance(machine, ReducedSolution):
@@ -67,13 +67,6 @@ def _coefficients_differ(machine: SavedMachine, solution: Any) -> float:
         return math.inf
     size = max(float(np.max(np.abs(whole), initial=0.0)), TINY)
     return float(np.max(np.abs(own - machine.expansion), initial=0.0)) / size
-
-
-def is_same(given: Array | None, expected: Array | None) -> bool:
-    """Return whether two arrays have the same shape and entries."""
-    if given is None or expected is None:
-        return False
-    return given.shape == expected.shape and bool(np.array_equal(given, expected))
 
 
 def difference(given: Stored, expected: Stored) -> float:

@@ -17,16 +17,15 @@ from qpsvm.files.npz import Arrays
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.models import checksums, metadata
-from qpsvm.models.array_reader import CSR_PARTS
 from qpsvm.models.machine import needed_rows, numbers_of
-from qpsvm.models.packing import packed, shapes_of
 from qpsvm.models.plain import FORMULATIONS, from_value
+from qpsvm.models.record import CSR_PARTS, digest, metadata_of, packed, written
 from qpsvm.models.scaling import Scaling
 from qpsvm.models.training import sample_weight_of, targets_of
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Index, is_sparse
+from qpsvm.numerics.arrays import is_sparse
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.qp.solution import QPSolution
 from qpsvm.tables import Preparation
 from qpsvm.verification import KKTReport
 
@@ -68,9 +67,11 @@ def contents_of(
             f"models.save takes a KKTReport as report, got {type(report).__name__}; pass what "
             "qpsvm.verify(problem, solution) returned, or nothing."
         )
-    parts = _parts(problem, solution)
+    is_reduced = isinstance(problem, ReducedProblem)
+    parts: list[tuple[Any, Any]]
+    parts = problem.parts(solution) if is_reduced else [(problem, solution)]
     first, data = parts[0][0], problem.data
-    whole = problem.reduction if isinstance(problem, ReducedProblem) else problem.formulation
+    whole = problem.reduction if is_reduced else problem.formulation
     policies = {p.kernel_repair.policy for p, _ in parts if p.kernel_repair is not None}
     kernel = from_value(first.kernel, "kernel")
     for part, own in parts:
@@ -86,7 +87,8 @@ def contents_of(
         rows = np.unique(np.concatenate([needed_rows(own, support=support) for own in numbers]))
         arrays["rows"] = rows
         if len(rows):
-            arrays |= _matrix_parts("support_vectors", _samples(data, rows))
+            X = data.X[np.searchsorted(data.kept, rows)]
+            arrays |= _matrix_parts("support_vectors", X)
     arrays |= _of_data(data, scaling)
     _require_numbers(arrays, solution)
     versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
@@ -107,14 +109,14 @@ def contents_of(
         "zero_based": zero_based,
         "fingerprint": fingerprint(data),
         "machines": [
-            {"shapes": shapes_of(own), "program": metadata.from_qp(part.qp)}
+            {"shapes": {k: v.shape for k, v in own.items()}, "program": _program(part.qp)}
             for own, (_, part) in zip(numbers, parts, strict=True)
         ],
         "certificate": {} if report is None else report.to_dict(),
         "estimator": estimator,
-        "sha256": {name: checksums.digest(array) for name, array in arrays.items()},
+        "sha256": {name: digest(array) for name, array in arrays.items()},
     }
-    return arrays | checksums.sealed(metadata.written(entries))
+    return arrays | written(entries)
 
 
 def with_estimator(
@@ -129,15 +131,15 @@ def with_estimator(
     InvalidParameterError
         A preparation with another number of features.
     """
-    fields = metadata.read(contents["metadata"])
+    fields = metadata_of(contents["metadata"])
     plain = _preparation(preparation, fields.count("n_features"))
     entries = fields.entries | {"estimator": estimator, "preparation": plain}
-    return contents | checksums.sealed(metadata.written(entries))
+    return contents | written(entries)
 
 
-def _parts(problem: object, solution: Any) -> list[tuple[Any, Any]]:
-    """Every program with its solution."""
-    return problem.parts(solution) if isinstance(problem, ReducedProblem) else [(problem, solution)]
+def _program(qp: QPSolution) -> dict[str, object]:
+    """The solver's status and statistics, without vectors."""
+    return {"status": qp.status.value, "native_status": qp.native_status, **vars(qp.statistics)}
 
 
 def _formulation(formulation: object) -> object:
@@ -192,12 +194,6 @@ def _same_rows(one: Any, other: Any) -> bool:
     apart = one.rows - other.rows
     rows_differ = apart.count_nonzero() if is_sparse(apart) else np.any(apart)
     return not rows_differ and np.array_equal(one.right, other.right)
-
-
-def _samples(data: TrainingSet, rows: Index) -> Stored:
-    """The caller's rows among the training samples."""
-    X: Stored = data.X[np.searchsorted(data.kept, rows)]
-    return X
 
 
 def _of_data(data: TrainingSet, scaling: Scaling | None) -> Arrays:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -147,13 +147,54 @@ def to_value(data: object, what: str) -> object:
     if isinstance(data, dict) and set(data) == {"name", "parameters"}:
         return to_object(data, KNOWN, what)
     try:
-        if isinstance(data, dict):
-            kind, content = next(iter(data.items()))
-            if kind in _BUILDERS and (set(data) == {kind} or kind == "array"):
-                return _BUILDERS[kind](content, data, what)
-        raise ValueError(f"{str(data)[:60]!r} is no plain value")
-    except (ValueError, TypeError, KeyError, OverflowError, SyntaxError, StopIteration) as error:
+        return _to_collection(data, what)
+    except (ValueError, TypeError, KeyError, OverflowError, SyntaxError) as error:
         raise ModelFileError(f"the {what} is not usable ({error}).") from error
+
+
+def _to_collection(data: Any, what: str) -> object:
+    """Rebuild a sequence, mapping, array, sparse matrix, or number that JSON does not have."""
+
+    def entries(content: object) -> list[Any]:
+        if not isinstance(content, list):
+            raise ValueError(f"{str(content)[:60]!r} is no list")
+        return [to_value(entry, what) for entry in content]
+
+    kinds = list(data) if isinstance(data, dict) else []
+    match kinds:
+        case ["float"]:
+            if data["float"] not in ("inf", "-inf", "nan"):
+                raise ValueError(f"{data['float']!r} is not inf, -inf or nan")
+            return float(data["float"])
+        case ["list"]:
+            return entries(data["list"])
+        case ["tuple"]:
+            return tuple(entries(data["tuple"]))
+        case ["dict"]:
+            pairs = data["dict"] if isinstance(data["dict"], list) else [data["dict"]]
+            return dict(entries(pair) for pair in pairs)
+        case ["csr"]:
+            values, *places = map(entries, data["csr"])
+            indices, indptr, shape = (np.array(part, dtype=np.int64) for part in places)
+            try:
+                return compressed_rows(np.array(values, dtype=np.float64), indices, indptr, shape)
+            except IndexError as error:
+                raise ValueError(str(error)) from error
+    if set(kinds) == {"array", "dtype", "shape"}:
+        return _to_array(entries(data["array"]), str(data["dtype"]), data["shape"])
+    raise ValueError(f"{str(data)[:60]!r} is no plain value")
+
+
+def _to_array(entries: list[Any], kind: str, sizes: Sequence[Any]) -> np.ndarray[Any, Any]:
+    dtype, shape = np.dtype(kind), tuple(int(n) for n in sizes)
+    if dtype.kind not in _ARRAY_KINDS:
+        raise ValueError(f"no array has the dtype {dtype}")
+    if dtype.itemsize > _MAX_ITEM or math.prod(shape) != len(entries) or min(shape, default=0) < 0:
+        raise ValueError(f"{len(entries)} entries are no array of shape {shape} and {dtype}")
+    array = np.array(entries, dtype=dtype).reshape(shape)
+    if array.ravel().tolist() != entries and dtype.kind != "f":
+        raise ValueError(f"the entries do not fit the dtype {dtype}")
+    return array
 
 
 def to_object(data: Mapping[str, object], known: Mapping[str, type[object]], what: str) -> Any:
@@ -173,56 +214,3 @@ def to_object(data: Mapping[str, object], known: Mapping[str, type[object]], wha
         return kind(**values)
     except (QPSVMError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise ModelFileError(f"the {what} {name!r} cannot be built ({error}).") from error
-
-
-def _entries(content: object, what: str) -> list[Any]:
-    if not isinstance(content, list):
-        raise ValueError(f"{str(content)[:60]!r} is no list")
-    return [to_value(entry, what) for entry in content]
-
-
-def _float(content: object, data: object, what: str) -> float:
-    del data, what
-    if content not in ("inf", "-inf", "nan"):
-        raise ValueError(f"{content!r} is not inf, -inf or nan")
-    return float(content)
-
-
-def _dict(content: object, data: object, what: str) -> dict[Any, Any]:
-    del data
-    pairs = content if isinstance(content, list) else [content]
-    return dict(_entries(pair, what) for pair in pairs)
-
-
-def _csr(content: Sequence[object], data: object, what: str) -> sp.csr_array:
-    del data
-    values, *places = (_entries(part, what) for part in content)
-    indices, indptr, shape = (np.array(part, dtype=np.int64) for part in places)
-    try:
-        return compressed_rows(np.array(values, dtype=np.float64), indices, indptr, shape)
-    except IndexError as error:
-        raise ValueError(str(error)) from error
-
-
-def _array(content: object, data: Mapping[str, Any], what: str) -> np.ndarray[Any, Any]:
-    dtype = np.dtype(str(data["dtype"]))
-    shape = tuple(int(n) for n in data["shape"])
-    entries = _entries(content, what)
-    if set(data) != {"array", "dtype", "shape"} or dtype.kind not in _ARRAY_KINDS:
-        raise ValueError(f"no array has the dtype {dtype}")
-    if dtype.itemsize > _MAX_ITEM or math.prod(shape) != len(entries) or min(shape, default=0) < 0:
-        raise ValueError(f"{len(entries)} entries are no array of shape {shape} and {dtype}")
-    array = np.array(entries, dtype=dtype).reshape(shape)
-    if array.ravel().tolist() != entries and dtype.kind != "f":
-        raise ValueError(f"the entries do not fit the dtype {dtype}")
-    return array
-
-
-_BUILDERS: Mapping[str, Callable[[Any, Any, str], Any]] = {
-    "float": _float,
-    "list": lambda content, _, what: _entries(content, what),
-    "tuple": lambda content, _, what: tuple(_entries(content, what)),
-    "dict": _dict,
-    "csr": _csr,
-    "array": _array,
-}

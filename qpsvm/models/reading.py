@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,19 +14,18 @@ from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.kernels.indefinite import require_policy
+from qpsvm.machines.form import Form
 from qpsvm.machines.reduced import ReducedSolution
-from qpsvm.models import checksums, metadata
-from qpsvm.models.array_reader import ArrayReader
 from qpsvm.models.consistency import require_shapes
 from qpsvm.models.machine import SavedMachine, machine_of, unknown_matrix
-from qpsvm.models.metadata import Fields
-from qpsvm.models.packing import unpacked
 from qpsvm.models.plain import FORMULATIONS, to_object, to_value
+from qpsvm.models.record import ArrayReader, Fields, opened
 from qpsvm.models.saved import SavedModel
 from qpsvm.models.scaling import Scaling
 from qpsvm.models.training import has_classes, has_values, training_set
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array, freeze
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.tables import Preparation
 
 
@@ -38,15 +37,9 @@ def model_of(contents: Arrays) -> SavedModel:
     ModelFileError
         Anything but what ``contents_of`` writes.
     """
-    arrays = dict(contents)
-    if "metadata" not in arrays:
-        raise ModelFileError("it has no metadata; write models with qpsvm.models.save.")
-    text, stated = arrays.pop("metadata"), arrays.pop(checksums.OF_METADATA, None)
-    fields = metadata.read(text)
-    checksums.require_metadata(text, stated)
-    checksums.require_arrays(arrays, fields.mapping("sha256"))
+    fields, reader = opened(contents)
     try:
-        return _model(fields, ArrayReader(arrays))
+        return _model(fields, reader)
     except ModelFileError:
         raise
     except (QPSVMError, ValueError, TypeError, IndexError, KeyError, OverflowError) as error:
@@ -54,20 +47,20 @@ def model_of(contents: Arrays) -> SavedModel:
 
 
 def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
-    formulation = to_object(fields.mapping("formulation"), FORMULATIONS, "formulation")
+    formulation = to_object(fields.of("formulation", dict), FORMULATIONS, "formulation")
     kernel = _kernel(fields)
     n, n_given, d = (fields.count(name) for name in ("n_samples", "n_given", "n_features"))
     classes = _classes(fields) if has_classes(formulation) else None
-    names = fields.texts("feature_names", d)
-    entries = fields.mappings("machines")
-    numbers = unpacked(reader, [Fields(entry).mapping("shapes") for entry in entries])
-    programs = [metadata.to_qp(Fields(entry).mapping("program")) for entry in entries]
+    names = _feature_names(fields, d)
+    policy: Any = fields.get("indefinite")
+    require_policy(policy)
+    entries = fields.objects("machines")
+    numbers = reader.machines([entry.of("shapes", dict) for entry in entries])
+    programs = [_program(Fields(entry.of("program", dict))) for entry in entries]
     targets: Array | None = None
-    if classes is not None:
-        targets = reader.integers("targets", n)
-    elif has_values(formulation):
-        targets = reader.vector("targets", n)
-    weights = None if "weights" not in reader else reader.vector("weights", n_given)
+    if classes is not None or has_values(formulation):
+        targets = reader.vector("targets", np.float64 if classes is None else np.int64, n)
+    weights = None if "weights" not in reader else reader.vector("weights", np.float64, n_given)
     if weights is None:
         _require_size(n, n_given, numbers[0].get("kept") if targets is None else targets)
     kept = np.arange(n_given) if weights is None else np.flatnonzero(weights)
@@ -76,7 +69,7 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
     if isinstance(kernel, Precomputed) and d not in (n, n_given):
         raise ModelFileError(f"the metadata's n_features is {d} for a kernel matrix of {n} rows.")
     if not isinstance(kernel, Precomputed):
-        rows = reader.any_integers("rows")
+        rows = reader.vector("rows", np.int64)
         X = reader.matrix("support_vectors", d) if len(rows) else np.empty((0, d))
     if X.shape[0] != len(rows) or (np.diff(rows) <= 0).any():
         raise ModelFileError("its rows are not those of its support vectors.")
@@ -101,8 +94,8 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
         whole = ReducedSolution(machines, data, formulation)  # type: ignore[arg-type]
     model = SavedModel(
         formulation=formulation,
-        form=fields.form(),
-        indefinite=_policy(fields),
+        form=_form(fields),
+        indefinite=policy,
         constraints=_constraints(fields),
         kernel=kernel,
         classes=classes,
@@ -117,11 +110,11 @@ def _model(fields: Fields, reader: ArrayReader) -> SavedModel:
         programs=tuple(programs),
         scaling=_scaling(reader, d),
         preparation=_preparation(fields, d),
-        zero_based=fields.truth("zero_based"),
-        fingerprint=fields.text("fingerprint"),
-        versions={str(k): str(v) for k, v in fields.mapping("versions").items()},
-        certificate=fields.mapping("certificate"),
-        estimator=None if fields.get("estimator") is None else fields.mapping("estimator"),
+        zero_based=_zero_based(fields),
+        fingerprint=fields.of("fingerprint", str),
+        versions={str(k): str(v) for k, v in fields.of("versions", dict).items()},
+        certificate=fields.of("certificate", dict),
+        estimator=None if fields.get("estimator") is None else fields.of("estimator", dict),
     )
     reader.require_empty()
     return model
@@ -149,7 +142,7 @@ def _require_size(n: int, n_given: int, of_samples: Array | None) -> None:
 
 def _kernel(fields: Fields) -> Kernel:
     kernel: Kernel = to_object(
-        fields.mapping("kernel"), {kind.__name__: kind for kind in KERNELS.values()}, "kernel"
+        fields.of("kernel", dict), {kind.__name__: kind for kind in KERNELS.values()}, "kernel"
     )
     if any(isinstance(value, str) for value in kernel.parameters().values()):
         raise ModelFileError(f"the kernel {kernel} has a parameter that is not a number.")
@@ -168,12 +161,6 @@ def _classes(fields: Fields) -> Labels:
     if not ordered:
         raise ModelFileError(f"the metadata's classes {classes[:3].tolist()} are not in order.")
     return freeze(classes)
-
-
-def _policy(fields: Fields) -> Any:
-    policy = fields.get("indefinite")
-    require_policy(policy)
-    return policy
 
 
 def _constraints(fields: Fields) -> object:
@@ -197,10 +184,63 @@ def _preparation(fields: Fields, d: int) -> Preparation | None:
 
 
 def _scaling(reader: ArrayReader, d: int) -> Scaling | None:
-    mean = reader.vector("scaling_mean", d, optional=True)
-    scale = reader.vector("scaling_scale", d, optional=mean is None)
-    if scale is None:
+    if "scaling_mean" not in reader and "scaling_scale" not in reader:
         return None
+    mean = reader.vector("scaling_mean", np.float64, d) if "scaling_mean" in reader else None
+    scale = reader.vector("scaling_scale", np.float64, d)
     if not (scale > 0.0).all():
         raise ModelFileError("array 'scaling_scale' must be positive.")
     return Scaling(mean, scale)
+
+
+def _form(fields: Fields) -> Form:
+    form = fields.of("form", str)
+    if form not in ("primal", "dual"):
+        raise ModelFileError(f"the metadata's form is {form!r}; it is 'primal' or 'dual'.")
+    return cast("Form", form)
+
+
+def _zero_based(fields: Fields) -> bool | None:
+    value = fields.get("zero_based")
+    if value is not None and not isinstance(value, bool):
+        raise ModelFileError(f"the metadata's zero_based is {value!r}; it is true or false.")
+    return value
+
+
+def _feature_names(fields: Fields, d: int) -> tuple[str, ...] | None:
+    names: Any = fields.get("feature_names")
+    if names is None:
+        return None
+    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not is_list or len(names) != d:
+        raise ModelFileError(f"the metadata's feature_names must be {d} texts.")
+    return tuple(names)
+
+
+def _program(fields: Fields) -> QPSolution:
+    """Rebuild a QPSolution without vectors; its status is only a claim."""
+    iterations, settings = fields.get("iterations"), fields.get("settings")
+    seconds, asked = fields.get("seconds"), fields.get("asked")
+    steps = seconds.items() if isinstance(seconds, dict) else ()
+    names = asked if isinstance(asked, list | tuple) else ()
+    try:
+        status = Status(fields.get("status"))
+    except ValueError as error:
+        raise ModelFileError(f"the metadata's status is unknown ({error}).") from error
+    return QPSolution(
+        status,
+        native_status=fields.of("native_status", str),
+        statistics=SolveStatistics(
+            backend=fields.of("backend", str),
+            version=fields.of("version", str),
+            iterations=iterations if isinstance(iterations, int) else None,
+            setup_seconds=fields.of("setup_seconds", float),
+            solve_seconds=fields.of("solve_seconds", float),
+            seconds={k: float(v) for k, v in steps if isinstance(v, int | float)},
+            asked=tuple(name for name in names if isinstance(name, str)),
+            polished=fields.get("polished") is True,
+            escalated=fields.get("escalated") is True,
+            settings=settings if isinstance(settings, dict) else {},
+            note=fields.of("note", str),
+        ),
+    )

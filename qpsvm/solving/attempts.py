@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.backends.active_set import BY_ROUNDING
 from qpsvm.backends.base import Backend, Settings
+from qpsvm.backends.engines import BY_ROUNDING
 from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route

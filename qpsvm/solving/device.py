@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from qpsvm.backends.base import Backend
-from qpsvm.backends.on_device import OnDeviceBackend
+from qpsvm.backends.engines import ActiveSetBackend
 from qpsvm.device import Device, device_named
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.device_products import DeviceProducts
@@ -73,12 +73,12 @@ def solving_on(device: str | Device, backend: str | Backend) -> Iterator[str | B
     if chosen is None:
         yield backend
         return
-    if not isinstance(backend, OnDeviceBackend):
+    if not isinstance(backend, ActiveSetBackend) or backend.device is None:
         if backend not in ON_DEVICES:
             raise InvalidParameterError(
                 f"backend {backend!r} solves on the processor; with device='cuda' pass "
                 "backend='auto', or device='cpu'."
             )
-        backend = OnDeviceBackend(chosen)
+        backend = ActiveSetBackend(chosen)
     with on_device(chosen):
         yield backend

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from qpsvm.backends.active_set import BY_ROUNDING
 from qpsvm.backends.base import Settings
+from qpsvm.backends.engines import BY_ROUNDING
 from qpsvm.certificates import certify_infeasible, conflict, not_separable, without_constraints
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedSolution
 from qpsvm.exceptions import (

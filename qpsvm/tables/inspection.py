@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.files.cells import Cells, Kind, Mask, label_kind
-from qpsvm.files.columns import Roles
-from qpsvm.files.table import Table
+from qpsvm.files.table import Roles, Table
 from qpsvm.files.text import is_number
 from qpsvm.tables.findings import Finding, Remedy
 

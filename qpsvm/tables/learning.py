@@ -9,8 +9,7 @@ import numpy as np
 
 from qpsvm.exceptions import UnreadyColumnsError
 from qpsvm.files.cells import Kind, Numbers, Rows, label_kind
-from qpsvm.files.columns import Roles
-from qpsvm.files.table import Table
+from qpsvm.files.table import Roles, Table
 from qpsvm.tables.columns import CategoryColumn, NumberColumn
 from qpsvm.tables.findings import require_ready
 from qpsvm.tables.inspection import findings

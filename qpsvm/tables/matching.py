@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, UnreadyColumnsError
-from qpsvm.files.cells import Cells, Kind, Mask, Numbers
+from qpsvm.files.cells import Kind, Mask, Numbers
 from qpsvm.files.table import Table
 from qpsvm.tables.columns import CategoryColumn
 from qpsvm.tables.inspection import listed, shown
@@ -90,78 +90,59 @@ def matched_cells(
         Cells that are no numbers, categories that the training rows do not have, missing values
         that nothing fills: all columns, with the first row of each.
     """
-    found = [
-        _Column(table, i, column, preparation)
-        for i, column in zip(positions, preparation.columns, strict=True)
-    ]
-    lines = [f"  {each.name!r}: {text}" for each in found for text in each.problems()]
+    cells, lines = list[Numbers | list[str]](), list[str]()
+    for i, column in zip(positions, preparation.columns, strict=True):
+        stored, kind = table.columns[i], kind_of(column)
+        is_category = isinstance(column, CategoryColumn)
+        cells.append(stored.texts() if is_category else stored.numbers(kind))
+        for text in _problems(table, i, column, preparation):
+            lines.append(f"  {table.name(i)!r}: {text}")
     if lines:
         first = f"{table.source!r} does not fit the data that the model was trained with:"
         raise UnreadyColumnsError("\n".join([first, *lines]))
-    return [each.cells for each in found]
+    return cells
 
 
-class _Column:
-    """A column of a table beside that of the preparation."""
-
-    def __init__(
-        self, table: Table, i: int, expected: FeatureColumn, preparation: Preparation
-    ) -> None:
-        self._table, self._expected, self._preparation = table, expected, preparation
-        self._stored: Cells = table.columns[i]
-        self.kind = kind_of(expected)
-        self.name = table.name(i)
-        self.missing = self._stored.missing(self.kind)
-        self.cells: Numbers | list[str] = (
-            self._stored.texts()
-            if isinstance(expected, CategoryColumn)
-            else self._stored.numbers(self.kind)
+def _problems(
+    table: Table, i: int, expected: FeatureColumn, preparation: Preparation
+) -> Iterator[str]:
+    """Yield a sentence for everything that is wrong with the cells of a column."""
+    stored, kind = table.columns[i], kind_of(expected)
+    missing = stored.missing(kind)
+    if missing.any() and preparation.missing == "error":
+        yield (
+            f"{_first_of(table, missing)} is missing; fill it in, or fit the model with missing="
+            "'median' (--missing median), which fills in what it learnt, or with 'drop', which "
+            "predicts nothing for such rows"
         )
-
-    def problems(self) -> Iterator[str]:
-        """Yield a sentence for everything that is wrong with the cells."""
-        if self.missing.any() and self._preparation.missing == "error":
-            yield (
-                f"{self._at(self.missing)} is missing; fill it in, or fit the model with missing="
-                "'median' (--missing median), which fills in what it learnt, or with 'drop', which "
-                "predicts nothing for such rows"
-            )
-        if isinstance(self._expected, CategoryColumn):
-            yield from self._unknown(self._expected)
-        else:
-            yield from self._mistakes()
-
-    def _unknown(self, expected: CategoryColumn) -> Iterator[str]:
-        texts = np.array(self._stored.texts(), dtype=object)
-        unknown = ~np.isin(texts, np.array(expected.values, dtype=object)) & ~self.missing
+    if isinstance(expected, CategoryColumn):
+        texts = np.array(stored.texts(), dtype=object)
+        unknown = ~np.isin(texts, np.array(expected.values, dtype=object)) & ~missing
         if unknown.any():
             different = list(dict.fromkeys(texts[unknown].tolist()))
             yield (
-                f"{self._at(unknown)} is {listed(different, ' or ')}, which no training row has "
-                f"(they have {listed(expected.values)}); correct or leave out these rows, or fit "
-                "to such data"
+                f"{_first_of(table, unknown)} is {listed(different, ' or ')}, which no training "
+                f"row has (they have {listed(expected.values)}); correct or leave out these rows, "
+                "or fit to such data"
             )
+        return
+    numbers = stored.numbers(kind)
+    wrong = ~np.isfinite(numbers) & ~missing
+    rounded = None if wrong.any() else stored.rounded(numbers)
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        text = stored.texts()[first]
+        meant = "a truth value" if kind is Kind.TRUTH_VALUES else "a number"
+        what = "infinite" if np.isinf(numbers[first]) else f"not {meant}"
+        commas = "," in text and preparation.decimal != ","
+        remedy = "correct the file" + ", or pass decimal=',' (--decimal ,)" * commas
+        yield f"{_first_of(table, wrong)} is {shown(text)}, which is {what}; {remedy}"
+    elif rounded is not None:
+        yield f"{table.place(rounded.place[0])} is {rounded.value}, {rounded.problem}"
 
-    def _mistakes(self) -> Iterator[str]:
-        numbers = self._stored.numbers(self.kind)
-        wrong = ~np.isfinite(numbers) & ~self.missing
-        if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
-            text = self._stored.texts()[first]
-            expected = "a truth value" if self.kind is Kind.TRUTH_VALUES else "a number"
-            what = "infinite" if np.isinf(numbers[first]) else f"not {expected}"
-            commas = "," in text and self._preparation.decimal != ","
-            remedy = "correct the file" + ", or pass decimal=',' (--decimal ,)" * commas
-            yield f"{self._at(wrong)} is {shown(text)}, which is {what}; {remedy}"
-            return
-        rounded = self._stored.rounded(numbers)
-        if rounded is not None:
-            place = self._table.place(rounded.place[0])
-            yield f"{place} is {rounded.value}, {rounded.problem}"
 
-    def _at(self, rows: Mask) -> str:
-        """The first of some rows, and how many there are."""
-        first, *others = np.flatnonzero(rows).tolist()
-        place = self._table.place(first)
-        more = f" (and {len(others)} other row{'s' * (len(others) > 1)})" if others else ""
-        return place + more
+def _first_of(table: Table, rows: Mask) -> str:
+    """The place of the first of some rows, and how many there are."""
+    first, *others = np.flatnonzero(rows).tolist()
+    more = f" (and {len(others)} other row{'s' * (len(others) > 1)})" if others else ""
+    return table.place(first) + more

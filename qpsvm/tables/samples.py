@@ -9,8 +9,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
 from qpsvm.files.cells import Kind, Numbers, Rows, label_kind
-from qpsvm.files.columns import Roles, Wanted, position_of, roles
-from qpsvm.files.table import Table
+from qpsvm.files.table import Roles, Table, Wanted, position_of, roles
 from qpsvm.files.text import Labels
 from qpsvm.tables.columns import CategoryColumn, Role, TableColumn, written_name
 from qpsvm.tables.learning import complete_rows, learn

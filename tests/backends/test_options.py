@@ -7,9 +7,7 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings, available, get
-from qpsvm.backends.cvxpy_options import OPTIONS as OF_CVXPY
-from qpsvm.backends.native_options import names_behind_cvxpy, names_behind_qpsolvers, option_names
-from qpsvm.backends.qpsolvers_options import OPTIONS as OF_QPSOLVERS
+from qpsvm.backends.solver_table import BEHIND_CVXPY, BEHIND_QPSOLVERS, SOLVERS
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp import QuadraticProgram, Status
 
@@ -36,14 +34,12 @@ def test_a_misspelt_option_is_recognised() -> None:
 @pytest.mark.parametrize("name", [n for n in INSTALLED if ":" in n and "classical" not in n])
 def test_the_names_are_those_that_qpsvm_itself_sets(name: str) -> None:
     bridge, _, solver = name.partition(":")
-    table = (OF_CVXPY if bridge == "cvxpy" else OF_QPSOLVERS)[solver]
-    of_bridge = names_behind_cvxpy if bridge == "cvxpy" else names_behind_qpsolvers
-    names = of_bridge(solver, table)
-    assert names is not None
-    own = option_names(solver.lower())
+    about = (BEHIND_CVXPY if bridge == "cvxpy" else BEHIND_QPSOLVERS)[solver]
+    assert about.option_names() is not None
+    own = SOLVERS[solver.lower()].solver.own_names()
     bridged = {"raise_error", "accept_unknown", "scipy_options", "glpk"}
     assert own is not None
-    assert table.names - bridged <= own
+    assert about.names - bridged <= own
 
 
 @pytest.mark.parametrize("name", ["osqp", "cvxpy:OSQP", "qpsolvers:osqp"])

@@ -108,7 +108,7 @@ def test_solvers_that_only_the_package_knows() -> None:
     """GLPK_MI is in no table of ours; CVXPY reports it."""
     import cvxpy as cp
 
-    unknown = set(cp.installed_solvers()) - set(registry.cvxpy.OPTIONS)
+    unknown = set(cp.installed_solvers()) - set(registry.BEHIND_CVXPY)
     for name in unknown:
         assert get(f"cvxpy:{name}").label == f"cvxpy:{name}"
 

@@ -13,11 +13,10 @@ import qpsvm
 from qpsvm import classical
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.solvers.classical.coordinate_descent import coordinates
+from qpsvm.solvers.classical.driver import ITERATES
 from qpsvm.solvers.classical.dual_ascent import projected, step_size
 from qpsvm.solvers.classical.frank_wolfe import vertex, vertices
-from qpsvm.solvers.classical.methods import ITERATES
-from qpsvm.solvers.classical.program import DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 from qpsvm.solvers.classical.smo import pairs
 from tests.classical.cases import SETOSA, assert_bounds, optimum, problem
 from tests.strategies import grid
@@ -78,9 +77,13 @@ def test_status_is_what_the_verifier_says() -> None:
 # --- iterates ------------------------------------------------------------------------------------
 
 
+def start(dual: DualProgram) -> np.ndarray:
+    return dual.project(np.zeros(len(dual.q)))
+
+
 def iterates(given: Any, name: str, count: int, **options: Any) -> list[np.ndarray]:
-    dual = DualProgram.of(given.qp, name)
-    stream = ITERATES[name](dual, dual.start(), ClassicalSettings(**options))
+    dual = DualProgram(given.qp, name)
+    stream = ITERATES[name](dual, start(dual), ClassicalSettings(**options))
     return [x.copy() for x, _ in zip(stream, range(count), strict=False)]
 
 
@@ -126,8 +129,8 @@ def test_sparse_samples_make_no_difference() -> None:
 def test_the_pair_of_smo_is_solved_exactly() -> None:
     """Between its bounds, the slope along the pair is zero after the step."""
     given = problem(C=1e6)
-    dual = DualProgram.of(given.qp, "smo")
-    before = dual.start()
+    dual = DualProgram(given.qp, "smo")
+    before = start(dual)
     for x in iterates(given, "smo", 20):
         i, j = np.flatnonzero(x != before)
         G = dual.gradient(x) / dual.a
@@ -137,7 +140,7 @@ def test_the_pair_of_smo_is_solved_exactly() -> None:
 
 
 def test_the_step_of_ascent_is_below_two_over_the_largest_eigenvalue() -> None:
-    dual = DualProgram.of(problem("cancer").qp, "dual-ascent")
+    dual = DualProgram(problem("cancer").qp, "dual-ascent")
     largest = np.linalg.eigvalsh(dual.P.to_dense())[-1]
     eta = step_size(dual, ClassicalSettings())
     assert 0.5 / largest <= eta < 2.0 / largest
@@ -147,9 +150,9 @@ def test_the_step_of_ascent_is_below_two_over_the_largest_eigenvalue() -> None:
 def test_the_vertex_is_that_of_a_linear_program() -> None:
     from scipy.optimize import linprog
 
-    dual = DualProgram.of(problem(C=2.0).qp, "frank-wolfe")
+    dual = DualProgram(problem(C=2.0).qp, "frank-wolfe")
     for seed in range(5):
-        g = np.random.default_rng(seed).standard_normal(dual.size)
+        g = np.random.default_rng(seed).standard_normal(len(dual.q))
         v = vertex(dual, g)
         known = linprog(g, A_eq=dual.a[None], b_eq=[dual.b], bounds=(0.0, 2.0))
         assert g @ v == pytest.approx(known.fun, abs=1e-9)
@@ -168,7 +171,7 @@ def test_the_projection_is_the_nearest_feasible_point(seed: int) -> None:
         np.eye(n), np.zeros(n), A=a[None], b=[0.3], lb=lower, ub=upper
     )
     v = 3.0 * rng.standard_normal(n)
-    x = DualProgram.of(program, "test").project(v)
+    x = DualProgram(program, "test").project(v)
     nearest = qpsvm.solve(program.replace(q=-v), eps=1e-12).x
     np.testing.assert_allclose(x, nearest, atol=1e-8)
     assert a @ x == pytest.approx(0.3, abs=1e-13)
@@ -177,7 +180,7 @@ def test_the_projection_is_the_nearest_feasible_point(seed: int) -> None:
 
 def test_the_row_s_multiplier_is_the_best_intercept() -> None:
     given = problem()
-    dual = DualProgram.of(given.qp, "smo")
+    dual = DualProgram(given.qp, "smo")
     for x in iterates(given, "frank-wolfe", 30)[::10]:
         g = dual.gradient(x)
         y = dual.multiplier(x, g)
@@ -280,16 +283,16 @@ def test_programs_that_a_method_cannot_take() -> None:
 
 def test_streams_end_at_the_optimum() -> None:
     given = problem(kernel="rbf")
-    dual = DualProgram.of(given.qp, "smo")
-    *_, last = pairs(dual, dual.start(), ClassicalSettings())  # one array, changed in place
+    dual = DualProgram(given.qp, "smo")
+    *_, last = pairs(dual, start(dual), ClassicalSettings())  # one array, changed in place
     g = dual.gradient(last)
     assert dual.relative_gap(last, g, dual.multiplier(last, g)) < 1e-9
-    boxed = DualProgram.of(problem(intercept="penalized", kernel="rbf").qp, "cd")
-    assert next(coordinates(boxed, boxed.start(), ClassicalSettings())).shape == (boxed.size,)
+    boxed = DualProgram(problem(intercept="penalized", kernel="rbf").qp, "cd")
+    assert next(coordinates(boxed, start(boxed), ClassicalSettings())).shape == boxed.q.shape
     still = qpsvm.qp.QuadraticProgram(np.eye(2), [1.0, 1.0], lb=0.0, ub=1.0)
-    done = DualProgram.of(still, "frank-wolfe")
-    assert list(vertices(done, done.start(), ClassicalSettings())) == []
-    assert len(list(coordinates(done, done.start(), ClassicalSettings()))) == 2
+    done = DualProgram(still, "frank-wolfe")
+    assert list(vertices(done, start(done), ClassicalSettings())) == []
+    assert len(list(coordinates(done, start(done), ClassicalSettings()))) == 2
     np.testing.assert_array_equal(
-        next(projected(done, done.start(), ClassicalSettings())), [0.0, 0.0]
+        next(projected(done, start(done), ClassicalSettings())), [0.0, 0.0]
     )

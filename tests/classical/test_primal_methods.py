@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm import classical
-from qpsvm.classical.descent import all_samples, averaged, batches, descent, pegasos_step
-from qpsvm.classical.hinge import HingeTask, Iterate
+from qpsvm.classical.descent import HingeTask, averaged, batches, descent
 from tests.classical.cases import CANCER, SETOSA, assert_bounds, optimum, problem
+
+ALL_SAMPLES = repeat(slice(None))
 
 # --- by hand -------------------------------------------------------------------------------------
 
@@ -29,8 +30,7 @@ def test_the_hand_computed_case_is_exact() -> None:
 def test_the_hand_computed_case_is_the_package_s_own_objective() -> None:
     family = qpsvm.SoftMargin(C=1.0, intercept="penalized", average_loss=True)
     given = family.primal([[0.5], [2.5]], [-1, 1])
-    task = HingeTask(given, bias_first=True)
-    machine = task.machine(Iterate(np.array([1.0, 2.0]), 0.0, np.zeros(2)))
+    machine = HingeTask(given).machine(np.array([1.0, 2.0, 0.0, 0.0]))
     assert qpsvm.certify(given, machine).primal_objective == 4.0
 
 
@@ -71,10 +71,10 @@ def test_a_step_is_the_one_of_the_page() -> None:
     given = problem("cancer", form="primal", intercept="penalized", average_loss=True, C=2.0)
     labels = np.where(y == 1, 1.0, -1.0)
     v = np.zeros(X.shape[1] + 1)
-    states = descent(HingeTask(given, bias_first=True), all_samples(), 0.05)
+    states = descent(HingeTask(given), ALL_SAMPLES, 0.05)
     for at in islice(states, 5):
         v = v - 0.05 * classical.hinge_subgradient(v, X, labels, regularization=2.0)[0]
-        np.testing.assert_allclose(at.v, v, atol=1e-13)
+        np.testing.assert_allclose(at[: len(v)], v, atol=1e-13)
 
 
 # --- sub-gradient descent -------------------------------------------------------------------------
@@ -111,7 +111,6 @@ def test_it_gets_near_the_optimum(method: str, average: Any, eps: float) -> None
 
 
 def test_the_steps_of_pegasos() -> None:
-    assert [pegasos_step(t) for t in (1, 2, 10)] == [1.0, 0.5, 0.1]
     given = problem("cancer", form="primal", intercept="none", average_loss=True, C=4.0)
     task = HingeTask(given)
     X, s = np.asarray(given.data.X), given.data.signs
@@ -123,30 +122,29 @@ def test_the_steps_of_pegasos() -> None:
         loss = s[i] * (w @ X[i]) < 1.0
         w = (1.0 - eta * lam) * w + (eta * s[i] * X[i] if loss else 0.0)
         w = min(1.0, 1.0 / (np.sqrt(lam) * max(np.linalg.norm(w), 1e-300))) * w
-        np.testing.assert_allclose(at.v, w, atol=1e-12)
+        np.testing.assert_allclose(task.parts(at)[1], w, atol=1e-12)
 
 
 def test_alpha_is_what_the_weights_are_made_of() -> None:
     given = problem("cancer", form="primal", intercept="free", average_loss=True, C=3.0)
     X, s = np.asarray(given.data.X), given.data.signs
     for average in ("none", "uniform", "linear"):
-        states = descent(HingeTask(given), batches(len(s), 7, 0), None)
+        task = HingeTask(given)
+        states = descent(task, batches(len(s), 7, 0), None)
         for at in islice(averaged(states, average), 40):
-            np.testing.assert_allclose(X.T @ (s * at.alpha), at.v, atol=1e-11)
+            _, w, alpha = task.parts(at)
+            np.testing.assert_allclose(X.T @ (s * alpha), w, atol=1e-11)
 
 
 def test_averages_are_means() -> None:
     given = problem("cancer", form="primal", average_loss=True)
     plain, uniform, linear = (
-        list(islice(averaged(descent(HingeTask(given), all_samples(), None), kind), 9))
+        list(islice(averaged(descent(HingeTask(given), ALL_SAMPLES, None), kind), 9))
         for kind in ("none", "uniform", "linear")
     )
-    weights = [at.v for at in plain]
-    np.testing.assert_allclose(uniform[-1].v, np.mean(weights, axis=0), atol=1e-12)
-    expected = np.average(weights, axis=0, weights=np.arange(1, 10))
-    np.testing.assert_allclose(linear[-1].v, expected, atol=1e-12)
-    biases = [at.b for at in plain]
-    assert uniform[-1].b == pytest.approx(np.mean(biases))
+    np.testing.assert_allclose(uniform[-1], np.mean(plain, axis=0), atol=1e-12)
+    expected = np.average(plain, axis=0, weights=np.arange(1, 10))
+    np.testing.assert_allclose(linear[-1], expected, atol=1e-12)
 
 
 def test_the_bias_first_is_the_bias_apart_for_the_same_objective() -> None:

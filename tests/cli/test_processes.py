@@ -16,7 +16,7 @@ QPSVM = [sys.executable, "-m", "qpsvm"]
 
 NOTING = """
 from pathlib import Path
-from qpsvm.backends.slsqp import SLSQPBackend
+from qpsvm.backends.classical import SLSQPBackend
 from qpsvm.cli import main
 
 solve = SLSQPBackend._solve

@@ -11,7 +11,7 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings
-from qpsvm.backends.on_device import OnDeviceBackend
+from qpsvm.backends.engines import ActiveSetBackend
 from qpsvm.device import OnNumPy
 from qpsvm.exceptions import DeviceResultError
 from qpsvm.kernels import RBF, Kernel, Polynomial
@@ -151,7 +151,7 @@ def test_a_method_whose_gradient_is_wrong_is_not_called_optimal() -> None:
             return super().sums(form, X, Z, V) * (1.01 if V.shape[1] == 1 else 1.0)
 
     problem = problem_of(n=300)
-    answer = OnDeviceBackend(WrongGradient()).solve(problem.qp, Settings())
+    answer = ActiveSetBackend(WrongGradient()).solve(problem.qp, Settings())
     assert not qpsvm.verify(problem, problem.recover(answer)).passed
 
 

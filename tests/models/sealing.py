@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.models import checksums
+from qpsvm.models import record
 
 
 def members(path: Path) -> dict[str, Any]:
@@ -32,13 +32,13 @@ def reseal(
     numbers = {
         name: array
         for name, array in arrays.items()
-        if name not in ("metadata", checksums.OF_METADATA)
+        if name not in ("metadata", record.OF_METADATA)
     }
-    data["sha256"] = {name: checksums.digest(array) for name, array in numbers.items()}
+    data["sha256"] = {name: record.digest(array) for name, array in numbers.items()}
     if change is not None:
         change(data)
     text = np.frombuffer(json.dumps(data).encode(), dtype=np.uint8)
-    rewrite(path, numbers | checksums.sealed(text))
+    rewrite(path, numbers | record.sealed(text))
 
 
 def change_metadata(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm import datasets, models
 from qpsvm.exceptions import DataFileError, InvalidDataError, ModelFileError
-from qpsvm.models.array_reader import ArrayReader
+from qpsvm.models.record import ArrayReader
 from qpsvm.numerics.layout import require_sound
 
 ENTRIES = np.random.default_rng(0).standard_normal((24, 3))

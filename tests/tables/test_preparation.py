@@ -497,7 +497,7 @@ def test_model_files_have_the_preparation(file: Path, tmp_path: Path) -> None:
 def test_files_without_the_entry_are_read(tmp_path: Path) -> None:
     """Model files written before there were preparations have no such entry in their metadata."""
     from qpsvm.files import json_text
-    from qpsvm.models import checksums, files
+    from qpsvm.models import files, record
 
     machine = SVC().fit([[0.0], [1.0], [3.0]], ["a", "a", "b"])
     path = tmp_path / "m.npz"
@@ -506,7 +506,7 @@ def test_files_without_the_entry_are_read(tmp_path: Path) -> None:
     entries = json_text.loads(arrays["metadata"].tobytes().decode())
     assert entries.pop("preparation", "absent") is None
     text = np.frombuffer(json_text.dumps(entries).encode(), dtype=np.uint8)
-    files.write(path, arrays | checksums.sealed(text))
+    files.write(path, arrays | record.sealed(text))
     assert qpsvm.load(path).predict([[4.0]]).tolist() == ["b"]
 
 

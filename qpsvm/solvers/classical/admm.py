@@ -24,8 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.solvers.classical.program import DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
 
 def splittings(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
@@ -33,11 +32,11 @@ def splittings(program: DualProgram, x: Vector, settings: ClassicalSettings) -> 
     q, a = program.q, program.a
     rho = settings.rho or float(np.mean(program.diagonal)) or 1.0
     solve = shifted_inverse(program, rho)
-    across = None if a is None else solve(a)  # (P + rho I)^{-1} a
-    z, u = x, np.zeros(program.size)
+    across = solve(a)  # (P + rho I)^{-1} a
+    z, u = x, np.zeros(len(x))
     while True:
         x = solve(rho * (z - u) - q)
-        if a is not None and across is not None and a.any():
+        if a.any():
             x = x - across * (float(a @ x) - program.b) / float(a @ across)
         z = program.clip(x + u)
         u = u + x - z

@@ -15,8 +15,8 @@ large-scale linear SVM", ICML 2008, algorithm 1 and section 3.2.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,8 +24,10 @@ import scipy.sparse as sp
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, is_sparse
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.solvers.classical.program import Columns, DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
+
+Gradient: TypeAlias = tuple[Callable[[int, float], float], Callable[[int, float], None]]
+"""Two functions: the entry ``g_i`` of the gradient at ``x_i``, and its update for a step of it."""
 
 
 def coordinates(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
@@ -39,21 +41,23 @@ def coordinates(program: DualProgram, x: Vector, settings: ClassicalSettings) ->
     UnsupportedProgramError
         The program has an equality row.
     """
-    if program.a is not None:
+    if program.has_row:
         raise UnsupportedProgramError(
             "'classical:coordinate-descent' moves one variable at a time, and the equality row of "
             "this program allows none to move alone: use 'classical:smo', or a penalised "
             "intercept (intercept='penalized')."
         )
     x, draw = x.copy(), np.random.default_rng(settings.seed)
-    slope = _slope(program, x, settings)
+    has_factor = isinstance(program.P, LowRankQuadratic)
+    gradient, update = _of_weights(program, x) if has_factor else _kept(program, x, settings)
     curvature, lower, upper = (
         v.tolist() for v in (program.diagonal, program.lower, program.upper)
     )  # numbers of Python are faster one by one
     while True:
         moved = False
-        for i in draw.permutation(program.size).tolist():
-            g, old = slope.at(i, x[i]), float(x[i])
+        for i in draw.permutation(len(x)).tolist():
+            old = float(x[i])
+            g = gradient(i, old)
             if curvature[i] > 0.0:
                 new = min(max(old - g / curvature[i], lower[i]), upper[i])
             else:  # the objective is linear in x_i
@@ -61,71 +65,39 @@ def coordinates(program: DualProgram, x: Vector, settings: ClassicalSettings) ->
             if new != old:
                 moved = True
                 x[i] = new
-                slope.move(i, new - old)
+                update(i, new - old)
             yield x
         if not moved:
             return
 
 
-# --- the gradient ----------------------------------------------------------------------------
-
-
-class _Slope(ABC):
-    """One entry of the gradient at a time, and its change with one entry of x."""
-
-    @abstractmethod
-    def at(self, i: int, x_i: float) -> float:
-        """``g_i``."""
-
-    @abstractmethod
-    def move(self, i: int, step: float) -> None:
-        """Update the gradient for ``x_i <- x_i + step``."""
-
-
-def _slope(program: DualProgram, x: Vector, settings: ClassicalSettings) -> _Slope:
-    P = program.P
-    if not isinstance(P, LowRankQuadratic):
-        return _Kept(program, x, settings)
-    return _SparseRows(P, program.q, x) if is_sparse(P.factor) else _DenseRows(P, program.q, x)
-
-
-class _DenseRows(_Slope):
-    def __init__(self, P: LowRankQuadratic, q: Vector, x: Vector) -> None:
-        self.rows = list(np.asarray(P.factor))
-        self.w = P.weights(x)
-        self.d, self.q = P.diag.tolist(), q.tolist()
-
-    def at(self, i: int, x_i: float) -> float:
-        return float(self.rows[i] @ self.w + self.d[i] * x_i + self.q[i])
-
-    def move(self, i: int, step: float) -> None:
-        self.w += step * self.rows[i]
-
-
-class _SparseRows(_Slope):
-    def __init__(self, P: LowRankQuadratic, q: Vector, x: Vector) -> None:
+def _of_weights(program: DualProgram, x: Vector) -> Gradient:
+    """Compute ``g_i = F_i'w + d_i x_i + q_i`` from the weights ``w = F'x``, which are updated."""
+    P: Any = program.P
+    if is_sparse(P.factor):
         F = sp.csr_array(P.factor)
-        cuts = F.indptr[1:-1]
-        self.columns, self.values = np.split(F.indices, cuts), np.split(F.data, cuts)
-        self.w = P.weights(x)
-        self.d, self.q = P.diag.tolist(), q.tolist()
+        columns: Any = np.split(F.indices, F.indptr[1:-1])
+        values = np.split(F.data, F.indptr[1:-1])
+    else:
+        columns, values = [slice(None)] * P.size, list(np.asarray(P.factor))
+    w = P.weights(x)
+    d: list[float] = P.diag.tolist()
+    q: list[float] = program.q.tolist()
 
-    def at(self, i: int, x_i: float) -> float:
-        product = self.values[i] @ self.w[self.columns[i]]
-        return float(product + self.d[i] * x_i + self.q[i])
+    def gradient(i: int, x_i: float) -> float:
+        return float(values[i] @ w[columns[i]]) + d[i] * x_i + q[i]
 
-    def move(self, i: int, step: float) -> None:
-        self.w[self.columns[i]] += step * self.values[i]
+    def update(i: int, step: float) -> None:
+        w[columns[i]] += step * values[i]
+
+    return gradient, update
 
 
-class _Kept(_Slope):
-    def __init__(self, program: DualProgram, x: Vector, settings: ClassicalSettings) -> None:
-        self.columns = Columns(program.P, settings.kept_bytes)
-        self.g = program.gradient(x)
+def _kept(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Gradient:
+    """Read ``g_i`` from the whole gradient, which is updated by a column of P."""
+    g, column = program.gradient(x), program.columns(settings.kept_bytes)
 
-    def at(self, i: int, x_i: float) -> float:
-        del x_i  # it is in the gradient
-        return float(self.g[i])
+    def update(i: int, step: float) -> None:
+        np.add(g, step * column(i), out=g)
 
-    def move(self, i: int, step: float) -> None:
-        self.g += step * self.columns[i]
+    return lambda i, _: float(g[i]), update

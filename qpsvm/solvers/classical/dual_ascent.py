@@ -24,8 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
-from qpsvm.solvers.classical.program import DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
 
 def projected(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
@@ -48,7 +47,7 @@ def step_size(program: DualProgram, settings: ClassicalSettings) -> float:
     """Return eta: the caller's, or ``1 / L`` with L, the norm of P, from the power method."""
     if settings.rate > 0.0:
         return settings.rate
-    v = np.random.default_rng(0).standard_normal(program.size)
+    v = np.random.default_rng(0).standard_normal(len(program.q))
     L = 0.0
     for _ in range(settings.power_steps):
         v = v / float(np.linalg.norm(v))

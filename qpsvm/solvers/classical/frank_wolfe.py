@@ -22,8 +22,7 @@ import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector
-from qpsvm.solvers.classical.program import DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
 
 def vertices(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
@@ -58,8 +57,6 @@ def vertices(program: DualProgram, x: Vector, settings: ClassicalSettings) -> It
 def vertex(program: DualProgram, g: Vector) -> Vector:
     """A minimiser of ``g'v`` over box and row, shape (n,)."""
     lower, upper, a = program.lower, program.upper, program.a
-    if a is None:
-        return np.where(g > 0.0, lower, upper)
     v = np.where(a == 0.0, np.where(g > 0.0, lower, upper), np.where(a > 0.0, lower, upper))
     used = np.flatnonzero(a)
     order = used[np.argsort(g[used] / a[used], kind="stable")]

@@ -8,60 +8,116 @@ For a soft margin x is alpha, P is ``H = ss' o K``, q is -1, a are the labels s,
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
-from qpsvm.numerics.arrays import Dense, Vector, as_dense
-from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.arrays import Vector, as_dense
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.qp.stored_quadratic import DenseQuadratic
-from qpsvm.solvers.classical.settings import LIMITS
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class ClassicalSettings:
+    """Settings of the textbooks' dual methods; none changes what a certificate proves.
+
+    Attributes
+    ----------
+    rate : float
+        Step size eta of dual ascent; 0 for ``1 / L``, with L an estimate of the largest eigenvalue
+        of P.
+    power_steps : int
+        Steps of the power method for L.
+    safety : float
+        Factor on that estimate, which is never above the eigenvalue.
+    rho : float
+        Penalty of ADMM; 0 for the mean diagonal entry of P.
+    kept_bytes : int
+        Columns of P that SMO and coordinate descent keep.
+    seed : int
+        Of the order in which coordinate descent visits the variables.
+    first_check : int
+        The step after which the gap is measured for the first time.
+    check_growth : float
+        Ratio of the steps of two further measurements: a measurement takes longer than a step.
+    rounding : float
+        Share of the terms of a gradient below which SMO takes a violation of optimality for
+        rounding: pairs with no more would be moved to and fro for ever.
+    least_curvature : float
+        Share of ``P_ii + P_jj`` that the curvature of a pair is at least: equal samples have none.
+    """
+
+    rate: float = 0.0
+    power_steps: int = 30
+    safety: float = 1.1
+    rho: float = 0.0
+    kept_bytes: int = 2**28
+    seed: int = 0
+    first_check: int = 1
+    check_growth: float = 1.25
+    rounding: float = 4.0 * EPS
+    least_curvature: float = 1e-12
+
+
+DEFAULTS = ClassicalSettings()
+
+
+@dataclass(frozen=True)
+class ProgramLimits:
+    """Limits of the programs that the textbooks' dual methods take; they are no options.
+
+    Attributes
+    ----------
+    row_missed : float
+        Violation of the equality row, relative to its terms, from which on a point has no gap.
+    whole_matrix_bytes : int
+        Kernel matrices up to this size are evaluated once: 5,800 variables.
+    slsqp_variables : int
+        Variables up to which SLSQP is of use: its iterations take n^3 operations.
+    """
+
+    row_missed: float = 1e-9
+    whole_matrix_bytes: int = 2**28
+    slsqp_variables: int = 1500
+
+
+LIMITS = ProgramLimits()
+
+
 class DualProgram:
     """``min 1/2 x'Px + q'x`` subject to ``a'x = b`` and ``lower <= x <= upper``.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        Its only rows are one equality, or none.
+    method : str
+        Name of the method, for errors.
 
     Attributes
     ----------
     P : Quadratic
-    q, lower, upper : arrays of shape (n,)
-    a : array of shape (n,) or None
-        The row; None without one.
+    q, lower, upper, diagonal : arrays of shape (n,)
+        The diagonal is that of P.
+    a : array of shape (n,)
+        The equality row; zeros without one.
     b : float
-    diagonal : array of shape (n,)
-        That of P.
+
+    Raises
+    ------
+    UnsupportedProgramError
+        Other rows.
     """
 
-    P: Quadratic
-    q: Vector
-    lower: Vector
-    upper: Vector
-    a: Vector | None
-    b: float
-    diagonal: Vector
-
-    @classmethod
-    def of(cls, program: QuadraticProgram, method: str) -> DualProgram:
-        """Read a quadratic program whose only rows are one equality, or none.
-
-        Parameters
-        ----------
-        program : QuadraticProgram
-        method : str
-            Name of the method, for errors.
-
-        Raises
-        ------
-        UnsupportedProgramError
-            Other rows.
-        """
+    def __init__(self, program: QuadraticProgram, method: str) -> None:
         if program.n_inequalities or program.n_equalities > 1:
             raise UnsupportedProgramError(
                 f"{method!r} takes bounds and at most one equality row; this program has "
@@ -69,24 +125,14 @@ class DualProgram:
                 f"over {program.n_variables} variables. The dual of a soft margin is of that kind "
                 "(form='dual'); for others use 'cvxopt' or 'osqp'."
             )
-        a = as_dense(program.A)[0] if program.n_equalities else None
         P = program.P
         if isinstance(P, KernelQuadratic) and 8 * P.size**2 <= LIMITS.whole_matrix_bytes:
             P = DenseQuadratic(P.to_dense())  # evaluated once, and not with every product
-        return cls(
-            P,
-            program.q,
-            program.lb,
-            program.ub,
-            a,
-            float(program.b[0]) if a is not None else 0.0,
-            P.diagonal(),
-        )
-
-    @property
-    def size(self) -> int:
-        """Number of variables n."""
-        return len(self.q)
+        self.program, self.P, self.q = program, P, program.q
+        self.lower, self.upper, self.diagonal = program.lb, program.ub, P.diagonal()
+        self.has_row = program.n_equalities == 1
+        self.a = as_dense(program.A)[0] if self.has_row else np.zeros(P.size)
+        self.b = float(program.b[0]) if self.has_row else 0.0
 
     def gradient(self, x: Vector) -> Vector:
         """``g = P x + q``."""
@@ -96,9 +142,19 @@ class DualProgram:
         """The nearest point of the box."""
         return np.minimum(np.maximum(x, self.lower), self.upper)
 
-    def start(self, x: Vector | None = None) -> Vector:
-        """Project a point onto the feasible set of a dual program; zero is projected by default."""
-        return self.project(np.zeros(self.size) if x is None else x)
+    def columns(self, kept_bytes: int) -> Callable[[int], Vector]:
+        """Columns of P, each computed once and kept as long as there is room for it."""
+        P, rows = self.P, np.arange(self.P.size)
+
+        @lru_cache(max(2, kept_bytes // (8 * P.size)))
+        def column(i: int) -> Vector:
+            if not isinstance(P, LowRankQuadratic):
+                return np.ascontiguousarray(P.block(rows, np.array([i]))[:, 0])
+            found = np.asarray(P.factor @ as_dense(P.factor[[i]])[0])
+            found[i] = self.diagonal[i]
+            return found
+
+        return column
 
     # --- the projection --------------------------------------------------------------------------
 
@@ -112,26 +168,17 @@ class DualProgram:
 
         Where no point is feasible, the sum is as near to b as the box allows.
         """
-        if self.a is None:
-            return self.clip(v)
         a, used = self.a, self.a != 0.0
         with np.errstate(invalid="ignore"):
             ends = [(v[used] - bound[used]) / a[used] for bound in (self.lower, self.upper)]
         kinks = np.unique(np.concatenate(ends))
         kinks = kinks[np.isfinite(kinks)]
-        low, high = -1, len(kinks)  # the sum is at least b at kinks[low], below it at kinks[high]
-        while high - low > 1:
-            middle = (low + high) // 2
-            if float(a @ self.clip(v - kinks[middle] * a)) >= self.b:
-                low = middle
-            else:
-                high = middle
-        inside = kinks[max(low, 0) : high + 1] if len(kinks) else np.zeros(1)
-        t = float(np.mean(inside[:2]))
-        if low < 0 and len(kinks):
-            t = float(kinks[0]) - 1.0
-        elif high == len(kinks) and len(kinks):
-            t = float(kinks[-1]) + 1.0
+        t = 0.0
+        if len(kinks):
+            # the first kink at which the sum is below b; t lies between it and the one before
+            after = bisect_right(kinks, -self.b, key=lambda t: -float(a @ self.clip(v - t * a)))
+            kinks = np.concatenate([[kinks[0] - 2.0], kinks, [kinks[-1] + 2.0]])
+            t = float(np.mean(kinks[after : after + 2]))
         x = v - t * a
         is_free = (x > self.lower) & (x < self.upper) & used
         if is_free.any():
@@ -149,9 +196,9 @@ class DualProgram:
         The gap ``sum_i max(r_i (x_i - l_i), r_i (x_i - u_i))`` with ``r = g + y a`` is convex and
         piecewise linear in y: its kinks are sorted, and its slope is added up to where it is zero.
         """
-        if self.a is None or not self.a.any():
-            return 0.0
         used = self.a != 0.0
+        if not used.any():
+            return 0.0
         a = self.a[used]
         below, above = self._room(x)
         kinks = -g[used] / a
@@ -167,18 +214,15 @@ class DualProgram:
 
         Infinite bounds count as ``1 + |x|`` away: for these it is a measure, and no bound.
         """
-        r = g if self.a is None else g + y * self.a
-        if self.a is not None:
-            terms = float(np.abs(self.a) @ np.abs(x)) + abs(self.b)
-            if abs(float(self.a @ x) - self.b) > LIMITS.row_missed * terms:
-                return np.inf
+        terms = float(np.abs(self.a) @ np.abs(x)) + abs(self.b)
+        if abs(float(self.a @ x) - self.b) > LIMITS.row_missed * terms:
+            return np.inf
+        r = g + y * self.a
         below, above = self._room(x)
         gap = float(np.maximum(r, 0.0) @ below + np.maximum(-r, 0.0) @ above)
         value = 0.5 * float(x @ (g + self.q))
-        if not np.isfinite(value):
-            return np.inf
         relative = gap / max(abs(value), TINY)
-        return relative if np.isfinite(relative) else np.inf
+        return relative if np.isfinite(value) and np.isfinite(relative) else np.inf
 
     def _room(self, x: Vector) -> tuple[Vector, Vector]:
         """Distances of x from both bounds, ``1 + |x|`` for infinite ones."""
@@ -190,47 +234,12 @@ class DualProgram:
         """The point as a QPSolution, with the best multipliers for it and status UNKNOWN."""
         g = self.gradient(x)
         y = self.multiplier(x, g)
-        r = g if self.a is None else g + y * self.a
+        r = g + y * self.a
         return QPSolution(
             Status.UNKNOWN,
             x=x,
             z=np.zeros(0),
-            y=np.zeros(0) if self.a is None else np.array([y]),
+            y=np.full(int(self.has_row), y),
             z_lower=np.where(np.isinf(self.lower), 0.0, np.maximum(r, 0.0)),
             z_upper=np.where(np.isinf(self.upper), 0.0, np.maximum(-r, 0.0)),
         )
-
-
-class Columns:
-    """Columns of P, each computed once and kept as long as there is room.
-
-    Parameters
-    ----------
-    P : Quadratic
-    kept_bytes : int
-        Room for columns; the oldest make place for new ones.
-    """
-
-    def __init__(self, P: Quadratic, kept_bytes: int) -> None:
-        self.P = P
-        self._rows = np.arange(P.size)
-        self._factor = P.factor if isinstance(P, LowRankQuadratic) else None
-        self._limit = max(2, kept_bytes // (8 * P.size))
-        self._kept: dict[int, Vector] = {}
-        self.diagonal = P.diagonal()
-
-    def __getitem__(self, i: int) -> Vector:
-        column = self._kept.get(i)
-        if column is None:
-            if len(self._kept) >= self._limit:
-                del self._kept[next(iter(self._kept))]
-            column = self._kept[i] = self._computed(i)
-        return column
-
-    def _computed(self, i: int) -> Vector:
-        if self._factor is None:
-            block: Dense = self.P.block(self._rows, np.array([i]))
-            return np.ascontiguousarray(block[:, 0])
-        column = np.asarray(self._factor @ as_dense(self._factor[[i]])[0])
-        column[i] = self.diagonal[i]
-        return column

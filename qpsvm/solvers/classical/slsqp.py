@@ -17,13 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from qpsvm.numerics.arrays import Dense, Vector, as_dense
+from qpsvm.exceptions import UnsupportedProgramError
+from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.qp.program import QuadraticProgram
-
-Visit = Callable[[Vector], object]
-"""Called with each iterate; it ends the search by raising an exception of its own."""
+from qpsvm.solvers.classical.program import LIMITS, DualProgram
 
 
 def options(n: int, max_iterations: int | None, own: Mapping[str, object]) -> dict[str, object]:
@@ -39,7 +36,10 @@ def options(n: int, max_iterations: int | None, own: Mapping[str, object]) -> di
 
 
 def minimised(
-    program: QuadraticProgram, x: Vector, visit: Visit, settings: dict[str, object]
+    program: QuadraticProgram,
+    x: Vector,
+    visit: Callable[[Vector], object],
+    settings: dict[str, object],
 ) -> Any:
     """Run SLSQP from x; return SciPy's result.
 
@@ -49,51 +49,17 @@ def minimised(
     x : array of shape (n,)
         Within the bounds.
     visit : callable
+        Called with each iterate; it ends the search by raising an exception of its own.
     settings : dict
         SciPy's options, see ``options``.
     """
     from scipy.optimize import Bounds, minimize
 
-    objective = Objective(program)
-    return minimize(
-        objective.value,
-        x,
-        jac=objective.gradient,
-        method="SLSQP",
-        bounds=Bounds(program.lb, program.ub),
-        constraints=constraints(program),
-        callback=visit,
-        options=settings,
-    )
+    def value_and_gradient(x: Vector) -> tuple[float, Vector]:
+        Px = program.P.matvec(x)
+        return float(x @ (0.5 * Px + program.q)), Px + program.q
 
-
-class Objective:
-    """``f`` and its gradient, with ``P x`` computed once per point."""
-
-    def __init__(self, program: QuadraticProgram) -> None:
-        self.program = program
-        self._at: Vector | None = None
-        self._product = program.q
-
-    def _Px(self, x: Vector) -> Vector:
-        if self._at is None or not np.array_equal(x, self._at):
-            self._at, self._product = x.copy(), self.program.P.matvec(x)
-        return self._product
-
-    def value(self, x: Vector) -> float:
-        """``1/2 x'Px + q'x``."""
-        return float(x @ (0.5 * self._Px(x) + self.program.q))
-
-    def gradient(self, x: Vector) -> Vector:
-        """``P x + q``."""
-        return self._Px(x) + self.program.q
-
-
-def constraints(
-    program: QuadraticProgram,
-) -> list[Mapping[str, str | Callable[[Vector], Dense]]]:
-    """Return the rows of a quadratic program as SciPy's constraint functions for SLSQP."""
-    rows: list[Mapping[str, str | Callable[[Vector], Dense]]] = []
+    rows: list[Mapping[str, object]] = []
     if program.n_equalities:
         A = as_dense(program.A)
         rows.append({"type": "eq", "fun": lambda x: A @ x - program.b, "jac": lambda _: A})
@@ -101,4 +67,43 @@ def constraints(
         G = as_dense(program.G)
         minus_G = -G
         rows.append({"type": "ineq", "fun": lambda x: program.h - G @ x, "jac": lambda _: minus_G})
-    return rows
+    return minimize(
+        value_and_gradient,
+        x,
+        jac=True,
+        method="SLSQP",
+        bounds=Bounds(program.lb, program.ub),
+        constraints=rows,
+        callback=visit,
+        options=settings,
+    )
+
+
+class Enough(Exception):  # noqa: N818 - a signal, not an error
+    """Raised inside SciPy to stop SLSQP; caught before the caller."""
+
+
+def visit_iterates(dual: DualProgram, x: Vector, visit: Callable[[Vector], bool]) -> None:
+    """Run SLSQP on the dual of an SVM until ``visit`` returns True or SLSQP ends.
+
+    Raises
+    ------
+    UnsupportedProgramError
+        The program is too large.
+    """
+    n = len(x)
+    if n > LIMITS.slsqp_variables:
+        raise UnsupportedProgramError(
+            f"SLSQP takes at most {LIMITS.slsqp_variables} variables, the program has {n}; use "
+            "'classical:smo' or 'cvxopt'."
+        )
+
+    def watch(iterate: Vector) -> None:
+        if visit(iterate):
+            raise Enough
+
+    try:
+        result = minimised(dual.program, x, watch, options(n, 10 * n + 1000, {}))
+    except Enough:
+        return
+    visit(result.x)  # where SLSQP ends is not always the last point of its callback

@@ -26,8 +26,7 @@ import numpy as np
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.precision import TINY
-from qpsvm.solvers.classical.program import Columns, DualProgram
-from qpsvm.solvers.classical.settings import ClassicalSettings
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
 
 def pairs(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Iterator[Vector]:
@@ -40,12 +39,12 @@ def pairs(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Itera
     UnsupportedProgramError
         No equality row, or one with zeros.
     """
-    if program.a is None or not program.a.all():
+    if not program.a.all():
         raise UnsupportedProgramError(
             "'classical:smo' moves two variables along an equality row, and this program has none "
             "over all of its variables: use 'classical:coordinate-descent', or a free intercept."
         )
-    a, columns = program.a, Columns(program.P, settings.kept_bytes)
+    a, column = program.a, program.columns(settings.kept_bytes)
     own = program.diagonal / (a * a)
     x = x.copy()
     g = program.gradient(x)
@@ -60,7 +59,7 @@ def pairs(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Itera
         promise = np.where(falls, G, -np.inf) - G[i]
         if not float(np.max(promise)) > settings.rounding * (constant + largest * terms):
             return  # no pair violates optimality
-        kappa = own + own[i] - 2.0 * columns[i] / (a * a[i])
+        kappa = own + own[i] - 2.0 * column(i) / (a * a[i])
         kappa = np.maximum(kappa, settings.least_curvature * (own + own[i]) + TINY)
         j = int(np.argmax(np.where(promise > 0.0, promise * promise / kappa, -1.0)))
         room = min(_room(program, x, i, a[i]), _room(program, x, j, -a[j]))
@@ -69,7 +68,7 @@ def pairs(program: DualProgram, x: Vector, settings: ClassicalSettings) -> Itera
         x[i], x[j] = _moved(program, x, i, t / a[i]), _moved(program, x, j, -t / a[j])
         if (x[i], x[j]) == before:
             return  # the step is below rounding
-        g += (x[i] - before[0]) * columns[i] + (x[j] - before[1]) * columns[j]
+        g += (x[i] - before[0]) * column(i) + (x[j] - before[1]) * column(j)
         for k, old in zip((i, j), before, strict=True):
             terms += norms[k] * (abs(x[k]) - abs(old))
             up, down = x[k] < program.upper[k], x[k] > program.lower[k]

@@ -9,7 +9,7 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings
-from qpsvm.backends.on_device import OnDeviceBackend
+from qpsvm.backends.engines import ActiveSetBackend
 from qpsvm.device import OnNumPy
 from qpsvm.exceptions import MemoryLimitError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Sigmoid
@@ -43,7 +43,7 @@ def problem_of(name: str, kernel: Kernel | str | None = None, n: int = 160, **mo
 
 def on_device(device: Any, problem: Any, **options: Any) -> Any:
     """The answer of the method on a device to a problem's program."""
-    return OnDeviceBackend(device).solve(problem.qp, Settings(options=options))
+    return ActiveSetBackend(device).solve(problem.qp, Settings(options=options))
 
 
 def assert_same_optimum(problem: Any, answer: Any) -> None:
@@ -85,7 +85,7 @@ def test_weights_repeated_samples_and_a_warm_start(device: Any) -> None:
     )
     answer = on_device(device, problem, **NEWTON)
     assert_same_optimum(problem, answer)
-    again = OnDeviceBackend(device).solve(problem.qp, Settings(warm_start=answer))
+    again = ActiveSetBackend(device).solve(problem.qp, Settings(warm_start=answer))
     assert again.statistics.iterations <= 2
     assert_same_optimum(problem, again)
 
@@ -128,7 +128,7 @@ def test_a_kernel_that_python_alone_knows_is_refused_where_it_is_not_stored() ->
 def test_programs_of_other_kinds_are_refused() -> None:
     program = qpsvm.qp.QuadraticProgram(np.eye(2), np.ones(2), lb=0.0)
     with pytest.raises(UnsupportedProgramError, match="duals of kernel machines"):
-        OnDeviceBackend(OnNumPy()).solve(program, Settings())
+        ActiveSetBackend(OnNumPy()).solve(program, Settings())
 
 
 def test_ctrl_c_gives_the_best_point(device: Any) -> None:
@@ -148,11 +148,11 @@ def test_ctrl_c_gives_the_best_point(device: Any) -> None:
 
 def test_a_callback_can_stop_it_and_a_time_limit_does(device: Any) -> None:
     problem = problem_of("hinge")
-    answer = OnDeviceBackend(device).solve(
+    answer = ActiveSetBackend(device).solve(
         problem.qp, Settings(options=BLOCKS, callback=lambda progress: progress.iteration < 3)
     )
     assert answer.status is Status.INTERRUPTED
-    limited = OnDeviceBackend(device).solve(problem.qp, Settings(options=BLOCKS, max_iterations=2))
+    limited = ActiveSetBackend(device).solve(problem.qp, Settings(options=BLOCKS, max_iterations=2))
     assert limited.status is Status.ITERATION_LIMIT
 
 
