@@ -16,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from qpsvm.direct.matrices import SUMMED, Features, KernelMatrix
-from qpsvm.direct.newton import newton_points
 from qpsvm.direct.settings import DIRECT
 from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
 from qpsvm.native import MachineBounds, MachineRun, SmallMachine, Status
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.solvers.active_set.related import RelatedPrograms
@@ -98,11 +97,7 @@ class DirectProgram:
         """Solve the dual; return the first machine whose proven gap is within ``eps``, or None."""
         own, matrix = self.machine, self.matrix
         if isinstance(matrix, Features) and own.K is None:
-            for count, alpha in enumerate(newton_points(matrix.X, own), 1):
-                found = self.certified(alpha)
-                if found is not None and found.passes(eps):
-                    return found._replace(points=count)
-            return None
+            return self._by_newton(matrix.X, eps)
         scale = float(np.max(np.abs(own.required))) or self.unit
         tolerance = DIRECT.tolerance * eps * max(scale, TINY)
         if own.price:
@@ -120,6 +115,17 @@ class DirectProgram:
                 return found and found._replace(points=count)
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
             tolerance *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
+        return None
+
+    def _by_newton(self, X: Dense, eps: float) -> Certified | None:
+        """Minimise over the weights; again from there where the certificate is too wide."""
+        weights = None
+        for count in range(1, DIRECT.certificates + 1):
+            limits = DIRECT.newton_steps, DIRECT.halvings
+            status, weights, alpha = self.machine.newton(X, *limits, weights)
+            found = self.certified(alpha) if status is Status.DONE else None
+            if found is None or found.passes(eps):
+                return found and found._replace(points=count)
         return None
 
     def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:

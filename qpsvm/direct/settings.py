@@ -64,7 +64,7 @@ class DirectSettings:
     numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
     larger_steps: float = 0.05
     class_steps: int = 10
-    class_variables: int = 4000
+    class_variables: int = 2000
     class_work: float = 2e10
     newton_features: int = 300
     entries: int = 5_000_000

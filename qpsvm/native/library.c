@@ -7,6 +7,7 @@
 #include "intercept.c"
 #include "bounds.c" /* the conditions of intercept.c */
 #include "machine.c" /* the steps of pairs.c, the bounds of bounds.c */
+#include "newton.c" /* the machine and the linear systems of machine.c */
 #include "classes.c"
 #include "tiles.c"
 

@@ -253,6 +253,44 @@ class SmallMachine:
         status = run("machine_run", self._fields(len(self.K)), tol, own, most, has_start, *place)
         return MachineRun(status, alpha, v, g, int(steps[0]))
 
+    def newton(
+        self, X: Dense, steps: int, halvings: int, start: Vector | None = None
+    ) -> tuple[Status, Vector, Vector]:
+        """Minimise the primal objective over the weights of features, for squared losses.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            The samples, one for each condition.
+        steps, halvings : int
+            Newton steps, and halvings of one that increases the objective, at most.
+        start : array of shape (p,), optional
+            Weights, and the intercept where there is one; zeros without it.
+
+        Returns
+        -------
+        status : Status
+            DONE at the exact minimum of the last piece; LIMIT, NOT_FINITE, or STALLED where the
+            Hessian is singular.
+        weights : array of shape (p,)
+        alpha : array of shape (n,)
+            The slopes of the losses: the dual point.
+        """
+        n = len(self.signs)
+        require_array(X, "X", np.float64, (n, None))
+        if self.curved is None or self.rows is not None or not np.min(self.curved, initial=1.0) > 0:
+            raise InvalidParameterError("newton needs curved above 0, and a condition per sample")
+        d, has_intercept = X.shape[1], bool(self.is_free or self.constant > 0.0)
+        p = d + has_intercept
+        u = np.zeros(p) if start is None else require_vector(start, "start", p, finite=True).copy()
+        alpha, sides = np.empty(n), np.empty(n, np.int8)
+        work = np.empty(2 * p * p + 2 * p + 3 * n)
+        counts = max(0, int(steps)), max(0, int(halvings))
+        place = u, alpha, sides, work
+        fields = self._fields(n)
+        status = run("machine_newton", fields, X, d, int(has_intercept), *counts, *place)
+        return status, u, alpha
+
     def bounds(
         self,
         alpha: Vector,

@@ -165,6 +165,9 @@ def machines(rng: Any) -> None:
     )
     given = np.clip(integers(rng, size), lower, upper)
     machine.bounds(given, errors, X=X if rng.random() < 0.5 else None)
+    if machine.curved is not None and machine.rows is None:
+        limits = int(rng.integers(0, 9)), int(rng.integers(0, 5))
+        machine.newton(X, *limits)
 
 
 def classes(rng: Any) -> None:

@@ -168,6 +168,46 @@ def test_what_overflows_is_not_bounded() -> None:
     assert nan.run(1e-6, NUMBERS).status is not Status.DONE
 
 
+@settings(max_examples=examples(200))
+@given(seeds, st.integers(1, 40), st.integers(1, 12), st.booleans())
+def test_newtons_method_ends_where_the_gradient_vanishes(
+    seed: int, n: int, d: int, free: bool
+) -> None:
+    """Weights are the sums of the slopes that they have, to the last digits."""
+    rng = np.random.default_rng(seed)
+    X, C = rng.standard_normal((n, d)), 10.0 ** rng.uniform(-3, 3, n)
+    signs = rng.choice([-1.0, 1.0], n)
+    end = np.inf if rng.random() < 0.5 else 1.0
+    constant = 0.0 if free else float(rng.integers(0, 2))
+    made = SmallMachine(
+        None,
+        signs,
+        rng.standard_normal(n),
+        np.full(n, 0.0 if rng.random() < 0.5 else -end),
+        np.full(n, end),
+        curved=0.5 / C,
+        is_free=free,
+        constant=constant,
+    )
+    status, u, alpha = made.newton(X, 100, 30)
+    if status is not Status.DONE:
+        assert free or status is Status.LIMIT  # a free intercept may have no minimiser
+        return
+    status, u, alpha = made.newton(X, 100, 30, u)  # again from there: without rounding
+    Z = signs[:, None] * (np.column_stack([X, np.ones(n)]) if len(u) > d else X)
+    v = made.required - Z @ u
+    assert made.curved is not None
+    slopes = np.clip(v / made.curved, made.lower, made.upper)
+    size = 1e-9 * (1.0 + float(np.max(np.abs(u))) / float(np.min(made.curved)))
+    np.testing.assert_allclose(alpha, slopes, atol=size)
+    weights = u * np.append(np.ones(d), [constant] * (len(u) - d))
+    np.testing.assert_allclose(weights, Z.T @ alpha, atol=size * n)
+    last = made.newton(X, 100, 30, u)[2]
+    for variant in core().variants:
+        with using(variant):
+            assert np.array_equal(made.newton(X, 100, 30, u)[2], last)
+
+
 @settings(max_examples=examples(100))
 @given(seeds, st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
 def test_a_row_of_a_product_does_not_depend_on_the_others(
@@ -224,6 +264,8 @@ def test_wrong_points_are_refused() -> None:
         one.bounds(np.ones(2), none(3))
     with pytest.raises(InvalidParameterError, match="X has the shape"):
         one.bounds(np.ones(2), none(2), X=np.ones((3, 1)))
+    with pytest.raises(InvalidParameterError, match="newton needs curved above 0"):
+        one.newton(np.ones((2, 1)), 5, 5)
     without = SmallMachine(None, signs, np.ones(2), np.zeros(2), np.ones(2))
     with pytest.raises(InvalidParameterError, match="a run needs the kernel matrix"):
         without.run(1e-6, NUMBERS)
