@@ -22,7 +22,7 @@ import numpy as np
 import qpsvm
 from benchmarks.chunked.measure import Memory, cluster
 from qpsvm.chunked import chunked
-from qpsvm.chunked.dask_pass import run_pass
+from qpsvm.chunked.contents import run_pass
 from qpsvm.kernels import RBF
 from qpsvm.machines.prediction import expanded
 

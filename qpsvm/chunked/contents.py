@@ -1,25 +1,33 @@
-"""Checked contents of one chunk, read block by block in double precision."""
+"""Contents of chunks: read, checked, and evaluated in one pass over all chunks, by Dask.
+
+Dask decides where and when: with a ``distributed.Client`` its workers, without one the threads of
+this process. Results come back in the order of the chunks, whatever the order of the work.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from qpsvm.chunked.chunks import RawChunk
-from qpsvm.chunked.settings import BLOCKS
+from qpsvm.chunked.chunks import Chunk, RawChunk, imported
+from qpsvm.chunked.settings import CHUNKS
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse, row_blocks
-from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.arrays import Index, Matrix, Vector, row_blocks
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of, stored_values
+from qpsvm.numerics.threads import one_blas_thread
 
 Task: TypeAlias = Literal["binary", "regression", "unlabelled"]
 """What y is: one of two labels, a number, or nothing."""
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +61,6 @@ class Contents:
         return int(self.X.shape[1])
 
     @property
-    def is_sparse(self) -> bool:
-        """Return whether the samples of the chunk are a CSR array."""
-        return is_sparse(self.X)
-
-    @property
     def n_bytes(self) -> int:
         """Size of the chunk's samples in memory, in bytes."""
         return int(stored_values(self.X).nbytes)
@@ -65,13 +68,14 @@ class Contents:
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """Split the samples of a chunk into blocks of rows, each in double precision."""
         width = max(1, stored_values(self.X).size // max(1, self.n_rows))
-        for rows in row_blocks(self.n_rows, width, BLOCKS.block_bytes):
+        for rows in row_blocks(self.n_rows, width, CHUNKS.block_bytes):
             yield rows, self.X[rows]
 
-    def block_squares(self) -> Iterator[Vector]:
-        """Squared norms of the samples of a chunk, block by block."""
-        for _, block in self.blocks():
-            yield row_squares(block)
+    def taken(self, rows: Index | slice) -> Contents:
+        """Some rows of a chunk, in a copy of their own."""
+        X: Matrix | SinglePrecision = rows_of(self.X, rows)
+        y = None if self.y is None else self.y[rows]
+        return Contents(X, y, self.weights[rows], self.has_weights)
 
 
 def checked(raw: RawChunk, task: Task, name: str) -> Contents:
@@ -98,10 +102,8 @@ def checked(raw: RawChunk, task: Task, name: str) -> Contents:
             weights = as_weights(raw.weights, n, may_vanish=True)
     except QPSVMError as error:
         raise type(error)(f"Chunk {name}: {error}") from error
-    kept = np.flatnonzero(weights)
-    if len(kept) == n:
-        return Contents(X, y, weights, has_weights)
-    return Contents(_taken(X, kept), None if y is None else y[kept], weights[kept], has_weights)
+    found, kept = Contents(X, y, weights, has_weights), np.flatnonzero(weights)
+    return found if len(kept) == n else found.taken(kept)
 
 
 def _nothing(raw: RawChunk, task: Task, name: str) -> Contents:
@@ -144,17 +146,94 @@ def read(name: str, content: Any) -> RawChunk:
     return raw
 
 
-def rows_of_contents(contents: Contents, rows: Index) -> Contents:
-    """Some rows of a chunk, in a copy of their own."""
-    y = contents.y
-    return Contents(
-        _taken(contents.X, rows),
-        None if y is None else y[rows],
-        contents.weights[rows],
-        contents.has_weights,
-    )
+# --- passes over all chunks ----------------------------------------------------------------------
+
+Work: TypeAlias = Callable[[Contents, Any, str, int], Result]
+"""What a pass computes on one chunk: of its contents, a request, its name and its number."""
 
 
-def _taken(X: Matrix | SinglePrecision, rows: Index) -> Matrix | SinglePrecision:
-    taken: Matrix | SinglePrecision = rows_of(X, rows)
-    return taken
+def _on_chunk(
+    work: Work[Result], task: Task, name: str, number: int, content: object, request: object
+) -> Result:
+    raw = read(name, content)
+    with one_blas_thread():
+        return work(checked(raw, task, name), request, name, number)
+
+
+def run_pass(
+    work: Work[Result], task: Task, chunks: Sequence[Chunk], request: object, *, verbose: bool
+) -> list[Result]:
+    """Compute a function of every chunk, and return its values in the order of the chunks.
+
+    Parameters
+    ----------
+    work : function
+        Of a module, so that a worker can import it.
+    task : "binary", "regression" or "unlabelled"
+    chunks : sequence of Chunk
+    request : object
+        What all chunks have in common.
+    verbose : bool
+        Show Dask's progress bar.
+
+    Returns
+    -------
+    list
+        In the order of the chunks.
+
+    Raises
+    ------
+    ChunkError
+        A chunk that cannot be read or computed.
+    InvalidDataError
+        A chunk with samples that an SVM cannot be trained on.
+    """
+    dask = imported("dask")
+    # once for all tasks, and without looking for Dask's own objects in it
+    shared = dask.delayed(request, traverse=False, pure=False)
+    tasks = list[Any]()
+    for k, chunk in enumerate(chunks):
+        own = partial(_on_chunk, work, task, chunk.name, k)
+        if dask.is_dask_collection(chunk.content):
+            tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
+        else:
+            tasks.append(dask.delayed(partial(own, chunk.content), pure=False)(shared))
+    lazy = any(dask.is_dask_collection(chunk.content) for chunk in chunks)
+    try:
+        return _computed(tasks, verbose=verbose)
+    except QPSVMError:
+        raise
+    except Exception as error:
+        # what computes the blocks of a collection may raise anything, and not by name
+        if not (lazy or type(error).__name__ == "KilledWorker"):
+            raise
+        raise ChunkError(
+            f"Dask could not compute a block: {type(error).__name__}: {error}. Correct what it "
+            "names, and continue with resume= if there is a checkpoint."
+        ) from error
+
+
+def _computed(tasks: list[Any], *, verbose: bool) -> list[Any]:
+    """Compute Dask's tasks, by the client that is the default scheduler if there is one.
+
+    Whatever ends the wait for a client's workers, an error or Ctrl-C, cancels what they have not
+    begun yet.
+    """
+    # a client schedules by its method ``get``
+    client: Any = getattr(imported("dask.base").get_scheduler(), "__self__", None)
+    if not hasattr(client, "gather"):
+        bar = imported("dask.diagnostics").ProgressBar() if verbose else nullcontext()
+        # for the whole pass: a thread of Dask's that ends first would give BLAS its threads back
+        with one_blas_thread(), bar:
+            return list(imported("dask").compute(*tasks))
+    distributed, futures = imported("distributed"), client.compute(tasks)
+    try:
+        if verbose:
+            distributed.progress(futures, notebook=False)
+        for future in distributed.as_completed(futures):
+            if future.status != "finished":
+                future.result()  # raises what the task raised
+        return list(client.gather(futures))
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise

@@ -9,8 +9,7 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
 from qpsvm.chunked.chunks import ChunkedSamples, Column
-from qpsvm.chunked.contents import Contents, Task
-from qpsvm.chunked.dask_pass import run_pass
+from qpsvm.chunked.contents import Contents, Task, run_pass
 from qpsvm.chunked.expansion import Expansion, stored_expansion
 from qpsvm.chunked.problem import first_pass
 from qpsvm.chunked.template import AsksConditions, Template, template

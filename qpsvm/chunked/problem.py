@@ -9,13 +9,12 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate, primal_objective
 from qpsvm.chunked.chunks import ChunkedSamples, Column
-from qpsvm.chunked.contents import Contents, Task
-from qpsvm.chunked.dask_pass import run_pass
+from qpsvm.chunked.contents import Contents, Task, run_pass
 from qpsvm.chunked.dual_bound import DualBound, dual_bound, dual_sums
 from qpsvm.chunked.dual_point import DualPoint, dual_of_chunk, stored_point
 from qpsvm.chunked.evaluation import ChunkResult, evaluate
 from qpsvm.chunked.machine import Machine, stored_machine
-from qpsvm.chunked.settings import FIRST_PASS
+from qpsvm.chunked.settings import CHUNKS
 from qpsvm.chunked.solution import ChunkedSolution
 from qpsvm.chunked.sources import chunked
 from qpsvm.chunked.sums import Decided
@@ -199,7 +198,7 @@ def chunked_problem(
     >>> chunked_problem(qpsvm.SoftMargin(C=1.0), "binary", samples, None, None)
     ChunkedProblem(SoftMargin(C=1.0), 8 samples x 1 features in 3 chunks)
     """
-    samples, totals = first_pass(task, X, y, sample_weight, FIRST_PASS.sample_rows)
+    samples, totals = first_pass(task, X, y, sample_weight, CHUNKS.sample_rows)
     return ChunkedProblem(formulation, task, samples, totals, template(formulation, task, totals))
 
 
@@ -227,7 +226,7 @@ def first_pass(
 def _totals(contents: Contents, request: tuple[Task, int], name: str, number: int) -> ChunkTotals:
     task, n_sample = request
     try:
-        return chunk_totals(contents, task, n_sample, (FIRST_PASS.seed, number))
+        return chunk_totals(contents, task, n_sample, number)
     except InvalidDataError as error:
         raise InvalidDataError(f"Chunk {name}: {error}") from error
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.chunked.contents import Contents, rows_of_contents
+from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.derivatives import Derivatives
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine
@@ -230,7 +230,7 @@ def _trained(
 
 
 def _every_second(contents: Contents, first: int) -> Contents:
-    return rows_of_contents(contents, np.arange(first, contents.n_rows, 2))
+    return contents.taken(slice(first, None, 2))
 
 
 def _all_conditions(problem: ChunkedProblem, contents: Contents, share: Vector) -> Open:

@@ -17,7 +17,7 @@ from qpsvm.chunked.dual_point import DualPoint
 from qpsvm.chunked.evaluation import ChunkResult
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.problem import ChunkedProblem
-from qpsvm.chunked.settings import BLOCKS
+from qpsvm.chunked.settings import CHUNKS
 from qpsvm.passes.guess import RowSample
 from qpsvm.passes.newton import QuadraticModel
 from qpsvm.passes.open_problem import SolveProgram, solve_open, together
@@ -102,7 +102,7 @@ class Steps:
         width = totals.n_features
         if totals.is_sparse:
             width = totals.n_bytes // (8 * max(1, totals.n_rows))
-        rows = min(max(totals.n_rows_by_chunk), BLOCKS.block_bytes // (8 * max(1, width)))
+        rows = min(max(totals.n_rows_by_chunk), CHUNKS.block_bytes // (8 * max(1, width)))
         return rows * len(self.problem.template.signs)
 
     def newton(self, state: State, results: list[ChunkResult]) -> State:

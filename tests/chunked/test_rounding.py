@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from qpsvm.chunked.certificate import primal_objective
-from qpsvm.chunked.dask_pass import run_pass
+from qpsvm.chunked.contents import run_pass
 from qpsvm.chunked.dual_bound import dual_bound, dual_sums
 from qpsvm.chunked.dual_point import DualPoint, dual_of_chunk
 from qpsvm.chunked.machine import Machine

@@ -13,7 +13,7 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
-from qpsvm.chunked.dask_pass import run_pass
+from qpsvm.chunked.contents import run_pass
 from qpsvm.chunked.dual_point import DualPoint
 from qpsvm.chunked.leverage import Leverage
 from qpsvm.chunked.machine import Machine

@@ -12,7 +12,7 @@ import pytest
 import qpsvm
 from qpsvm.chunked import chunked
 from qpsvm.chunked.open_conditions import Nearest
-from qpsvm.chunked.settings import FirstPassSettings
+from qpsvm.chunked.settings import ChunkSettings
 from qpsvm.passes.guess import RowSample
 from qpsvm.passes.settings import PassSettings
 
@@ -31,7 +31,7 @@ def samples(seed: int) -> tuple[Any, Any]:
 def test_a_solution_is_verified_with_other_last_bits(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=300))
+    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=300))
     X, y = samples(seed)
     with dask.config.set(scheduler="synchronous"):
         problem = qpsvm.SoftMargin(C=1.0).dual(chunked(X, y, rows=1000))

@@ -11,7 +11,7 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.settings import FirstPassSettings
+from qpsvm.chunked.settings import ChunkSettings
 from qpsvm.qp import Status
 
 FAMILIES = {
@@ -35,7 +35,7 @@ def rare() -> tuple[Any, Any]:
 def test_a_rare_class_is_learned(
     name: str, intercept: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=400))
+    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=400))
     X, y = rare()
     family = replace(FAMILIES[name], intercept=intercept)
     with dask.config.set(scheduler="synchronous"):
@@ -52,9 +52,9 @@ def test_a_rare_class_is_learned(
 
 def test_a_guess_without_a_class_ends_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best intercept and width for no row of a class are not numbers."""
-    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=20))
-    none = FirstPassSettings(rare_share=0.0)
-    monkeypatch.setattr("qpsvm.chunked.row_sample.FIRST_PASS", none)
+    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=20))
+    none = ChunkSettings(rare_share=0.0)
+    monkeypatch.setattr("qpsvm.chunked.totals.CHUNKS", none)
     X, y = rare()
     with dask.config.set(scheduler="synchronous"):
         problem = FAMILIES["weighted nu"].dual(chunked(X, y, rows=1000))
