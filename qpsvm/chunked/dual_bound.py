@@ -10,7 +10,6 @@ for every a within its bounds with ``1'R'a = price_b`` (free intercept) and ``e 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,14 +34,6 @@ class DualBound:
 
     objective: float
     rounding: float
-
-
-def dual_sums(parts: Sequence[Decided], n_features: int) -> Decided:
-    """Add up the sums of all chunks, in their order."""
-    total = Decided.empty(n_features)
-    for part in parts:
-        total.add_sums(part)
-    return total
 
 
 def dual_bound(form: Template, sums: Decided) -> DualBound:

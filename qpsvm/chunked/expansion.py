@@ -159,7 +159,7 @@ def stored_expansion(machine: object, n_rows: int, n_features: int) -> Expansion
             f"{n_rows} samples with a weight above zero; pass the training data. Where the machine "
             "counts samples of weight zero, too, fit it without them."
         )
-    own = stored_machine(machine.offsets)
+    own = stored_machine(machine.offsets, 0)
     return Expansion(machine.kernel, vectors, rows, beta, own.intercept, own.width)
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.chunked.contents import Contents
-from qpsvm.chunked.template import Template, Terms
-from qpsvm.chunked.violations import Request, coded
-from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.chunked.template import Terms
+from qpsvm.numerics.arrays import Dense, Matrix, Vector, is_sparse
 from qpsvm.numerics.duplicates import Merged
-from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
 
@@ -41,12 +39,40 @@ class Open:
         """Number of open conditions before equal ones were merged."""
         return len(self) if self.groups is None else len(self.groups.group)
 
+    def merged(self) -> Open:
+        """Merge open conditions on equal samples into one, with the sum of their bounds."""
+        own = self.terms
+        same, bounds = [own.signs, own.required], (own.lower, own.upper)
+        groups = Merged.of(self.X, None, same, bounds, own.curvature)
+        if groups is None:
+            return self
+        signs, required, *_ = own.at(groups.kept)
+        terms = Terms(signs, required, groups.lower, groups.upper, groups.diag)
+        return Open(rows_of(self.X, groups.kept), terms, groups)
+
     def divided(self, alpha: Vector) -> Vector:
         """Divide the dual variable of every merged condition among the equal conditions in it."""
         return alpha if self.groups is None else self.groups.undone(alpha)
 
 
-def distances(v: Vector, roots: Vector, *, one_sided: bool) -> Vector:
+def together(parts: Sequence[Open]) -> Open:
+    """Put the open conditions of all chunks together, in their order."""
+    used = [part for part in parts if len(part)] or list(parts[:1])
+    columns = zip(*(part.terms for part in used), strict=True)
+    return Open(stacked([part.X for part in used]), Terms(*map(np.concatenate, columns)))
+
+
+def stacked(parts: Sequence[Matrix | SinglePrecision]) -> Matrix | SinglePrecision:
+    """Put rows of samples below each other; sparse if any are, float32 if all are."""
+    if any(is_sparse(X) for X in parts):
+        return sp.csr_array(sp.vstack([X if is_sparse(X) else np.asarray(X) for X in parts]))
+    single = [X.values for X in parts if isinstance(X, SinglePrecision)]
+    if len(single) == len(parts):
+        return SinglePrecision(np.concatenate(single))
+    return np.concatenate([np.asarray(X) for X in parts])
+
+
+def distances(v: Dense, roots: Vector, *, one_sided: bool) -> Dense:
     """The distance of every condition from the band's middle: ``|v| / s``, or ``max(0, -v) / s``.
 
     One-sided, every violated condition is open: only those that are met by more than the band are
@@ -54,111 +80,31 @@ def distances(v: Vector, roots: Vector, *, one_sided: bool) -> Vector:
 
     Parameters
     ----------
-    v : array of shape (sides m,)
-        Violations, side after side.
+    v : array of shape (sides, m)
+        Violations.
     roots : array of shape (m,)
         The square root s of each sample's leverage.
     one_sided : bool
     """
-    size = np.maximum(-v, 0.0) if one_sided else np.abs(v)
-    return np.asarray((size.reshape(-1, max(1, len(roots))) / roots).ravel())
+    return np.asarray((np.maximum(-v, 0.0) if one_sided else np.abs(v)) / roots)
+
+
+def narrowed(distance: Dense, band: float, most: int) -> float:
+    """Narrow a band until it holds no more conditions than there is room for.
+
+    It ends between two conditions: their distances have other last bits on other processors.
+    """
+    near = distance[distance <= band]
+    if len(near) <= most:
+        return band
+    # the nearest one that is too many, and all as far away as it, are decided
+    limit = float(np.partition(near, most)[most])
+    if not limit > 0.0:
+        return -1.0
+    return between(float(np.max(near[near < limit], initial=0.0)), limit)
 
 
 def between(low: float, high: float) -> float:
     """Return the middle of two numbers, or the lower one if no double lies between them."""
     middle = 0.5 * low + 0.5 * high
     return middle if low < middle < high else low
-
-
-@dataclass
-class Nearest:
-    """The conditions nearest to their kink, at most so many."""
-
-    most: int
-    _distances: list[Vector] = field(default_factory=list)
-    _places: list[tuple[slice, Index]] = field(default_factory=list)
-
-    def add(self, distance: Vector, rows: slice, band: float) -> None:
-        """Note the conditions of a block that are within the band."""
-        near = np.flatnonzero(distance <= band)
-        self._distances.append(distance[near])
-        self._places.append((rows, near))
-
-    def band(self, band: float) -> float:
-        """Narrow the band until it holds no more conditions than there is room for.
-
-        It ends between two conditions: their distances have other last bits on other processors.
-        """
-        distances = np.concatenate([np.zeros(0), *self._distances])
-        if len(distances) <= self.most:
-            return band
-        # the nearest one that is too many, and all as far away as it, are decided
-        limit = float(np.partition(distances, self.most)[self.most])
-        if not limit > 0.0:
-            return -1.0
-        return between(float(np.max(distances[distances < limit], initial=0.0)), limit)
-
-    def rows(self, band: float) -> list[tuple[slice, Index]]:
-        """The open conditions of every block."""
-        return [
-            (rows, near[distance <= band])
-            for (rows, near), distance in zip(self._places, self._distances, strict=True)
-        ]
-
-
-def open_conditions(
-    contents: Contents,
-    form: Template,
-    codes: Index,
-    targets: Vector | None,
-    places: Sequence[tuple[slice, Index]],
-) -> Open:
-    """Take the open conditions out of a chunk, in the order of its rows."""
-    rows, sides = list[Index](), list[Index]()
-    for block, near in places:
-        n = block.stop - block.start
-        rows.append(block.start + near % n)
-        sides.append(near // n)
-    row = np.concatenate([np.zeros(0, dtype=np.intp), *rows])
-    side = np.concatenate([np.zeros(0, dtype=np.intp), *sides])
-    X = rows_of(contents.X, row)
-    own = None if targets is None else targets[row]
-    squares = row_squares(X) if len(row) else np.zeros(0)
-    terms = form.terms(codes[row], own, contents.weights[row], squares)
-    pick = side * len(row) + np.arange(len(row))
-    return Open(X, taken(terms, pick))
-
-
-def merged(found: Open) -> Open:
-    """Merge open conditions on equal samples into one, with the sum of their bounds."""
-    terms = found.terms
-    same, bounds = [terms.signs, terms.required], (terms.lower, terms.upper)
-    groups = Merged.of(found.X, None, same, bounds, terms.curvature)
-    if groups is None:
-        return found
-    kept = groups.kept
-    signs, required = terms.signs[kept], terms.required[kept]
-    own = Terms(signs, required, groups.lower, groups.upper, groups.diag)
-    return Open(rows_of(found.X, kept), own, groups)
-
-
-def all_conditions(contents: Contents, request: Request, name: str) -> Open:
-    """All conditions on the rows of a chunk."""
-    form = request.template
-    codes, targets = coded(contents, request, name)
-    places = [
-        (rows, np.arange(len(form.signs) * (rows.stop - rows.start)))
-        for rows, _ in contents.blocks()
-    ]
-    return open_conditions(contents, form, codes, targets, places)
-
-
-def taken(terms: Terms, which: Index | Mask) -> Terms:
-    """Select some of the conditions."""
-    return Terms(
-        terms.signs[which],
-        terms.required[which],
-        terms.lower[which],
-        terms.upper[which],
-        terms.curvature[which],
-    )

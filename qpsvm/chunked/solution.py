@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
-from qpsvm.chunked.dual_point import DualPoint
-from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.machine import DualPoint, Machine
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
@@ -64,7 +63,7 @@ class ChunkedSolution:
     coef : array of shape (d,)
     intercept, width : float
     dual : DualPoint
-        The dual variables of all samples, as a rule and a list (``qpsvm.chunked.dual_point``).
+        The dual variables of all samples, as a rule and a list (``qpsvm.chunked.machine``).
     certificate : ChunkedCertificate
         Of the last pass.
     classes : array of shape (2,) or None

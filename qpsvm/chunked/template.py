@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from qpsvm.kernels import Linear
 from qpsvm.kernels.gram import Gram, gram
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.losses import losses, slopes
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.precision import EPS
 
@@ -42,15 +43,14 @@ class AsksConditions(Protocol):
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """The conditions on the samples of a block, side after side.
+class Terms(NamedTuple):
+    """The conditions on samples: a row of each array for every side, or a list of conditions.
 
-    Attributes
+    Parameters
     ----------
-    signs : array of shape (N,)
+    signs : array of shape (s, m) or (m,)
         r.
-    required, lower, upper, curvature : arrays of shape (N,)
+    required, lower, upper, curvature : arrays of the same shape
     """
 
     signs: Vector
@@ -58,6 +58,18 @@ class Terms:
     lower: Vector
     upper: Vector
     curvature: Vector
+
+    def at(self, which: Any) -> Terms:
+        """Select some of the conditions by an index of arrays of their shape."""
+        return Terms(*(own[which] for own in self))
+
+    def slopes(self, v: Vector) -> Vector:
+        """The slopes of the losses at violations v: dual variables."""
+        return slopes(v, self.lower, self.upper, self.curvature)
+
+    def losses(self, v: Vector) -> Vector:
+        """The losses of violations v."""
+        return losses(v, self.lower, self.upper, self.curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +119,7 @@ class Template:
     def terms(
         self, codes: Index, targets: Vector | None, weights: Vector, squares: Vector
     ) -> Terms:
-        """The conditions on samples of given classes, targets and weights.
+        """The conditions on samples of given classes, targets and weights, side by side.
 
         Parameters
         ----------
@@ -119,18 +131,28 @@ class Template:
             Sample weights, and ``|x|^2``.
         """
         own = 2.0 * codes - 1.0 if self.task == "binary" else np.ones(len(codes))
-        signs, required, lower, upper, curvature = ([] for _ in range(5))
-        for s, sign in enumerate(self.signs):
-            signs.append(sign * own)
-            p = np.full(len(codes), self.offsets[s])
-            if targets is not None:
-                p = p + sign * targets
-            required.append(p + squares if self.ball else p)
-            lower.append(self.lower[s][codes] * weights)
-            upper.append(self.upper[s][codes] * weights)
-            curvature.append(self.curvature[s][codes] / weights)
-        parts = (signs, required, lower, upper, curvature)
-        return Terms(*(np.concatenate(part) for part in parts))
+        sides = self.signs[:, None]
+        required = np.repeat(self.offsets[:, None], len(codes), axis=1)
+        if targets is not None:
+            required += sides * targets
+        if self.ball:
+            required += squares
+        lower, upper, curvature = (
+            bound[:, codes] for bound in (self.lower, self.upper, self.curvature)
+        )
+        return Terms(sides * own, required, lower * weights, upper * weights, curvature / weights)
+
+
+_SHARED = (
+    "intercept",
+    "intercept_price",
+    "width_sign",
+    "width_price",
+    "norm_weight",
+    "unit",
+    "relative_to_spread",
+)
+"""Attributes that a template has as ``Conditions`` has them."""
 
 
 def template(formulation: AsksConditions, task: Task, totals: Totals) -> Template:
@@ -171,36 +193,29 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
         upper=freeze((c.upper.reshape(shape) / weights)[:, classes]),
         curvature=freeze((c.curvature.reshape(shape) * weights)[:, classes]),
         ball=c.minus_self_similarity,
-        intercept=c.intercept,
-        intercept_price=c.intercept_price,
-        width_sign=c.width_sign,
-        width_price=c.width_price,
-        norm_weight=c.norm_weight,
-        unit=c.unit,
-        relative_to_spread=c.relative_to_spread,
         radius=math.sqrt(totals.largest_square) * (1.0 + (totals.n_features + 4) * EPS),
+        **{name: getattr(c, name) for name in _SHARED},
     )
 
 
 def _representatives(task: Task, totals: Totals) -> TrainingSet:
     """A sample for each class, or one at each end of the targets, with all of the weight."""
-    if task == "unlabelled":
-        return TrainingSet(**_shared(np.array([totals.weight])))
-    if task == "binary":
-        assert totals.classes is not None
-        signs = freeze(np.array([-1.0, 1.0]))
-        weights = np.array(totals.class_weights)
-        return BinaryTrainingSet(**_shared(weights), signs=signs, classes=totals.classes)
-    values = freeze(np.array([totals.smallest_target, totals.largest_target]))
-    return RegressionTrainingSet(**_shared(np.full(2, 0.5 * totals.weight)), values=values)
-
-
-def _shared(weights: Vector) -> dict[str, Any]:
+    weights = np.array(totals.class_weights)
+    if task == "regression":
+        weights = np.full(2, 0.5 * totals.weight)
     k = len(weights)
-    return {
+    shared: dict[str, Any] = {
         "X": freeze(np.zeros((k, 1))),
         "weights": freeze(weights),
         "kept": freeze(np.arange(k)),
         "n_given": k,
         "feature_names": None,
     }
+    if task == "unlabelled":
+        return TrainingSet(**shared)
+    if task == "regression":
+        values = np.array([totals.smallest_target, totals.largest_target])
+        return RegressionTrainingSet(**shared, values=freeze(values))
+    assert totals.classes is not None
+    signs = freeze(np.array([-1.0, 1.0]))
+    return BinaryTrainingSet(**shared, signs=signs, classes=totals.classes)

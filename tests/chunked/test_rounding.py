@@ -11,10 +11,11 @@ import pytest
 
 from qpsvm.chunked.certificate import primal_objective
 from qpsvm.chunked.contents import run_pass
-from qpsvm.chunked.dual_bound import dual_bound, dual_sums
-from qpsvm.chunked.dual_point import DualPoint, dual_of_chunk
-from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.dual_bound import dual_bound
+from qpsvm.chunked.evaluation import dual_of_chunk
+from qpsvm.chunked.machine import DualPoint, Machine
 from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.chunked.sums import Decided
 from qpsvm.exceptions import QPSVMError
 from tests.chunked.cases import BY_NAME, hard_numbers, in_chunks, settings
 from tests.chunked.exact import Exact, exact
@@ -29,7 +30,7 @@ def sums_of(contents: Any, request: Any, name: str, number: int) -> Any:
 def bound_of(problem: ChunkedProblem, point: DualPoint) -> Any:
     request = problem.request(()), point
     parts = run_pass(sums_of, problem.task, problem.samples.chunks, request, verbose=False)
-    return dual_bound(problem.template, dual_sums(parts, problem.totals.n_features))
+    return dual_bound(problem.template, Decided.over(parts))
 
 
 def problems(part: int, count: int) -> Any:

@@ -9,7 +9,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.calls import explains_constructor
 
 
@@ -138,6 +141,10 @@ class PassSettings:
     def has_leverages(self, is_curved: bool, n_features: int) -> bool:
         """Return whether samples have leverages of their own."""
         return not is_curved and n_features <= self.leverage_features
+
+    def least(self, violations: Dense) -> float:
+        """The smallest band, from violations on a sample of rows."""
+        return self.least_band * float(np.median(np.abs(violations)))
 
     def most_open(self, n_features: float) -> int:
         """Open conditions for which there is memory."""
