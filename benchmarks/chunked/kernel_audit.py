@@ -58,9 +58,9 @@ def machine(folder: Path, n_support: int, rows: int) -> MadeUp:
     )
 
 
-def tiles_alone(contents: Any, request: Any, name: str, number: int) -> float:
+def tiles_alone(contents: Any, request: Any, number: int) -> float:
     """What the tiles take without anything around them: kernel values times coefficients."""
-    del name, number
+    del number
     vectors, beta, gamma = request
     total = 0.0
     for _, X in contents.blocks():

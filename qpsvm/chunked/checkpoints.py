@@ -224,19 +224,5 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
 
 
 def fingerprint(problem: ChunkedProblem) -> str:
-    """Digest that identifies the training problem: formulation, chunks, and their totals."""
-    totals, form = problem.totals, problem.template
-    text = (
-        repr(problem.formulation),
-        totals.n_rows,
-        totals.n_features,
-        totals.weight,
-        totals.class_weights,
-        totals.smallest_target,
-        totals.largest_target,
-        totals.largest_square,
-        None if totals.classes is None else totals.classes.tolist(),
-        totals.digests,
-    )
-    arrays = (form.signs, form.offsets, form.lower, form.upper, form.curvature)
-    return digest(repr(text), *arrays)
+    """Digest that identifies the training problem: formulation, chunks, and all their numbers."""
+    return digest(repr(problem.formulation), *problem.totals.digests)

@@ -21,6 +21,7 @@ from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Matrix, Vector, row_blocks
+from qpsvm.numerics.digests import digest
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of, stored_values
 from qpsvm.numerics.threads import one_blas_thread
 
@@ -65,6 +66,10 @@ class Contents:
         """Size of the chunk's samples in memory, in bytes."""
         return int(stored_values(self.X).nbytes)
 
+    def digest(self) -> str:
+        """Compute the digest of all numbers and labels: samples, y and weights."""
+        return digest(self.X, self.y, self.weights if self.has_weights else None)
+
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """Split the samples of a chunk into blocks of rows, each in double precision."""
         width = max(1, stored_values(self.X).size // max(1, self.n_rows))
@@ -78,64 +83,65 @@ class Contents:
         return Contents(X, y, self.weights[rows], self.has_weights)
 
 
-def checked(raw: RawChunk, task: Task, name: str) -> Contents:
+def checked(raw: RawChunk, task: Task) -> Contents:
     """Check the rows of a chunk, and drop those of weight zero.
 
     Raises
     ------
     InvalidDataError
-        As ``qpsvm.data.samples.as_samples``, with the chunk and the row in it.
+        As ``qpsvm.data.samples.as_samples``, with the row in the chunk.
     """
     if getattr(raw.X, "shape", ())[:1] == (0,):
-        return _nothing(raw, task, name)
-    try:
-        X = as_samples(raw.X, keep_single=True, borrow=True)
-        n = X.shape[0]
-        y: Labels | None = None
-        if task != "unlabelled":
-            y = as_targets(raw.y) if task == "regression" else as_labels(raw.y)
-            if len(y) != n:
-                raise InvalidDataError(f"X has {n} rows and y {len(y)}; pass one per row.")
-        weights, has_weights = np.ones(n), raw.weights is not None
-        if has_weights:
-            # a chunk may have no weight at all, if only another has
-            weights = as_weights(raw.weights, n, may_vanish=True)
-    except QPSVMError as error:
-        raise type(error)(f"Chunk {name}: {error}") from error
+        return _nothing(raw, task)
+    X = as_samples(raw.X, keep_single=True, borrow=True)
+    n = X.shape[0]
+    y: Labels | None = None
+    if task != "unlabelled":
+        y = as_targets(raw.y) if task == "regression" else as_labels(raw.y)
+        if len(y) != n:
+            raise InvalidDataError(f"X has {n} rows and y {len(y)}; pass one per row.")
+    weights, has_weights = np.ones(n), raw.weights is not None
+    if has_weights:
+        # a chunk may have no weight at all, if only another has
+        weights = as_weights(raw.weights, n, may_vanish=True)
     found, kept = Contents(X, y, weights, has_weights), np.flatnonzero(weights)
     return found if len(kept) == n else found.taken(kept)
 
 
-def _nothing(raw: RawChunk, task: Task, name: str) -> Contents:
+def _nothing(raw: RawChunk, task: Task) -> Contents:
     """Contents of a chunk without rows, which a filter of Dask may leave."""
     if len(raw.X.shape) != 2:
         raise InvalidDataError(
-            f"Chunk {name}: X must have two dimensions (samples, features), got shape "
-            f"{raw.X.shape}."
+            f"X must have two dimensions (samples, features), got shape {raw.X.shape}."
         )
     for what, values in (("y", raw.y), ("sample_weight", raw.weights)):
         if values is not None and np.shape(values)[:1] != (0,):
             raise InvalidDataError(
-                f"Chunk {name}: X has 0 rows and {what} the shape {np.shape(values)}; pass one "
-                "value per row."
+                f"X has 0 rows and {what} the shape {np.shape(values)}; pass one value per row."
             )
     dtype = np.float64 if task == "regression" else np.asarray(raw.y).dtype
     y = None if task == "unlabelled" else np.zeros(0, dtype=dtype)
     return Contents(np.zeros((0, raw.X.shape[1])), y, np.zeros(0), has_weights=False)
 
 
-def read(name: str, content: Any) -> RawChunk:
-    """Read a chunk, unless Dask has read it already.
+# --- passes over all chunks ----------------------------------------------------------------------
+
+Work: TypeAlias = Callable[[Contents, Any, int], Result]
+"""What a pass computes on one chunk: of its contents, a request, and its number."""
+
+
+def on_chunk(
+    work: Work[Result], task: Task, name: str, number: int, content: Any, request: object
+) -> Result:
+    """Read a chunk, unless Dask has read it already, check it, and compute a function of it.
 
     Raises
     ------
     ChunkError, InvalidDataError
-        It cannot be read, or read exactly; the message names it.
+        It cannot be read, or not be trained on; the message names it.
     """
-    if isinstance(content, RawChunk):
-        return content
     try:
-        raw: RawChunk = content.read()
+        raw = content if isinstance(content, RawChunk) else content.read()
     except InvalidDataError as error:
         raise InvalidDataError(f"Chunk {name}: {error}") from error
     except Exception as error:  # whatever a reader raises on a damaged or missing file
@@ -143,21 +149,11 @@ def read(name: str, content: Any) -> RawChunk:
             f"Cannot read chunk {name}: {type(error).__name__}: {error}. Restore it, and continue "
             "with resume= if there is a checkpoint."
         ) from error
-    return raw
-
-
-# --- passes over all chunks ----------------------------------------------------------------------
-
-Work: TypeAlias = Callable[[Contents, Any, str, int], Result]
-"""What a pass computes on one chunk: of its contents, a request, its name and its number."""
-
-
-def _on_chunk(
-    work: Work[Result], task: Task, name: str, number: int, content: object, request: object
-) -> Result:
-    raw = read(name, content)
-    with one_blas_thread():
-        return work(checked(raw, task, name), request, name, number)
+    try:
+        with one_blas_thread():
+            return work(checked(raw, task), request, number)
+    except InvalidDataError as error:
+        raise type(error)(f"Chunk {name}: {error}") from error
 
 
 def run_pass(
@@ -193,7 +189,7 @@ def run_pass(
     shared = dask.delayed(request, traverse=False, pure=False)
     tasks = list[Any]()
     for k, chunk in enumerate(chunks):
-        own = partial(_on_chunk, work, task, chunk.name, k)
+        own = partial(on_chunk, work, task, chunk.name, k)
         if dask.is_dask_collection(chunk.content):
             tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
         else:

@@ -22,25 +22,20 @@ has the same bits wherever and whenever it is computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from qpsvm.chunked.conditions import Open, RowConditions, distances, narrowed
 from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.machine import DualPoint, Leverage, Machine
 from qpsvm.chunked.newton import Derivatives
-from qpsvm.chunked.open_conditions import Open, distances, narrowed
-from qpsvm.chunked.sums import Decided, Sum
+from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import Template, Terms
-from qpsvm.chunked.totals import digest_of
-from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Dense, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.rows import row_squares
-from qpsvm.numerics.single_precision import rows_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,117 +108,7 @@ class ChunkResult:
     n_bytes: int
 
 
-@dataclass(frozen=True, eq=False)
-class RowConditions:
-    """The conditions on the rows of a chunk.
-
-    Attributes
-    ----------
-    contents : Contents
-    form : Template
-    squares : array of shape (n,)
-        Squared norms of the rows.
-    terms : Terms
-        Of shape (s, n), a row for every side.
-    """
-
-    contents: Contents
-    form: Template
-    squares: Vector
-    terms: Terms
-
-    @classmethod
-    def of(
-        cls,
-        contents: Contents,
-        form: Template,
-        classes: Labels | None,
-        name: str,
-        squares: Vector | None = None,
-    ) -> RowConditions:
-        """Build the conditions on a chunk.
-
-        Parameters
-        ----------
-        contents : Contents
-        form : Template
-        classes : array of shape (2,) or None
-            The labels, (negative, positive).
-        name : str
-            Of the chunk.
-        squares : array of shape (n,), optional
-            Squared norms in feature space, for a kernel other than the linear one.
-
-        Raises
-        ------
-        InvalidDataError
-            A label that the first pass did not see.
-        """
-        y, codes = contents.y, np.zeros(contents.n_rows, dtype=np.intp)
-        if form.task == "binary":
-            assert y is not None
-            assert classes is not None
-            codes = np.searchsorted(classes, y).clip(0, 1)
-            unknown = np.flatnonzero(~same_labels(classes[codes], y))
-            if unknown.size:
-                raise InvalidDataError(
-                    f"Chunk {name}: row {unknown[0]} has the label {y[unknown[0]]!r}, which was "
-                    "not there when the problem was built; build it again."
-                )
-        if squares is None:
-            squares = row_squares(contents.X)
-        targets = None if y is None or form.task != "regression" else np.asarray(y)
-        terms = form.terms(codes, targets, contents.weights, squares)
-        return cls(contents, form, squares, terms)
-
-    def violations(self, machine: Machine) -> Dense:
-        """``v = p - r (X w + b) - e t`` of all conditions, shape (s, n)."""
-        f = np.asarray(self.contents.X @ machine.coef) + machine.intercept
-        return self.violations_at(f, machine.width)
-
-    def violations_at(self, f: Vector, width: float) -> Dense:
-        """Violations of all conditions by decision values f, shape (s, n)."""
-        own = self.terms
-        return np.asarray(own.required - own.signs * f - self.form.width_sign * width)
-
-    def blocks(self) -> Iterator[tuple[slice, Matrix, Terms]]:
-        """Blocks of rows in double precision, with the conditions on them."""
-        for rows, X in self.contents.blocks():
-            yield rows, X, self.terms.at((slice(None), rows))
-
-    def sums(self, a: Dense) -> Decided:
-        """Sum up conditions with given dual variables."""
-        found = Decided.empty(self.contents.n_features)
-        for rows, X, terms in self.blocks():
-            found.add(X, terms, a[:, rows], self.squares[rows])
-        return found
-
-    def losses(self, v: Dense, others: Sequence[Machine]) -> Vector:
-        """Sum up the losses of given violations, and those of other machines."""
-        total, points = Sum((len(others),)), [machine.vector for machine in others]
-        if others:
-            w, b, t = np.split(np.stack(points, axis=1), [-2, -1])
-            for _, X, terms in self.blocks():
-                own = terms.at((..., None))
-                f = np.asarray(X @ w) + b
-                violations = own.required - own.signs * f - self.form.width_sign * t
-                total.add(own.losses(violations).sum(axis=(0, 1)))
-        return np.append(np.sum(self.terms.losses(v).ravel()), total.value)
-
-    def derivatives(self, v: Dense, smoothing: Vector, *, majorised: bool) -> Derivatives:
-        """Sum up gradients and Hessians of the losses, with kinks rounded off."""
-        found = Derivatives.empty(self.contents.n_features, majorised=majorised)
-        for rows, X, terms in self.blocks():
-            found.add(X, terms, v[:, rows], self.form, smoothing[rows])
-        return found
-
-    def open(self, which: Mask) -> Open:
-        """Take conditions out of a chunk with their samples, side after side."""
-        _, rows = np.nonzero(which)
-        return Open(rows_of(self.contents.X, rows), self.terms.at(which))
-
-
-def evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
+def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
     """Compute the losses, sums and open conditions that a pass asks of one chunk.
 
     Raises
@@ -232,7 +117,7 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
         A label that the first pass did not see; samples, labels or weights that have changed.
     """
     form, (centre, *others) = request.template, request.machines
-    own = _conditions(contents, request, name)
+    own = _conditions(contents, request)
     v = own.violations(centre)
     size = np.sqrt(own.squares) * float(np.linalg.norm(centre.coef)) + abs(centre.intercept)
     size = size + abs(centre.width) + np.abs(own.terms.required)
@@ -252,7 +137,7 @@ def evaluate(contents: Contents, request: Request, name: str, number: int) -> Ch
         decided = own.sums(a)
     if request.smoothing is not None:
         derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
-    require_unchanged(contents, request, name, number)  # the errors before say more
+    require_unchanged(contents, request, number)  # the errors before say more
     return ChunkResult(total, rounding, decided, band, found, derivatives, contents.n_bytes)
 
 
@@ -266,9 +151,7 @@ def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float
     return float(np.sum(np.where(matters, steepest * (error + block * np.abs(v)), 0.0)))
 
 
-def dual_of_chunk(
-    contents: Contents, request: Request, point: DualPoint, name: str, number: int
-) -> Decided:
+def dual_of_chunk(contents: Contents, request: Request, point: DualPoint, number: int) -> Decided:
     """Sum up the dual variables of one chunk, all within their bounds.
 
     Raises
@@ -276,11 +159,11 @@ def dual_of_chunk(
     InvalidDataError
         The dual point is of other samples.
     """
-    own = _conditions(contents, request, name)
-    return own.sums(dual_variables(own, point, name, number))
+    own = _conditions(contents, request)
+    return own.sums(dual_variables(own, point, number))
 
 
-def dual_variables(own: RowConditions, point: DualPoint, name: str, number: int) -> Dense:
+def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
     """The variables of a dual point for the conditions on a chunk, shape (s, n).
 
     Raises
@@ -296,26 +179,25 @@ def dual_variables(own: RowConditions, point: DualPoint, name: str, number: int)
     is_open = distances(v, roots, one_sided=point.one_sided) <= band
     if np.count_nonzero(is_open) != len(given):
         raise InvalidDataError(
-            f"Chunk {name}: the solution lists {len(given)} open dual variables and the chunk has "
-            "another number of them; the samples have changed, or the solution is of another "
-            "problem."
+            f"the solution lists {len(given)} open dual variables and the chunk has another number "
+            "of them; the samples have changed, or the solution is of another problem."
         )
     box = own.terms.at(is_open)
     a[is_open] = np.clip(np.where(np.isnan(given), 0.0, given), box.lower, box.upper)
     return a
 
 
-def _conditions(contents: Contents, request: Request, name: str) -> RowConditions:
+def _conditions(contents: Contents, request: Request) -> RowConditions:
     for machine in request.machines[:1]:
         if len(machine.coef) != contents.n_features:
             raise InvalidDataError(
-                f"Chunk {name} has {contents.n_features} features and the machine "
-                f"{len(machine.coef)}; the samples have changed."
+                f"it has {contents.n_features} features and the machine {len(machine.coef)}; the "
+                "samples have changed."
             )
-    return RowConditions.of(contents, request.template, request.classes, name)
+    return RowConditions.of(contents, request.template, request.classes)
 
 
-def require_unchanged(contents: Contents, request: Request, name: str, number: int) -> None:
+def require_unchanged(contents: Contents, request: Request, number: int) -> None:
     """Refuse a chunk that is not, bit for bit, the one of the first pass.
 
     What the first pass found (prices, numbers of rows, scales of a gap) holds for its samples only.
@@ -325,9 +207,9 @@ def require_unchanged(contents: Contents, request: Request, name: str, number: i
     InvalidDataError
         Other samples, labels, targets or weights.
     """
-    if digest_of(contents) != request.digests[number]:
+    if contents.digest() != request.digests[number]:
         raise InvalidDataError(
-            f"Chunk {name}: its samples, labels or weights have changed since the problem was "
-            "built; build it again. A Dask collection that is computed anew in every pass, to "
+            "its samples, labels or weights have changed since the problem was built; build it "
+            "again. A Dask collection that is computed anew in every pass, to "
             "other last digits, has to be stored first (persist)."
         )

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpsvm.chunked.conditions import Open, RowConditions, between, stacked
 from qpsvm.chunked.contents import Contents
-from qpsvm.chunked.evaluation import RowConditions
 from qpsvm.chunked.machine import Leverage, Machine
 from qpsvm.chunked.newton import QuadraticModel
-from qpsvm.chunked.open_conditions import Open, between, stacked
 from qpsvm.chunked.open_problem import SolveProgram, solve_open
-from qpsvm.chunked.pass_settings import PassSettings
 from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.chunked.settings import PassSettings
 from qpsvm.chunked.sums import Decided
 from qpsvm.machines.intercept import best_shifts
 from qpsvm.numerics.arrays import Dense, Vector
@@ -52,7 +51,7 @@ class RowSample:
             y = np.concatenate([np.asarray(part.y, dtype) for part in parts])
         weights = shares * np.concatenate([part.weights for part in parts])
         contents = Contents(stacked([part.X for part in parts]), y, weights, has_weights=True)
-        own = RowConditions.of(contents, problem.template, totals.classes, "of the sample")
+        own = RowConditions.of(contents, problem.template, totals.classes)
         return cls(own, shares, len(shares) == totals.n_rows)
 
     def distance(self, one: Machine, other: Machine, roots: Vector) -> float:

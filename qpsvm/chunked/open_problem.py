@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qpsvm.chunked.conditions import Open, stacked
 from qpsvm.chunked.dual_bound import DualBound, dual_bound
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Open, stacked
 from qpsvm.chunked.sums import Decided, rounding_unit
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.machines.conditions import Conditions, one_each

@@ -19,7 +19,7 @@ from qpsvm.chunked.solution import ChunkedSolution
 from qpsvm.chunked.sources import chunked
 from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import AsksConditions, Template, template
-from qpsvm.chunked.totals import ChunkTotals, Totals, chunk_totals, combined
+from qpsvm.chunked.totals import Totals, chunk_totals, combined
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.qp.program import Result, Result_co
@@ -198,25 +198,17 @@ def first_pass(
         )
     samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
     n_sample = max(1, -(-sample_rows // len(samples.chunks)))
-    parts = run_pass(_totals, task, samples.chunks, (task, n_sample), verbose=False)
+    parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample), verbose=False)
     return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
 
 
-def _totals(contents: Contents, request: tuple[Task, int], name: str, number: int) -> ChunkTotals:
-    task, n_sample = request
-    try:
-        return chunk_totals(contents, task, n_sample, number)
-    except InvalidDataError as error:
-        raise InvalidDataError(f"Chunk {name}: {error}") from error
-
-
 def _certify(
-    contents: Contents, request: tuple[Request, DualPoint], name: str, number: int
+    contents: Contents, request: tuple[Request, DualPoint], number: int
 ) -> tuple[ChunkResult, Decided]:
     primal, point = request
     with np.errstate(all="ignore"):  # what is not finite fails closed
-        own = dual_of_chunk(contents, primal, point, name, number)
-        return evaluate(contents, primal, name, number), own
+        own = dual_of_chunk(contents, primal, point, number)  # its errors say more
+        return evaluate(contents, primal, number), own
 
 
 def _same(stated: object, classes: Labels | None) -> bool:

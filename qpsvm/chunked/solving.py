@@ -25,8 +25,8 @@ from qpsvm.backends.registry import choose, get
 from qpsvm.chunked.checkpoints import BAND, NEWTON, State, load, save
 from qpsvm.chunked.guess import RowSample, first_guess
 from qpsvm.chunked.open_problem import SolveProgram
-from qpsvm.chunked.pass_settings import PassSettings
 from qpsvm.chunked.problem import ChunkedProblem
+from qpsvm.chunked.settings import PassSettings
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.chunked.steps import Steps
 from qpsvm.numerics.calls import explains_calls

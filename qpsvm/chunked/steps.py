@@ -13,16 +13,15 @@ import numpy as np
 
 from qpsvm.chunked.certificate import primal_objective
 from qpsvm.chunked.checkpoints import BAND, NEWTON, State
+from qpsvm.chunked.conditions import distances, together
 from qpsvm.chunked.dual_bound import dual_bound
 from qpsvm.chunked.evaluation import ChunkResult, Request
 from qpsvm.chunked.guess import RowSample, band_of
 from qpsvm.chunked.machine import DualPoint, Machine
 from qpsvm.chunked.newton import Derivatives, QuadraticModel
-from qpsvm.chunked.open_conditions import distances, together
 from qpsvm.chunked.open_problem import SolveProgram, solve_open
-from qpsvm.chunked.pass_settings import PassSettings
 from qpsvm.chunked.problem import ChunkedProblem
-from qpsvm.chunked.settings import CHUNKS
+from qpsvm.chunked.settings import CHUNKS, PassSettings
 from qpsvm.chunked.sums import Decided
 from qpsvm.numerics.arrays import Mask
 

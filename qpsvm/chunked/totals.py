@@ -24,8 +24,7 @@ from qpsvm.chunked.settings import CHUNKS
 from qpsvm.data.targets import exact_labels, require_one_kind
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
-from qpsvm.numerics.digests import digest
+from qpsvm.numerics.arrays import Index, Matrix, Vector, freeze, is_sparse
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 
@@ -111,8 +110,23 @@ class Totals:
     shares: tuple[Vector, ...]
 
 
-def chunk_totals(contents: Contents, task: Task, n_sample: int, number: int) -> ChunkTotals:
-    """Sum up one chunk in the first pass, and choose rows of it at random."""
+def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> ChunkTotals:
+    """Sum up one chunk in the first pass, and choose rows of it at random.
+
+    Parameters
+    ----------
+    contents : Contents
+    request : pair
+        What y is, and how many rows are chosen, about.
+    number : int
+        Of the chunk.
+
+    Raises
+    ------
+    InvalidDataError
+        Labels that cannot be sorted; weights whose sum overflows.
+    """
+    task, n_sample = request
     n, y = contents.n_rows, contents.y
     labels, codes, smallest, largest = np.zeros(1), None, math.nan, math.nan
     if task == "binary" and y is not None:
@@ -136,7 +150,7 @@ def chunk_totals(contents: Contents, task: Task, n_sample: int, number: int) -> 
         smallest_target=smallest,
         largest_target=largest,
         largest_square=float(np.max(row_squares(contents.X), initial=0.0)),
-        digest=digest_of(contents),
+        digest=contents.digest(),
         sample=contents.taken(rows),
         shares=shares,
     )
@@ -210,11 +224,6 @@ def sum_of_weights(weights: Iterable[float]) -> float:
             f"sample_weight adds up to more than {np.finfo(np.float64).max:.3g}; scale the "
             "weights down."
         ) from error
-
-
-def digest_of(contents: Contents) -> str:
-    """Compute the digest of all numbers and labels of a chunk: samples, y and weights."""
-    return digest(contents.X, contents.y, contents.weights if contents.has_weights else None)
 
 
 def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
@@ -293,6 +302,5 @@ def _squared_spread(parts: Sequence[Matrix], shares: Sequence[Vector]) -> float:
             rounding = (X.shape[1] + 8.0) * EPS * (own + other)
             largest = max(largest, float(np.max(squares - rounding)))
             continue
-        for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
-            largest = max(largest, float(np.max(row_squares(X[rows] - mean))))
+        largest = max(largest, float(np.max(row_squares(np.asarray(X) - mean))))
     return largest if largest > 0.0 else 1.0

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.contents import checked, read
-from qpsvm.chunked.evaluation import RowConditions
+from qpsvm.chunked.conditions import RowConditions
+from qpsvm.chunked.contents import checked
 from qpsvm.chunked.machine import DualPoint, Machine
 
 Vector = list[Fraction]
@@ -42,10 +42,10 @@ class Exact:
         rows, parts = list[Vector](), list[Any]()
         for chunk in problem.samples.chunks:
             content = chunk.content
-            raw = read(chunk.name, content.compute() if hasattr(content, "compute") else content)
-            contents = checked(raw, problem.task, chunk.name)
+            raw = content.compute() if hasattr(content, "compute") else content.read()
+            contents = checked(raw, problem.task)
             X = np.asarray(contents.X[: contents.n_rows])
-            terms = RowConditions.of(contents, form, problem.totals.classes, chunk.name).terms
+            terms = RowConditions.of(contents, form, problem.totals.classes).terms
             rows += [exact(x) for _ in form.signs for x in X]
             parts.append(terms)
             sizes.append(terms.signs.size)

@@ -11,10 +11,9 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
+from qpsvm.chunked.conditions import narrowed
 from qpsvm.chunked.guess import band_of
-from qpsvm.chunked.open_conditions import narrowed
-from qpsvm.chunked.pass_settings import PassSettings
-from qpsvm.chunked.settings import ChunkSettings
+from qpsvm.chunked.settings import ChunkSettings, PassSettings
 
 BEYOND = PassSettings().beyond_band
 

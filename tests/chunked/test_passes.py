@@ -16,7 +16,7 @@ from qpsvm.chunked import ChunkedProblem, PassStatistics, chunked, solving
 from qpsvm.chunked.checkpoints import State
 from qpsvm.chunked.guess import RowSample
 from qpsvm.chunked.machine import Leverage
-from qpsvm.chunked.pass_settings import PassSettings
+from qpsvm.chunked.settings import PassSettings
 from qpsvm.chunked.steps import Steps
 from qpsvm.exceptions import (
     DataFileError,

@@ -22,9 +22,9 @@ from tests.chunked.exact import Exact, exact
 from tests.strategies import in_parts
 
 
-def sums_of(contents: Any, request: Any, name: str, number: int) -> Any:
+def sums_of(contents: Any, request: Any, number: int) -> Any:
     problem_request, point = request
-    return dual_of_chunk(contents, problem_request, point, name, number)
+    return dual_of_chunk(contents, problem_request, point, number)
 
 
 def bound_of(problem: ChunkedProblem, point: DualPoint) -> Any:

@@ -13,8 +13,9 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
+from qpsvm.chunked.conditions import RowConditions
 from qpsvm.chunked.contents import run_pass
-from qpsvm.chunked.evaluation import RowConditions, dual_variables
+from qpsvm.chunked.evaluation import dual_variables
 from qpsvm.chunked.machine import DualPoint, Leverage, Machine
 from qpsvm.exceptions import QPSVMError
 from qpsvm.qp import Status
@@ -39,10 +40,10 @@ def listed(problem: Any, solution: Any) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _alphas(contents: Any, request: Any, name: str, number: int) -> Any:
+def _alphas(contents: Any, request: Any, number: int) -> Any:
     primal, point = request
-    own = RowConditions.of(contents, primal.template, primal.classes, name)
-    return dual_variables(own, point, name, number).ravel()
+    own = RowConditions.of(contents, primal.template, primal.classes)
+    return dual_variables(own, point, number).ravel()
 
 
 # --- what is not a solution ----------------------------------------------------------------------
