@@ -5,28 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from qpsvm.chunked.dual_bound import DualBound
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.sums import Sum
+from qpsvm.chunked.sums import Losses, Sum
 from qpsvm.chunked.template import Template
 from qpsvm.chunked.totals import Totals
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
-
-
-class HasLosses(Protocol):
-    """Result of a pass on one chunk: sums of its losses, and a bound on their rounding."""
-
-    @property
-    def losses(self) -> Vector: ...
-    @property
-    def loss_rounding(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -171,7 +160,7 @@ class ChunkedReport:
 
 
 def primal_objective(
-    form: Template, machine: Machine, results: Sequence[HasLosses], which: int = 0
+    form: Template, machine: Machine, results: Sequence[Losses], which: int = 0
 ) -> tuple[float, float]:
     """The primal objective of a machine from the losses of all chunks, and its rounding.
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from qpsvm.chunked.contents import Contents
+from qpsvm.chunked.contents import Contents, stacked
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.newton import Derivatives
 from qpsvm.chunked.sums import Decided, Sum
@@ -16,7 +15,7 @@ from qpsvm.chunked.template import Template, Terms
 from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Dense, Mask, Matrix, Vector, is_sparse
+from qpsvm.numerics.arrays import Dense, Mask, Matrix, Vector
 from qpsvm.numerics.duplicates import Merged
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
@@ -178,16 +177,6 @@ def together(parts: Sequence[Open]) -> Open:
     used = [part for part in parts if len(part)] or list(parts[:1])
     columns = zip(*(part.terms for part in used), strict=True)
     return Open(stacked([part.X for part in used]), Terms(*map(np.concatenate, columns)))
-
-
-def stacked(parts: Sequence[Matrix | SinglePrecision]) -> Matrix | SinglePrecision:
-    """Put rows of samples below each other; sparse if any are, float32 if all are."""
-    if any(is_sparse(X) for X in parts):
-        return sp.csr_array(sp.vstack([X if is_sparse(X) else np.asarray(X) for X in parts]))
-    single = [X.values for X in parts if isinstance(X, SinglePrecision)]
-    if len(single) == len(parts):
-        return SinglePrecision(np.concatenate(single))
-    return np.concatenate([np.asarray(X) for X in parts])
 
 
 def distances(v: Dense, roots: Vector, *, one_sided: bool) -> Dense:

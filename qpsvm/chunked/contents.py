@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.chunked.chunks import Chunk, RawChunk, imported
 from qpsvm.chunked.settings import CHUNKS
@@ -20,7 +21,7 @@ from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Index, Matrix, Vector, row_blocks
+from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse, row_blocks
 from qpsvm.numerics.digests import digest
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of, stored_values
 from qpsvm.numerics.threads import one_blas_thread
@@ -81,6 +82,26 @@ class Contents:
         X: Matrix | SinglePrecision = rows_of(self.X, rows)
         y = None if self.y is None else self.y[rows]
         return Contents(X, y, self.weights[rows], self.has_weights)
+
+
+def stacked(parts: Sequence[Matrix | SinglePrecision]) -> Matrix | SinglePrecision:
+    """Put rows of samples below each other; sparse if any are, float32 if all are."""
+    if any(is_sparse(X) for X in parts):
+        return sp.csr_array(sp.vstack([X if is_sparse(X) else np.asarray(X) for X in parts]))
+    single = [X.values for X in parts if isinstance(X, SinglePrecision)]
+    if len(single) == len(parts):
+        return SinglePrecision(np.concatenate(single))
+    return np.concatenate([np.asarray(X) for X in parts])
+
+
+def joined(parts: Sequence[Contents], classes: Labels | None) -> Contents:
+    """Put rows of several chunks together; their labels may be of different types."""
+    y, weights = None, np.concatenate([part.weights for part in parts])
+    if parts[0].y is not None:
+        dtype = np.dtype(np.float64) if classes is None else classes.dtype
+        y = np.concatenate([np.asarray(part.y, dtype) for part in parts])
+    has_weights = any(part.has_weights for part in parts)
+    return Contents(stacked([part.X for part in parts]), y, weights, has_weights)
 
 
 def checked(raw: RawChunk, task: Task) -> Contents:

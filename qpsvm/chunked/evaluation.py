@@ -30,11 +30,11 @@ from qpsvm.chunked.conditions import Open, RowConditions, distances, narrowed
 from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.machine import DualPoint, Leverage, Machine
 from qpsvm.chunked.newton import Derivatives
-from qpsvm.chunked.sums import Decided
+from qpsvm.chunked.sums import Decided, Losses
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.precision import EPS
 
 
@@ -79,15 +79,11 @@ class Request:
 
 
 @dataclass(frozen=True, eq=False)
-class ChunkResult:
+class ChunkResult(Losses):
     """Result of a pass on one chunk.
 
     Attributes
     ----------
-    losses : array of shape (m,)
-        The sum of the losses at every machine asked for.
-    loss_rounding : float
-        Bound on the rounding of the first of them.
     decided : Decided
     band : float or None
         h as it was used here.
@@ -99,8 +95,6 @@ class ChunkResult:
         Bytes of samples that were read.
     """
 
-    losses: Vector
-    loss_rounding: float
     decided: Decided
     band: float | None
     open: Open | None

@@ -31,7 +31,7 @@ from qpsvm.chunked.contents import Contents
 from qpsvm.chunked.dual_bound import dual_bound
 from qpsvm.chunked.evaluation import Request, loss_rounding, require_unchanged
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.sums import Decided, Sum, rounding_unit
+from qpsvm.chunked.sums import Decided, Losses, Sum, rounding_unit
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.chunked.totals import Totals
 from qpsvm.display import short_repr
@@ -157,14 +157,11 @@ many samples there are."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tile:
-    """Losses of one chunk, and the sums over its support vectors.
+class Tile(Losses):
+    """Losses of one chunk, and the sums over its support vectors; roundings are estimated.
 
     Attributes
     ----------
-    losses : array of shape (1,)
-    loss_rounding : float
-        Of the losses, estimated.
     products : Sum of shape (2, 2)
         The chunk's part of ``<w_s, w_t>``.
     product_rounding : float
@@ -178,8 +175,6 @@ class Tile:
         Samples of two classes on the wrong side.
     """
 
-    losses: Vector
-    loss_rounding: float
     products: Sum
     product_rounding: float
     decided: Decided

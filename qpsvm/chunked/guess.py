@@ -6,12 +6,11 @@ decision values divided by the roots of leverages, is an estimate of its error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.chunked.conditions import Open, RowConditions, between, stacked
-from qpsvm.chunked.contents import Contents
+from qpsvm.chunked.conditions import Open, RowConditions, between
 from qpsvm.chunked.machine import Leverage, Machine
 from qpsvm.chunked.newton import QuadraticModel
 from qpsvm.chunked.open_problem import SolveProgram, solve_open
@@ -43,16 +42,10 @@ class RowSample:
     @classmethod
     def of(cls, problem: ChunkedProblem) -> RowSample:
         """The sample that the first pass chose."""
-        totals, parts = problem.totals, problem.totals.sample
-        shares = np.concatenate(totals.shares)
-        y = None
-        if problem.task != "unlabelled":  # chunks may have labels of different types
-            dtype = np.dtype(np.float64) if totals.classes is None else totals.classes.dtype
-            y = np.concatenate([np.asarray(part.y, dtype) for part in parts])
-        weights = shares * np.concatenate([part.weights for part in parts])
-        contents = Contents(stacked([part.X for part in parts]), y, weights, has_weights=True)
+        totals, rows = problem.totals, problem.totals.sample
+        contents = replace(rows, weights=rows.weights * totals.shares)
         own = RowConditions.of(contents, problem.template, totals.classes)
-        return cls(own, shares, len(shares) == totals.n_rows)
+        return cls(own, totals.shares, len(totals.shares) == totals.n_rows)
 
     def distance(self, one: Machine, other: Machine, roots: Vector) -> float:
         """Root mean square of the difference between the violations of two machines, over roots."""

@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qpsvm.chunked.conditions import Open, stacked
+from qpsvm.chunked.conditions import Open
+from qpsvm.chunked.contents import stacked
 from qpsvm.chunked.dual_bound import DualBound, dual_bound
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.sums import Decided, rounding_unit

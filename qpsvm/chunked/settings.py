@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -120,22 +120,29 @@ class PassSettings:
                 f"Samples in chunks have no option {unknown[0]!r}; there are "
                 f"{', '.join(sorted(known))}."
             )
-        settings = cls(**options)
-        whole = {field.name for field in fields(cls) if field.type == "int"}
-        for name in known - {"checkpoint", "resume"}:
-            value = getattr(settings, name)
+        values = dict(options)
+        for field in fields(cls):
+            name, value = field.name, values.get(field.name, field.default)
+            if name in ("checkpoint", "resume"):
+                if value is not None and not isinstance(value, str | os.PathLike):
+                    raise InvalidParameterError(f"{name} is {value!r}; pass the path of a file.")
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise InvalidParameterError(f"{name} is {value!r}; pass a number above 0.")
-            if name in whole and not (math.isfinite(value) and value == int(value)):
-                raise InvalidParameterError(f"{name} is {value!r}; pass a whole number above 0.")
-        numbers: dict[str, Any] = {name: int(getattr(settings, name)) for name in whole}
-        settings = replace(settings, **numbers)
-        for name in ("checkpoint", "resume"):
-            path = getattr(settings, name)
-            if path is not None and not isinstance(path, str | os.PathLike):
-                raise InvalidParameterError(f"{name} is {path!r}; pass the path of a file.")
+            if field.type == "int":
+                if not (math.isfinite(value) and value == int(value)):
+                    raise InvalidParameterError(
+                        f"{name} is {value!r}; pass a whole number above 0."
+                    )
+                values[name] = int(value)
+        settings = cls(**values)
         if settings.checkpoint is not None:
-            _require_writable(settings.checkpoint)
+            path = Path(settings.checkpoint)
+            if path.is_dir() or not path.parent.is_dir():
+                reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+                raise InvalidParameterError(
+                    f"The checkpoint {str(path)!r} {reason}; pass another path."
+                )
         return settings
 
     def has_leverages(self, is_curved: bool, n_features: int) -> bool:
@@ -149,14 +156,6 @@ class PassSettings:
     def most_open(self, n_features: float) -> int:
         """Open conditions for which there is memory."""
         return max(1000, int(self.memory_limit / (self.bytes_per_entry * (n_features + 4))))
-
-
-def _require_writable(checkpoint: str | os.PathLike[str]) -> None:
-    """Raise InvalidParameterError if a checkpoint could not be written to this path."""
-    path = Path(checkpoint)
-    if path.is_dir() or not path.parent.is_dir():
-        reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-        raise InvalidParameterError(f"The checkpoint {str(path)!r} {reason}; pass another path.")
 
 
 @dataclass(frozen=True)

@@ -104,10 +104,8 @@ class Steps:
         """
         totals, n_chunks = self.problem.totals, self.problem.n_chunks
         near = np.sum(is_near, axis=0) * self.sample.shares
-        ends = np.cumsum([part.n_rows for part in totals.sample])[:-1]
-        expected = np.zeros(n_chunks)
-        used = np.array(totals.n_rows_by_chunk) > 0
-        expected[used] = [float(np.sum(part)) for part in np.split(near, ends)]
+        parts = np.split(near, np.cumsum(totals.n_chosen_by_chunk)[:-1])
+        expected = np.array([float(np.sum(part)) for part in parts])
         equal = 2.0 * (1.0 - self.settings.fill) * most_open / n_chunks
         return tuple((2.0 * expected + equal + self.settings.least_open).astype(int).tolist())
 

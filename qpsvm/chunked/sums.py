@@ -112,3 +112,19 @@ def rounding_unit(n: int, d: int) -> float:
     Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section 4.2.
     """
     return 1.0625 * (n + d + 16) * EPS
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """Sums of the losses of a machine on one chunk.
+
+    Attributes
+    ----------
+    losses : array of shape (m,)
+        At every machine asked for.
+    loss_rounding : float
+        Bound on the rounding of the first of them.
+    """
+
+    losses: Vector
+    loss_rounding: float

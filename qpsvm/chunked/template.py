@@ -202,7 +202,7 @@ def _representatives(task: Task, totals: Totals) -> TrainingSet:
     """A sample for each class, or one at each end of the targets, with all of the weight."""
     weights = np.array(totals.class_weights)
     if task == "regression":
-        weights = np.full(2, 0.5 * totals.weight)
+        weights = np.full(2, 0.5 * totals.class_weights[0])
     k = len(weights)
     shared: dict[str, Any] = {
         "X": freeze(np.zeros((k, 1))),

@@ -19,14 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.contents import Contents, Task
+from qpsvm.chunked.contents import Contents, Task, joined
 from qpsvm.chunked.settings import CHUNKS
 from qpsvm.data.targets import exact_labels, require_one_kind
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Index, Matrix, Vector, freeze, is_sparse
+from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.single_precision import SinglePrecision
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +76,10 @@ class Totals:
     ----------
     n_rows, n_features, n_bytes : int
     is_sparse : bool
-    weight : float
-        Sum of the sample weights.
     classes : array of shape (2,) or None
         The two labels, sorted.
     class_weights : tuple of float
+        Sum of the sample weights of each class; of all samples without classes.
     smallest_target, largest_target, largest_square : float
     squared_spread : float
         The largest distance of a row of the sample from the mean of these rows, squared; 1 if that
@@ -87,17 +87,17 @@ class Totals:
     n_rows_by_chunk : tuple of int
     digests : tuple of str
         Of every chunk.
-    sample : tuple of Contents
-        Rows chosen at random, a part of every chunk.
-    shares : tuple of arrays
-        How many rows of its chunk each row of these parts stands for.
+    sample : Contents
+        Rows chosen at random, in the order of the chunks.
+    shares : array of shape (m,)
+        How many rows of its chunk each of them stands for.
+    n_chosen_by_chunk : tuple of int
     """
 
     n_rows: int
     n_features: int
     n_bytes: int
     is_sparse: bool
-    weight: float
     classes: Labels | None
     class_weights: tuple[float, ...]
     smallest_target: float
@@ -106,8 +106,9 @@ class Totals:
     squared_spread: float
     n_rows_by_chunk: tuple[int, ...]
     digests: tuple[str, ...]
-    sample: tuple[Contents, ...]
-    shares: tuple[Vector, ...]
+    sample: Contents
+    shares: Vector
+    n_chosen_by_chunk: tuple[int, ...]
 
 
 def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> ChunkTotals:
@@ -249,23 +250,24 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         for label, weight in zip(part.labels.tolist(), part.label_weights, strict=True):
             sums.setdefault(label, []).append(weight)
     classes = _classes(used, sums) if task == "binary" else None
-    shares = tuple(part.shares for part in used)
+    sample = joined([part.sample for part in used], classes)
+    shares = np.concatenate([part.shares for part in used])
     return Totals(
         n_rows=sum(part.n_rows for part in parts),
         n_features=d,
         n_bytes=sum(part.n_bytes for part in parts),
         is_sparse=any(is_sparse(part.sample.X) for part in parts),
-        weight=sum_of_weights(weight for own in sums.values() for weight in own),
         classes=classes,
         class_weights=tuple(sum_of_weights(sums[label]) for label in sorted(sums)),
         smallest_target=min(part.smallest_target for part in used),
         largest_target=max(part.largest_target for part in used),
         largest_square=max(part.largest_square for part in parts),
-        squared_spread=_squared_spread([part.sample.X for part in used], shares),
+        squared_spread=_squared_spread(sample.X, shares),
         n_rows_by_chunk=tuple(part.n_rows for part in parts),
         digests=tuple(part.digest for part in parts),
-        sample=tuple(part.sample for part in used),
+        sample=sample,
         shares=shares,
+        n_chosen_by_chunk=tuple(len(part.shares) for part in parts),
     )
 
 
@@ -288,19 +290,14 @@ def _classes(parts: Sequence[ChunkTotals], sums: dict[Any, list[float]]) -> Labe
     return freeze(classes)
 
 
-def _squared_spread(parts: Sequence[Matrix], shares: Sequence[Vector]) -> float:
+def _squared_spread(X: Matrix | SinglePrecision, shares: Vector) -> float:
     """Lower bound of the spread ``max |x - mean|^2``, from a sample of rows; 1 for equal rows."""
-    total, count = np.zeros(parts[0].shape[1]), 0.0
-    for X, share in zip(parts, shares, strict=True):
-        total += np.asarray(X.T @ share)
-        count += float(np.sum(share))
-    mean, largest = total / count, 0.0
-    for X in parts:
-        if is_sparse(X):
-            own, other = row_squares(X), float(mean @ mean)
-            squares = own - 2.0 * np.asarray(X @ mean) + other
-            rounding = (X.shape[1] + 8.0) * EPS * (own + other)
-            largest = max(largest, float(np.max(squares - rounding)))
-            continue
-        largest = max(largest, float(np.max(row_squares(np.asarray(X) - mean))))
-    return largest if largest > 0.0 else 1.0
+    mean = np.asarray(X.T @ shares) / float(np.sum(shares))
+    if is_sparse(X):
+        own, other = row_squares(X), float(mean @ mean)
+        squares = own - 2.0 * np.asarray(X @ mean) + other
+        squares -= (X.shape[1] + 8.0) * EPS * (own + other)
+    else:
+        blocks = row_blocks(X.shape[0], X.shape[1], IN_CACHE)
+        squares = np.concatenate([row_squares(X[rows] - mean) for rows in blocks])
+    return float(np.max(squares)) if np.max(squares) > 0.0 else 1.0
