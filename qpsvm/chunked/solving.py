@@ -15,7 +15,6 @@ and the objective at several machines on the way to it, in case that the step wa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +23,6 @@ from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.backends.registry import choose, get
 from qpsvm.chunked.checkpoints import BAND, NEWTON, State, load, save
 from qpsvm.chunked.guess import RowSample, first_guess
-from qpsvm.chunked.open_problem import SolveProgram
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.settings import PassSettings
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
@@ -74,21 +72,8 @@ def solve_chunked(
         inner = Settings(eps=min(eps, own.loosest_eps), deadline=deadline)
         return reduced.inverse(solver.solve(reduced.program, inner))
 
-    def stop(kind: str, number: int, gap: float) -> bool:
-        if settings.callback is None:
-            return False
-        event = Progress("solve", f"passes: {kind}", iteration=number, gap=gap)
-        return settings.callback(event) is False
-
-    solution = solve_in_passes(
-        problem,
-        settings.eps,
-        own,
-        solve_program,
-        deadline=deadline,
-        verbose=settings.verbose,
-        stop=stop,
-    )
+    steps = Steps(problem, RowSample.of(problem), own, solve_program, settings.eps)
+    solution = solve_in_passes(steps, settings, deadline)
     if solution.status is not Status.ITERATION_LIMIT:
         return solution
     # one more pass, that of ``qpsvm.verify``, decides: the passes carry bounds along with their
@@ -103,32 +88,18 @@ def solve_chunked(
     return replace(solution, status=Status.OPTIMAL, certificate=certificate)
 
 
-def solve_in_passes(
-    problem: ChunkedProblem,
-    eps: float,
-    settings: PassSettings,
-    solve_program: SolveProgram,
-    *,
-    deadline: Deadline,
-    verbose: bool = False,
-    stop: Callable[[str, int, float], bool] = lambda *_: False,
-) -> ChunkedSolution:
+def solve_in_passes(steps: Steps, settings: Settings, deadline: Deadline) -> ChunkedSolution:
     """Train a machine on samples in chunks, in a few passes over them.
 
     Parameters
     ----------
-    problem : ChunkedProblem
-    eps : float
-        Relative gap to be certified.
-    settings : PassSettings
-    solve_program : callable
-        Solves a program over open samples to a relative accuracy.
+    steps : Steps
+        The steps between passes, for a problem and the relative gap to be certified.
+    settings : Settings
+        ``verbose`` prints a line after every pass, with Dask's progress bar during it; the
+        callback hears of every pass.
     deadline : Deadline
         Looked at after every pass.
-    verbose : bool
-        Print a line after every pass, with Dask's progress bar during it.
-    stop : callable
-        Receives what the pass was, its number and the relative gap; returning True stops.
 
     Returns
     -------
@@ -140,22 +111,22 @@ def solve_in_passes(
         Ctrl-C; it carries the best machine so far with its certificate, if a pass has measured one.
         A checkpoint stays that of the last pass.
     """
-    steps = Steps(problem, RowSample.of(problem), settings, solve_program, eps)
-    state: State | None = None
+    problem, verbose, state = steps.problem, settings.verbose, None
     try:
         state = _first_state(steps, verbose=verbose)
         # a checkpoint after the last pass needs no other
-        status = Status.OPTIMAL if state.certificate(problem).passed(eps) else None
+        status = Status.OPTIMAL if state.certificate(problem).passed(steps.eps) else None
         while status is None:
             state = _pass_from(steps, state, verbose=verbose)
             (kind, gap, _), passes = state.statistics.trace[-1], state.statistics.passes
-            if state.certificate(problem).passed(eps):
+            if state.certificate(problem).passed(steps.eps):
                 status = Status.OPTIMAL
             elif deadline.has_passed():
                 status = Status.TIME_LIMIT
-            elif passes >= settings.max_passes:
+            elif passes >= steps.settings.max_passes:
                 status = Status.ITERATION_LIMIT
-            if stop(kind, passes, gap):
+            event = Progress("solve", f"passes: {kind}", iteration=passes, gap=gap)
+            if settings.callback is not None and settings.callback(event) is False:
                 status = status or Status.INTERRUPTED
         return _solution(problem, state, status)
     except KeyboardInterrupt as error:
