@@ -14,7 +14,6 @@ from qpsvm.chunked.sums import Decided, Sum
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Mask, Matrix, Vector
 from qpsvm.numerics.duplicates import Merged
 from qpsvm.numerics.rows import row_squares
@@ -41,21 +40,13 @@ class RowConditions:
     terms: Terms
 
     @classmethod
-    def of(
-        cls,
-        contents: Contents,
-        form: Template,
-        classes: Labels | None,
-        squares: Vector | None = None,
-    ) -> RowConditions:
+    def of(cls, contents: Contents, form: Template, squares: Vector | None = None) -> RowConditions:
         """Build the conditions on a chunk.
 
         Parameters
         ----------
         contents : Contents
         form : Template
-        classes : array of shape (2,) or None
-            The labels, (negative, positive).
         squares : array of shape (n,), optional
             Squared norms in feature space, for a kernel other than the linear one.
 
@@ -65,11 +56,9 @@ class RowConditions:
             A label that the first pass did not see.
         """
         y, codes = contents.y, np.zeros(contents.n_rows, dtype=np.intp)
-        if form.task == "binary":
-            assert y is not None
-            assert classes is not None
-            codes = np.searchsorted(classes, y).clip(0, 1)
-            unknown = np.flatnonzero(~same_labels(classes[codes], y))
+        if form.classes is not None and y is not None:
+            codes = np.searchsorted(form.classes, y).clip(0, 1)
+            unknown = np.flatnonzero(~same_labels(form.classes[codes], y))
             if unknown.size:
                 raise InvalidDataError(
                     f"row {unknown[0]} has the label {y[unknown[0]]!r}, which was not there when "
@@ -84,12 +73,7 @@ class RowConditions:
     def violations(self, machine: Machine) -> Dense:
         """``v = p - r (X w + b) - e t`` of all conditions, shape (s, n)."""
         f = np.asarray(self.contents.X @ machine.coef) + machine.intercept
-        return self.violations_at(f, machine.width)
-
-    def violations_at(self, f: Vector, width: float) -> Dense:
-        """Violations of all conditions by decision values f, shape (s, n)."""
-        own = self.terms
-        return np.asarray(own.required - own.signs * f - self.form.width_sign * width)
+        return self.form.violations(self.terms, f, machine.width)
 
     def blocks(self) -> Iterator[tuple[slice, Matrix, Terms]]:
         """Blocks of rows in double precision, with the conditions on them."""
@@ -109,10 +93,8 @@ class RowConditions:
         if others:
             w, b, t = np.split(np.stack(points, axis=1), [-2, -1])
             for _, X, terms in self.blocks():
-                own = terms.at((..., None))
-                f = np.asarray(X @ w) + b
-                violations = own.required - own.signs * f - self.form.width_sign * t
-                total.add(own.losses(violations).sum(axis=(0, 1)))
+                own, f = terms.at((..., None)), np.asarray(X @ w) + b
+                total.add(own.losses(self.form.violations(own, f, t)).sum(axis=(0, 1)))
         return np.append(np.sum(self.terms.losses(v).ravel()), total.value)
 
     def derivatives(self, v: Dense, smoothing: Vector, *, majorised: bool) -> Derivatives:

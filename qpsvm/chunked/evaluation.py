@@ -33,7 +33,6 @@ from qpsvm.chunked.newton import Derivatives
 from qpsvm.chunked.sums import Decided, Losses
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.precision import EPS
 
@@ -45,8 +44,6 @@ class Request:
     Attributes
     ----------
     template : Template
-    classes : array of shape (2,) or None
-        The labels, (negative, positive).
     machines : tuple of Machine
         Where the losses are wanted; the first one is the centre.
     band : float or None
@@ -67,7 +64,6 @@ class Request:
     """
 
     template: Template
-    classes: Labels | None
     machines: tuple[Machine, ...]
     band: float | None = None
     most_open: tuple[int, ...] = ()
@@ -188,7 +184,7 @@ def _conditions(contents: Contents, request: Request) -> RowConditions:
                 f"it has {contents.n_features} features and the machine {len(machine.coef)}; the "
                 "samples have changed."
             )
-    return RowConditions.of(contents, request.template, request.classes)
+    return RowConditions.of(contents, request.template)
 
 
 def require_unchanged(contents: Contents, request: Request, number: int) -> None:

@@ -201,7 +201,7 @@ def tile(contents: Contents, request: TileRequest, number: int) -> Tile:
     with np.errstate(all="ignore"):  # what is not finite fails closed
         blocks = (machine.kernel.diagonal(X) for _, X in contents.blocks())
         squares = np.concatenate([np.zeros(0), *blocks])
-        own = RowConditions.of(contents, asked.template, asked.classes, squares)
+        own = RowConditions.of(contents, asked.template, squares)
         here = np.flatnonzero((machine.rows >= start) & (machine.rows < stop))
         _require_same(contents, machine, here, machine.rows[here] - start)
         found = _evaluated(own, machine, here, machine.rows[here] - start)
@@ -227,7 +227,7 @@ def _evaluated(own: RowConditions, machine: Expansion, here: Index, places: Inde
         largest_values = (1.0 + 1e-6) * norm * float(np.max(norms, initial=0.0))
         entries = entry_errors(kernel, X, vectors)
         errors = expansion_errors(entries, sizes, weights, largest_values)
-        v = terms.required - terms.signs * f - form.width_sign * machine.width
+        v = form.violations(terms, f, machine.width)
         total.add(float(np.sum(terms.losses(v))))
         size = np.abs(f) + abs(machine.intercept) + machine.width + np.abs(terms.required)
         error = errors + 2.0 * EPS * size

@@ -44,7 +44,7 @@ class RowSample:
         """The sample that the first pass chose."""
         totals, rows = problem.totals, problem.totals.sample
         contents = replace(rows, weights=rows.weights * totals.shares)
-        own = RowConditions.of(contents, problem.template, totals.classes)
+        own = RowConditions.of(contents, problem.template)
         return cls(own, totals.shares, len(totals.shares) == totals.n_rows)
 
     def distance(self, one: Machine, other: Machine, roots: Vector) -> float:

@@ -104,7 +104,7 @@ class ChunkedKernelProblem:
             self.kernel, own.vectors, own.rows, own.beta, offsets.intercept, offsets.width
         )
         starts = tuple(np.cumsum([0, *self.totals.n_rows_by_chunk]).tolist())
-        asked = Request(self.template, self.totals.classes, (), digests=self.totals.digests)
+        asked = Request(self.template, (), digests=self.totals.digests)
         request = asked, fair, starts
         found = run_pass(tile, self.task, self.samples.chunks, request, verbose=False)
         with np.errstate(all="ignore"):  # as in ``tile``

@@ -21,7 +21,6 @@ from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import AsksConditions, Template, template
 from qpsvm.chunked.totals import Totals, chunk_totals, combined
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.numerics.arguments import Labels
 from qpsvm.qp.program import Result, Result_co
 
 
@@ -83,13 +82,7 @@ class ChunkedProblem:
 
     def request(self, machines: tuple[Machine, ...], **more: Any) -> Request:
         """A request to a pass about these machines; for ``more`` see ``Request``."""
-        return Request(
-            self.template,
-            self.totals.classes,
-            machines,
-            digests=self.totals.digests,
-            **more,
-        )
+        return Request(self.template, machines, digests=self.totals.digests, **more)
 
     def run(self, request: Request, *, verbose: bool = False) -> list[ChunkResult]:
         """Make one pass over the chunks; results are in the order of the chunks."""
@@ -130,11 +123,15 @@ class ChunkedProblem:
         form, totals = self.template, self.totals
         machine = stored_machine(solution.machine, totals.n_features)
         point = stored_point(solution.dual, totals.n_features, self.n_chunks)
-        stated = (solution.is_novelty, solution.is_ball)
+        stated, classes = (solution.is_novelty, solution.is_ball), solution.classes
         is_ours = stated == (form.task == "unlabelled", form.ball)
-        if not is_ours or not _same(solution.classes, totals.classes):
+        if type(classes) is np.ndarray and form.classes is not None:
+            is_ours &= classes.shape == (2,) and bool(np.all(classes == form.classes))
+        else:
+            is_ours &= classes is form.classes
+        if not is_ours:
             raise InvalidDataError(
-                f"The solution predicts for the classes {solution.classes} (is_novelty, is_ball: "
+                f"The solution predicts for the classes {classes} (is_novelty, is_ball: "
                 f"{stated}) and the problem has {totals.classes}; it is of another problem."
             )
         return ChunkedCertificate.of(form, totals, *self.measured(allowed(machine, form), point))
@@ -209,13 +206,6 @@ def _certify(
     with np.errstate(all="ignore"):  # what is not finite fails closed
         own = dual_of_chunk(contents, primal, point, number)  # its errors say more
         return evaluate(contents, primal, number), own
-
-
-def _same(stated: object, classes: Labels | None) -> bool:
-    """Return whether a solution states the two classes of its problem, in their order."""
-    if classes is None or type(stated) is not np.ndarray:
-        return stated is classes
-    return stated.shape == classes.shape and bool(np.all(stated == classes))
 
 
 def allowed(machine: Machine, form: Template) -> Machine:

@@ -33,6 +33,7 @@ from qpsvm.kernels.gram import Gram, gram
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.losses import losses, slopes
+from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.precision import EPS
 
@@ -79,6 +80,8 @@ class Template:
     Attributes
     ----------
     task : "binary", "regression" or "unlabelled"
+    classes : array of shape (2,) or None
+        The labels, (negative, positive).
     signs : array of shape (s,)
         The sign of each side.
     offsets : array of shape (s,)
@@ -96,6 +99,7 @@ class Template:
     """
 
     task: Task
+    classes: Labels | None
     signs: Vector
     offsets: Vector
     lower: Dense
@@ -142,6 +146,10 @@ class Template:
         )
         return Terms(sides * own, required, lower * weights, upper * weights, curvature / weights)
 
+    def violations(self, terms: Terms, f: Vector, width: float | Vector) -> Dense:
+        """``v = p - r f - e t`` of the conditions on samples with decision values f."""
+        return np.asarray(terms.required - terms.signs * f - self.width_sign * width)
+
 
 _SHARED = (
     "intercept",
@@ -187,6 +195,7 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
     classes = slice(None) if task == "binary" else slice(0, 1)
     return Template(
         task=task,
+        classes=totals.classes,
         signs=freeze(row_signs[:, 0] / own[0]),
         offsets=freeze(required[:, 0].copy()),
         lower=freeze((c.lower.reshape(shape) / weights)[:, classes]),

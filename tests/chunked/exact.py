@@ -45,7 +45,7 @@ class Exact:
             raw = content.compute() if hasattr(content, "compute") else content.read()
             contents = checked(raw, problem.task)
             X = np.asarray(contents.X[: contents.n_rows])
-            terms = RowConditions.of(contents, form, problem.totals.classes).terms
+            terms = RowConditions.of(contents, form).terms
             rows += [exact(x) for _ in form.signs for x in X]
             parts.append(terms)
             sizes.append(terms.signs.size)

@@ -42,7 +42,7 @@ def listed(problem: Any, solution: Any) -> np.ndarray:
 
 def _alphas(contents: Any, request: Any, number: int) -> Any:
     primal, point = request
-    own = RowConditions.of(contents, primal.template, primal.classes)
+    own = RowConditions.of(contents, primal.template)
     return dual_variables(own, point, number).ravel()
 
 
