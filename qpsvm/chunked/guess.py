@@ -13,11 +13,11 @@ import numpy as np
 from qpsvm.chunked.conditions import Open, RowConditions, between
 from qpsvm.chunked.machine import Leverage, Machine
 from qpsvm.chunked.newton import QuadraticModel
-from qpsvm.chunked.open_problem import SolveProgram, solve_open
+from qpsvm.chunked.open_problem import SolveProgram, open_conditions, solve_open
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.settings import PassSettings
 from qpsvm.chunked.sums import Decided
-from qpsvm.machines.intercept import best_shifts
+from qpsvm.machines.offsets import offsets_of_conditions
 from qpsvm.numerics.arrays import Dense, Vector
 
 
@@ -162,23 +162,16 @@ def with_best_offsets(own: RowConditions, machine: Machine) -> Machine:
     The multipliers of a program on half of a sample may be no guide to these: classes that are not
     as large in the sample as they should be leave it no feasible point.
     """
-    form, terms = own.form, own.terms
+    form = own.form
     if not form.width_sign:
         return machine
-    b, is_free = machine.intercept if form.intercept == "penalized" else 0.0, False
-    groups = [terms.signs != 0.0]
-    if form.intercept == "free":
-        is_free, groups = True, [terms.signs > 0.0, terms.signs < 0.0]
-    if not all(group.any() for group in groups):  # no row of a rare class was chosen
+    c = open_conditions(form, own.terms.at(own.terms.signs != 0.0), Decided.empty(0))
+    is_free = form.intercept == "free"
+    if is_free and len(np.unique(c.signs)) < 2:  # no row of a rare class was chosen
         return machine
-    targets, price = own.violations(Machine(machine.coef, b, 0.0)), form.width_price / len(groups)
-    shifts = list[float]()
-    for group in groups:
-        _, _, lower, upper, curvature = terms.at(group)
-        found = best_shifts(targets[group], lower, upper, curvature, form.width_sign * price)
-        shifts.append(found.midpoint)
-    # rows of either sign see one unknown each, b + e t and -b + e t
-    t = form.width_sign * sum(shifts) / len(shifts)
-    if not np.isfinite(t):
+    b = machine.intercept if form.intercept == "penalized" else 0.0
+    targets = own.violations(Machine(machine.coef, b, 0.0)).ravel()
+    interval, t = offsets_of_conditions(c, targets, b, is_free=is_free)
+    if not (np.isfinite(t) and np.isfinite(interval.midpoint)):
         return machine
-    return Machine(machine.coef, 0.5 * (shifts[0] - shifts[1]) if is_free else b, max(0.0, t))
+    return Machine(machine.coef, interval.midpoint, t)

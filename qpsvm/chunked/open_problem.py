@@ -83,7 +83,7 @@ def solve_open(
         Conditions that a pass adds up at a time, where they are more than here: each of these may
         stand for many.
     """
-    c = _conditions(form, found.terms, decided)
+    c = open_conditions(form, found.terms, decided)
     if not len(found) or not _is_feasible(c):
         return None
     program = _program(form, found, decided, c)
@@ -157,7 +157,7 @@ def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> Qu
     )
 
 
-def _conditions(form: Template, terms: Terms, decided: Decided) -> Conditions:
+def open_conditions(form: Template, terms: Terms, decided: Decided) -> Conditions:
     """The open conditions, with prices from which the decided ones have taken their part."""
     return Conditions(
         one_each(terms.signs),
