@@ -22,6 +22,11 @@ import numpy as np
 
 from qpsvm.chunked.contents import Task
 from qpsvm.chunked.totals import Totals
+from qpsvm.data.preparation import (
+    binary_training_set,
+    regression_training_set,
+    unlabelled_training_set,
+)
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     RegressionTrainingSet,
@@ -174,8 +179,7 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
     """
     data = _representatives(task, totals)
     c = formulation.conditions(data, gram(Linear(), data.X)[0])
-    k = data.n_samples
-    n_sides = len(c) // k
+    k, weights = data.n_samples, data.weights
     unsuited = c.is_hard.any() or np.isinf(c.lower).any()
     if c.selection is None or len(c) % k or unsuited:
         raise InvalidParameterError(
@@ -183,11 +187,8 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
             "once. Pass arrays that fit into memory; SoftMargin, EpsilonRegression, "
             "QuantileRegression, NuClassification, NuRegression and OneClass take chunks."
         )
-    weights = data.weights
-    shape = (n_sides, k)
-    row_signs = c.signs.reshape(shape)
-    required = c.required.reshape(shape)
-    own = np.ones(k)
+    shape, own = (len(c) // k, k), np.ones(k)
+    row_signs, required = c.signs.reshape(shape), c.required.reshape(shape)
     if isinstance(data, BinaryTrainingSet):
         own = data.signs
     elif isinstance(data, RegressionTrainingSet):
@@ -209,22 +210,10 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
 
 def _representatives(task: Task, totals: Totals) -> TrainingSet:
     """A sample for each class, or one at each end of the targets, with all of the weight."""
-    weights = np.array(totals.class_weights)
-    if task == "regression":
-        weights = np.full(2, 0.5 * totals.class_weights[0])
-    k = len(weights)
-    shared: dict[str, Any] = {
-        "X": freeze(np.zeros((k, 1))),
-        "weights": freeze(weights),
-        "kept": freeze(np.arange(k)),
-        "n_given": k,
-        "feature_names": None,
-    }
+    weights, X = np.array(totals.class_weights), np.zeros((2, 1))
     if task == "unlabelled":
-        return TrainingSet(**shared)
-    if task == "regression":
-        values = np.array([totals.smallest_target, totals.largest_target])
-        return RegressionTrainingSet(**shared, values=freeze(values))
-    assert totals.classes is not None
-    signs = freeze(np.array([-1.0, 1.0]))
-    return BinaryTrainingSet(**shared, signs=signs, classes=totals.classes)
+        return unlabelled_training_set(X[:1], Linear(), weights)
+    if task == "binary":
+        return binary_training_set(X, totals.classes, Linear(), weights)
+    ends = np.array([totals.smallest_target, totals.largest_target])
+    return regression_training_set(X, ends, Linear(), np.repeat(0.5 * weights, 2))
