@@ -8,7 +8,7 @@ hold arrays, paths with ranges of rows, or Dask's own task graphs.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -23,6 +23,9 @@ from qpsvm.numerics.arrays import is_sparse
 
 Column: TypeAlias = Any
 """Labels, targets or weights of samples in chunks: a column's name, a folder, or an array."""
+
+Beside: TypeAlias = Mapping[str, Column]
+"""What is stored beside the samples, by the names of arguments: y, then sample_weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +152,7 @@ def _is_mapped(array: Any) -> bool:
     return is_whole and array.mode != "c" and array.flags.forc
 
 
-def of_array(X: Any, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
+def of_array(X: Any, beside: Beside, rows: int) -> ChunkedSamples:
     """Divide an array, sparse matrix or memory map into chunks of ``rows`` consecutive rows."""
     if not hasattr(X, "shape") or len(X.shape) != 2:
         raise InvalidDataError(
@@ -159,9 +162,9 @@ def of_array(X: Any, y: Column, sample_weight: Column, rows: int) -> ChunkedSamp
         X = sp.csr_array(X)
     require_unmasked(X, "X")
     n = int(X.shape[0])
-    own = one_per_row(y, "y", n), one_per_row(sample_weight, "sample_weight", n)
+    y, weights = (one_per_row(value, what, n) for what, value in beside.items())
     kind = "memory map" if isinstance(X, np.memmap) else "array"
-    return ChunkedSamples(tuple(rows_of_arrays(X, *own, rows)), None, f"{kind} of {n} rows")
+    return ChunkedSamples(tuple(rows_of_arrays(X, y, weights, rows)), None, f"{kind} of {n} rows")
 
 
 def imported(name: str) -> Any:

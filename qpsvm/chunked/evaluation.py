@@ -22,6 +22,7 @@ has the same bits wherever and whenever it is computed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,8 +82,8 @@ class ChunkResult(Losses):
     Attributes
     ----------
     decided : Decided
-    band : float or None
-        h as it was used here.
+    band : float
+        h as it was used here; infinite if no sums are wanted.
     open : Open or None
         Merged where samples are equal.
     derivatives : Derivatives or None
@@ -92,7 +93,7 @@ class ChunkResult(Losses):
     """
 
     decided: Decided
-    band: float | None
+    band: float
     open: Open | None
     derivatives: Derivatives | None
     n_bytes: int
@@ -113,11 +114,11 @@ def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
     size = size + abs(centre.width) + np.abs(own.terms.required)
     rounding = loss_rounding(form, own.terms, v, (contents.n_features + 8) * EPS * size)
     total = own.losses(v, others)
-    decided, band = Decided.empty(contents.n_features), request.band
+    decided, band = Decided.empty(contents.n_features), math.inf
     found = derivatives = None
-    roots = request.leverage.roots(contents.X) if band is not None else np.ones(contents.n_rows)
-    if band is not None:
-        a = own.terms.slopes(v)
+    roots = np.ones(contents.n_rows)
+    if request.band is not None:
+        a, band, roots = own.terms.slopes(v), request.band, request.leverage.roots(contents.X)
         if not form.is_curved:
             distance = distances(v, roots, one_sided=request.one_sided)
             band = narrowed(distance, band, request.most_open[number])

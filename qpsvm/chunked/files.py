@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.chunked.chunks import (
+    Beside,
     Chunk,
     ChunkedSamples,
     Column,
@@ -33,7 +34,7 @@ SUFFIXES = {"parquet": (".parquet", ".pq"), "npz": (".npz",), "npy": (".npy",)}
 Found = TypeVar("Found")
 
 
-def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
+def of_path(path: Path, beside: Beside, rows: int) -> ChunkedSamples:
     """Divide the training samples in a file or folder into chunks."""
     try:
         files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
@@ -54,7 +55,7 @@ def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedS
         raise InvalidDataError(
             f"{str(path)!r} must hold Parquet, .npz or .npy files of one kind, and holds {found}."
         )
-    own, beside, features = by_kind[kinds[0]], (y, sample_weight), None
+    own, features = by_kind[kinds[0]], None
     if kinds[0] == "npy":
         chunks = [*_of_npy(own, beside, rows)]
     elif kinds[0] == "npz":
@@ -71,14 +72,15 @@ def _natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
     return [(int(digits or 0), text) for text, digits in parts], str(path)
 
 
-def _names(beside: tuple[Column, Column]) -> tuple[str | None, str | None]:
+def _names(beside: Beside) -> tuple[str | None, str | None]:
     """The names under which labels and weights are stored in every file."""
-    for value, what in zip(beside, ("y", "sample_weight"), strict=True):
+    for what, value in beside.items():
         if value is not None and not isinstance(value, str):
             raise InvalidDataError(
                 f"{what} is {an(value)}; for files pass the name under which it is stored."
             )
-    return beside
+    y, weight = beside.values()
+    return y, weight
 
 
 def _opened(file: Path, look: Callable[[Path], Found]) -> Found:
@@ -211,20 +213,16 @@ class NpzFile:
             return RawChunk(X, y, weights)
 
 
-def _of_npy(files: Sequence[Path], beside: tuple[Column, Column], rows: int) -> Iterator[Chunk]:
+def _of_npy(files: Sequence[Path], beside: Beside, rows: int) -> Iterator[Chunk]:
     """Chunks of rows of ``.npy`` files, with as many rows of the files beside them."""
-    folders = [
-        _folder(value, what, len(files))
-        for value, what in zip(beside, ("y", "sample_weight"), strict=True)
-    ]
+    folders = {what: _folder(value, what, len(files)) for what, value in beside.items()}
     for k, file in enumerate(files):
-        X = _mapped(file)
+        X, own = _mapped(file), list[Any]()
         if X.ndim != 2:
             raise InvalidDataError(
                 f"{str(file)!r} must have two dimensions (samples, features), got shape {X.shape}."
             )
-        own = list[Any]()
-        for what, folder in zip(("y", "sample_weight"), folders, strict=True):
+        for what, folder in folders.items():
             own.append(None if folder is None else _mapped(folder[k]))
             if folder is not None and own[-1].shape[:1] != X.shape[:1]:
                 raise InvalidDataError(

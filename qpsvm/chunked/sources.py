@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.chunked.chunks import (
+    Beside,
     Chunk,
     ChunkedSamples,
     Column,
@@ -143,18 +144,17 @@ def chunked(
         if y is not None or sample_weight is not None:
             raise InvalidDataError("ChunkedSamples have their labels and weights; pass no others.")
         return X
+    beside = {"y": y, "sample_weight": sample_weight}
     if isinstance(X, str | os.PathLike):
-        return of_path(Path(X), y, sample_weight, int(rows))
-    if is_dask(X):
-        return of_dask(X, y, sample_weight)
-    return of_array(X, y, sample_weight, int(rows))
+        return of_path(Path(X), beside, int(rows))
+    return of_dask(X, beside) if is_dask(X) else of_array(X, beside, int(rows))
 
 
-def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
+def of_dask(X: Any, beside: Beside) -> ChunkedSamples:
     """Divide a Dask array or DataFrame into chunks, one for every block of rows."""
     if not type(X).__module__.startswith(("dask.array", "dask.dataframe", "dask_expr")):
         raise InvalidDataError(f"X is {an(X)} of Dask; pass a dask.array or a dask.dataframe.")
-    dask, names, sizes = imported("dask"), None, None
+    names = sizes = None
     if hasattr(X, "columns"):
         names = tuple(X.columns) if all(isinstance(c, str) for c in X.columns) else None
     elif X.ndim != 2:
@@ -168,20 +168,15 @@ def of_dask(X: Any, y: Column, sample_weight: Column) -> ChunkedSamples:
         X = X.rechunk({1: -1})
         sizes = None if any(np.isnan(X.chunks[0])) else [int(c) for c in X.chunks[0]]
     blocks = np.ravel(X.to_delayed())
-    own = [
-        _blocks_of(value, what, len(blocks), sizes, dask)
-        for value, what in ((y, "y"), (sample_weight, "sample_weight"))
-    ]
-    make = dask.delayed(RawChunk, pure=True)
+    own = [_blocks_of(value, what, len(blocks), sizes) for what, value in beside.items()]
+    make = imported("dask").delayed(RawChunk, pure=True)
     chunks = tuple(
         Chunk(f"block {k}", make(*parts)) for k, parts in enumerate(zip(blocks, *own, strict=True))
     )
     return ChunkedSamples(chunks, names, f"Dask collection of {len(blocks)} blocks")
 
 
-def _blocks_of(
-    value: Column, what: str, n_blocks: int, sizes: list[int] | None, dask: Any
-) -> Sequence[Any]:
+def _blocks_of(value: Column, what: str, n_blocks: int, sizes: list[int] | None) -> Sequence[Any]:
     """Divide labels or weights into the blocks of rows that X has."""
     if value is None:
         return [None] * n_blocks
@@ -193,7 +188,7 @@ def _blocks_of(
             )
         ends = np.cumsum(sizes)
         parts = np.split(one_per_row(value, what, sum(sizes)), ends[:-1])
-        return [dask.delayed(part, pure=False) for part in parts]
+        return [imported("dask").delayed(part, pure=False) for part in parts]
     if sizes is not None and hasattr(value, "rechunk") and not np.isnan(value.shape[0]):
         if value.shape[0] != sum(sizes):
             raise InvalidDataError(

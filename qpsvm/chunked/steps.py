@@ -128,13 +128,12 @@ class Steps:
                 primal_rounding=rounding,
                 trusted=max(trusted, state.trusted) if state.rejected else trusted,
             )
-        decided, bands = Decided.over([r.decided for r in results]), list[float]()
-        point = DualPoint(state.machine)
+        decided, point = Decided.over([r.decided for r in results]), DualPoint(state.machine)
         if not form.is_curved:
-            bands = [-1.0 if r.band is None else r.band for r in results]
+            bands = tuple(r.band for r in results)
             zeros = tuple(np.zeros(0 if r.open is None else r.open.n_conditions) for r in results)
             one_sided = request.one_sided
-            point = DualPoint(state.machine, tuple(bands), zeros, one_sided, state.leverage)
+            point = DualPoint(state.machine, bands, zeros, one_sided, state.leverage)
         found, n_open = found.with_bound(point, dual_bound(form, decided)), 0
         if is_worse and not request.one_sided:
             return self._shortened(found, results), 0
