@@ -60,6 +60,8 @@ class Request:
         The Hessian of quadratics above the losses is wanted as well.
     one_sided : bool
         Conditions with ``v`` above the band are open as well.
+    dual : DualPoint or None
+        A dual point whose sums are wanted in place of those of decided conditions.
     digests : tuple of str
         Of every chunk, as the first pass found them.
     """
@@ -72,6 +74,7 @@ class Request:
     smoothing: float | None = None
     majorised: bool = False
     one_sided: bool = False
+    dual: DualPoint | None = None
     digests: tuple[str, ...] = ()
 
 
@@ -99,16 +102,23 @@ class ChunkResult(Losses):
     n_bytes: int
 
 
+@np.errstate(all="ignore")  # what is not finite fails closed
 def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
     """Compute the losses, sums and open conditions that a pass asks of one chunk.
 
     Raises
     ------
     InvalidDataError
-        A label that the first pass did not see; samples, labels or weights that have changed.
+        A label that the first pass did not see; samples, labels or weights that have changed; a
+        dual point of other samples.
     """
     form, (centre, *others) = request.template, request.machines
-    own = _conditions(contents, request)
+    if len(centre.coef) != contents.n_features:
+        raise InvalidDataError(
+            f"it has {contents.n_features} features and the machine {len(centre.coef)}; the "
+            "samples have changed."
+        )
+    own = RowConditions.of(contents, form)
     v = own.violations(centre)
     size = np.sqrt(own.squares) * float(np.linalg.norm(centre.coef)) + abs(centre.intercept)
     size = size + abs(centre.width) + np.abs(own.terms.required)
@@ -126,6 +136,8 @@ def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
             a[is_open] = 0.0
             found = own.open(is_open).merged()
         decided = own.sums(a)
+    if request.dual is not None:
+        decided = own.sums(dual_variables(own, request.dual, number))
     if request.smoothing is not None:
         derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
     require_unchanged(contents, request, number)  # the errors before say more
@@ -142,25 +154,13 @@ def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float
     return float(np.sum(np.where(matters, steepest * (error + block * np.abs(v)), 0.0)))
 
 
-def dual_of_chunk(contents: Contents, request: Request, point: DualPoint, number: int) -> Decided:
-    """Sum up the dual variables of one chunk, all within their bounds.
-
-    Raises
-    ------
-    InvalidDataError
-        The dual point is of other samples.
-    """
-    own = _conditions(contents, request)
-    return own.sums(dual_variables(own, point, number))
-
-
 def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
-    """The variables of a dual point for the conditions on a chunk, shape (s, n).
+    """The variables of a dual point on a chunk, all within their bounds, shape (s, n).
 
     Raises
     ------
     InvalidDataError
-        It lists another number of open ones.
+        It lists another number of open ones: it is of other samples.
     """
     v = own.violations(point.centre)
     a, band, given = own.terms.slopes(v), -1.0, np.zeros(0)
@@ -176,16 +176,6 @@ def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
     box = own.terms.at(is_open)
     a[is_open] = np.clip(np.where(np.isnan(given), 0.0, given), box.lower, box.upper)
     return a
-
-
-def _conditions(contents: Contents, request: Request) -> RowConditions:
-    for machine in request.machines[:1]:
-        if len(machine.coef) != contents.n_features:
-            raise InvalidDataError(
-                f"it has {contents.n_features} features and the machine {len(machine.coef)}; the "
-                "samples have changed."
-            )
-    return RowConditions.of(contents, request.template)
 
 
 def require_unchanged(contents: Contents, request: Request, number: int) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate, primal_objective
 from qpsvm.chunked.chunks import ChunkedSamples, Column
-from qpsvm.chunked.contents import Contents, Task, run_pass
+from qpsvm.chunked.contents import Task, run_pass
 from qpsvm.chunked.dual_bound import DualBound, dual_bound
-from qpsvm.chunked.evaluation import ChunkResult, Request, dual_of_chunk, evaluate
+from qpsvm.chunked.evaluation import ChunkResult, Request, evaluate
 from qpsvm.chunked.machine import DualPoint, Machine, stored_machine, stored_point
 from qpsvm.chunked.settings import CHUNKS
 from qpsvm.chunked.solution import ChunkedSolution
@@ -98,12 +98,12 @@ class ChunkedProblem:
         float, float, DualBound
             The primal objective of the machine, its rounding, and the bound of the dual point.
         """
-        request = self.request((machine,)), point
-        parts = run_pass(_certify, self.task, self.samples.chunks, request, verbose=verbose)
-        results, sums = zip(*parts, strict=True)
-        with np.errstate(all="ignore"):  # as in ``_certify``
+        request = self.request((machine,), dual=point)
+        results = run_pass(evaluate, self.task, self.samples.chunks, request, verbose=verbose)
+        with np.errstate(all="ignore"):  # as in ``evaluate``
             primal = primal_objective(self.template, machine, results)
-            return *primal, dual_bound(self.template, Decided.over(sums))
+            sums = Decided.over([result.decided for result in results])
+            return *primal, dual_bound(self.template, sums)
 
     def certified(self, solution: object) -> ChunkedCertificate:
         """Bound how far any solution is from the optimum, by one pass over the samples.
@@ -197,15 +197,6 @@ def first_pass(
     n_sample = max(1, -(-sample_rows // len(samples.chunks)))
     parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample), verbose=False)
     return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
-
-
-def _certify(
-    contents: Contents, request: tuple[Request, DualPoint], number: int
-) -> tuple[ChunkResult, Decided]:
-    primal, point = request
-    with np.errstate(all="ignore"):  # what is not finite fails closed
-        own = dual_of_chunk(contents, primal, point, number)  # its errors say more
-        return evaluate(contents, primal, number), own
 
 
 def allowed(machine: Machine, form: Template) -> Machine:

@@ -10,27 +10,16 @@ import numpy as np
 import pytest
 
 from qpsvm.chunked.certificate import primal_objective
-from qpsvm.chunked.contents import run_pass
-from qpsvm.chunked.dual_bound import dual_bound
-from qpsvm.chunked.evaluation import dual_of_chunk
 from qpsvm.chunked.machine import DualPoint, Machine
 from qpsvm.chunked.problem import ChunkedProblem
-from qpsvm.chunked.sums import Decided
 from qpsvm.exceptions import QPSVMError
 from tests.chunked.cases import BY_NAME, hard_numbers, in_chunks, settings
 from tests.chunked.exact import Exact, exact
 from tests.strategies import in_parts
 
 
-def sums_of(contents: Any, request: Any, number: int) -> Any:
-    problem_request, point = request
-    return dual_of_chunk(contents, problem_request, point, number)
-
-
 def bound_of(problem: ChunkedProblem, point: DualPoint) -> Any:
-    request = problem.request(()), point
-    parts = run_pass(sums_of, problem.task, problem.samples.chunks, request, verbose=False)
-    return dual_bound(problem.template, Decided.over(parts))
+    return problem.measured(point.centre, point)[2]
 
 
 def problems(part: int, count: int) -> Any:
