@@ -6,7 +6,8 @@ this process. Results come back in the order of the chunks, whatever the order o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -102,6 +103,23 @@ def joined(parts: Sequence[Contents], classes: Labels | None) -> Contents:
         y = np.concatenate([np.asarray(part.y, dtype) for part in parts])
     has_weights = any(part.has_weights for part in parts)
     return Contents(stacked([part.X for part in parts]), y, weights, has_weights)
+
+
+def sum_of_weights(weights: Iterable[float]) -> float:
+    """Compute the correctly rounded sum of sample weights.
+
+    Raises
+    ------
+    InvalidDataError
+        It is beyond the range of double precision.
+    """
+    try:
+        return math.fsum(weights)
+    except OverflowError as error:
+        raise InvalidDataError(
+            f"sample_weight adds up to more than {np.finfo(np.float64).max:.3g}; scale the "
+            "weights down."
+        ) from error
 
 
 def checked(raw: RawChunk, task: Task) -> Contents:

@@ -102,7 +102,6 @@ class ChunkResult(Losses):
     n_bytes: int
 
 
-@np.errstate(all="ignore")  # what is not finite fails closed
 def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
     """Compute the losses, sums and open conditions that a pass asks of one chunk.
 
@@ -112,6 +111,13 @@ def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
         A label that the first pass did not see; samples, labels or weights that have changed; a
         dual point of other samples.
     """
+    with np.errstate(all="ignore"):  # what is not finite fails closed
+        found = _evaluated(contents, request, number)
+    require_unchanged(contents, request, number)  # the errors before say more
+    return found
+
+
+def _evaluated(contents: Contents, request: Request, number: int) -> ChunkResult:
     form, (centre, *others) = request.template, request.machines
     if len(centre.coef) != contents.n_features:
         raise InvalidDataError(
@@ -140,7 +146,6 @@ def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
         decided = own.sums(dual_variables(own, request.dual, number))
     if request.smoothing is not None:
         derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
-    require_unchanged(contents, request, number)  # the errors before say more
     return ChunkResult(total, rounding, decided, band, found, derivatives, contents.n_bytes)
 
 

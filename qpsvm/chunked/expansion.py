@@ -32,7 +32,7 @@ from qpsvm.chunked.dual_bound import dual_bound
 from qpsvm.chunked.evaluation import Request, loss_rounding, require_unchanged
 from qpsvm.chunked.machine import Machine
 from qpsvm.chunked.sums import Decided, Losses, Sum, rounding_unit
-from qpsvm.chunked.template import Template, Terms
+from qpsvm.chunked.template import Template
 from qpsvm.chunked.totals import Totals
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
@@ -241,23 +241,17 @@ def _evaluated(own: RowConditions, machine: Expansion, here: Index, places: Inde
         products.add(beta.T @ parts[place])
         error = errors[place] + rounding_unit(len(place), 2) * sizes[place]
         product_rounding += float(np.abs(beta).sum(axis=1) @ error)
-        variables = terms.at((slice(None), place))
-        _add_variables(decided, form, variables, beta.sum(axis=1), squares[place])
+        # dual variables of these support vectors, each put within its bounds
+        variables, coefficients = terms.at((slice(None), place)), beta.sum(axis=1)
+        a = form.norm_weight * variables.signs * coefficients
+        if len(a) > 1:  # of the two sides of a tube, the one that a coefficient's sign belongs to
+            a = np.where(a < 0.0, 0.0, a)
+        within = np.clip(a, variables.lower, variables.upper)
+        decided.add(np.zeros((len(place), 0)), variables, within, np.zeros(len(place)))
+        moved = float(np.sum(np.abs(a - within) @ np.sqrt(squares[place])))
+        decided.rounding.add(np.array([0.0, moved, 0.0]))
     largest = float(np.max(own.squares, initial=0.0))
     return Tile(total.value, rounding, products, product_rounding, decided, largest, n_wrong)
-
-
-def _add_variables(
-    decided: Decided, form: Template, terms: Terms, beta: Vector, squares: Vector
-) -> None:
-    """Add the dual variables of support vectors, each put within its bounds."""
-    a = form.norm_weight * terms.signs * beta
-    if len(a) > 1:  # of the two sides of a tube, the one that a coefficient's sign belongs to
-        a = np.where(a < 0.0, 0.0, a)
-    inside = np.clip(a, terms.lower, terms.upper)
-    decided.add(np.zeros((len(beta), 0)), terms, inside, np.zeros(len(beta)))
-    moved = float(np.sum(np.abs(a - inside) @ np.sqrt(squares)))
-    decided.rounding.add(np.array([0.0, moved, 0.0]))
 
 
 def tile_certificate(

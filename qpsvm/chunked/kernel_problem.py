@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -100,9 +100,8 @@ class ChunkedKernelProblem:
                 f"{self.kernel}; it is of another problem."
             )
         offsets = allowed(own.offsets, self.template)
-        fair = Expansion(
-            self.kernel, own.vectors, own.rows, own.beta, offsets.intercept, offsets.width
-        )
+        intercept, width = offsets.intercept, offsets.width
+        fair = replace(own, kernel=self.kernel, intercept=intercept, width=width)
         starts = tuple(np.cumsum([0, *self.totals.n_rows_by_chunk]).tolist())
         asked = Request(self.template, (), digests=self.totals.digests)
         request = asked, fair, starts

@@ -13,13 +13,13 @@ Source: Drineas, Mahoney and Muthukrishnan, "Sampling algorithms for l2 regressi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.contents import Contents, Task, joined
+from qpsvm.chunked.contents import Contents, Task, joined, sum_of_weights
 from qpsvm.chunked.settings import CHUNKS
 from qpsvm.data.targets import exact_labels, require_one_kind
 from qpsvm.exceptions import InvalidDataError
@@ -208,23 +208,6 @@ def _shares_of_columns(contents: Contents) -> Vector:
 
 def _squares(block: Matrix) -> Matrix:
     return block.power(2) if is_sparse(block) else block * block
-
-
-def sum_of_weights(weights: Iterable[float]) -> float:
-    """Compute the correctly rounded sum of sample weights.
-
-    Raises
-    ------
-    InvalidDataError
-        It is beyond the range of double precision.
-    """
-    try:
-        return math.fsum(weights)
-    except OverflowError as error:
-        raise InvalidDataError(
-            f"sample_weight adds up to more than {np.finfo(np.float64).max:.3g}; scale the "
-            "weights down."
-        ) from error
 
 
 def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
