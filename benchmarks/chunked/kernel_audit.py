@@ -22,7 +22,7 @@ import numpy as np
 import qpsvm
 from benchmarks.chunked.measure import Memory, cluster
 from qpsvm.chunked import chunked
-from qpsvm.chunked.dask_pass import run_pass
+from qpsvm.chunked.contents import run_pass
 from qpsvm.kernels import RBF
 from qpsvm.machines.prediction import expanded
 
@@ -58,9 +58,9 @@ def machine(folder: Path, n_support: int, rows: int) -> MadeUp:
     )
 
 
-def tiles_alone(contents: Any, request: Any, name: str, number: int) -> float:
+def tiles_alone(contents: Any, request: Any, number: int) -> float:
     """What the tiles take without anything around them: kernel values times coefficients."""
-    del name, number
+    del number
     vectors, beta, gamma = request
     total = 0.0
     for _, X in contents.blocks():

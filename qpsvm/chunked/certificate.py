@@ -5,27 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from qpsvm.chunked.dual_bound import DualBound, dual_bound
+from qpsvm.chunked.dual_bound import DualBound
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.sums import Decided, Sum
+from qpsvm.chunked.sums import Losses, Sum
 from qpsvm.chunked.template import Template
 from qpsvm.chunked.totals import Totals
 from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
-
-
-class HasLosses(Protocol):
-    """Result of a pass on one chunk: the sum of its losses, and a bound on its rounding."""
-
-    @property
-    def losses(self) -> Sum: ...
-    @property
-    def loss_rounding(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -56,29 +46,11 @@ class ChunkedCertificate:
 
     @classmethod
     def of(
-        cls,
-        form: Template,
-        totals: Totals,
-        machine: Machine,
-        results: Sequence[HasLosses],
-        sums: Decided,
-    ) -> ChunkedCertificate:
-        """The certificate of the machine at the centre of a pass, from the results of chunks."""
-        primal, primal_rounding = primal_objective(form, machine, results)
-        return cls.between(form, totals, primal, primal_rounding, dual_bound(form, sums))
-
-    @classmethod
-    def between(
         cls, form: Template, totals: Totals, primal: float, rounding: float, dual: DualBound
     ) -> ChunkedCertificate:
         """The certificate of two objectives with their roundings."""
-        return cls(
-            primal_objective=primal,
-            dual_objective=dual.objective,
-            rounding=rounding + dual.rounding,
-            floor=_floor(form, totals),
-            norm_weight=form.norm_weight,
-        )
+        floor = _floor(form, totals)
+        return cls(primal, dual.objective, rounding + dual.rounding, floor, form.norm_weight)
 
     @property
     def gap(self) -> float:
@@ -188,21 +160,21 @@ class ChunkedReport:
 
 
 def primal_objective(
-    form: Template, machine: Machine, results: Sequence[HasLosses], which: int = 0
+    form: Template, machine: Machine, results: Sequence[Losses], which: int = 0
 ) -> tuple[float, float]:
     """The primal objective of a machine from the losses of all chunks, and its rounding.
 
     The bound is of the first machine.
     """
-    total = Sum((results[0].losses.high.shape[0],))
+    total = Sum(())
     for result in results:
-        total.add_sum(result.losses)
+        total.add(result.losses[which])
     w, b, t = machine.coef, machine.intercept, machine.width
     penalty = 0.5 * form.norm_weight * float(w @ w)
     if form.intercept == "penalized":
         penalty += 0.5 * b * b
     own = penalty + form.intercept_price * b + form.width_price * t
-    objective = float(own + total.value[which])
+    objective = float(own + total.value)
     sizes = penalty + abs(form.intercept_price * b) + abs(form.width_price * t) + abs(objective)
     rounding = sum(result.loss_rounding for result in results)
     return objective, float(rounding + (len(w) + len(results) + 16) * EPS * sizes)

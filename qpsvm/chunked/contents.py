@@ -1,25 +1,36 @@
-"""Checked contents of one chunk, read block by block in double precision."""
+"""Contents of chunks: read, checked, and evaluated in one pass over all chunks, by Dask.
+
+Dask decides where and when: with a ``distributed.Client`` its workers, without one the threads of
+this process. Results come back in the order of the chunks, whatever the order of the work.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.chunked.chunks import RawChunk
-from qpsvm.chunked.settings import BLOCKS
+from qpsvm.chunked.chunks import Chunk, RawChunk, imported
+from qpsvm.chunked.settings import CHUNKS
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse, row_blocks
-from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.digests import digest
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of, stored_values
+from qpsvm.numerics.threads import one_blas_thread
 
 Task: TypeAlias = Literal["binary", "regression", "unlabelled"]
 """What y is: one of two labels, a number, or nothing."""
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,87 +64,123 @@ class Contents:
         return int(self.X.shape[1])
 
     @property
-    def is_sparse(self) -> bool:
-        """Return whether the samples of the chunk are a CSR array."""
-        return is_sparse(self.X)
-
-    @property
     def n_bytes(self) -> int:
         """Size of the chunk's samples in memory, in bytes."""
         return int(stored_values(self.X).nbytes)
 
+    def digest(self) -> str:
+        """Compute the digest of all numbers and labels: samples, y and weights."""
+        return digest(self.X, self.y, self.weights if self.has_weights else None)
+
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """Split the samples of a chunk into blocks of rows, each in double precision."""
         width = max(1, stored_values(self.X).size // max(1, self.n_rows))
-        for rows in row_blocks(self.n_rows, width, BLOCKS.block_bytes):
+        for rows in row_blocks(self.n_rows, width, CHUNKS.block_bytes):
             yield rows, self.X[rows]
 
-    def block_squares(self) -> Iterator[Vector]:
-        """Squared norms of the samples of a chunk, block by block."""
-        for _, block in self.blocks():
-            yield row_squares(block)
+    def taken(self, rows: Index | slice) -> Contents:
+        """Some rows of a chunk, in a copy of their own."""
+        X: Matrix | SinglePrecision = rows_of(self.X, rows)
+        y = None if self.y is None else self.y[rows]
+        return Contents(X, y, self.weights[rows], self.has_weights)
 
 
-def checked(raw: RawChunk, task: Task, name: str) -> Contents:
+def stacked(parts: Sequence[Matrix | SinglePrecision]) -> Matrix | SinglePrecision:
+    """Put rows of samples below each other; sparse if any are, float32 if all are."""
+    if any(is_sparse(X) for X in parts):
+        return sp.csr_array(sp.vstack([X if is_sparse(X) else np.asarray(X) for X in parts]))
+    single = [X.values for X in parts if isinstance(X, SinglePrecision)]
+    if len(single) == len(parts):
+        return SinglePrecision(np.concatenate(single))
+    return np.concatenate([np.asarray(X) for X in parts])
+
+
+def joined(parts: Sequence[Contents], classes: Labels | None) -> Contents:
+    """Put rows of several chunks together; their labels may be of different types."""
+    y, weights = None, np.concatenate([part.weights for part in parts])
+    if parts[0].y is not None:
+        dtype = np.dtype(np.float64) if classes is None else classes.dtype
+        y = np.concatenate([np.asarray(part.y, dtype) for part in parts])
+    has_weights = any(part.has_weights for part in parts)
+    return Contents(stacked([part.X for part in parts]), y, weights, has_weights)
+
+
+def sum_of_weights(weights: Iterable[float]) -> float:
+    """Compute the correctly rounded sum of sample weights.
+
+    Raises
+    ------
+    InvalidDataError
+        It is beyond the range of double precision.
+    """
+    try:
+        return math.fsum(weights)
+    except OverflowError as error:
+        raise InvalidDataError(
+            f"sample_weight adds up to more than {np.finfo(np.float64).max:.3g}; scale the "
+            "weights down."
+        ) from error
+
+
+def checked(raw: RawChunk, task: Task) -> Contents:
     """Check the rows of a chunk, and drop those of weight zero.
 
     Raises
     ------
     InvalidDataError
-        As ``qpsvm.data.samples.as_samples``, with the chunk and the row in it.
+        As ``qpsvm.data.samples.as_samples``, with the row in the chunk.
     """
     if getattr(raw.X, "shape", ())[:1] == (0,):
-        return _nothing(raw, task, name)
-    try:
-        X = as_samples(raw.X, keep_single=True, borrow=True)
-        n = X.shape[0]
-        y: Labels | None = None
-        if task != "unlabelled":
-            y = as_targets(raw.y) if task == "regression" else as_labels(raw.y)
-            if len(y) != n:
-                raise InvalidDataError(f"X has {n} rows and y {len(y)}; pass one per row.")
-        weights, has_weights = np.ones(n), raw.weights is not None
-        if has_weights:
-            # a chunk may have no weight at all, if only another has
-            weights = as_weights(raw.weights, n, may_vanish=True)
-    except QPSVMError as error:
-        raise type(error)(f"Chunk {name}: {error}") from error
-    kept = np.flatnonzero(weights)
-    if len(kept) == n:
-        return Contents(X, y, weights, has_weights)
-    return Contents(_taken(X, kept), None if y is None else y[kept], weights[kept], has_weights)
+        return _nothing(raw, task)
+    X = as_samples(raw.X, keep_single=True, borrow=True)
+    n = X.shape[0]
+    y: Labels | None = None
+    if task != "unlabelled":
+        y = as_targets(raw.y) if task == "regression" else as_labels(raw.y)
+        if len(y) != n:
+            raise InvalidDataError(f"X has {n} rows and y {len(y)}; pass one per row.")
+    weights, has_weights = np.ones(n), raw.weights is not None
+    if has_weights:
+        # a chunk may have no weight at all, if only another has
+        weights = as_weights(raw.weights, n, may_vanish=True)
+    found, kept = Contents(X, y, weights, has_weights), np.flatnonzero(weights)
+    return found if len(kept) == n else found.taken(kept)
 
 
-def _nothing(raw: RawChunk, task: Task, name: str) -> Contents:
+def _nothing(raw: RawChunk, task: Task) -> Contents:
     """Contents of a chunk without rows, which a filter of Dask may leave."""
     if len(raw.X.shape) != 2:
         raise InvalidDataError(
-            f"Chunk {name}: X must have two dimensions (samples, features), got shape "
-            f"{raw.X.shape}."
+            f"X must have two dimensions (samples, features), got shape {raw.X.shape}."
         )
     for what, values in (("y", raw.y), ("sample_weight", raw.weights)):
         if values is not None and np.shape(values)[:1] != (0,):
             raise InvalidDataError(
-                f"Chunk {name}: X has 0 rows and {what} the shape {np.shape(values)}; pass one "
-                "value per row."
+                f"X has 0 rows and {what} the shape {np.shape(values)}; pass one value per row."
             )
     dtype = np.float64 if task == "regression" else np.asarray(raw.y).dtype
     y = None if task == "unlabelled" else np.zeros(0, dtype=dtype)
     return Contents(np.zeros((0, raw.X.shape[1])), y, np.zeros(0), has_weights=False)
 
 
-def read(name: str, content: Any) -> RawChunk:
-    """Read a chunk, unless Dask has read it already.
+# --- passes over all chunks ----------------------------------------------------------------------
+
+Work: TypeAlias = Callable[[Contents, Any, int], Result]
+"""What a pass computes on one chunk: of its contents, a request, and its number."""
+
+
+def on_chunk(
+    work: Work[Result], task: Task, name: str, number: int, content: Any, request: object
+) -> Result:
+    """Read a chunk, unless Dask has read it already, check it, and compute a function of it.
 
     Raises
     ------
     ChunkError, InvalidDataError
-        It cannot be read, or read exactly; the message names it.
+        It cannot be read, or not be trained on; the message names it.
     """
-    if isinstance(content, RawChunk):
-        return content
     try:
-        raw: RawChunk = content.read()
+        raw = content if isinstance(content, RawChunk) else content.read()
     except InvalidDataError as error:
         raise InvalidDataError(f"Chunk {name}: {error}") from error
     except Exception as error:  # whatever a reader raises on a damaged or missing file
@@ -141,20 +188,87 @@ def read(name: str, content: Any) -> RawChunk:
             f"Cannot read chunk {name}: {type(error).__name__}: {error}. Restore it, and continue "
             "with resume= if there is a checkpoint."
         ) from error
-    return raw
+    try:
+        with one_blas_thread():
+            return work(checked(raw, task), request, number)
+    except InvalidDataError as error:
+        raise type(error)(f"Chunk {name}: {error}") from error
 
 
-def rows_of_contents(contents: Contents, rows: Index) -> Contents:
-    """Some rows of a chunk, in a copy of their own."""
-    y = contents.y
-    return Contents(
-        _taken(contents.X, rows),
-        None if y is None else y[rows],
-        contents.weights[rows],
-        contents.has_weights,
-    )
+def run_pass(
+    work: Work[Result], task: Task, chunks: Sequence[Chunk], request: object, *, verbose: bool
+) -> list[Result]:
+    """Compute a function of every chunk, and return its values in the order of the chunks.
+
+    Parameters
+    ----------
+    work : function
+        Of a module, so that a worker can import it.
+    task : "binary", "regression" or "unlabelled"
+    chunks : sequence of Chunk
+    request : object
+        What all chunks have in common.
+    verbose : bool
+        Show Dask's progress bar.
+
+    Returns
+    -------
+    list
+        In the order of the chunks.
+
+    Raises
+    ------
+    ChunkError
+        A chunk that cannot be read or computed.
+    InvalidDataError
+        A chunk with samples that an SVM cannot be trained on.
+    """
+    dask = imported("dask")
+    # once for all tasks, and without looking for Dask's own objects in it
+    shared = dask.delayed(request, traverse=False, pure=False)
+    tasks = list[Any]()
+    for k, chunk in enumerate(chunks):
+        own = partial(on_chunk, work, task, chunk.name, k)
+        if dask.is_dask_collection(chunk.content):
+            tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
+        else:
+            tasks.append(dask.delayed(partial(own, chunk.content), pure=False)(shared))
+    lazy = any(dask.is_dask_collection(chunk.content) for chunk in chunks)
+    try:
+        return _computed(tasks, verbose=verbose)
+    except QPSVMError:
+        raise
+    except Exception as error:
+        # what computes the blocks of a collection may raise anything, and not by name
+        if not (lazy or type(error).__name__ == "KilledWorker"):
+            raise
+        raise ChunkError(
+            f"Dask could not compute a block: {type(error).__name__}: {error}. Correct what it "
+            "names, and continue with resume= if there is a checkpoint."
+        ) from error
 
 
-def _taken(X: Matrix | SinglePrecision, rows: Index) -> Matrix | SinglePrecision:
-    taken: Matrix | SinglePrecision = rows_of(X, rows)
-    return taken
+def _computed(tasks: list[Any], *, verbose: bool) -> list[Any]:
+    """Compute Dask's tasks, by the client that is the default scheduler if there is one.
+
+    Whatever ends the wait for a client's workers, an error or Ctrl-C, cancels what they have not
+    begun yet.
+    """
+    # a client schedules by its method ``get``
+    client: Any = getattr(imported("dask.base").get_scheduler(), "__self__", None)
+    if not hasattr(client, "gather"):
+        bar = imported("dask.diagnostics").ProgressBar() if verbose else nullcontext()
+        # for the whole pass: a thread of Dask's that ends first would give BLAS its threads back
+        with one_blas_thread(), bar:
+            return list(imported("dask").compute(*tasks))
+    distributed, futures = imported("distributed"), client.compute(tasks)
+    try:
+        if verbose:
+            distributed.progress(futures, notebook=False)
+        for future in distributed.as_completed(futures):
+            if future.status != "finished":
+                future.result()  # raises what the task raised
+        return list(client.gather(futures))
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise

@@ -10,7 +10,7 @@ for every a within its bounds with ``1'R'a = price_b`` (free intercept) and ``e 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,14 +37,6 @@ class DualBound:
     rounding: float
 
 
-def dual_sums(parts: Sequence[Decided], n_features: int) -> Decided:
-    """Add up the sums of all chunks, in their order."""
-    total = Decided.empty(n_features)
-    for part in parts:
-        total.add_sums(part)
-    return total
-
-
 def dual_bound(form: Template, sums: Decided) -> DualBound:
     """Bound the optimum from below by a feasible dual point close to the one summed up.
 
@@ -69,7 +61,7 @@ def dual_bound(form: Template, sums: Decided) -> DualBound:
     if form.intercept == "free":
         factors = _balanced(signed, price, missing)
     factors, short = _within_width(form, factors, sums.total.value, missing)
-    objective = _Objective.of(form, factors, sums)
+    value, rounding, cost_of_shrinking = _objective(form, factors, sums)
     cost = 0.0
     own = factors * signed
     if form.intercept == "free" and (price or own.any()):
@@ -77,16 +69,16 @@ def dual_bound(form: Template, sums: Decided) -> DualBound:
         for side, part in ((1, rest + missing), (0, missing - rest)):
             amount = max(0.0, part)
             if abs(own[side]) >= 2.0 * amount:
-                cost += objective.cost_of_shrinking(side, amount / max(abs(own[side]), TINY))
+                cost += cost_of_shrinking(side, amount / max(abs(own[side]), TINY))
                 short += amount
             else:
                 cost += amount * _largest_prices(form)[0]
     if form.width_sign < 0.0 and short > 0.0:
         cost += short * _largest_prices(form)[1]
-    rounding = float(objective.rounding + cost)
-    if not (math.isfinite(objective.value) and math.isfinite(rounding)):
+    rounding = float(rounding + cost)
+    if not (math.isfinite(value) and math.isfinite(rounding)):
         return NO_BOUND
-    return DualBound(objective.value, rounding)
+    return DualBound(value, rounding)
 
 
 NO_BOUND = DualBound(-math.inf, math.inf)
@@ -143,57 +135,39 @@ def _largest_prices(form: Template) -> tuple[float, float]:
     return 1.0625 * intercept, 1.0625 * width
 
 
-@dataclass(frozen=True, eq=False)
-class _Objective:
-    """The dual objective at a point whose groups are multiplied by factors.
+def _objective(
+    form: Template, factors: Vector, sums: Decided
+) -> tuple[float, float, Callable[[int, float], float]]:
+    """The dual objective at a point whose groups are multiplied by factors, and its rounding.
 
-    Attributes
-    ----------
-    value, rounding : float
-    slopes : array of shape (2,)
-        The derivative in the factor of each group, times the factor.
-    slope_rounding : float
-    curvatures : array of shape (2,)
-        Minus the second derivative, times the factor squared.
+    With a function that bounds the loss where a group is multiplied by ``1 - share`` once more, by
+    the first and second derivatives in the factors.
     """
+    weights = factors[:, None] * sums.weights.value
+    linear, quadratic = factors * sums.linear.value, factors * factors * sums.quadratic.value
+    signed_error, weight_error, linear_error = sums.rounding.value.tolist()
+    u, kappa = weights.sum(axis=0), form.norm_weight
+    square = float(u @ u) / kappa
+    products, squares = weights @ u / kappa, np.sum(weights * weights, axis=1) / kappa
+    error = linear_error + (math.sqrt(square / kappa) + weight_error / kappa) * weight_error
+    if form.intercept == "penalized":
+        own = factors * sums.signed.value
+        b = float(np.sum(own)) - form.intercept_price
+        square += b * b
+        products, squares = products + b * own, squares + own * own
+        error += (abs(b) + signed_error) * signed_error
+        error += 8.0 * EPS * abs(b) * float(np.sum(np.abs(own)) + abs(form.intercept_price))
+    size = float(np.sum(np.abs(linear)) + np.sum(quadratic)) + square
+    # of each part of w: it is a sum of two numbers that may cancel
+    parts = float(np.linalg.norm(np.abs(weights).sum(axis=0))) * math.sqrt(square / kappa)
+    error += (len(u) + 16) * EPS * (size + parts)
+    slopes, curvatures = linear - quadratic - products, quadratic + squares
+    slope_error = 2.0 * error + (len(u) + 16) * EPS * float(np.sum(squares))
+    slope_error += 2.0 * weight_error * math.sqrt(float(np.max(squares)) / kappa)
 
-    value: float
-    rounding: float
-    slopes: Vector
-    slope_rounding: float
-    curvatures: Vector
+    def cost_of_shrinking(side: int, share: float) -> float:
+        slope = abs(float(slopes[side])) + slope_error
+        return float(share * slope + 0.5 * share * share * curvatures[side])
 
-    @classmethod
-    def of(cls, form: Template, factors: Vector, sums: Decided) -> _Objective:
-        weights = factors[:, None] * sums.weights.value
-        linear, quadratic = factors * sums.linear.value, factors * factors * sums.quadratic.value
-        signed_error, weight_error, linear_error = sums.rounding.value.tolist()
-        u, kappa = weights.sum(axis=0), form.norm_weight
-        square = float(u @ u) / kappa
-        products, squares = weights @ u / kappa, np.sum(weights * weights, axis=1) / kappa
-        error = linear_error + (math.sqrt(square / kappa) + weight_error / kappa) * weight_error
-        if form.intercept == "penalized":
-            own = factors * sums.signed.value
-            b = float(np.sum(own)) - form.intercept_price
-            square += b * b
-            products, squares = products + b * own, squares + own * own
-            error += (abs(b) + signed_error) * signed_error
-            error += 8.0 * EPS * abs(b) * float(np.sum(np.abs(own)) + abs(form.intercept_price))
-        size = float(np.sum(np.abs(linear)) + np.sum(quadratic)) + square
-        # of each part of w: it is a sum of two numbers that may cancel
-        parts = float(np.linalg.norm(np.abs(weights).sum(axis=0))) * math.sqrt(square / kappa)
-        error += (len(u) + 16) * EPS * (size + parts)
-        return cls(
-            value=float(np.sum(linear) - 0.5 * np.sum(quadratic)) - 0.5 * square,
-            rounding=error,
-            slopes=linear - quadratic - products,
-            slope_rounding=2.0 * error
-            + (len(u) + 16) * EPS * float(np.sum(squares))
-            + 2.0 * weight_error * math.sqrt(float(np.max(squares)) / kappa),
-            curvatures=quadratic + squares,
-        )
-
-    def cost_of_shrinking(self, side: int, share: float) -> float:
-        """Bound on the loss of the dual objective where a group is multiplied by ``1 - share``."""
-        slope = abs(float(self.slopes[side])) + self.slope_rounding
-        return share * slope + 0.5 * share * share * float(self.curvatures[side])
+    value = float(np.sum(linear) - 0.5 * np.sum(quadratic)) - 0.5 * square
+    return value, error, cost_of_shrinking

@@ -6,7 +6,7 @@ At a machine (the centre) and with a number h (the band), every condition with v
 - *open* where ``|v| <= h s``: its sample is returned, and its dual variable is not fixed yet. Open
   conditions on equal samples are merged into one.
 
-The number s is the square root of the sample's leverage (``qpsvm.chunked.leverage``).
+The number s is the square root of the sample's leverage (``qpsvm.chunked.machine``).
 
 Conditions with a quadratic loss have no kink, and are all decided: ``a = v / d``, clipped.
 
@@ -23,36 +23,70 @@ has the same bits wherever and whenever it is computed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from qpsvm.chunked.conditions import Open, RowConditions, distances, narrowed
 from qpsvm.chunked.contents import Contents
-from qpsvm.chunked.derivatives import Derivatives
-from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Nearest, Open, distances, merged, open_conditions
-from qpsvm.chunked.sums import Decided, Sum
+from qpsvm.chunked.machine import DualPoint, Leverage, Machine
+from qpsvm.chunked.newton import Derivatives
+from qpsvm.chunked.sums import Decided, Losses
 from qpsvm.chunked.template import Template, Terms
-from qpsvm.chunked.violations import Request, coded, terms_of, violations
-from qpsvm.machines.losses import losses, slopes
-from qpsvm.numerics.arrays import Dense, Matrix, Vector
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.arrays import Dense
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.rows import row_squares
 
 
 @dataclass(frozen=True, eq=False)
-class ChunkResult:
+class Request:
+    """Request of a pass: the machines to measure, and the sums that are wanted.
+
+    Attributes
+    ----------
+    template : Template
+    machines : tuple of Machine
+        Where the losses are wanted; the first one is the centre.
+    band : float or None
+        h; None if no sums are wanted.
+    most_open : tuple of int
+        Open conditions that each chunk may return; the band is narrowed where there are more. Empty
+        if no sums are wanted.
+    leverage : Leverage
+        Violations are compared with the square root of each sample's.
+    smoothing : float or None
+        Where a kink is rounded off, in the units of the band; None if no derivatives are wanted.
+    majorised : bool
+        The Hessian of quadratics above the losses is wanted as well.
+    one_sided : bool
+        Conditions with ``v`` above the band are open as well.
+    dual : DualPoint or None
+        A dual point whose sums are wanted in place of those of decided conditions.
+    digests : tuple of str
+        Of every chunk, as the first pass found them.
+    """
+
+    template: Template
+    machines: tuple[Machine, ...]
+    band: float | None = None
+    most_open: tuple[int, ...] = ()
+    leverage: Leverage = field(default_factory=Leverage.equal)
+    smoothing: float | None = None
+    majorised: bool = False
+    one_sided: bool = False
+    dual: DualPoint | None = None
+    digests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkResult(Losses):
     """Result of a pass on one chunk.
 
     Attributes
     ----------
-    losses : Sum of shape (m,)
-        The sum of the losses at every machine asked for.
-    loss_rounding : float
-        Bound on the rounding of the first of them.
     decided : Decided
     band : float
-        h as it was used here.
+        h as it was used here; infinite if no sums are wanted.
     open : Open or None
         Merged where samples are equal.
     derivatives : Derivatives or None
@@ -61,8 +95,6 @@ class ChunkResult:
         Bytes of samples that were read.
     """
 
-    losses: Sum
-    loss_rounding: float
     decided: Decided
     band: float
     open: Open | None
@@ -70,87 +102,100 @@ class ChunkResult:
     n_bytes: int
 
 
-def evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
+def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
     """Compute the losses, sums and open conditions that a pass asks of one chunk.
 
     Raises
     ------
     InvalidDataError
-        A label that the first pass did not see.
+        A label that the first pass did not see; samples, labels or weights that have changed; a
+        dual point of other samples.
     """
-    form, d = request.template, contents.n_features
-    codes, targets = coded(contents, request, name)
-    points = np.stack([machine.vector for machine in request.machines], axis=1)
-    total, rounding = Sum((points.shape[1],)), 0.0
-    wants_sums = request.band is not None
-    band = math.inf if request.band is None else request.band
-    near = Nearest(request.most_open[number]) if wants_sums and not form.is_curved else None
-    centre, roots, apart = list[Vector](), list[Vector](), list[Vector]()
-    for rows, X in contents.blocks():
-        centre.append(violations(contents, form, codes, targets, rows, X, points[:, 0]))
-        if near is not None:
-            roots.append(request.leverage.roots(X))
-            apart.append(distances(centre[-1], roots[-1], one_sided=request.one_sided))
-            near.add(apart[-1], rows, band)
-    if near is not None:
-        band = near.band(band)
-    decided = Decided.empty(d)
-    derivatives = None
+    with np.errstate(all="ignore"):  # what is not finite fails closed
+        found = _evaluated(contents, request, number)
+    require_unchanged(contents, request, number)  # the errors before say more
+    return found
+
+
+def _evaluated(contents: Contents, request: Request, number: int) -> ChunkResult:
+    form, (centre, *others) = request.template, request.machines
+    if len(centre.coef) != contents.n_features:
+        raise InvalidDataError(
+            f"it has {contents.n_features} features and the machine {len(centre.coef)}; the "
+            "samples have changed."
+        )
+    own = RowConditions.of(contents, form)
+    v = own.violations(centre)
+    size = np.sqrt(own.squares) * float(np.linalg.norm(centre.coef)) + abs(centre.intercept)
+    size = size + abs(centre.width) + np.abs(own.terms.required)
+    rounding = loss_rounding(form, own.terms, v, (contents.n_features + 8) * EPS * size)
+    total = own.losses(v, others)
+    decided, band = Decided.empty(contents.n_features), math.inf
+    found = derivatives = None
+    roots = np.ones(contents.n_rows)
+    if request.band is not None:
+        a, band, roots = own.terms.slopes(v), request.band, request.leverage.roots(contents.X)
+        if not form.is_curved:
+            distance = distances(v, roots, one_sided=request.one_sided)
+            band = narrowed(distance, band, request.most_open[number])
+            is_open = distance <= band
+            a[is_open] = 0.0
+            found = own.open(is_open).merged()
+        decided = own.sums(a)
+    if request.dual is not None:
+        decided = own.sums(dual_variables(own, request.dual, number))
     if request.smoothing is not None:
-        derivatives = Derivatives.empty(d, majorised=request.majorised)
-    for k, ((rows, X), v) in enumerate(zip(contents.blocks(), centre, strict=True)):
-        squares = row_squares(X)
-        terms = terms_of(contents, form, codes, targets, rows, squares)
-        total.add(np.append(_loss(v, terms), _other_losses(X, terms, form, points[:, 1:])))
-        rounding += _loss_rounding(form, terms, v, squares, request.machines[0], d)
-        if wants_sums:
-            a = slopes(v, terms.lower, terms.upper, terms.curvature)
-            if near is not None:
-                a = np.where(apart[k] <= band, 0.0, a)
-            decided.add(X, terms, a, squares)
-        if request.smoothing is not None and derivatives is not None:
-            widths = request.smoothing * (roots[k] if roots else np.ones(X.shape[0]))
-            derivatives.add(X, terms, v, form, widths)
-    found = None
-    if near is not None:
-        found = merged(open_conditions(contents, form, codes, targets, near.rows(band)))
+        derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
     return ChunkResult(total, rounding, decided, band, found, derivatives, contents.n_bytes)
 
 
-def _loss(v: Vector, terms: Terms) -> float:
-    return float(np.sum(losses(v, terms.lower, terms.upper, terms.curvature)))
-
-
-def _other_losses(X: Matrix, terms: Terms, form: Template, points: Dense) -> Vector:
-    """Sum up the losses on a block of samples for several machines, shape (k,)."""
-    if not points.shape[1]:
-        return np.zeros(0)
-    f = np.asarray(X @ points[:-2]) + points[-2]
-
-    def by_side(values: Vector) -> Dense:
-        return values.reshape(len(form.signs), -1, 1)
-
-    v = by_side(terms.required) - by_side(terms.signs) * f - form.width_sign * points[-1]
-    bounds = by_side(terms.lower), by_side(terms.upper)
-    return np.asarray(np.sum(losses(v, *bounds, by_side(terms.curvature)), axis=(0, 1)))
-
-
-def _loss_rounding(
-    form: Template, terms: Terms, v: Vector, squares: Vector, machine: Machine, d: int
-) -> float:
-    """Bound on the rounding of the sum of the losses of a block."""
-    w = float(np.linalg.norm(machine.coef))
-    size = np.tile(np.sqrt(squares), len(form.signs)) * w + abs(machine.intercept)
-    size = size + abs(machine.width) + np.abs(terms.required)
-    return loss_rounding(form, terms, v, (d + 8) * EPS * size)
-
-
-def loss_rounding(form: Template, terms: Terms, v: Vector, error: Vector) -> float:
-    """Bound on the rounding of the sum of the losses of a block, from errors of its violations."""
+def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float:
+    """Bound on the rounding of the sum of losses, from errors of their violations."""
     steepest = np.maximum(np.abs(terms.lower), np.abs(terms.upper))
     if form.is_curved:
         steepest = (np.abs(v) + error) / terms.curvature
-    one_sided = terms.lower == 0.0
-    matters = ~one_sided | (v > -error)
-    block = (np.log2(len(v) + 2.0) + 24.0) * EPS  # of the pairwise sum, and of parts one by one
+    matters = (terms.lower != 0.0) | (v > -error)
+    block = (np.log2(v.size + 2.0) + 24.0) * EPS  # of the pairwise sum, and of parts one by one
     return float(np.sum(np.where(matters, steepest * (error + block * np.abs(v)), 0.0)))
+
+
+def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
+    """The variables of a dual point on a chunk, all within their bounds, shape (s, n).
+
+    Raises
+    ------
+    InvalidDataError
+        It lists another number of open ones: it is of other samples.
+    """
+    v = own.violations(point.centre)
+    a, band, given = own.terms.slopes(v), -1.0, np.zeros(0)
+    if point.bands:
+        band, given = point.bands[number], point.open[number]
+    roots = point.leverage.roots(own.contents.X) if band >= 0.0 else np.ones(v.shape[1])
+    is_open = distances(v, roots, one_sided=point.one_sided) <= band
+    if np.count_nonzero(is_open) != len(given):
+        raise InvalidDataError(
+            f"the solution lists {len(given)} open dual variables and the chunk has another number "
+            "of them; the samples have changed, or the solution is of another problem."
+        )
+    box = own.terms.at(is_open)
+    a[is_open] = np.clip(np.where(np.isnan(given), 0.0, given), box.lower, box.upper)
+    return a
+
+
+def require_unchanged(contents: Contents, request: Request, number: int) -> None:
+    """Refuse a chunk that is not, bit for bit, the one of the first pass.
+
+    What the first pass found (prices, numbers of rows, scales of a gap) holds for its samples only.
+
+    Raises
+    ------
+    InvalidDataError
+        Other samples, labels, targets or weights.
+    """
+    if contents.digest() != request.digests[number]:
+        raise InvalidDataError(
+            "its samples, labels or weights have changed since the problem was built; build it "
+            "again. A Dask collection that is computed anew in every pass, to "
+            "other last digits, has to be stored first (persist)."
+        )

@@ -1,19 +1,32 @@
-"""Division of files into chunks: Parquet by row groups, ``.npz`` by files, ``.npy`` by rows."""
+"""Division of files into chunks: Parquet by row groups, ``.npz`` by files, ``.npy`` by rows.
+
+A reader holds a path and what to read of it; the worker that needs the chunk calls it.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.chunked.chunks import Chunk, ChunkedSamples, Column, imported, samples_of
-from qpsvm.chunked.file_readers import NpyRows, NpzFile, ParquetRows
+from qpsvm.chunked.chunks import (
+    Beside,
+    Chunk,
+    ChunkedSamples,
+    Column,
+    RawChunk,
+    imported,
+    rows_of_arrays,
+)
 from qpsvm.exceptions import ChunkError, InvalidDataError
 from qpsvm.numerics.arguments import an
+from qpsvm.numerics.arrays import IN_CACHE, row_blocks
 
 SUFFIXES = {"parquet": (".parquet", ".pq"), "npz": (".npz",), "npy": (".npy",)}
 """File name extensions of the formats in which samples in chunks may be stored."""
@@ -21,13 +34,16 @@ SUFFIXES = {"parquet": (".parquet", ".pq"), "npz": (".npz",), "npy": (".npy",)}
 Found = TypeVar("Found")
 
 
-def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedSamples:
+def of_path(path: Path, beside: Beside, rows: int) -> ChunkedSamples:
     """Divide the training samples in a file or folder into chunks."""
     try:
         files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
     except OSError as error:
         raise ChunkError(f"Cannot look for samples in {str(path)!r}: {error}.") from error
-    seen = [p for p in files if not _is_hidden(p, path)]
+    # writers leave hidden and temporary files that are no data
+    seen = [
+        p for p in files if not any(n.startswith((".", "_")) for n in p.relative_to(path).parts)
+    ]
     by_kind = {
         kind: sorted((p for p in seen if p.suffix.lower() in suffixes), key=_natural_order)
         for kind, suffixes in SUFFIXES.items()
@@ -39,24 +55,92 @@ def of_path(path: Path, y: Column, sample_weight: Column, rows: int) -> ChunkedS
         raise InvalidDataError(
             f"{str(path)!r} must hold Parquet, .npz or .npy files of one kind, and holds {found}."
         )
-    build = {"parquet": _of_parquet, "npz": _of_npz, "npy": _of_npy}[kinds[0]]
-    return build(path, by_kind[kinds[0]], y, sample_weight, rows)
+    own, features = by_kind[kinds[0]], None
+    if kinds[0] == "npy":
+        chunks = [*_of_npy(own, beside, rows)]
+    elif kinds[0] == "npz":
+        names = _names(beside)
+        chunks = [Chunk(str(file), NpzFile(str(file), *names)) for file in own]
+    else:
+        chunks, features = _of_parquet(own, _names(beside), rows)
+    return ChunkedSamples(tuple(chunks), features, str(path))
 
 
-def _is_hidden(file: Path, folder: Path) -> bool:
-    """Return whether a path is a hidden or temporary file of a writer, and no data."""
-    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+def _natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
+    """Sort key that puts part-2 before part-10; part-01 and part-1 keep one order, too."""
+    parts = re.findall(r"(\D+)|(\d+)", str(path))
+    return [(int(digits or 0), text) for text, digits in parts], str(path)
+
+
+def _names(beside: Beside) -> tuple[str | None, str | None]:
+    """The names under which labels and weights are stored in every file."""
+    for what, value in beside.items():
+        if value is not None and not isinstance(value, str):
+            raise InvalidDataError(
+                f"{what} is {an(value)}; for files pass the name under which it is stored."
+            )
+    y, weight = beside.values()
+    return y, weight
+
+
+def _opened(file: Path, look: Callable[[Path], Found]) -> Found:
+    """Look into a file.
+
+    Raises
+    ------
+    ChunkError
+        It cannot be read.
+    """
+    try:
+        return look(file)
+    except Exception as error:  # whatever a reader raises on a damaged file
+        raise ChunkError(f"Cannot read {str(file)!r}: {error}; check or remove it.") from error
+
+
+# --- Parquet -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """Reader of a chunk that is a part of a Parquet file."""
+
+    path: str
+    groups: tuple[int, ...]
+    features: tuple[str, ...]
+    target: str | None
+    weight: str | None
+
+    def read(self) -> RawChunk:
+        from pyarrow import parquet
+
+        beside = (self.target, self.weight)
+        wanted = [*self.features, *(name for name in beside if name is not None)]
+        with parquet.ParquetFile(self.path, memory_map=True) as file:
+            table = file.read_row_groups(list(self.groups), columns=wanted, use_threads=False)
+        y, weights = (None if name is None else table.column(name).to_numpy() for name in beside)
+        columns = [table.column(name) for name in self.features]
+        dtypes = {str(column.type) for column in columns}
+        if not dtypes <= {"float", "double", "halffloat"} or any(c.null_count for c in columns):
+            return RawChunk(table.select(self.features).to_pandas(), y, weights)
+        single = dtypes <= {"float", "halffloat"}
+        X = np.empty((table.num_rows, len(columns)), np.float32 if single else np.float64)
+        values = [column.to_numpy() for column in columns]
+        for rows in row_blocks(
+            len(X), len(columns), IN_CACHE
+        ):  # writing whole columns would miss the cache
+            np.stack([own[rows] for own in values], axis=1, out=X[rows])
+        X.flags.writeable = False
+        return RawChunk(X, y, weights)
 
 
 def _of_parquet(
-    path: Path, files: Sequence[Path], y: Column, sample_weight: Column, rows: int
-) -> ChunkedSamples:
+    files: Sequence[Path], named: tuple[str | None, str | None], rows: int
+) -> tuple[list[Chunk], tuple[str, ...]]:
+    """Chunks of neighbouring row groups, and the names of the features."""
     parquet = imported("pyarrow.parquet")
-    named = [_name(value, what) for value, what in ((y, "y"), (sample_weight, "sample_weight"))]
-    features: tuple[str, ...] | None = None
-    chunks = list[Chunk]()
+    features, chunks = tuple[str, ...](), list[Chunk]()
     for file in files:
-        metadata = _opened(file, lambda: parquet.ParquetFile(file).metadata)  # noqa: B023
+        metadata = _opened(file, lambda file: parquet.ParquetFile(file).metadata)
         columns = tuple(metadata.schema.to_arrow_schema().names)
         for name in filter(None, named):
             if name not in columns:
@@ -69,9 +153,8 @@ def _of_parquet(
             raise InvalidDataError(
                 f"{str(file)!r} has no column of features beside {', '.join(columns)}."
             )
-        if features is None:
-            features = own
-        elif set(own) != set(features):
+        features = features or own
+        if set(own) != set(features):
             raise InvalidDataError(
                 f"{str(file)!r} has other columns than {str(files[0])!r}: "
                 f"{sorted(set(own) ^ set(features))}; the files of one folder must agree."
@@ -79,48 +162,78 @@ def _of_parquet(
         sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
         for groups in _grouped(sizes, rows):
             reader = ParquetRows(str(file), groups, features, *named)
-            which = f"row groups {groups[0]} to {groups[-1]}"
-            chunks.append(Chunk(f"{file}, {which}", reader))
-    return samples_of(chunks, features, str(path))
+            chunks.append(Chunk(f"{file}, row groups {groups[0]} to {groups[-1]}", reader))
+    return chunks, features
 
 
-def _of_npz(
-    path: Path, files: Sequence[Path], y: Column, sample_weight: Column, rows: int
-) -> ChunkedSamples:
-    del rows
-    named = [_name(value, what) for value, what in ((y, "y"), (sample_weight, "sample_weight"))]
-    return samples_of([Chunk(str(f), NpzFile(str(f), *named)) for f in files], None, str(path))
+def _grouped(sizes: Sequence[int], rows: int) -> Iterator[tuple[int, ...]]:
+    """Put neighbouring row groups together while they have at most so many rows."""
+    begin, total = 0, 0
+    for g, size in enumerate(sizes):
+        if g > begin and total + size > rows:
+            yield tuple(range(begin, g))
+            begin, total = g, 0
+        total += size
+    if sizes:
+        yield tuple(range(begin, len(sizes)))
 
 
-def _of_npy(
-    path: Path, files: Sequence[Path], y: Column, sample_weight: Column, rows: int
-) -> ChunkedSamples:
-    named = (("y", y), ("sample_weight", sample_weight))
-    beside = [_folder(value, what, len(files)) for what, value in named]
-    chunks = list[Chunk]()
-    for k, file in enumerate(files):
-        shape = _shape(file)
-        if len(shape) != 2:
-            raise InvalidDataError(
-                f"{str(file)!r} must have two dimensions (samples, features), got shape {shape}."
-            )
-        for (what, _), found in zip(named, beside, strict=True):
-            if found is not None and _shape(found[k])[:1] != shape[:1]:
-                raise InvalidDataError(
-                    f"{what} in {str(found[k])!r} has the shape {_shape(found[k])}, and "
-                    f"{str(file)!r} {shape[0]} rows; pass one value per row."
+# --- NumPy's files -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NpzFile:
+    """Reader of a chunk that is one ``.npz`` file with dense or CSR samples."""
+
+    path: str
+    target: str | None
+    weight: str | None
+
+    def read(self) -> RawChunk:
+        # NumPy leaves a damaged file open that it has opened itself
+        with Path(self.path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            missing = [n for n in (self.target, self.weight) if n and n not in arrays.files]
+            if missing:
+                raise ValueError(f"it has the arrays {arrays.files} and no {missing[0]!r}")
+            y = arrays[self.target] if self.target else None
+            weights = arrays[self.weight] if self.weight else None
+            if "X" in arrays.files:
+                return RawChunk(arrays["X"], y, weights)
+            form = arrays["format"].item() if "format" in arrays.files else b"csr"
+            if form not in (b"csr", "csr"):
+                raise ValueError(
+                    f"it holds a sparse matrix in the format {bytes(form).decode()!r}; write "
+                    "matrix.tocsr()"
                 )
-        own = [None if found is None else str(found[k]) for found in beside]
-        for start in range(0, shape[0], rows):
-            stop = min(start + rows, shape[0])
-            reader = NpyRows(str(file), start, stop, *own)
-            chunks.append(Chunk(f"{file}, rows {start} to {stop - 1}", reader))
-    return samples_of(chunks, None, str(path))
+            parts = ("data", "indices", "indptr", "shape")
+            if not set(parts) <= set(arrays.files):
+                raise ValueError(f"it has the arrays {arrays.files} and no 'X'")
+            data, indices, indptr, shape = (arrays[name] for name in parts)
+            X = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+            return RawChunk(X, y, weights)
 
 
-def _shape(file: Path) -> tuple[int, ...]:
-    shape: tuple[int, ...] = _opened(file, lambda: np.load(file, mmap_mode="r").shape)
-    return shape
+def _of_npy(files: Sequence[Path], beside: Beside, rows: int) -> Iterator[Chunk]:
+    """Chunks of rows of ``.npy`` files, with as many rows of the files beside them."""
+    folders = {what: _folder(value, what, len(files)) for what, value in beside.items()}
+    for k, file in enumerate(files):
+        X, own = _mapped(file), list[Any]()
+        if X.ndim != 2:
+            raise InvalidDataError(
+                f"{str(file)!r} must have two dimensions (samples, features), got shape {X.shape}."
+            )
+        for what, folder in folders.items():
+            own.append(None if folder is None else _mapped(folder[k]))
+            if folder is not None and own[-1].shape[:1] != X.shape[:1]:
+                raise InvalidDataError(
+                    f"{what} in {str(folder[k])!r} has the shape {own[-1].shape}, and "
+                    f"{str(file)!r} {X.shape[0]} rows; pass one value per row."
+                )
+        yield from rows_of_arrays(X, own[0], own[1], rows, f"{file}, ")
+
+
+def _mapped(file: Path) -> Any:
+    return _opened(file, lambda file: np.load(file, mmap_mode="r"))
 
 
 def _folder(value: Column, what: str, n_files: int) -> list[Path] | None:
@@ -138,38 +251,3 @@ def _folder(value: Column, what: str, n_files: int) -> list[Path] | None:
             f"{what} names {len(files)} .npy files and X {n_files}; pass one for each."
         )
     return files
-
-
-def _name(value: Column, what: str) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise InvalidDataError(
-        f"{what} is {an(value)}; for files pass the name under which it is stored."
-    )
-
-
-def _grouped(sizes: Sequence[int], rows: int) -> list[tuple[int, ...]]:
-    """Put neighbouring row groups together while they have at most so many rows."""
-    groups, current, total = list[tuple[int, ...]](), list[int](), 0
-    for g, size in enumerate(sizes):
-        if current and total + size > rows:
-            groups.append(tuple(current))
-            current, total = [], 0
-        current.append(g)
-        total += size
-    if current:
-        groups.append(tuple(current))
-    return groups
-
-
-def _natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
-    """Sort key that puts part-2 before part-10; part-01 and part-1 keep one order, too."""
-    parts = re.findall(r"(\D+)|(\d+)", str(path))
-    return [(int(digits or 0), text) for text, digits in parts], str(path)
-
-
-def _opened(file: Path, look: Callable[[], Found]) -> Found:
-    try:
-        return look()
-    except Exception as error:  # whatever a reader raises on a damaged file
-        raise ChunkError(f"Cannot read {str(file)!r}: {error}; check or remove it.") from error

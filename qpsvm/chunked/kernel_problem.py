@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
 from qpsvm.chunked.chunks import ChunkedSamples, Column
-from qpsvm.chunked.contents import Contents, Task
-from qpsvm.chunked.dask_pass import run_pass
-from qpsvm.chunked.expansion import Expansion, stored_expansion
-from qpsvm.chunked.problem import first_pass
+from qpsvm.chunked.contents import Task, run_pass
+from qpsvm.chunked.evaluation import Request
+from qpsvm.chunked.expansion import Expansion, tile, tile_certificate
+from qpsvm.chunked.machine import stored_machine
+from qpsvm.chunked.problem import allowed, first_pass
 from qpsvm.chunked.template import AsksConditions, Template, template
-from qpsvm.chunked.tiles import Tile, TileRequest, tile, tile_certificate
 from qpsvm.chunked.totals import Totals
-from qpsvm.chunked.violations import Request, allowed, require_unchanged
+from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel
 from qpsvm.machines.exact_types import same_kernel
+from qpsvm.machines.prediction import as_float64
+from qpsvm.numerics.arrays import Index
 from qpsvm.qp.program import Result, Result_co
 
 
@@ -77,13 +79,6 @@ class ChunkedKernelProblem:
         """Call the visitor's method for kernel problems on samples in chunks."""
         return visitor.chunked_kernel(self, solution)
 
-    def tiles(self, machine: Expansion) -> list[Tile]:
-        """Evaluate a machine in one pass over the chunks."""
-        starts = np.concatenate([[0], np.cumsum(self.totals.n_rows_by_chunk)])
-        asked = Request(self.template, self.totals.classes, (), digests=self.totals.digests)
-        request = TileRequest(asked, machine, tuple(starts.tolist()))
-        return run_pass(_tile, self.task, self.samples.chunks, request, verbose=False)
-
     def certified(self, machine: object) -> ChunkedCertificate:
         """Bound how far a kernel machine is from the optimum, by one pass over the samples."""
         return self.judged(machine)[0]
@@ -105,11 +100,13 @@ class ChunkedKernelProblem:
                 f"{self.kernel}; it is of another problem."
             )
         offsets = allowed(own.offsets, self.template)
-        fair = Expansion(
-            self.kernel, own.vectors, own.rows, own.beta, offsets.intercept, offsets.width
-        )
-        found = self.tiles(fair)
-        with np.errstate(all="ignore"):  # as in ``_tile``
+        intercept, width = offsets.intercept, offsets.width
+        fair = replace(own, kernel=self.kernel, intercept=intercept, width=width)
+        starts = tuple(np.cumsum([0, *self.totals.n_rows_by_chunk]).tolist())
+        asked = Request(self.template, (), digests=self.totals.digests)
+        request = asked, fair, starts
+        found = run_pass(tile, self.task, self.samples.chunks, request, verbose=False)
+        with np.errstate(all="ignore"):  # as in ``tile``
             certificate = tile_certificate(self.template, self.totals, fair, found)
         return certificate, sum(part.n_wrong for part in found)
 
@@ -119,13 +116,6 @@ class ChunkedKernelProblem:
             f"ChunkedKernelProblem({self.formulation!r}, {self.kernel}, {size} in "
             f"{self.n_chunks} chunks)"
         )
-
-
-def _tile(contents: Contents, request: TileRequest, name: str, number: int) -> Tile:
-    with np.errstate(all="ignore"):  # what is not finite fails closed
-        found = tile(contents, request, name, number)  # its errors say more
-    require_unchanged(contents, request.asked, name, number)
-    return found
 
 
 def chunked_kernel_problem(
@@ -184,3 +174,53 @@ def chunked_kernel_problem(
     samples, totals = first_pass(task, X, y, sample_weight, sample_rows=1)
     form = template(formulation, task, totals)
     return ChunkedKernelProblem(formulation, task, kernel, samples, totals, form)
+
+
+def stored_expansion(machine: object, n_rows: int, n_features: int) -> Expansion:
+    """Copy of a machine's numbers as float64, checked against the sizes of a problem.
+
+    What is no number among the coefficients becomes NaN, which proves nothing.
+
+    Raises
+    ------
+    InvalidParameterError
+        Not an ``Expansion``, or a subclass of it.
+    InvalidDataError
+        Numbers of other shapes; support vectors that are not among so many samples.
+    """
+    if type(machine) is not Expansion:
+        raise InvalidParameterError(
+            f"An Expansion is expected, got {type(machine).__name__}; qpsvm.chunked.Expansion.of("
+            "solution) takes one out of a solution, Expansion(kernel, vectors, rows, beta, "
+            "intercept) makes one of support vectors and coefficients."
+        )
+    beta, rows = as_float64(machine.beta, "beta"), _whole_numbers(machine.rows)
+    if beta is None or beta.ndim != 1 or rows.shape != beta.shape:
+        raise InvalidDataError(
+            f"The machine has coefficients of shape {np.shape(beta)} and numbers of samples of "
+            f"shape {rows.shape}; expected (m,) of both."
+        )
+    m = len(beta)
+    vectors = as_samples(machine.vectors, "vectors") if m else np.zeros((0, n_features))
+    if vectors.shape != (m, n_features) or len(np.unique(rows)) < m or (rows < 0).any():
+        raise InvalidDataError(
+            f"The machine has support vectors of shape {vectors.shape} and {len(np.unique(rows))} "
+            f"numbers of samples; expected {(m, n_features)} and {m}, from 0 on and none twice."
+        )
+    if m and int(rows.max()) >= n_rows:
+        raise InvalidDataError(
+            f"The machine has the support vector number {int(rows.max())}, and the chunks have "
+            f"{n_rows} samples with a weight above zero; pass the training data. Where the machine "
+            "counts samples of weight zero, too, fit it without them."
+        )
+    own = stored_machine(machine.offsets, 0)
+    return Expansion(machine.kernel, vectors, rows, beta, own.intercept, own.width)
+
+
+def _whole_numbers(rows: object) -> Index:
+    array = np.asarray(rows)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidDataError(
+            f"The machine's rows are of type {array.dtype}; pass whole numbers of samples."
+        )
+    return array.astype(np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,21 +10,17 @@ import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate, primal_objective
 from qpsvm.chunked.chunks import ChunkedSamples, Column
-from qpsvm.chunked.contents import Contents, Task
-from qpsvm.chunked.dask_pass import run_pass
-from qpsvm.chunked.dual_bound import DualBound, dual_bound, dual_sums
-from qpsvm.chunked.dual_point import DualPoint, dual_of_chunk, stored_point
-from qpsvm.chunked.evaluation import ChunkResult, evaluate
-from qpsvm.chunked.machine import Machine, stored_machine
-from qpsvm.chunked.settings import FIRST_PASS
+from qpsvm.chunked.contents import Task, run_pass
+from qpsvm.chunked.dual_bound import DualBound, dual_bound
+from qpsvm.chunked.evaluation import ChunkResult, Request, evaluate
+from qpsvm.chunked.machine import DualPoint, Machine, stored_machine, stored_point
+from qpsvm.chunked.settings import CHUNKS
 from qpsvm.chunked.solution import ChunkedSolution
 from qpsvm.chunked.sources import chunked
 from qpsvm.chunked.sums import Decided
 from qpsvm.chunked.template import AsksConditions, Template, template
-from qpsvm.chunked.totals import ChunkTotals, Totals, chunk_totals, combined
-from qpsvm.chunked.violations import Request, allowed, require_unchanged
+from qpsvm.chunked.totals import Totals, chunk_totals, combined
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.numerics.arguments import Labels
 from qpsvm.qp.program import Result, Result_co
 
 
@@ -85,17 +82,11 @@ class ChunkedProblem:
 
     def request(self, machines: tuple[Machine, ...], **more: Any) -> Request:
         """A request to a pass about these machines; for ``more`` see ``Request``."""
-        return Request(
-            self.template,
-            self.totals.classes,
-            machines,
-            digests=self.totals.digests,
-            **more,
-        )
+        return Request(self.template, machines, digests=self.totals.digests, **more)
 
     def run(self, request: Request, *, verbose: bool = False) -> list[ChunkResult]:
         """Make one pass over the chunks; results are in the order of the chunks."""
-        return run_pass(_evaluate, self.task, self.samples.chunks, request, verbose=verbose)
+        return run_pass(evaluate, self.task, self.samples.chunks, request, verbose=verbose)
 
     def measured(
         self, machine: Machine, point: DualPoint, *, verbose: bool = False
@@ -107,11 +98,11 @@ class ChunkedProblem:
         float, float, DualBound
             The primal objective of the machine, its rounding, and the bound of the dual point.
         """
-        request = self.request((machine,)), point
-        parts = run_pass(_certify, self.task, self.samples.chunks, request, verbose=verbose)
-        with np.errstate(all="ignore"):  # as in ``_certify``
-            sums = dual_sums([own for _, own in parts], self.totals.n_features)
-            primal = primal_objective(self.template, machine, [part for part, _ in parts])
+        request = self.request((machine,), dual=point)
+        results = run_pass(evaluate, self.task, self.samples.chunks, request, verbose=verbose)
+        with np.errstate(all="ignore"):  # as in ``evaluate``
+            primal = primal_objective(self.template, machine, results)
+            sums = Decided.over([result.decided for result in results])
             return *primal, dual_bound(self.template, sums)
 
     def certified(self, solution: object) -> ChunkedCertificate:
@@ -130,36 +121,20 @@ class ChunkedProblem:
                 f"{type(solution).__name__}; qpsvm.solve(problem) returns one."
             )
         form, totals = self.template, self.totals
-        machine, point = stored_machine(solution.machine), stored_point(solution.dual)
-        stated = (solution.is_novelty, solution.is_ball)
-        if not _same(solution.classes, totals.classes) or stated != (
-            form.task == "unlabelled",
-            form.ball,
-        ):
+        machine = stored_machine(solution.machine, totals.n_features)
+        point = stored_point(solution.dual, totals.n_features, self.n_chunks)
+        stated, classes = (solution.is_novelty, solution.is_ball), solution.classes
+        is_ours = stated == (form.task == "unlabelled", form.ball)
+        if type(classes) is np.ndarray and form.classes is not None:
+            is_ours &= classes.shape == (2,) and bool(np.all(classes == form.classes))
+        else:
+            is_ours &= classes is form.classes
+        if not is_ours:
             raise InvalidDataError(
-                f"The solution predicts for the classes {solution.classes} (is_novelty, is_ball: "
+                f"The solution predicts for the classes {classes} (is_novelty, is_ball: "
                 f"{stated}) and the problem has {totals.classes}; it is of another problem."
             )
-        for own in (machine, point.centre):
-            if own.coef.shape != (totals.n_features,):
-                raise InvalidDataError(
-                    f"The solution has weights of shape {own.coef.shape}, the problem has "
-                    f"{totals.n_features} features; it is of another problem."
-                )
-        sizes = {0, totals.n_features + 1}
-        factor = point.leverage.factor
-        if factor.shape[0] != factor.shape[1] or factor.shape[0] not in sizes:
-            raise InvalidDataError(
-                f"The dual point has a leverage of shape {factor.shape}, the problem has "
-                f"{totals.n_features} features; it is of another problem."
-            )
-        if point.bands and len(point.bands) != self.n_chunks:
-            raise InvalidDataError(
-                f"The dual point is of {len(point.bands)} chunks and the problem has "
-                f"{self.n_chunks}; it is of another problem."
-            )
-        measured = self.measured(allowed(machine, form), point)
-        return ChunkedCertificate.between(form, totals, *measured)
+        return ChunkedCertificate.of(form, totals, *self.measured(allowed(machine, form), point))
 
     def __repr__(self) -> str:
         size = f"{self.totals.n_rows} samples x {self.totals.n_features} features"
@@ -199,7 +174,7 @@ def chunked_problem(
     >>> chunked_problem(qpsvm.SoftMargin(C=1.0), "binary", samples, None, None)
     ChunkedProblem(SoftMargin(C=1.0), 8 samples x 1 features in 3 chunks)
     """
-    samples, totals = first_pass(task, X, y, sample_weight, FIRST_PASS.sample_rows)
+    samples, totals = first_pass(task, X, y, sample_weight, CHUNKS.sample_rows)
     return ChunkedProblem(formulation, task, samples, totals, template(formulation, task, totals))
 
 
@@ -220,35 +195,15 @@ def first_pass(
         )
     samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
     n_sample = max(1, -(-sample_rows // len(samples.chunks)))
-    parts = run_pass(_totals, task, samples.chunks, (task, n_sample), verbose=False)
+    parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample), verbose=False)
     return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
 
 
-def _totals(contents: Contents, request: tuple[Task, int], name: str, number: int) -> ChunkTotals:
-    task, n_sample = request
-    try:
-        return chunk_totals(contents, task, n_sample, (FIRST_PASS.seed, number))
-    except InvalidDataError as error:
-        raise InvalidDataError(f"Chunk {name}: {error}") from error
-
-
-def _evaluate(contents: Contents, request: Request, name: str, number: int) -> ChunkResult:
-    found = evaluate(contents, request, name, number)  # its errors say more
-    require_unchanged(contents, request, name, number)
-    return found
-
-
-def _certify(
-    contents: Contents, request: tuple[Request, DualPoint], name: str, number: int
-) -> tuple[ChunkResult, Decided]:
-    primal, point = request
-    with np.errstate(all="ignore"):  # what is not finite fails closed
-        own = dual_of_chunk(contents, primal, point, name, number)
-        return _evaluate(contents, primal, name, number), own
-
-
-def _same(stated: object, classes: Labels | None) -> bool:
-    """Return whether a solution states the two classes of its problem, in their order."""
-    if classes is None or type(stated) is not np.ndarray:
-        return stated is classes
-    return stated.shape == classes.shape and bool(np.all(stated == classes))
+def allowed(machine: Machine, form: Template) -> Machine:
+    """Replace an intercept or a width that the family does not have by NaN."""
+    has_intercept, has_width = form.intercept != "none", form.width_sign != 0.0
+    return Machine(
+        machine.coef,
+        machine.intercept if has_intercept or machine.intercept == 0.0 else math.nan,
+        machine.width if has_width or machine.width == 0.0 else math.nan,
+    )

@@ -4,20 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
-from qpsvm.chunked.dual_point import DualPoint
-from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.machine import DualPoint, Machine
+from qpsvm.chunked.sources import is_dask
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arguments import Labels, Samples
+from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.qp.solution import Status
+
+Method = TypeVar("Method", bound=Callable[..., object])
+
+
+def block_by_block(method: Method) -> Method:
+    """Let a method of one argument take Dask collections, and return a lazy Dask array then.
+
+    Parameters
+    ----------
+    method : method
+        Of a fitted estimator, or of a solution: it has ``n_features_in_`` or ``coef``.
+
+    Returns
+    -------
+    method
+        Applied to a collection block by block, when the result is needed.
+    """
+
+    @wraps(method)
+    def either(self: Any, X: Any) -> Any:
+        if not is_dask(X):
+            return method(self, X)
+        from dask import array
+        from dask.delayed import delayed
+
+        da: Any = array
+        if X.ndim != 2:
+            raise InvalidDataError(
+                f"X must have two dimensions (samples, features), got {X.shape}."
+            )
+        names = getattr(self, "feature_names_in_", None)
+        width = self.n_features_in_ if hasattr(self, "n_features_in_") else len(self.coef)
+        example = np.zeros((1, width))
+        if names is not None:
+            import pandas as pd
+
+            example = pd.DataFrame(example, columns=names)
+        result = np.asarray(method(self, example))
+        if hasattr(X, "columns"):
+            apply: Any = delayed(method, pure=True)
+            shape = (np.nan, *result.shape[1:])
+            parts = [apply(self, part) for part in X.to_delayed()]
+            return da.concatenate([da.from_delayed(p, shape, dtype=result.dtype) for p in parts])
+        X = X.rechunk({1: -1})
+        if result.ndim == 1:
+            return X.map_blocks(_applied, method, self, dtype=result.dtype, drop_axis=1)
+        chunks = (X.chunks[0], (result.shape[1],))
+        return X.map_blocks(_applied, method, self, dtype=result.dtype, chunks=chunks)
+
+    return either  # type: ignore[return-value]
+
+
+def _applied(block: object, method: Callable[..., Array], estimator: object) -> Array:
+    return method(estimator, block)
 
 
 @short_repr
@@ -64,7 +119,7 @@ class ChunkedSolution:
     coef : array of shape (d,)
     intercept, width : float
     dual : DualPoint
-        The dual variables of all samples, as a rule and a list (``qpsvm.chunked.dual_point``).
+        The dual variables of all samples, as a rule and a list (``qpsvm.chunked.machine``).
     certificate : ChunkedCertificate
         Of the last pass.
     classes : array of shape (2,) or None
@@ -101,6 +156,7 @@ class ChunkedSolution:
         """Copy with some fields changed."""
         return replace(self, **changes)
 
+    @block_by_block
     def decision_function(self, X: Any) -> Any:
         """Decision values of samples: an array, or a lazy Dask array for a Dask collection.
 
@@ -113,14 +169,6 @@ class ChunkedSolution:
         InvalidDataError
             As ``qpsvm.data.samples.as_samples``; another number of features.
         """
-        return _by_blocks(self._values, X, np.dtype(np.float64))
-
-    def predict(self, X: Any) -> Any:
-        """Labels (or values, for a regression) of samples; lazy for a Dask collection."""
-        dtype = np.dtype(np.float64) if self.classes is None else self.classes.dtype
-        return _by_blocks(self._predictions, X, np.dtype(np.int64) if self.is_novelty else dtype)
-
-    def _values(self, X: Samples) -> Vector:
         samples = as_samples(X, borrow=True)
         if samples.shape[1] != len(self.coef):
             raise InvalidDataError(
@@ -132,8 +180,10 @@ class ChunkedSolution:
             values = values - np.asarray((samples * samples).sum(axis=1)).ravel()
         return values
 
-    def _predictions(self, X: Samples) -> Labels:
-        return self.predictions(self._values(X))
+    @block_by_block
+    def predict(self, X: Any) -> Any:
+        """Labels (or values, for a regression) of samples; lazy for a Dask collection."""
+        return self.predictions(self.decision_function(X))
 
     @property
     def zero_below(self) -> float:
@@ -156,14 +206,3 @@ class ChunkedSolution:
             f"ChunkedSolution({self.status.value}, {len(self.coef)} features, relative gap "
             f"{self.relative_gap:.1e}, {self.statistics.passes} passes)"
         )
-
-
-def _by_blocks(function: Callable[[Samples], Array], X: Any, dtype: np.dtype[Any]) -> Any:
-    """Apply a function to an array at once, to a Dask collection block by block."""
-    if not hasattr(X, "dask"):
-        return function(X)
-    if hasattr(X, "columns"):
-        X = X.to_dask_array()
-    if X.ndim != 2:
-        raise InvalidDataError(f"X must have two dimensions (samples, features), got {X.shape}.")
-    return X.rechunk({1: -1}).map_blocks(function, dtype=dtype, drop_axis=1)

@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.arrays import of_array
-from qpsvm.chunked.chunks import ChunkedSamples, Column
-from qpsvm.chunked.dask_blocks import is_dask, of_dask
+from qpsvm.chunked.chunks import (
+    Beside,
+    Chunk,
+    ChunkedSamples,
+    Column,
+    RawChunk,
+    imported,
+    of_array,
+    one_per_row,
+)
 from qpsvm.chunked.files import of_path
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.numerics.arguments import an
 from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.numerics.calls import explains_calls
+
+
+def is_dask(X: object) -> bool:
+    """Return whether an object is a Dask collection; Dask itself is not imported.
+
+    Parameters
+    ----------
+    X : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True for a Dask array, DataFrame or Series.
+
+    Examples
+    --------
+    >>> is_dask([[0.0], [1.0]])
+    False
+    """
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
 
 
 def is_chunked(X: object) -> bool:
@@ -113,8 +144,65 @@ def chunked(
         if y is not None or sample_weight is not None:
             raise InvalidDataError("ChunkedSamples have their labels and weights; pass no others.")
         return X
+    beside = {"y": y, "sample_weight": sample_weight}
     if isinstance(X, str | os.PathLike):
-        return of_path(Path(X), y, sample_weight, int(rows))
-    if is_dask(X):
-        return of_dask(X, y, sample_weight)
-    return of_array(X, y, sample_weight, int(rows))
+        return of_path(Path(X), beside, int(rows))
+    return of_dask(X, beside) if is_dask(X) else of_array(X, beside, int(rows))
+
+
+def of_dask(X: Any, beside: Beside) -> ChunkedSamples:
+    """Divide a Dask array or DataFrame into chunks, one for every block of rows."""
+    if not type(X).__module__.startswith(("dask.array", "dask.dataframe", "dask_expr")):
+        raise InvalidDataError(f"X is {an(X)} of Dask; pass a dask.array or a dask.dataframe.")
+    names = sizes = None
+    if hasattr(X, "columns"):
+        names = tuple(X.columns) if all(isinstance(c, str) for c in X.columns) else None
+    elif X.ndim != 2:
+        raise InvalidDataError(f"X must have two dimensions, got shape {X.shape}.")
+    elif np.isnan(X.shape[1]):
+        raise InvalidDataError(
+            f"Nobody knows how many columns X has (shape {X.shape}); call "
+            "X.compute_chunk_sizes() first."
+        )
+    else:
+        X = X.rechunk({1: -1})
+        sizes = None if any(np.isnan(X.chunks[0])) else [int(c) for c in X.chunks[0]]
+    blocks = np.ravel(X.to_delayed())
+    own = [_blocks_of(value, what, len(blocks), sizes) for what, value in beside.items()]
+    make = imported("dask").delayed(RawChunk, pure=True)
+    chunks = tuple(
+        Chunk(f"block {k}", make(*parts)) for k, parts in enumerate(zip(blocks, *own, strict=True))
+    )
+    return ChunkedSamples(chunks, names, f"Dask collection of {len(blocks)} blocks")
+
+
+def _blocks_of(value: Column, what: str, n_blocks: int, sizes: list[int] | None) -> Sequence[Any]:
+    """Divide labels or weights into the blocks of rows that X has."""
+    if value is None:
+        return [None] * n_blocks
+    if not is_dask(value):
+        if sizes is None:
+            raise InvalidDataError(
+                f"{what} is {an(value)}, and nobody knows how many rows each block of X "
+                "has; pass a Dask collection with the same partitions."
+            )
+        ends = np.cumsum(sizes)
+        parts = np.split(one_per_row(value, what, sum(sizes)), ends[:-1])
+        return [imported("dask").delayed(part, pure=False) for part in parts]
+    if sizes is not None and hasattr(value, "rechunk") and not np.isnan(value.shape[0]):
+        if value.shape[0] != sum(sizes):
+            raise InvalidDataError(
+                f"X has {sum(sizes)} rows and {what} {value.shape[0]}; pass one per row."
+            )
+        if value.ndim > 2 or value.shape[1:] not in ((), (1,)):
+            raise InvalidDataError(
+                f"{what} must be one-dimensional, got shape {value.shape}; select a column."
+            )
+        value = value.reshape(-1).rechunk((tuple(sizes),))
+    blocks = np.ravel(value.to_delayed())
+    if len(blocks) != n_blocks:
+        raise InvalidDataError(
+            f"X has {n_blocks} blocks of rows and {what} {len(blocks)}; repartition one like "
+            "the other."
+        )
+    return list(blocks)

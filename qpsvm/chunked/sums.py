@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 
@@ -28,10 +30,14 @@ class Sum:
         self.low = self.low + ((before - (after - added)) + (value - added))
         self.high = after
 
-    def add_sum(self, other: Sum) -> None:
-        """Add another sum, with the roundings that it kept."""
-        self.add(other.high)
-        self.low = self.low + other.low
+    @classmethod
+    def over(cls, parts: Sequence[Sum]) -> Self:
+        """Add up sums in their order, with the roundings that they kept."""
+        total = cls(parts[0].high.shape)
+        for part in parts:
+            total.add(part.high)
+            total.low = total.low + part.low
+        return total
 
     @property
     def value(self) -> Dense:
@@ -39,8 +45,18 @@ class Sum:
         return np.asarray(self.high + self.low)
 
 
+class Sums:
+    """Base class of results whose attributes are sums."""
+
+    @classmethod
+    def over(cls, parts: Sequence[Self]) -> Self:
+        """Add up the sums of all chunks, in their order."""
+        names = [own.name for own in fields(cls)]  # type: ignore[arg-type] # of a dataclass
+        return cls(*(Sum.over([getattr(part, name) for part in parts]) for name in names))
+
+
 @dataclass(frozen=True, eq=False)
-class Decided:
+class Decided(Sums):
     """Sums over conditions whose dual variables are decided, by the sign of ``r a``.
 
     Index 0 is for ``r a < 0``, index 1 for ``r a > 0``.
@@ -64,36 +80,28 @@ class Decided:
     rounding: Sum
 
     @classmethod
-    def empty(cls, d: int) -> Decided:
+    def empty(cls, d: int) -> Self:
         """Sums over no conditions, of d features."""
         return cls(Sum((2, d)), Sum((2,)), Sum((2,)), Sum((2,)), Sum((2,)), Sum((3,)))
 
-    def add_sums(self, other: Decided) -> None:
-        """Add the sums of another chunk."""
-        for own in fields(self):
-            getattr(self, own.name).add_sum(getattr(other, own.name))
-
-    def add(self, X: Matrix, terms: Terms, a: Vector, squares: Vector) -> None:
-        """Add conditions on the rows of X (repeated for each side) with dual variables a."""
-        ra = terms.signs * a
-        n, d = X.shape
-        sides = len(a) // max(1, n)
-        linear, quadratic = a * terms.required, terms.curvature * a * a
+    def add(self, X: Matrix, terms: Terms, a: Dense, squares: Vector) -> None:
+        """Add the conditions on the rows of X, all sides, with dual variables a."""
+        ra, linear, quadratic = terms.signs * a, a * terms.required, terms.curvature * a * a
         groups = np.stack([ra < 0.0, ra > 0.0])
         # the sides of one sample are in different groups, so nothing is rounded here
-        by_row = np.where(groups, ra, 0.0).reshape(2, sides, n).sum(axis=1)
+        by_row = np.where(groups, ra, 0.0).sum(axis=1)
         self.weights.add(np.asarray((X.T @ by_row.T).T))
         self.signed.add(by_row.sum(axis=1))
-        self.total.add(np.where(groups, a, 0.0).sum(axis=1))
-        self.linear.add(np.where(groups, linear, 0.0).sum(axis=1))
-        self.quadratic.add(np.where(groups, quadratic, 0.0).sum(axis=1))
-        size = np.abs(a)
+        self.total.add(np.where(groups, a, 0.0).sum(axis=(1, 2)))
+        self.linear.add(np.where(groups, linear, 0.0).sum(axis=(1, 2)))
+        self.quadratic.add(np.where(groups, quadratic, 0.0).sum(axis=(1, 2)))
+        sizes = np.abs(a).sum(axis=0)
         terms_of_sums = [
-            float(np.sum(size)),
-            float(size @ np.tile(np.sqrt(squares), sides)),
+            float(np.sum(sizes)),
+            float(sizes @ np.sqrt(squares)),
             float(np.sum(np.abs(linear)) + np.sum(quadratic)),
         ]
-        self.rounding.add(rounding_unit(n * sides, d) * np.array(terms_of_sums))
+        self.rounding.add(rounding_unit(a.size, X.shape[1]) * np.array(terms_of_sums))
 
 
 def rounding_unit(n: int, d: int) -> float:
@@ -104,3 +112,19 @@ def rounding_unit(n: int, d: int) -> float:
     Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section 4.2.
     """
     return 1.0625 * (n + d + 16) * EPS
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """Sums of the losses of a machine on one chunk.
+
+    Attributes
+    ----------
+    losses : array of shape (m,)
+        At every machine asked for.
+    loss_rounding : float
+        Bound on the rounding of the first of them.
+    """
+
+    losses: Vector
+    loss_rounding: float

@@ -16,12 +16,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from qpsvm.chunked.contents import Task
 from qpsvm.chunked.totals import Totals
+from qpsvm.data.preparation import (
+    binary_training_set,
+    regression_training_set,
+    unlabelled_training_set,
+)
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     RegressionTrainingSet,
@@ -32,6 +37,8 @@ from qpsvm.kernels import Linear
 from qpsvm.kernels.gram import Gram, gram
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.losses import losses, slopes
+from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.precision import EPS
 
@@ -42,15 +49,14 @@ class AsksConditions(Protocol):
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """The conditions on the samples of a block, side after side.
+class Terms(NamedTuple):
+    """The conditions on samples: a row of each array for every side, or a list of conditions.
 
-    Attributes
+    Parameters
     ----------
-    signs : array of shape (N,)
+    signs : array of shape (s, m) or (m,)
         r.
-    required, lower, upper, curvature : arrays of shape (N,)
+    required, lower, upper, curvature : arrays of the same shape
     """
 
     signs: Vector
@@ -58,6 +64,18 @@ class Terms:
     lower: Vector
     upper: Vector
     curvature: Vector
+
+    def at(self, which: Any) -> Terms:
+        """Select some of the conditions by an index of arrays of their shape."""
+        return Terms(*(own[which] for own in self))
+
+    def slopes(self, v: Vector) -> Vector:
+        """The slopes of the losses at violations v: dual variables."""
+        return slopes(v, self.lower, self.upper, self.curvature)
+
+    def losses(self, v: Vector) -> Vector:
+        """The losses of violations v."""
+        return losses(v, self.lower, self.upper, self.curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +85,8 @@ class Template:
     Attributes
     ----------
     task : "binary", "regression" or "unlabelled"
+    classes : array of shape (2,) or None
+        The labels, (negative, positive).
     signs : array of shape (s,)
         The sign of each side.
     offsets : array of shape (s,)
@@ -84,6 +104,7 @@ class Template:
     """
 
     task: Task
+    classes: Labels | None
     signs: Vector
     offsets: Vector
     lower: Dense
@@ -107,7 +128,7 @@ class Template:
     def terms(
         self, codes: Index, targets: Vector | None, weights: Vector, squares: Vector
     ) -> Terms:
-        """The conditions on samples of given classes, targets and weights.
+        """The conditions on samples of given classes, targets and weights, side by side.
 
         Parameters
         ----------
@@ -119,18 +140,32 @@ class Template:
             Sample weights, and ``|x|^2``.
         """
         own = 2.0 * codes - 1.0 if self.task == "binary" else np.ones(len(codes))
-        signs, required, lower, upper, curvature = ([] for _ in range(5))
-        for s, sign in enumerate(self.signs):
-            signs.append(sign * own)
-            p = np.full(len(codes), self.offsets[s])
-            if targets is not None:
-                p = p + sign * targets
-            required.append(p + squares if self.ball else p)
-            lower.append(self.lower[s][codes] * weights)
-            upper.append(self.upper[s][codes] * weights)
-            curvature.append(self.curvature[s][codes] / weights)
-        parts = (signs, required, lower, upper, curvature)
-        return Terms(*(np.concatenate(part) for part in parts))
+        sides = self.signs[:, None]
+        required = np.repeat(self.offsets[:, None], len(codes), axis=1)
+        if targets is not None:
+            required += sides * targets
+        if self.ball:
+            required += squares
+        lower, upper, curvature = (
+            bound[:, codes] for bound in (self.lower, self.upper, self.curvature)
+        )
+        return Terms(sides * own, required, lower * weights, upper * weights, curvature / weights)
+
+    def violations(self, terms: Terms, f: Vector, width: float | Vector) -> Dense:
+        """``v = p - r f - e t`` of the conditions on samples with decision values f."""
+        return np.asarray(terms.required - terms.signs * f - self.width_sign * width)
+
+
+_SHARED = (
+    "intercept",
+    "intercept_price",
+    "width_sign",
+    "width_price",
+    "norm_weight",
+    "unit",
+    "relative_to_spread",
+)
+"""Attributes that a template has as ``Conditions`` has them."""
 
 
 def template(formulation: AsksConditions, task: Task, totals: Totals) -> Template:
@@ -144,8 +179,7 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
     """
     data = _representatives(task, totals)
     c = formulation.conditions(data, gram(Linear(), data.X)[0])
-    k = data.n_samples
-    n_sides = len(c) // k
+    k, weights = data.n_samples, data.weights
     unsuited = c.is_hard.any() or np.isinf(c.lower).any()
     if c.selection is None or len(c) % k or unsuited:
         raise InvalidParameterError(
@@ -153,11 +187,8 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
             "once. Pass arrays that fit into memory; SoftMargin, EpsilonRegression, "
             "QuantileRegression, NuClassification, NuRegression and OneClass take chunks."
         )
-    weights = data.weights
-    shape = (n_sides, k)
-    row_signs = c.signs.reshape(shape)
-    required = c.required.reshape(shape)
-    own = np.ones(k)
+    shape, own = (len(c) // k, k), np.ones(k)
+    row_signs, required = c.signs.reshape(shape), c.required.reshape(shape)
     if isinstance(data, BinaryTrainingSet):
         own = data.signs
     elif isinstance(data, RegressionTrainingSet):
@@ -165,42 +196,24 @@ def template(formulation: AsksConditions, task: Task, totals: Totals) -> Templat
     classes = slice(None) if task == "binary" else slice(0, 1)
     return Template(
         task=task,
+        classes=totals.classes,
         signs=freeze(row_signs[:, 0] / own[0]),
         offsets=freeze(required[:, 0].copy()),
         lower=freeze((c.lower.reshape(shape) / weights)[:, classes]),
         upper=freeze((c.upper.reshape(shape) / weights)[:, classes]),
         curvature=freeze((c.curvature.reshape(shape) * weights)[:, classes]),
         ball=c.minus_self_similarity,
-        intercept=c.intercept,
-        intercept_price=c.intercept_price,
-        width_sign=c.width_sign,
-        width_price=c.width_price,
-        norm_weight=c.norm_weight,
-        unit=c.unit,
-        relative_to_spread=c.relative_to_spread,
         radius=math.sqrt(totals.largest_square) * (1.0 + (totals.n_features + 4) * EPS),
+        **{name: getattr(c, name) for name in _SHARED},
     )
 
 
 def _representatives(task: Task, totals: Totals) -> TrainingSet:
     """A sample for each class, or one at each end of the targets, with all of the weight."""
+    weights, X = np.array(totals.class_weights), np.zeros((2, 1))
     if task == "unlabelled":
-        return TrainingSet(**_shared(np.array([totals.weight])))
+        return unlabelled_training_set(X[:1], Linear(), weights)
     if task == "binary":
-        assert totals.classes is not None
-        signs = freeze(np.array([-1.0, 1.0]))
-        weights = np.array(totals.class_weights)
-        return BinaryTrainingSet(**_shared(weights), signs=signs, classes=totals.classes)
-    values = freeze(np.array([totals.smallest_target, totals.largest_target]))
-    return RegressionTrainingSet(**_shared(np.full(2, 0.5 * totals.weight)), values=values)
-
-
-def _shared(weights: Vector) -> dict[str, Any]:
-    k = len(weights)
-    return {
-        "X": freeze(np.zeros((k, 1))),
-        "weights": freeze(weights),
-        "kept": freeze(np.arange(k)),
-        "n_given": k,
-        "feature_names": None,
-    }
+        return binary_training_set(X, totals.classes, Linear(), weights)
+    ends = np.array([totals.smallest_target, totals.largest_target])
+    return regression_training_set(X, ends, Linear(), np.repeat(0.5 * weights, 2))

@@ -1,22 +1,33 @@
-"""The first pass: checks of all chunks, classes, sums of weights, and a sample of the rows."""
+"""The first pass: checks of all chunks, classes, sums of weights, and a random choice of rows.
+
+A row is chosen with probability proportional to ``1/n + sum_j x_ij^2 / (d sum_k x_kj^2)``, at most
+1: half of the choice is uniform, half goes by the share that the row has in each column. Rare
+features with large values are then seen often enough for their weights to be guessed. A tenth of
+the choice, at least, is of each class: a machine that has seen no row of a class is no guess. A row
+that is chosen stands for as many as the inverse of its probability.
+
+Source: Drineas, Mahoney and Muthukrishnan, "Sampling algorithms for l2 regression and applications"
+(2006), section 3, with the column sums in place of leverages.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.contents import Contents, Task, rows_of_contents
-from qpsvm.chunked.row_sample import chosen_rows
+from qpsvm.chunked.contents import Contents, Task, joined, sum_of_weights
+from qpsvm.chunked.settings import CHUNKS
 from qpsvm.data.targets import exact_labels, require_one_kind
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
-from qpsvm.numerics.digests import digest
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.single_precision import SinglePrecision
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,15 +36,13 @@ class ChunkTotals:
 
     Attributes
     ----------
-    n_rows, n_features : int
+    n_rows : int
         Rows with a weight above zero.
     n_bytes : int
         Size of the samples in memory.
-    is_sparse : bool
-    weight : float
     labels : array
-        The distinct labels; empty without any.
-    label_weights : array
+        The distinct labels; a single zero without any.
+    label_weights : tuple of float
         The sum of weights of each.
     smallest_target, largest_target : float
         NaN without targets.
@@ -48,12 +57,9 @@ class ChunkTotals:
     """
 
     n_rows: int
-    n_features: int
     n_bytes: int
-    is_sparse: bool
-    weight: float
     labels: Labels
-    label_weights: Vector
+    label_weights: tuple[float, ...]
     smallest_target: float
     largest_target: float
     largest_square: float
@@ -70,11 +76,10 @@ class Totals:
     ----------
     n_rows, n_features, n_bytes : int
     is_sparse : bool
-    weight : float
-        Sum of the sample weights.
     classes : array of shape (2,) or None
         The two labels, sorted.
     class_weights : tuple of float
+        Sum of the sample weights of each class; of all samples without classes.
     smallest_target, largest_target, largest_square : float
     squared_spread : float
         The largest distance of a row of the sample from the mean of these rows, squared; 1 if that
@@ -82,17 +87,17 @@ class Totals:
     n_rows_by_chunk : tuple of int
     digests : tuple of str
         Of every chunk.
-    sample : tuple of Contents
-        Rows chosen at random, a part of every chunk.
-    shares : tuple of arrays
-        How many rows of its chunk each row of these parts stands for.
+    sample : Contents
+        Rows chosen at random, in the order of the chunks.
+    shares : array of shape (m,)
+        How many rows of its chunk each of them stands for.
+    n_chosen_by_chunk : tuple of int
     """
 
     n_rows: int
     n_features: int
     n_bytes: int
     is_sparse: bool
-    weight: float
     classes: Labels | None
     class_weights: tuple[float, ...]
     smallest_target: float
@@ -101,67 +106,108 @@ class Totals:
     squared_spread: float
     n_rows_by_chunk: tuple[int, ...]
     digests: tuple[str, ...]
-    sample: tuple[Contents, ...]
-    shares: tuple[Vector, ...]
+    sample: Contents
+    shares: Vector
+    n_chosen_by_chunk: tuple[int, ...]
 
 
-def chunk_totals(contents: Contents, task: Task, n_sample: int, seed: Sequence[int]) -> ChunkTotals:
-    """Sum up one chunk in the first pass, and choose rows of it at random."""
-    n = contents.n_rows
-    labels, codes = np.empty(0), np.empty(0, dtype=np.intp)
-    smallest = largest = math.nan
-    if task == "binary":
-        assert contents.y is not None
-        try:
-            labels, codes = np.unique(contents.y, return_inverse=True)
-        except TypeError as error:
-            require_one_kind(contents.y.tolist())
-            raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
-    elif task == "regression" and n:
-        assert contents.y is not None
-        smallest, largest = float(np.min(contents.y)), float(np.max(contents.y))
-    rows, shares = chosen_rows(contents, n_sample, seed, codes if len(labels) else None)
-    return ChunkTotals(
-        n_rows=n,
-        n_features=contents.n_features,
-        n_bytes=contents.n_bytes,
-        is_sparse=contents.is_sparse,
-        weight=sum_of_weights(contents.weights.tolist()) if contents.has_weights else float(n),
-        labels=labels,
-        label_weights=_sums_by_label(codes.ravel(), contents.weights, len(labels)),
-        smallest_target=smallest,
-        largest_target=largest,
-        largest_square=float(max(map(np.max, contents.block_squares()), default=0.0)),
-        digest=digest_of(contents),
-        sample=rows_of_contents(contents, rows),
-        shares=shares,
-    )
+def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> ChunkTotals:
+    """Sum up one chunk in the first pass, and choose rows of it at random.
 
-
-def _sums_by_label(codes: Index, weights: Vector, n_labels: int) -> Vector:
-    return np.array([sum_of_weights(weights[codes == k].tolist()) for k in range(n_labels)])
-
-
-def sum_of_weights(weights: Iterable[float]) -> float:
-    """Compute the correctly rounded sum of sample weights.
+    Parameters
+    ----------
+    contents : Contents
+    request : pair
+        What y is, and how many rows are chosen, about.
+    number : int
+        Of the chunk.
 
     Raises
     ------
     InvalidDataError
-        It is beyond the range of double precision.
+        Labels that cannot be sorted; weights whose sum overflows.
     """
-    try:
-        return math.fsum(weights)
-    except OverflowError as error:
-        raise InvalidDataError(
-            f"sample_weight adds up to more than {np.finfo(np.float64).max:.3g}; scale the "
-            "weights down."
-        ) from error
+    task, n_sample = request
+    n, y = contents.n_rows, contents.y
+    labels, codes, smallest, largest = np.zeros(1), None, math.nan, math.nan
+    if task == "binary" and y is not None:
+        try:
+            labels, codes = np.unique(y, return_inverse=True)
+        except TypeError as error:
+            require_one_kind(y.tolist())
+            raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
+    elif task == "regression" and y is not None and n:
+        smallest, largest = float(np.min(y)), float(np.max(y))
+    rows, shares = chosen_rows(contents, n_sample, (CHUNKS.seed, number), codes)
+    groups = [
+        contents.weights if codes is None else contents.weights[codes == k]
+        for k in range(len(labels))
+    ]
+    return ChunkTotals(
+        n_rows=n,
+        n_bytes=contents.n_bytes,
+        labels=labels,
+        label_weights=tuple(sum_of_weights(own.tolist()) for own in groups),
+        smallest_target=smallest,
+        largest_target=largest,
+        largest_square=float(np.max(row_squares(contents.X), initial=0.0)),
+        digest=contents.digest(),
+        sample=contents.taken(rows),
+        shares=shares,
+    )
 
 
-def digest_of(contents: Contents) -> str:
-    """Compute the digest of all numbers and labels of a chunk: samples, y and weights."""
-    return digest(contents.X, contents.y, contents.weights if contents.has_weights else None)
+def chosen_rows(
+    contents: Contents, n_sample: int, seed: Sequence[int], codes: Index | None = None
+) -> tuple[Index, Vector]:
+    """Choose about ``n_sample`` rows of a chunk at random, with the inverse of their probabilities.
+
+    Parameters
+    ----------
+    contents : Contents
+    n_sample : int
+        All rows are chosen if there are no more.
+    seed : sequence of int
+    codes : array of int of shape (n,) or None
+        The class of every row, numbered from 0; None without classes.
+
+    Returns
+    -------
+    rows : array of int of shape (m,)
+    shares : array of shape (m,)
+        They add up to the number of rows.
+    """
+    n = contents.n_rows
+    if n <= n_sample:
+        return np.arange(n), np.ones(n)
+    rng = np.random.default_rng(list(seed))
+    chances = np.minimum(1.0, n_sample * 0.5 * (1.0 / n + _shares_of_columns(contents)))
+    if codes is not None and len(counts := np.bincount(codes)) == 2:
+        chances = np.maximum(chances, np.minimum(1.0, CHUNKS.rare_share * n_sample / counts[codes]))
+    order, start = rng.permutation(n), rng.random()
+    # a row is chosen where the sum of chances passes a whole number: the size hardly varies
+    steps = np.floor(np.cumsum(chances[order]) + start)
+    rows = order[np.diff(steps, prepend=0.0) > 0.0]
+    rows = np.sort(rows if len(rows) else order[:1])
+    shares = 1.0 / chances[rows]
+    return rows, shares * (n / float(np.sum(shares)))
+
+
+def _shares_of_columns(contents: Contents) -> Vector:
+    """``1/d sum_j x_ij^2 / sum_k x_kj^2`` of every row; columns that overflow count nothing."""
+    sums, parts = np.zeros(contents.n_features), list[Vector]()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _, block in contents.blocks():
+            sums += np.asarray(_squares(block).sum(axis=0)).ravel()
+        used = np.isfinite(sums) & (sums > 0.0)
+        factors = used / np.where(used, sums, 1.0) / max(1, len(sums))
+        for _, block in contents.blocks():
+            parts.append(np.asarray(_squares(block) @ factors))
+    return np.asarray(np.nan_to_num(np.concatenate(parts), nan=0.0, posinf=1.0))
+
+
+def _squares(block: Matrix) -> Matrix:
+    return block.power(2) if is_sparse(block) else block * block
 
 
 def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
@@ -172,65 +218,46 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
     InvalidDataError
         Chunks with different numbers of features; one class only, or more than two; no rows left.
     """
+    d = parts[0].sample.n_features
     for part, name in zip(parts, names, strict=True):
-        if part.n_features != parts[0].n_features:
+        if part.sample.n_features != d:
             raise InvalidDataError(
-                f"Chunk {name!r} has {part.n_features} features and chunk {names[0]!r} "
-                f"{parts[0].n_features}; all chunks must have the same columns."
+                f"Chunk {name!r} has {part.sample.n_features} features and chunk {names[0]!r} "
+                f"{d}; all chunks must have the same columns."
             )
     used = [part for part in parts if part.n_rows]
     if not used:
         raise InvalidDataError("No chunk has a row of weight above zero.")
-    weight = sum_of_weights(part.weight for part in parts)
-    classes, class_weights = _classes(used) if task == "binary" else (None, (weight,))
-    shares = tuple(part.shares for part in used)
-    targets = [(part.smallest_target, part.largest_target) for part in used]
+    sums = dict[Any, list[float]]()
+    for part in used:
+        for label, weight in zip(part.labels.tolist(), part.label_weights, strict=True):
+            sums.setdefault(label, []).append(weight)
+    classes = _classes(used, sums) if task == "binary" else None
+    sample = joined([part.sample for part in used], classes)
+    shares = np.concatenate([part.shares for part in used])
     return Totals(
         n_rows=sum(part.n_rows for part in parts),
-        n_features=parts[0].n_features,
+        n_features=d,
         n_bytes=sum(part.n_bytes for part in parts),
-        is_sparse=any(part.is_sparse for part in parts),
-        weight=weight,
+        is_sparse=any(is_sparse(part.sample.X) for part in parts),
         classes=classes,
-        class_weights=class_weights,
-        smallest_target=min(low for low, _ in targets),
-        largest_target=max(high for _, high in targets),
+        class_weights=tuple(sum_of_weights(sums[label]) for label in sorted(sums)),
+        smallest_target=min(part.smallest_target for part in used),
+        largest_target=max(part.largest_target for part in used),
         largest_square=max(part.largest_square for part in parts),
-        squared_spread=_squared_spread([part.sample.X for part in used], shares),
+        squared_spread=_squared_spread(sample.X, shares),
         n_rows_by_chunk=tuple(part.n_rows for part in parts),
         digests=tuple(part.digest for part in parts),
-        sample=tuple(part.sample for part in used),
+        sample=sample,
         shares=shares,
+        n_chosen_by_chunk=tuple(len(part.shares) for part in parts),
     )
 
 
-def _squared_spread(parts: Sequence[Matrix], shares: Sequence[Vector]) -> float:
-    """Lower bound of the spread ``max |x - mean|^2``, from a sample of rows; 1 for equal rows."""
-    total, count = np.zeros(parts[0].shape[1]), 0.0
-    for X, share in zip(parts, shares, strict=True):
-        total += np.asarray(X.T @ share)
-        count += float(np.sum(share))
-    mean, largest, all_zero = total / count, 0.0, True
-    for X in parts:
-        if is_sparse(X):
-            own, other = row_squares(X), float(mean @ mean)
-            squares = own - 2.0 * np.asarray(X @ mean) + other
-            rounding = (X.shape[1] + 8.0) * EPS * (own + other)
-            largest = max(largest, float(np.max(squares - rounding)))
-            all_zero &= not own.any()
-            continue
-        for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
-            largest = max(largest, float(np.max(row_squares(X[rows] - mean))))
-    return largest if largest > 0.0 else 1.0
-
-
-def _classes(parts: Sequence[ChunkTotals]) -> tuple[Labels, tuple[float, ...]]:
-    sums = dict[object, list[float]]()
-    for part in parts:
-        for label, weight in zip(part.labels.tolist(), part.label_weights.tolist(), strict=True):
-            sums.setdefault(label, []).append(weight)
+def _classes(parts: Sequence[ChunkTotals], sums: dict[Any, list[float]]) -> Labels:
+    """The two labels of all chunks, sorted."""
     try:
-        found = sorted(sums)  # type: ignore[type-var] # what does not compare is refused here
+        found = sorted(sums)
     except TypeError as error:
         raise InvalidDataError(f"y holds labels of mixed kinds ({error}).") from error
     if len(found) != 2:
@@ -243,4 +270,17 @@ def _classes(parts: Sequence[ChunkTotals]) -> tuple[Labels, tuple[float, ...]]:
     classes = np.array(found, dtype=np.result_type(*(part.labels.dtype for part in parts)))
     if classes.dtype.kind == "f":
         classes = exact_labels(found, "y of all chunks together")
-    return freeze(classes), tuple(sum_of_weights(sums[label]) for label in found)
+    return freeze(classes)
+
+
+def _squared_spread(X: Matrix | SinglePrecision, shares: Vector) -> float:
+    """Lower bound of the spread ``max |x - mean|^2``, from a sample of rows; 1 for equal rows."""
+    mean = np.asarray(X.T @ shares) / float(np.sum(shares))
+    if is_sparse(X):
+        own, other = row_squares(X), float(mean @ mean)
+        squares = own - 2.0 * np.asarray(X @ mean) + other
+        squares -= (X.shape[1] + 8.0) * EPS * (own + other)
+    else:
+        blocks = row_blocks(X.shape[0], X.shape[1], IN_CACHE)
+        squares = np.concatenate([row_squares(X[rows] - mean) for rows in blocks])
+    return float(np.max(squares)) if np.max(squares) > 0.0 else 1.0

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.certificates.reduced import ReducedCertificate
+from qpsvm.chunked.solution import block_by_block
 from qpsvm.data.targets import exact_labels, one_per_row, require_one_kind, same_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.kernel_estimator import KernelEstimator
-from qpsvm.estimators.lazily import block_by_block
 from qpsvm.estimators.parameters import INSTEAD
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import (

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qpsvm.chunked import ChunkedProblem
+from qpsvm.chunked.solution import block_by_block
 from qpsvm.constraints import Constraints
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.classifier import QPClassifier
-from qpsvm.estimators.lazily import block_by_block
 from qpsvm.estimators.linear_estimator import LinearEstimator
 from qpsvm.estimators.regressor import QPRegressor
 from qpsvm.exceptions import InvalidParameterError

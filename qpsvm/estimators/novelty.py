@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from qpsvm.chunked.solution import block_by_block
 from qpsvm.constraints import Constraints
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
-from qpsvm.estimators.lazily import block_by_block
 from qpsvm.formulations import DataDescription, OneClass
 from qpsvm.formulations.parameters import require_share
 from qpsvm.kernels import KernelArgument

@@ -6,12 +6,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from qpsvm.chunked.solution import block_by_block
 from qpsvm.constraints import Constraints
 from qpsvm.data.targets import as_groups, as_targets, one_per_row
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
-from qpsvm.estimators.lazily import block_by_block
 from qpsvm.estimators.regressor import NumberPredictor
 from qpsvm.formulations import Ranking
 from qpsvm.kernels import KernelArgument

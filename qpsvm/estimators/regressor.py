@@ -8,10 +8,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.certificates.predictions import DecisionBounds
+from qpsvm.chunked.solution import block_by_block
 from qpsvm.data.targets import as_targets
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
-from qpsvm.estimators.lazily import block_by_block
 from qpsvm.estimators.parameters import warn_of_tube
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 

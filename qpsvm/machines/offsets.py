@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval, best_shifts, signed
 from qpsvm.machines.setup import TrainingSetup
 from qpsvm.numerics.arrays import Vector
@@ -19,20 +20,37 @@ def best_offsets(
     """
     c = model.conditions
     free = c.intercept == "free" and not model.intercept_is_constrained
+    fixed = 0.0 if free or c.intercept == "none" else b
+    if not free and not c.width_sign:
+        return Interval(fixed, fixed), 0.0
+    targets = model.violations(scores, fixed, 0.0)
+    interval, t = offsets_of_conditions(c, targets, fixed, is_free=free)
+    return interval, t
+
+
+def offsets_of_conditions(
+    c: Conditions, targets: Vector, b: float, *, is_free: bool
+) -> tuple[Interval, float]:
+    """The interval of optimal intercepts for given weights, and the best t at its midpoint.
+
+    Parameters
+    ----------
+    c : Conditions
+    targets : array of shape (N,)
+        Violations with the intercept b and without t.
+    b : float
+        The intercept if it is fixed; otherwise 0.
+    is_free : bool
+        The intercept is a matter of the losses alone.
+    """
     if not c.width_sign:
-        if not free:
-            fixed = 0.0 if c.intercept == "none" else b
-            return Interval(fixed, fixed), 0.0
-        return _minimisers(model, scores, 0.0), 0.0
-    if not free:
-        fixed = 0.0 if c.intercept == "none" else b
-        targets = model.violations(scores, fixed, 0.0)
+        return (_minimisers(c, targets) if is_free else Interval(b, b)), 0.0
+    if not is_free:
         shift = best_shifts(
             targets, c.lower, c.upper, c.curvature, c.width_sign * c.width_price
         ).midpoint
-        return Interval(fixed, fixed), max(0.0, c.width_sign * shift)
+        return Interval(b, b), max(0.0, c.width_sign * shift)
     # rows of either sign see one unknown each, b + e t and -b + e t
-    targets = model.violations(scores, 0.0, 0.0)
     sides = []
     for group in (c.signs > 0.0, c.signs < 0.0):
         rows = (targets[group], c.lower[group], c.upper[group], c.curvature[group])
@@ -40,7 +58,7 @@ def best_offsets(
     above, below = sides
     t = 0.5 * c.width_sign * (above.midpoint + below.midpoint)
     if t <= 0.0:
-        return _minimisers(model, scores, 0.0), 0.0
+        return _minimisers(c, targets), 0.0
     ends = (0.5 * (above.lower - below.upper), 0.5 * (above.upper - below.lower))
     if not all(map(math.isfinite, ends)):  # along a half-line b and t grow together
         b = 0.5 * (above.midpoint - below.midpoint)
@@ -48,8 +66,6 @@ def best_offsets(
     return Interval(*ends), t
 
 
-def _minimisers(model: TrainingSetup, scores: Vector, t: float) -> Interval:
-    c = model.conditions
-    targets = model.violations(scores, 0.0, t)
+def _minimisers(c: Conditions, targets: Vector) -> Interval:
     rows = signed(targets, c.signs, c.lower, c.upper)
     return best_shifts(*rows, c.curvature, c.intercept_price)

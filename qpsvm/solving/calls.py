@@ -12,6 +12,7 @@ from qpsvm.backends.registry import require_name
 from qpsvm.certificates import certify_infeasible
 from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
+from qpsvm.chunked.solving import solve_chunked
 from qpsvm.device import Device
 from qpsvm.direct.joint import solved_jointly
 from qpsvm.direct.machine import solved_directly
@@ -31,7 +32,6 @@ from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arguments import require_choice, require_flag
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.interrupts import attach_solution, drop_best, map_best
-from qpsvm.passes import solve_chunked
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving.attempts import NO_OPTIMUM

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.contents import checked, read
-from qpsvm.chunked.dual_point import DualPoint
-from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.violations import coded
-from qpsvm.numerics.rows import row_squares
+from qpsvm.chunked.conditions import RowConditions
+from qpsvm.chunked.contents import checked
+from qpsvm.chunked.machine import DualPoint, Machine
 
 Vector = list[Fraction]
 
@@ -44,17 +42,16 @@ class Exact:
         rows, parts = list[Vector](), list[Any]()
         for chunk in problem.samples.chunks:
             content = chunk.content
-            raw = read(chunk.name, content.compute() if hasattr(content, "compute") else content)
-            contents = checked(raw, problem.task, chunk.name)
-            codes, targets = coded(contents, problem.request(()), chunk.name)
+            raw = content.compute() if hasattr(content, "compute") else content.read()
+            contents = checked(raw, problem.task)
             X = np.asarray(contents.X[: contents.n_rows])
-            terms = form.terms(codes, targets, contents.weights, row_squares(X))
+            terms = RowConditions.of(contents, form).terms
             rows += [exact(x) for _ in form.signs for x in X]
             parts.append(terms)
-            sizes.append(len(terms.signs))
+            sizes.append(terms.signs.size)
 
         def all_of(name: str) -> Any:
-            return np.concatenate([getattr(part, name) for part in parts])
+            return np.concatenate([getattr(part, name).ravel() for part in parts])
 
         return cls(
             form,

@@ -20,8 +20,8 @@ from qpsvm.chunked import ChunkedKernelProblem, Expansion, chunked
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
 from qpsvm.kernels import RBF, Linear, Polynomial, Sigmoid
 from tests.chunked.cases import BY_NAME, arguments, settings
+from tests.chunked.faults import shuffled
 from tests.families import KERNELS
-from tests.passes.faults import shuffled
 from tests.strategies import grid, in_parts
 
 EPS = 1e-8

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from qpsvm.chunked.leverage import Leverage
+from qpsvm.chunked.machine import Leverage
 
 
 def hessian(d: int, seed: int = 0) -> np.ndarray:

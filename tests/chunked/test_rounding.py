@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 
 from qpsvm.chunked.certificate import primal_objective
-from qpsvm.chunked.dask_pass import run_pass
-from qpsvm.chunked.dual_bound import dual_bound, dual_sums
-from qpsvm.chunked.dual_point import DualPoint, dual_of_chunk
-from qpsvm.chunked.machine import Machine
+from qpsvm.chunked.machine import DualPoint, Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.exceptions import QPSVMError
 from tests.chunked.cases import BY_NAME, hard_numbers, in_chunks, settings
@@ -21,15 +18,8 @@ from tests.chunked.exact import Exact, exact
 from tests.strategies import in_parts
 
 
-def sums_of(contents: Any, request: Any, name: str, number: int) -> Any:
-    problem_request, point = request
-    return dual_of_chunk(contents, problem_request, point, name, number)
-
-
 def bound_of(problem: ChunkedProblem, point: DualPoint) -> Any:
-    request = problem.request(()), point
-    parts = run_pass(sums_of, problem.task, problem.samples.chunks, request, verbose=False)
-    return dual_bound(problem.template, dual_sums(parts, problem.totals.n_features))
+    return problem.measured(point.centre, point)[2]
 
 
 def problems(part: int, count: int) -> Any:

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from qpsvm.chunked.contents import Contents
-from qpsvm.chunked.row_sample import chosen_rows
+from qpsvm.chunked.totals import chosen_rows
 
 N = 4000
 

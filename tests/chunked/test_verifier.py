@@ -13,15 +13,11 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
-from qpsvm.chunked.dask_pass import run_pass
-from qpsvm.chunked.dual_point import DualPoint
-from qpsvm.chunked.leverage import Leverage
-from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Nearest, distances
-from qpsvm.chunked.violations import coded, terms_of, violations_of
+from qpsvm.chunked.conditions import RowConditions
+from qpsvm.chunked.contents import run_pass
+from qpsvm.chunked.evaluation import dual_variables
+from qpsvm.chunked.machine import DualPoint, Leverage, Machine
 from qpsvm.exceptions import QPSVMError
-from qpsvm.machines.losses import slopes
-from qpsvm.numerics.rows import row_squares
 from qpsvm.qp import Status
 from tests.chunked.cases import BY_NAME, arguments, in_chunks, settings
 from tests.chunked.exact import Exact
@@ -44,23 +40,10 @@ def listed(problem: Any, solution: Any) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _alphas(contents: Any, request: Any, name: str, number: int) -> Any:
-    (primal, point), found = request, []
-    form, at = primal.template, 0
-    codes, targets = coded(contents, primal, name)
-    for rows, X in contents.blocks():
-        terms = terms_of(contents, form, codes, targets, rows, row_squares(X))
-        v = violations_of(X, terms, form, point.centre.vector)
-        a = slopes(v, terms.lower, terms.upper, terms.curvature)
-        if point.bands:
-            near = Nearest(len(v))
-            distance = distances(v, point.leverage.roots(X), one_sided=point.one_sided)
-            near.add(distance, rows, point.bands[number])
-            ((_, which),) = near.rows(point.bands[number])
-            a[which] = point.open[number][at : at + len(which)]
-            at += len(which)
-        found.append(a)
-    return np.concatenate(found)
+def _alphas(contents: Any, request: Any, number: int) -> Any:
+    primal, point = request
+    own = RowConditions.of(contents, primal.template)
+    return dual_variables(own, point, number).ravel()
 
 
 # --- what is not a solution ----------------------------------------------------------------------

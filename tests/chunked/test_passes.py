@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 import qpsvm
-from qpsvm.chunked import ChunkedProblem, PassStatistics, chunked
-from qpsvm.chunked.leverage import Leverage
+from qpsvm.chunked import ChunkedProblem, PassStatistics, chunked, solving
+from qpsvm.chunked.checkpoints import State
+from qpsvm.chunked.guess import RowSample
+from qpsvm.chunked.machine import Leverage
+from qpsvm.chunked.settings import PassSettings
+from qpsvm.chunked.steps import Steps
 from qpsvm.exceptions import (
     DataFileError,
     InvalidParameterError,
     ToleranceNotReachedError,
     ToleranceNotReachedWarning,
 )
-from qpsvm.passes import PassSettings, algorithm, solving
-from qpsvm.passes.guess import RowSample
-from qpsvm.passes.plan import Plan
-from qpsvm.passes.state import State
 from qpsvm.qp import Status
-from tests.passes.large import MEMORY, N, assert_continued, problem, samples, small_samples
+from tests.chunked.large import MEMORY, N, assert_continued, problem, samples, small_samples
 from tests.strategies import listed
 
 X, Y = samples()
@@ -99,7 +99,8 @@ def test_a_band_with_too_many_conditions_is_narrowed_in_its_chunk() -> None:
     assert solution.statistics.n_open <= 2 * 1000 + 12 * 100
     # a chunk with most of the open samples may return more than an equal part of them
     state = State.initial(solution.machine, 1.0, Leverage.equal(), PassStatistics())
-    plan = Plan.of(own, RowSample.of(own), state, PassSettings.of(MEMORY), 1000)
+    steps = Steps(own, RowSample.of(own), PassSettings.of(MEMORY), None, 1e-9)  # type: ignore[arg-type]
+    plan = steps.request(state)
     assert min(plan.most_open[:4]) > 1.5 * max(plan.most_open[4:])
     assert sum(plan.most_open) <= 2 * 1000 + 12 * 100
     assert qpsvm.verify(own, solution, eps=1.01e-9).passed
@@ -261,13 +262,13 @@ def test_a_checkpoint_is_written_after_every_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, whole = solved("hinge")
-    saved, save = list[int](), algorithm.save
+    saved, save = list[int](), solving.save
 
     def counted(path: Any, state: Any, of: Any) -> None:
         save(path, state, of)
         saved.append(state.statistics.passes)
 
-    monkeypatch.setattr(algorithm, "save", counted)
+    monkeypatch.setattr(solving, "save", counted)
     qpsvm.solve(own, eps=1e-9, options=MEMORY | {"checkpoint": tmp_path / "state"})
     assert saved == list(range(2, whole.statistics.passes + 1))
     assert [p.name for p in tmp_path.iterdir()] == ["state"]

@@ -15,23 +15,23 @@ is optimal if every decision was right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from qpsvm.chunked.conditions import Open
+from qpsvm.chunked.contents import stacked
 from qpsvm.chunked.dual_bound import DualBound, dual_bound
 from qpsvm.chunked.machine import Machine
-from qpsvm.chunked.open_conditions import Open
 from qpsvm.chunked.sums import Decided, rounding_unit
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.machines.conditions import Conditions, one_each
 from qpsvm.machines.repair import with_sum, with_width
-from qpsvm.numerics.arrays import IN_CACHE, Matrix, Vector, is_sparse, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Vector, is_sparse, row_blocks
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
-from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -40,11 +40,10 @@ SolveProgram = Callable[[QuadraticProgram, float], QPSolution]
 """Solves a program to a relative accuracy."""
 
 
-@dataclass(frozen=True, eq=False)
-class OpenAnswer:
+class OpenAnswer(NamedTuple):
     """The solution of an open problem.
 
-    Attributes
+    Parameters
     ----------
     machine : Machine
     alpha : array of shape (m,)
@@ -56,24 +55,6 @@ class OpenAnswer:
     machine: Machine
     alpha: Vector
     bound: DualBound
-
-
-def together(parts: Sequence[Open]) -> Open:
-    """Put the open conditions of all chunks together, in their order."""
-    used = [part for part in parts if len(part)] or list(parts[:1])
-    matrices = [part.X for part in used]
-    X: Matrix | SinglePrecision
-    if all(isinstance(m, SinglePrecision) for m in matrices):
-        X = SinglePrecision(np.concatenate([m.values for m in matrices]))  # type: ignore[union-attr]
-    elif any(is_sparse(m) for m in matrices):
-        X = sp.csr_array(
-            sp.vstack([sp.csr_array(np.asarray(m) if not is_sparse(m) else m) for m in matrices])
-        )
-    else:
-        X = np.concatenate([np.asarray(m) for m in matrices])
-    names = ("signs", "required", "lower", "upper", "curvature")
-    terms = (np.concatenate([getattr(part.terms, name) for part in used]) for name in names)
-    return Open(X, Terms(*terms))
 
 
 def solve_open(
@@ -102,7 +83,7 @@ def solve_open(
         Conditions that a pass adds up at a time, where they are more than here: each of these may
         stand for many.
     """
-    c = _conditions(form, found, decided)
+    c = open_conditions(form, found.terms, decided)
     if not len(found) or not _is_feasible(c):
         return None
     program = _program(form, found, decided, c)
@@ -112,16 +93,20 @@ def solve_open(
     blocks = row_blocks(len(c), found.X.shape[1], IN_CACHE)
     within = np.clip(answer.x[: len(c)], c.lower, c.upper)
     alpha = _with_sums(within, c, form, decided, max(blocks[0].stop, most_added))
-    sums = Decided.empty(found.X.shape[1])
-    sums.add_sums(decided)
+    sums = Decided.over([decided])
     for rows in blocks:
         block = found.X[rows]
-        terms = Terms(
-            c.signs[rows], c.required[rows], c.lower[rows], c.upper[rows], c.curvature[rows]
-        )
-        sums.add(block, terms, alpha[rows], row_squares(block))
-    machine = _machine(form, sums, answer, centre)
-    return OpenAnswer(machine, alpha, dual_bound(form, sums))
+        sums.add(block, found.terms.at((None, rows)), alpha[None, rows], row_squares(block))
+    w, b, t = sums.weights.value.sum(axis=0) / form.norm_weight, centre.intercept, centre.width
+    if form.intercept == "penalized":
+        b = float(sums.signed.value.sum()) - form.intercept_price
+    elif form.intercept == "none":
+        b = 0.0
+    elif answer.y is not None and np.isfinite(answer.y).all():
+        b = float(answer.y[0])
+    if form.width_sign and answer.z is not None and np.isfinite(answer.z).all():
+        t = max(0.0, float(answer.z[0]))
+    return OpenAnswer(Machine(w, b, t), alpha, dual_bound(form, sums))
 
 
 def _with_sums(
@@ -152,11 +137,7 @@ def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> Qu
     if form.intercept == "penalized":  # the constant feature adds 1 to the row of u
         fixed.append(np.zeros(len(u)))
         signs.append(float(decided.signed.value.sum()) - form.intercept_price - 1.0)
-    rows: Matrix
-    if is_sparse(found.X):
-        rows = sp.csr_array(sp.vstack([found.X, sp.csr_array(np.stack(fixed))]))
-    else:
-        rows = np.vstack([found.X[:], *fixed])
+    rows = stacked([found.X if is_sparse(found.X) else found.X[:], np.stack(fixed)])
     nothing, ones = np.zeros(len(fixed)), np.ones(len(fixed))
     balance = np.concatenate([c.signs, nothing])
     return QuadraticProgram(
@@ -176,15 +157,14 @@ def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> Qu
     )
 
 
-def _conditions(form: Template, found: Open, decided: Decided) -> Conditions:
+def open_conditions(form: Template, terms: Terms, decided: Decided) -> Conditions:
     """The open conditions, with prices from which the decided ones have taken their part."""
-    terms = found.terms
     return Conditions(
-        rows=one_each(terms.signs),
-        required=terms.required,
-        lower=terms.lower,
-        upper=terms.upper,
-        curvature=terms.curvature,
+        one_each(terms.signs),
+        terms.required,
+        terms.lower,
+        terms.upper,
+        terms.curvature,
         intercept=form.intercept,
         intercept_price=form.intercept_price - float(decided.signed.value.sum()),
         width_sign=form.width_sign,
@@ -204,17 +184,3 @@ def _is_feasible(c: Conditions) -> bool:
         least = c.width_sign * float(np.sum(c.upper if c.width_sign < 0.0 else c.lower))
         return least <= c.width_price
     return True
-
-
-def _machine(form: Template, sums: Decided, answer: QPSolution, centre: Machine) -> Machine:
-    w = sums.weights.value.sum(axis=0) / form.norm_weight
-    b, t = centre.intercept, centre.width
-    if form.intercept == "penalized":
-        b = float(sums.signed.value.sum()) - form.intercept_price
-    elif form.intercept == "none":
-        b = 0.0
-    elif answer.y is not None and np.isfinite(answer.y).all():
-        b = float(answer.y[0])
-    if form.width_sign and answer.z is not None and np.isfinite(answer.z).all():
-        t = max(0.0, float(answer.z[0]))
-    return Machine(w, b, t)

@@ -12,7 +12,7 @@ import pytest
 import qpsvm
 from qpsvm.chunked import chunked
 from qpsvm.qp import Status
-from tests.passes.large import MEMORY, assert_continued, small_samples
+from tests.chunked.large import MEMORY, assert_continued, small_samples
 
 N = 20_000
 

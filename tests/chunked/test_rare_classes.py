@@ -11,7 +11,7 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.settings import FirstPassSettings
+from qpsvm.chunked.settings import ChunkSettings
 from qpsvm.qp import Status
 
 FAMILIES = {
@@ -30,17 +30,23 @@ def rare() -> tuple[Any, Any]:
     return X, y
 
 
+def chosen_labels(problem: Any) -> list[Any]:
+    """Labels of the rows chosen in every chunk."""
+    totals = problem.totals
+    return np.split(totals.sample.y, np.cumsum(totals.n_chosen_by_chunk)[:-1])
+
+
 @pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_rare_class_is_learned(
     name: str, intercept: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=400))
+    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=400))
     X, y = rare()
     family = replace(FAMILIES[name], intercept=intercept)
     with dask.config.set(scheduler="synchronous"):
         problem = family.dual(chunked(X, y, rows=1000))
-        assert all(contents.y.any() for contents in problem.totals.sample)
+        assert all(y.any() for y in chosen_labels(problem))
         solution = qpsvm.solve(problem, eps=1e-9)
         assert solution.status is Status.OPTIMAL
         assert qpsvm.verify(problem, solution, eps=1.01e-9).passed
@@ -52,11 +58,11 @@ def test_a_rare_class_is_learned(
 
 def test_a_guess_without_a_class_ends_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best intercept and width for no row of a class are not numbers."""
-    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=20))
-    none = FirstPassSettings(rare_share=0.0)
-    monkeypatch.setattr("qpsvm.chunked.row_sample.FIRST_PASS", none)
+    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=20))
+    none = ChunkSettings(rare_share=0.0)
+    monkeypatch.setattr("qpsvm.chunked.totals.CHUNKS", none)
     X, y = rare()
     with dask.config.set(scheduler="synchronous"):
         problem = FAMILIES["weighted nu"].dual(chunked(X, y, rows=1000))
-        assert not any(contents.y.any() for contents in problem.totals.sample)
+        assert not any(y.any() for y in chosen_labels(problem))
         assert qpsvm.solve(problem, eps=1e-9).status is Status.OPTIMAL

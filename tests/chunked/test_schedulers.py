@@ -16,8 +16,8 @@ from pyarrow import parquet
 import qpsvm
 from qpsvm.chunked import chunked
 from qpsvm.exceptions import ChunkError
-from tests.passes.faults import main
-from tests.passes.large import MEMORY, ROWS, problem, samples
+from tests.chunked.faults import main
+from tests.chunked.large import MEMORY, ROWS, problem, samples
 from tests.processes import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def stored(folder: Path) -> Path:
 
 def elsewhere(folder: Path, *arguments: str) -> Any:
     """What a process of its own found."""
-    command = [sys.executable, "-m", "tests.passes.faults", str(folder), *arguments]
+    command = [sys.executable, "-m", "tests.chunked.faults", str(folder), *arguments]
     return json.loads(run(command, check=True, cwd=ROOT).stdout.splitlines()[-1])
 
 
@@ -98,7 +98,7 @@ def test_ctrl_c_in_a_pass_hands_out_what_was_reached(scheduler: str, tmp_path: P
 @pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.exhaustive)])
 def test_ctrl_c_with_a_client_ends_the_work_of_its_workers(workers: str, tmp_path: Path) -> None:
     """The best machine so far comes out while a worker still reads, and nothing else is begun."""
-    command = [sys.executable, "-m", "tests.passes.faults", str(stored(tmp_path)), workers]
+    command = [sys.executable, "-m", "tests.chunked.faults", str(stored(tmp_path)), workers]
     ended = run([*command, "5", "SIGINT"], check=True, cwd=ROOT)
     found = json.loads(ended.stdout.splitlines()[-1])
     assert found["status"] == "interrupted"

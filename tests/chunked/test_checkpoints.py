@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import qpsvm
-from qpsvm.chunked import chunked
+from qpsvm.chunked import checkpoints, chunked
 from qpsvm.exceptions import DataFileError, InvalidDataError, ToleranceNotReachedWarning
-from qpsvm.passes import checkpoints
 from qpsvm.qp import Status
+from tests.chunked.large import MEMORY, samples, small_samples
 from tests.edits import edits
-from tests.passes.large import MEMORY, samples, small_samples
 from tests.strategies import listed
 
 EPS = 1e-7

@@ -11,10 +11,9 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.open_conditions import Nearest
-from qpsvm.chunked.settings import FirstPassSettings
-from qpsvm.passes.guess import RowSample
-from qpsvm.passes.settings import PassSettings
+from qpsvm.chunked.conditions import narrowed
+from qpsvm.chunked.guess import band_of
+from qpsvm.chunked.settings import ChunkSettings, PassSettings
 
 BEYOND = PassSettings().beyond_band
 
@@ -31,7 +30,7 @@ def samples(seed: int) -> tuple[Any, Any]:
 def test_a_solution_is_verified_with_other_last_bits(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qpsvm.chunked.problem.FIRST_PASS", FirstPassSettings(sample_rows=300))
+    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=300))
     X, y = samples(seed)
     with dask.config.set(scheduler="synchronous"):
         problem = qpsvm.SoftMargin(C=1.0).dual(chunked(X, y, rows=1000))
@@ -46,21 +45,15 @@ def test_a_solution_is_verified_with_other_last_bits(
 def test_a_band_that_is_narrowed_ends_between_two_conditions() -> None:
     distances = np.array([0.5, 0.1, 0.3, 0.3, 0.2])
     for most, low, high in ((4, 0.3, 0.5), (3, 0.2, 0.3), (2, 0.2, 0.3), (0, 0.0, 0.1)):
-        near = Nearest(most)
-        near.add(distances, slice(0, 5), 1.0)
-        assert low < near.band(1.0) < high
-    near = Nearest(1)
-    near.add(np.array([1.0, np.nextafter(1.0, 2.0), 2.0]), slice(0, 3), 4.0)
-    assert near.band(4.0) == 1.0
-    near = Nearest(1)
-    near.add(np.zeros(3), slice(0, 3), 1.0)
-    assert near.band(1.0) < 0.0
+        assert low < narrowed(distances, 1.0, most) < high
+    assert narrowed(np.array([1.0, np.nextafter(1.0, 2.0), 2.0]), 4.0, 1) == 1.0
+    assert narrowed(np.zeros(3), 1.0, 1) < 0.0
 
 
 def test_a_band_that_is_chosen_ends_between_two_conditions() -> None:
     distances = np.array([0.5, 0.1, 0.3, 0.3, 0.2])
-    sample = RowSample(None, np.ones(5), is_all=True)  # type: ignore[arg-type]
+    shares = np.ones(5)
     for n_open, low, high in ((1.0, 0.1, 0.2), (3.0, 0.3, 0.5), (4.0, 0.3, 0.5)):
-        assert low < sample.band_of(distances, n_open, BEYOND) < high
-    assert sample.band_of(distances, 5.0, BEYOND) >= 0.5
-    assert sample.band_of(distances, 0.0, BEYOND) == 0.0
+        assert low < band_of(distances, shares, n_open, BEYOND) < high
+    assert band_of(distances, shares, 5.0, BEYOND) >= 0.5
+    assert band_of(distances, shares, 0.0, BEYOND) == 0.0

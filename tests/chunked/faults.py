@@ -1,6 +1,6 @@
 """A solve on Dask, as a program of its own: schedulers, and a worker that is killed in a pass.
 
-Usage: ``python -m tests.passes.faults FOLDER SCHEDULER [PASS [SIGNAL]]`` prints a hash of the
+Usage: ``python -m tests.chunked.faults FOLDER SCHEDULER [PASS [SIGNAL]]`` prints a hash of the
 solution's bits, as JSON. SCHEDULER is "synchronous", "threads", "shuffled", or a number of worker
 processes; in the pass with the number PASS the process that reads the third chunk gets a signal,
 SIGKILL if no other is named, once. SIGINT is for the process that solves: a worker that reads the
@@ -26,7 +26,7 @@ import dask.local
 import qpsvm
 from qpsvm.chunked import chunked
 from qpsvm.chunked.chunks import RawChunk
-from tests.passes.large import MEMORY, bits, small_samples
+from tests.chunked.large import MEMORY, bits, small_samples
 from tests.processes import wait_until
 
 KILLED = 2
