@@ -39,7 +39,6 @@ from qpsvm.verification import verify
 if TYPE_CHECKING:
     from qpsvm import (
         audits,
-        benchmark,
         certificates,
         chunked,
         classical,
@@ -67,7 +66,6 @@ __getattr__, __dir__ = lazy_names(
     modules_of(
         __name__,
         "audits",
-        "benchmark",
         "certificates",
         "chunked",
         "classical",
@@ -118,7 +116,6 @@ __all__ = [
     "audit",
     "audits",
     "backends",
-    "benchmark",
     "certificates",
     "certify",
     "certify_infeasible",

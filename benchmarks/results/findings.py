@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from qpsvm.benchmark import store
-from qpsvm.benchmark.cells import Instance
-from qpsvm.benchmark.compare import compare
-from qpsvm.benchmark.metrics import (
+from benchmarks import store
+from benchmarks.cells import Instance
+from benchmarks.compare import compare
+from benchmarks.metrics import (
     FalseClaim,
     Mean,
     best_dual,
@@ -27,9 +27,9 @@ from qpsvm.benchmark.metrics import (
     times_to,
     without_bound,
 )
-from qpsvm.benchmark.report import targets_of
-from qpsvm.benchmark.rows import Row
-from qpsvm.benchmark.store import Results
+from benchmarks.report import targets_of
+from benchmarks.rows import Row
+from benchmarks.store import Results
 
 HERE = Path(__file__).parent
 PAGE = HERE / "README.md"
@@ -202,7 +202,7 @@ def growth(results: Results) -> str:
 
 
 def repeated(a: str, b: str) -> str:
-    """What ``qpsvm bench compare`` says of two runs."""
+    """What ``python -m benchmarks compare`` says of two runs."""
     lines = [
         "| certified gap | times in both | within their 95% uncertainty | median ratio | rankings |"
     ]

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from qpsvm.benchmark.compare import compare
-from qpsvm.benchmark.store import Results
+from benchmarks.compare import compare
+from benchmarks.store import Results
 from tests.benchmark.handmade import LIMIT, failure, program, row, store
 from tests.benchmark.test_metrics_uncertainty import NOISE, TRUTH
 

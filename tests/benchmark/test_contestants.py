@@ -17,12 +17,12 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
+from benchmarks.contestants import intelex, reference, registry, scikit_learn
+from benchmarks.contestants.base import Contestant, Task
+from benchmarks.data import load_samples
+from benchmarks.families import formulation_of, kernel_of
+from benchmarks.judge import judge
 from qpsvm.backends import Settings
-from qpsvm.benchmark.contestants import intelex, reference, registry, scikit_learn
-from qpsvm.benchmark.contestants.base import Contestant, Task
-from qpsvm.benchmark.data import load_samples
-from qpsvm.benchmark.families import formulation_of, kernel_of
-from qpsvm.benchmark.judge import judge
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.qp import QPSolution, Status
 from tests import tolerances
@@ -395,7 +395,7 @@ def test_the_reference_passes_over_starts_that_lead_nowhere(monkeypatch) -> None
 
 def test_the_reference_repeats_no_claim_of_the_solver_it_begins_with(monkeypatch) -> None:
     """A start that the polish cannot improve comes back as it was, its claim included."""
-    monkeypatch.setattr("qpsvm.benchmark.contestants.reference.polish", lambda _, s, **__: s)
+    monkeypatch.setattr("benchmarks.contestants.reference.polish", lambda _, s, **__: s)
     liar = qpsvm.backends.get("osqp")
     solve = liar.solve
 
@@ -404,7 +404,7 @@ def test_the_reference_repeats_no_claim_of_the_solver_it_begins_with(monkeypatch
         found = problem.recover(solve(problem.qp, unpolished))
         return found.replace(qp=found.qp.replace(status=Status.OPTIMAL))
 
-    monkeypatch.setattr("qpsvm.benchmark.contestants.reference.solve", rough)
+    monkeypatch.setattr("benchmarks.contestants.reference.solve", rough)
     of = task("SoftMargin(C=1.0)", SMALL, eps=1e-9)
     answer = answered("reference", of)
     assert answer.claimed is not Status.OPTIMAL
@@ -424,7 +424,7 @@ def test_the_reference_is_exact_on_a_large_real_set(intercept) -> None:
 # --- names ---------------------------------------------------------------------------------------
 
 CLASS = """
-from qpsvm.benchmark.contestants.base import Answer, Contestant
+from benchmarks.contestants.base import Answer, Contestant
 from qpsvm.qp import Status
 
 class {name}(Contestant):

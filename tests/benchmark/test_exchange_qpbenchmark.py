@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import qpsvm
-from qpsvm.benchmark.data import load_samples
-from qpsvm.benchmark.exchange import programs, write_test_set
-from qpsvm.benchmark.families import formulation_of
-from qpsvm.benchmark.suites import Suite, suite_of
+from benchmarks.data import load_samples
+from benchmarks.exchange import programs, write_test_set
+from benchmarks.families import formulation_of
+from benchmarks.suite import Suite, suite_of
 from qpsvm.exceptions import SuiteError
 from qpsvm.qp.exchange import read_parquet
 from tests.processes import run

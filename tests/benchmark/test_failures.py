@@ -9,20 +9,20 @@ import math
 import pytest
 from rich.console import Console
 
-from qpsvm.benchmark import report
-from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.metrics import ranking, times_to
-from qpsvm.benchmark.report.document import document
-from qpsvm.benchmark.rows import Row
-from qpsvm.benchmark.store import Results
-from qpsvm.benchmark.tracebacks import LONGEST, calls
-from qpsvm.benchmark.worker import measure
+from benchmarks import report
+from benchmarks.cells import Cell, Instance
+from benchmarks.metrics import ranking, times_to
+from benchmarks.report.document import document
+from benchmarks.rows import Row
+from benchmarks.store import Results
+from benchmarks.tracebacks import LONGEST, calls
+from benchmarks.worker import measure
 from qpsvm.reports.blocks import Table
 from tests.benchmark import handmade
 from tests.strategies import listed
 
 SOLVER = """
-from qpsvm.benchmark.contestants.base import Contestant
+from benchmarks.contestants.base import Contestant
 
 def step_length(gradient):
     return 1.0 / gradient["norm"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpsvm.benchmark.metrics import (
+from benchmarks.metrics import (
     performance_profile,
     power_law,
     ranking,
@@ -22,7 +22,7 @@ from qpsvm.benchmark.metrics import (
     times_to,
     win_matrix,
 )
-from qpsvm.benchmark.metrics.tables import penalised
+from benchmarks.metrics.tables import penalised
 from tests.benchmark.handmade import LIMIT, failure, program, row, store
 
 TARGET = 1e-6

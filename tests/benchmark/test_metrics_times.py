@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.benchmark.cells import Instance
-from qpsvm.benchmark.metrics import (
+from benchmarks.cells import Instance
+from benchmarks.metrics import (
     accuracy_curves,
     best_dual,
     by_kind,
@@ -23,7 +23,7 @@ from qpsvm.benchmark.metrics import (
     times_to,
     without_bound,
 )
-from qpsvm.benchmark.rows import OUTCOMES
+from benchmarks.rows import OUTCOMES
 from qpsvm.exceptions import StoreError
 from tests.benchmark.handmade import LIMIT, failure, program, row, store
 

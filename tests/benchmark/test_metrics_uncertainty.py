@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from qpsvm.benchmark.metrics import (
+from benchmarks.metrics import (
     Noise,
     agreement,
     performance_profile,
@@ -17,7 +17,7 @@ from qpsvm.benchmark.metrics import (
     shifted_geometric_means,
     times_to,
 )
-from qpsvm.benchmark.metrics.noise import NORMAL
+from benchmarks.metrics.noise import NORMAL
 from tests.benchmark.handmade import program, store
 
 TARGET = 1e-6

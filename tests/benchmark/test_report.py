@@ -14,15 +14,15 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from qpsvm.benchmark import report
-from qpsvm.benchmark.calls import short_name
-from qpsvm.benchmark.compare import compare
-from qpsvm.benchmark.metrics import is_reference, kind_of
-from qpsvm.benchmark.report.comparison import agree, verdict
-from qpsvm.benchmark.report.document import document
-from qpsvm.benchmark.rows import OUTCOMES
-from qpsvm.benchmark.store import Results, open_store
-from qpsvm.cli.app import app
+from benchmarks import report
+from benchmarks.calls import short_name
+from benchmarks.cli import app
+from benchmarks.compare import compare
+from benchmarks.metrics import is_reference, kind_of
+from benchmarks.report.comparison import agree, verdict
+from benchmarks.report.document import document
+from benchmarks.rows import OUTCOMES
+from benchmarks.store import Results, open_store
 from qpsvm.exceptions import InvalidParameterError, MissingPackageError, StoreError
 from qpsvm.reports.blocks import Sentences, Table
 from tests.benchmark import handmade, synthetic
@@ -325,7 +325,7 @@ def store(tmp_path_factory):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def test_report_prints_and_writes(store, tmp_path, summary):

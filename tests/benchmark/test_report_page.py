@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from qpsvm.benchmark import report
-from qpsvm.benchmark.calls import short_name
-from qpsvm.benchmark.metrics import (
+from benchmarks import report
+from benchmarks.calls import short_name
+from benchmarks.metrics import (
     best_dual,
     is_reference,
     kind_of,
@@ -20,8 +20,8 @@ from qpsvm.benchmark.metrics import (
     table_of,
     times_to,
 )
-from qpsvm.benchmark.report.page import page_data
-from qpsvm.benchmark.store import Results
+from benchmarks.report.page import page_data
+from benchmarks.store import Results
 from tests.benchmark import handmade, synthetic
 from tests.benchmark.synthetic import FAST, LIAR, PEER, TARGETS
 from tests.reports.browser import opened

@@ -1,0 +1,149 @@
+"""Look up contestants by name.
+
+In this order: the names here, ``qpsvm(...)``, classes in a file (``my_solver.py``), the
+entry-point group ``qpsvm.contestants`` of other packages, and every backend of qpsvm.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+
+from benchmarks.calls import Call, parse
+from benchmarks.contestants import (
+    intelex,
+    reference,
+    rehline_ridge,
+    scikit_learn,
+    snapml_svm,
+)
+from benchmarks.contestants.backends import BackendContestant
+from benchmarks.contestants.base import Contestant
+from benchmarks.contestants.contract import ContractContestant
+from qpsvm import backends
+from qpsvm.exceptions import BackendError, SuiteError
+
+ENTRY_POINTS = "qpsvm.contestants"
+
+BUILT_IN: Mapping[str, type[Contestant]] = {
+    kind.name: kind
+    for kind in (
+        ContractContestant,
+        *reference.CONTESTANTS,
+        *scikit_learn.CONTESTANTS,
+        *intelex.CONTESTANTS,
+        *rehline_ridge.CONTESTANTS,
+        *snapml_svm.CONTESTANTS,
+    )
+}
+
+
+def get(text: str | Call) -> Contestant:
+    """Return the contestant that a suite names.
+
+    Parameters
+    ----------
+    text : str or Call
+        ``cvxopt(form='primal')``, ``sklearn:SVC``, ``qpsvm(backend='osqp')``, ``my_solver.py``.
+
+    Raises
+    ------
+    SuiteError
+        Nothing has that name, the file or entry point does not load, or the arguments are not its.
+
+    Examples
+    --------
+    >>> get("osqp(form='primal')").version() != ""
+    True
+    """
+    call = parse(text) if isinstance(text, str) else text
+    try:
+        make = _found(call.name)
+        return make(**call.arguments)
+    except (TypeError, BackendError) as error:
+        raise SuiteError(f"The contestant {call} cannot be made: {error}") from error
+
+
+def names() -> list[str]:
+    """Names of all known contestants, installed or not."""
+    own = [*BUILT_IN, *(entry.name for entry in _entry_points())]
+    return [*own, *(info.name for info in backends.available())]
+
+
+def _found(name: str) -> Callable[..., Contestant]:
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if name.endswith(".py"):
+        return _of_file(Path(name))
+    for entry in _entry_points():
+        if entry.name == name:
+            return _of_entry(entry)
+    try:
+        backend = backends.get(name)
+    except BackendError as error:
+        known = ", ".join([*BUILT_IN, *(entry.name for entry in _entry_points())])
+        raise SuiteError(
+            f"There is no contestant {name!r}. There are {known}, a file that ends in .py, and "
+            f"every backend: {error}"
+        ) from error
+    return lambda **arguments: BackendContestant(backend, **arguments)
+
+
+# --- from elsewhere -------------------------------------------------------------------------------
+
+
+def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
+    """Entry points in alphabetical order, without names that are taken."""
+    found = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    return tuple(sorted((e for e in found if e.name not in BUILT_IN), key=lambda e: e.name))
+
+
+def _of_entry(entry: importlib.metadata.EntryPoint) -> type[Contestant]:
+    try:
+        kind: object = entry.load()
+    except Exception as error:  # code of somebody else, which may raise anything
+        raise SuiteError(
+            f"The contestant {entry.name!r} ({entry.value}) does not load: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not (isinstance(kind, type) and issubclass(kind, Contestant)):
+        raise SuiteError(
+            f"The entry point {entry.name!r} ({entry.value}) is {kind!r}; it must name a subclass "
+            "of benchmarks.contestants.base.Contestant."
+        )
+    return kind
+
+
+def _of_file(path: Path) -> type[Contestant]:
+    """Return the only contestant class that a file defines."""
+    module = _module(path)
+    kinds = [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value)
+        and issubclass(value, Contestant)
+        and not inspect.isabstract(value)
+        and value.__module__ == module.__name__
+    ]
+    if len(kinds) != 1:
+        raise SuiteError(
+            f"{path} defines {len(kinds)} contestants; it must define one subclass of "
+            "benchmarks.contestants.base.Contestant with fit and answer."
+        )
+    return kinds[0]
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"qpsvm_contestant_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise SuiteError(f"There is no file {path} with a contestant in it.")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # code of somebody else, which may raise anything
+        raise SuiteError(f"{path} does not load: {type(error).__name__}: {error}") from error
+    return module

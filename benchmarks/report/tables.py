@@ -1,0 +1,273 @@
+"""The tables of a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.calls import short_name
+from benchmarks.cells import Instance
+from benchmarks.metrics import (
+    FalseClaim,
+    Fit,
+    Mean,
+    OutcomeTable,
+    is_reference,
+)
+from benchmarks.metrics.means import SHIFT
+from benchmarks.metrics.rankings import Rank
+from benchmarks.report.entries import bracket, interval, percent, short, time_cell
+from benchmarks.report.summary import Loss, Standing
+from benchmarks.rows import Row
+from qpsvm.reports.blocks import Cell, Table
+from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.numbers import NOTHING, figure, residual, value
+
+FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)
+"""Multiples of the fastest time at which tables show a performance profile."""
+
+
+def claims_table(claims: tuple[FalseClaim, ...], listed: int) -> Table:
+    """Table of refuted claims, the worst first."""
+    columns: tuple[TableColumn[FalseClaim], ...] = (
+        words("Contestant", lambda claim: short_name(claim.contestant)),
+        words("Outcome", _claimed),
+        words("Program", lambda claim: str(claim.instance)),
+        numbers("Claimed", lambda claim: claim.eps, residual),
+        numbers("Certified gap", lambda claim: claim.gap, residual),
+        words("What the verifier found", lambda claim: claim.message),
+    )
+    all_of_them = len(claims) <= listed
+    shown = "All of them" if all_of_them else f"{listed} of {len(claims):,}"
+    return table_of(
+        [claims[:listed]],
+        columns,
+        key="claims-table",
+        caption=f"{shown}, the furthest from what was claimed first",
+    )
+
+
+def _claimed(claim: FalseClaim) -> str:
+    return claim.outcome + ", multipliers only" * claim.machine_is_optimal
+
+
+def outcomes_table(outcomes: OutcomeTable) -> Table:
+    """Table of how often each contestant had each outcome."""
+
+    def count_of(outcome: str) -> TableColumn[str]:
+        return numbers(outcome, lambda who: outcomes.counts[who].get(outcome, 0))
+
+    columns: tuple[TableColumn[str], ...] = (
+        words("Contestant", short_name),
+        *map(count_of, outcomes.outcomes),
+        numbers("repeats disagree", lambda who: outcomes.unsteady[who]),
+    )
+    return table_of(
+        [outcomes.contestants],
+        columns,
+        key="outcomes-table",
+        caption="Cells, that is program and accuracy asked for, by their outcome; where repeats "
+        "disagree the worst of them counts",
+    )
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A contestant on programs of one kind."""
+
+    kind: str
+    rank: Rank
+    mean: Mean
+    loss: Loss | None
+
+
+def means_table(standings: Sequence[Standing], key: str, *, detailed: bool) -> Table:
+    """Table of places and shifted geometric means by kind; two columns more if detailed."""
+    columns: tuple[TableColumn[_Ranked], ...] = (
+        words("Contestant", lambda row: short_name(row.rank.contestant)),
+        words("Kind of program", lambda row: row.kind),
+        cells("Place", lambda row: _place_cell(row.rank), numeric=True),
+        cells("Seconds", lambda row: _mean_cell(row.mean), numeric=True),
+        numbers("Reached", lambda row: row.rank.solved),
+        numbers("Failed", lambda row: row.rank.failed),
+        cells("Furthest behind", lambda row: _loss_cell(row.loss, row.rank.solved), numeric=True),
+        words("Where, and who was fastest", lambda row: _where(row.loss)),
+        cells("Other programs", lambda row: interval(row.mean.low, row.mean.high), numeric=True),
+    )
+    return table_of(
+        [_ranked(standing) for standing in standings if standing.means],
+        columns if detailed else columns[:-2],
+        key=f"{key}-means",
+        title="Shifted geometric means",
+        caption=f"Seconds, shifted by {SHIFT:g} s, on the programs in common; in brackets the 95% "
+        "interval over other runs" + ", in a column of its own over other programs" * detailed,
+    )
+
+
+def _ranked(standing: Standing) -> list[_Ranked]:
+    means = {mean.contestant: mean for mean in standing.means}
+    return [
+        _Ranked(standing.kind, rank, means[rank.contestant], standing.losses.get(rank.contestant))
+        for rank in standing.ranking.ranks
+    ]
+
+
+def _place_cell(rank: Rank) -> Cell:
+    if not rank.solved:
+        return Cell(NOTHING, math.inf)
+    return Cell(figure(rank.place, 3) + bracket(rank.run_low, rank.run_high), rank.place)
+
+
+def _mean_cell(mean: Mean) -> Cell:
+    bound = "> " if mean.failed else ""
+    text = f"{bound}{figure(mean.seconds, 3)}{bracket(mean.run_low, mean.run_high)}"
+    return Cell(text, mean.seconds)
+
+
+def _loss_cell(loss: Loss | None, solved: int) -> Cell:
+    if loss is None:
+        return Cell("never", 1.0) if solved else Cell(NOTHING, math.inf)
+    text = f"{figure(loss.factor, 3)} times" if math.isfinite(loss.factor) else loss.outcome
+    return Cell(text, loss.factor)
+
+
+def _where(loss: Loss | None) -> str:
+    return NOTHING if loss is None else f"{loss.instance}: {loss.winner}"
+
+
+def times_table(standing: Standing, key: str) -> Table:
+    """Table of seconds to the gap, program by program."""
+
+    def time_of(who: str) -> TableColumn[Instance]:
+        return cells(
+            short_name(who), lambda of: time_cell(standing.times.get((of, who))), numeric=True
+        )
+
+    columns: tuple[TableColumn[Instance], ...] = (
+        words("Program", str),
+        words("Fastest", lambda instance: _fastest(standing, instance)),
+        *map(time_of, standing.contestants),
+    )
+    return table_of(
+        [standing.instances],
+        columns,
+        key=f"{key}-times",
+        title="Seconds to the gap",
+        caption="Seconds with half their 95% interval where there are repeats; in words what "
+        "became of it if the gap was not reached, with the smallest gap that was; a dash: does "
+        "not take such a program, or was not asked; no bound: nobody has a lower bound to measure "
+        "the answer against",
+    )
+
+
+def _fastest(standing: Standing, instance: Instance) -> str:
+    timings = {who: standing.times.get((instance, who)) for who in standing.contestants}
+    reached = [(t.seconds, who) for who, t in timings.items() if t is not None and t.reached]
+    return short_name(min(reached)[1]) if reached else "nobody"
+
+
+def wins_table(standing: Standing, key: str) -> Table:
+    """Table of wins, losses and ties of every pair."""
+    wins = standing.wins
+    at = {who: wins.contestants.index(who) for who in standing.contestants}
+
+    def against(other: str) -> TableColumn[str]:
+        def score(who: str) -> Cell:
+            i, j = at[who], at[other]
+            if i == j:
+                return Cell(NOTHING)
+            return Cell(f"{wins.wins[i, j]} : {wins.losses[i, j]}", float(wins.wins[i, j]))
+
+        return cells(short_name(other), score, numeric=True)
+
+    columns: tuple[TableColumn[str], ...] = (
+        words("Contestant", short_name),
+        numbers("Won", lambda who: int(np.sum(wins.wins[at[who]]))),
+        numbers("Lost", lambda who: int(np.sum(wins.losses[at[who]]))),
+        numbers("Ties", lambda who: int(np.sum(wins.ties[at[who]]))),
+        *map(against, standing.contestants),
+    )
+    return table_of(
+        [standing.contestants],
+        columns,
+        key=f"{key}-wins",
+        title="Wins and losses",
+        caption="Programs won and lost by the contestant of the row against that of the column, "
+        "by more than the uncertainty of both; what is left of the programs that both attempted "
+        "is a tie, or neither reached the gap",
+    )
+
+
+def profile_table(standing: Standing, key: str) -> Table:
+    """Table of the performance profile at a few factors."""
+    profile = standing.profile
+
+    def share_at(factor: float) -> TableColumn[str]:
+        return numbers(_factor_name(factor), lambda who: profile.share(who, factor), percent)
+
+    columns: tuple[TableColumn[str], ...] = (
+        words("Contestant", short_name),
+        *map(share_at, FACTORS),
+    )
+    return table_of(
+        [[who for who in standing.contestants if who in profile.contestants]],
+        columns,
+        key=f"{key}-profile",
+        title="Performance profile",
+        caption=f"Share of {profile.instances} programs on which a contestant takes at most so "
+        "many times the seconds of the fastest",
+    )
+
+
+def _factor_name(factor: float) -> str:
+    if factor == 1.0:
+        return "Fastest"
+    return f"Within {factor:g} times" if math.isfinite(factor) else "Reached at all"
+
+
+def scaling_table(fits: Iterable[Fit], key: str) -> Table:
+    """Table of how seconds grow with the number of samples."""
+    columns: tuple[TableColumn[Fit], ...] = (
+        words("Contestant", lambda fit: short_name(fit.contestant)),
+        words("Programs", lambda fit: fit.series),
+        numbers("Exponent", lambda fit: fit.exponent, short),
+        cells("Interval", lambda fit: interval(fit.low, fit.high), numeric=True),
+        numbers("Sizes", lambda fit: len(fit.points)),
+        numbers("Not reached", lambda fit: fit.censored),
+    )
+    return table_of(
+        [fits],
+        columns,
+        key=f"{key}-scaling",
+        title="Scaling",
+        caption="Seconds grow as samples to the power of the exponent, here with its 95% "
+        "interval; programs that were not reached are missing, and make it too small",
+    )
+
+
+def contestants_table(rows: Iterable[Row]) -> Table:
+    """Table of versions and settings, from the first row of each contestant."""
+    first: dict[str, Row] = {}
+    for row in rows:
+        if row.contestant not in first or not first[row.contestant].version:
+            first[row.contestant] = row
+    columns: tuple[TableColumn[Row], ...] = (
+        words("Contestant", _name),
+        words("Version", lambda row: row.version or NOTHING),
+        words("Settings", lambda row: value(row.settings) or NOTHING),
+    )
+    return table_of(
+        [first.values()],
+        columns,
+        key="contestants",
+        title="Contestants",
+        caption="Versions, and what each was told at the first accuracy it was asked for",
+        sortable=False,
+    )
+
+
+def _name(row: Row) -> str:
+    return row.contestant + " (bounds only, not ranked)" * is_reference(row.contestant)
