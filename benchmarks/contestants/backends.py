@@ -1,19 +1,19 @@
-"""Backends of qpsvm as contestants, without polish and without the tolerance contract."""
+"""Backends of qpsvm as contestants: as they are, or called by ``qpsvm.solve``."""
 
 from __future__ import annotations
 
 import time
 import warnings
+from abc import abstractmethod
+from functools import partial
+from typing import TypeAlias
 
+import qpsvm
 from benchmarks.contestants.base import NO_OPTIMUM, Answer, Contestant, Problem, Task
-from qpsvm import backends
 from qpsvm.backends import Backend, Settings
-from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
+from qpsvm.exceptions import NoOptimumError, QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.machines import Form
 from qpsvm.qp import QPSolution
-
-FORMS: tuple[Form, ...] = ("primal", "dual")
-
 
 COUNTED = ("osqp", "qpsolvers:scs", "qpsolvers:daqp")
 """Backends that stop at an iteration limit long before any time limit."""
@@ -21,60 +21,59 @@ COUNTED = ("osqp", "qpsolvers:scs", "qpsolvers:daqp")
 UNTIL_THE_CLOCK = 10_000_000
 """Iteration limit of the backends in ``COUNTED``; the suites give peers as many."""
 
+SHORTEST = 1e-3
+"""Least time limit of a solver, seconds, when building the program used up the time."""
 
-class BackendContestant(Contestant):
-    """``backend.solve`` on the primal or dual program, and the machine recovered from its answer.
+Solved: TypeAlias = tuple[QPSolution, object]
+"""The solution of a program, and the machine that was recovered from it; None without one."""
+
+
+class _ProgramContestant(Contestant):
+    """Build a program in one form, solve it, recover the machine, as peers do.
 
     Parameters
     ----------
-    backend : Backend
     form : "dual" or "primal"
     **options
         Settings of the solver under its own names.
     """
 
-    def __init__(self, backend: Backend, form: Form = "dual", **options: object) -> None:
-        self.backend = backend
-        self.form = require_form(form)
+    def __init__(self, form: Form = "dual", **options: object) -> None:
+        if form not in ("primal", "dual"):
+            raise SuiteError(f"form is {form!r}; it is 'primal' or 'dual'.")
+        self.form = form
         self.options = options
-        self.distribution = backend.distribution
-        self.required_modules = backend.required_modules
 
-    def version(self) -> str:
-        return self.backend.version()
+    @abstractmethod
+    def solved(self, problem: Problem, eps: float, time_limit: float) -> Solved:
+        """Solve the program and recover the machine."""
 
     def fit(self, task: Task) -> tuple[Problem, QPSolution, float, object]:
-        self.backend.load()  # in the first, small fit, which is not measured
         began = time.perf_counter()
         problem = build(task, self.form)
         build_seconds = time.perf_counter() - began
-        settings = Settings(
-            eps=task.eps,
-            time_limit=max(task.time_limit - build_seconds, SHORTEST),
-            max_iterations=UNTIL_THE_CLOCK if self.backend.label in COUNTED else None,
-            options=self.options,
-        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they warn of, their status says
-            solution = self.backend.solve(problem.qp, settings)
-        return problem, solution, build_seconds, machine_of(problem, solution)
+            left = max(task.time_limit - build_seconds, SHORTEST)
+            qp, machine = self.solved(problem, task.eps, left)
+        return problem, qp, build_seconds, machine
 
     def answer(self, task: Task, fitted: tuple[Problem, QPSolution, float, object]) -> Answer:
         del task
-        problem, solution, build_seconds, found = fitted
-        return answer_of(problem, solution, build_seconds, found)
-
-
-SHORTEST = 1e-3
-"""Least time limit of a solver, seconds, when building the program used up the time."""
-
-
-def require_form(form: str) -> Form:
-    """Return ``form``, or raise SuiteError unless it is "primal" or "dual"."""
-    if form not in FORMS:
-        raise SuiteError(f"form is {form!r}; it is 'primal' or 'dual'.")
-    found: Form = form
-    return found
+        problem, qp, build_seconds, machine = fitted
+        statistics = qp.statistics
+        return Answer(
+            claimed=qp.status,
+            solution=qp if machine is None else machine,
+            problem=problem,
+            native_status=qp.native_status,
+            iterations=statistics.iterations,
+            build_seconds=build_seconds,
+            setup_seconds=statistics.setup_seconds,
+            solve_seconds=statistics.solve_seconds,
+            settings={"form": problem.form, **statistics.settings},
+            message=statistics.note,
+        )
 
 
 def build(task: Task, form: Form) -> Problem:
@@ -86,38 +85,76 @@ def build(task: Task, form: Form) -> Problem:
     return problem
 
 
-def machine_of(problem: Problem, qp: QPSolution) -> object:
-    """Recover weights and intercept, as peers do; None if the answer has no usable point."""
-    if qp.x is None or qp.status in NO_OPTIMUM:
-        return None
-    try:
-        return problem.recover(qp)
-    except (QPSVMError, ValueError):  # of a vector that is broken: the judge says what it is
-        return None
+class BackendContestant(_ProgramContestant):
+    """``backend.solve`` without polish and without the tolerance contract.
+
+    Parameters
+    ----------
+    backend : Backend
+    form : "dual" or "primal"
+    **options
+        Settings of the solver under its own names.
+    """
+
+    def __init__(self, backend: Backend, form: Form = "dual", **options: object) -> None:
+        super().__init__(form, **options)
+        self.backend = backend
+        self.distribution = backend.distribution
+        self.required_modules = backend.required_modules
+
+    def version(self) -> str:
+        return self.backend.version()
+
+    def fit(self, task: Task) -> tuple[Problem, QPSolution, float, object]:
+        self.backend.load()  # in the first, small fit, which is not measured
+        return super().fit(task)
+
+    def solved(self, problem: Problem, eps: float, time_limit: float) -> Solved:
+        most = UNTIL_THE_CLOCK if self.backend.label in COUNTED else None
+        settings = Settings(
+            eps=eps, time_limit=time_limit, max_iterations=most, options=self.options
+        )
+        qp = self.backend.solve(problem.qp, settings)
+        if qp.x is None or qp.status in NO_OPTIMUM:
+            return qp, None
+        try:
+            return qp, problem.recover(qp)
+        except (QPSVMError, ValueError):  # of a vector that is broken: the judge says what it is
+            return qp, None
 
 
-def answer_of(
-    problem: Problem,
-    qp: QPSolution,
-    build_seconds: float,
-    solution: object = None,
-) -> Answer:
-    """Return the answer of a QPSolution; ``solution`` is the machine, if recovered already."""
-    statistics = qp.statistics
-    return Answer(
-        claimed=qp.status,
-        solution=qp if solution is None else solution,
-        problem=problem,
-        native_status=qp.native_status,
-        iterations=statistics.iterations,
-        build_seconds=build_seconds,
-        setup_seconds=statistics.setup_seconds,
-        solve_seconds=statistics.solve_seconds,
-        settings={"form": problem.form, **statistics.settings},
-        message=statistics.note,
-    )
+class SolveContestant(_ProgramContestant):
+    """``qpsvm.solve(problem, backend, eps=eps)``: verified, polished, asked a second time.
 
+    Parameters
+    ----------
+    backend : str
+    form : "dual" or "primal"
+    **options
+        Settings of the solver under its own names.
+    """
 
-def names() -> tuple[str, ...]:
-    """Names of all backends, installed or not."""
-    return tuple(info.name for info in backends.available())
+    name = "qpsvm"
+    distribution = "qpsvm"
+
+    def __init__(self, backend: str = "auto", form: Form = "dual", **options: object) -> None:
+        super().__init__(form, **options)
+        self.backend = backend
+        if backend != "auto":
+            self.required_modules = qpsvm.backends.get(backend).required_modules
+
+    def version(self) -> str:
+        own = qpsvm.__version__
+        if self.backend == "auto":
+            return own
+        return f"{own} ({self.backend} {qpsvm.backends.get(self.backend).version()})"
+
+    def solved(self, problem: Problem, eps: float, time_limit: float) -> Solved:
+        solve = partial(qpsvm.solve, eps=eps, time_limit=time_limit, options=self.options)
+        try:
+            found = solve(problem, self.backend)
+        except NoOptimumError as error:
+            if error.certificate is None:
+                raise
+            return error.certificate.evidence, None
+        return found.qp, found

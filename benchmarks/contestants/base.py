@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
@@ -118,7 +118,7 @@ class Contestant(ABC):
         Modules that must be importable.
     """
 
-    name: ClassVar[str]
+    name: str
     distribution: str = ""
     required_modules: tuple[str, ...] = ()
 

@@ -19,9 +19,9 @@ import numpy as np
 
 import qpsvm
 from benchmarks.arrays import Vector
-from benchmarks.contestants import intelex, scikit_learn
 from benchmarks.contestants.backends import SHORTEST, build
 from benchmarks.contestants.base import Answer, Contestant, Problem, Task
+from benchmarks.contestants.estimators import ESTIMATORS
 from qpsvm import polish, solve, verify
 from qpsvm.backends import Settings
 from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedWarning
@@ -129,8 +129,8 @@ def _interior_point(task: Task, clock: _Clock) -> Iterator[Start]:
 
 def _peers(task: Task, problem: SVMProblem, clock: _Clock) -> Iterator[Start]:
     rough = replace(task, eps=START_TOLERANCE)
-    for kind in (*intelex.CONTESTANTS, *scikit_learn.CONTESTANTS):
-        peer = kind()
+    for make in ESTIMATORS.values():
+        peer = make()
         if peer.refusal(rough) or not peer.is_installed or clock.left <= SHORTEST:
             continue
         answer = peer.answer(rough, peer.fit(rough))
@@ -158,6 +158,3 @@ def _implied(problem: SVMProblem, answer: Answer) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(c.curvature > 0.0, v / c.curvature, np.where(v > 0.0, c.upper, c.lower))
     return np.clip(slope, c.lower, c.upper)
-
-
-CONTESTANTS = (Reference,)

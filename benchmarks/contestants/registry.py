@@ -14,31 +14,19 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks.calls import Call, parse
-from benchmarks.contestants import (
-    intelex,
-    reference,
-    rehline_ridge,
-    scikit_learn,
-    snapml_svm,
-)
-from benchmarks.contestants.backends import BackendContestant
+from benchmarks.contestants.backends import BackendContestant, SolveContestant
 from benchmarks.contestants.base import Contestant
-from benchmarks.contestants.contract import ContractContestant
+from benchmarks.contestants.estimators import ESTIMATORS
+from benchmarks.contestants.peers import ReHLine, SnapML
+from benchmarks.contestants.reference import Reference
 from qpsvm import backends
 from qpsvm.exceptions import BackendError, SuiteError
 
 ENTRY_POINTS = "qpsvm.contestants"
 
-BUILT_IN: Mapping[str, type[Contestant]] = {
-    kind.name: kind
-    for kind in (
-        ContractContestant,
-        *reference.CONTESTANTS,
-        *scikit_learn.CONTESTANTS,
-        *intelex.CONTESTANTS,
-        *rehline_ridge.CONTESTANTS,
-        *snapml_svm.CONTESTANTS,
-    )
+BUILT_IN: Mapping[str, Callable[..., Contestant]] = {
+    **{kind.name: kind for kind in (SolveContestant, Reference, ReHLine, SnapML)},
+    **ESTIMATORS,
 }
 
 

@@ -2,8 +2,8 @@
 
 Every row is a pair, one after the other, each in a fresh process: the cell as ``python -m
 benchmarks run`` measures it, and the solver called by a plain script (``bare.py``) with the same
-samples, settings and threads. Compared are the row's ``total_seconds`` and ``cpu_seconds`` with the same clocks
-around that call.
+samples, settings and threads. Compared are the row's ``total_seconds`` and ``cpu_seconds`` with the
+same clocks around that call.
 
 Usage: ``python benchmarks/harness/measure.py [--pairs 25] [--only TEXT]``. Rows are appended to
 ``rows.jsonl`` beside this file; ``report.py`` makes the table from that file alone.

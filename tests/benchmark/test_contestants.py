@@ -17,8 +17,9 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from benchmarks.contestants import intelex, reference, registry, scikit_learn
+from benchmarks.contestants import reference, registry
 from benchmarks.contestants.base import Contestant, Task
+from benchmarks.contestants.estimators import ScikitLearn
 from benchmarks.data import load_samples
 from benchmarks.families import formulation_of, kernel_of
 from benchmarks.judge import judge
@@ -379,14 +380,14 @@ def test_the_reference_passes_over_starts_that_lead_nowhere(monkeypatch) -> None
             raise MemoryError
         return polish(problem, start, **limits)
 
-    class Broken(scikit_learn.SVC):
+    class Broken(ScikitLearn):
         def answer(self, task, fitted):
             found = super().answer(task, fitted)
             return replace(found, alpha=np.full_like(found.alpha, np.nan))
 
     monkeypatch.setattr(reference, "polish", greedy)
-    monkeypatch.setattr(intelex, "CONTESTANTS", (Broken,))
-    monkeypatch.setattr(scikit_learn, "CONTESTANTS", (scikit_learn.SVC,))
+    starts = {"broken": lambda: Broken("SVC"), "sound": lambda: ScikitLearn("SVC")}
+    monkeypatch.setattr(reference, "ESTIMATORS", starts)
     of = task("SoftMargin(C=1.0)", "synthetic(d=5, n=2500, seed=0)", RBF, eps=1e-8)
     assert judge(of, answered("reference", of)).outcome == "optimal"
     assert tried[0] == "sklearn:SVC"
