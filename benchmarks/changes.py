@@ -10,10 +10,9 @@ import numpy as np
 
 from benchmarks.cells import Instance
 from benchmarks.metrics.agreement import Agreement
-from benchmarks.metrics.measurements import Column
 from benchmarks.metrics.noise import NORMAL
 from benchmarks.metrics.rankings import Ranking
-from benchmarks.metrics.times import Timing
+from benchmarks.metrics.times import Column, Timing
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from benchmarks.calls import Call, short_name
+from benchmarks.cells import Call, short_name
 from benchmarks.suite import Suite, load_suite, suite_files
 from qpsvm.exceptions import QPSVMError, SuiteError
 
@@ -144,7 +144,7 @@ def run(
 
 def _data(names: list[str], label: str | None) -> list[str]:
     """Names of data as suites write them: of a file a call with its path."""
-    from benchmarks.own_files import is_file_name
+    from benchmarks.sets import is_file_name
 
     column = {} if label is None else {"label": label}
     return [

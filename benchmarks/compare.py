@@ -29,10 +29,9 @@ from benchmarks.changes import (
 )
 from benchmarks.metrics.agreement import agreement
 from benchmarks.metrics.bounds import best_dual
-from benchmarks.metrics.measurements import Column, measurements
 from benchmarks.metrics.noise import NORMAL
 from benchmarks.metrics.rankings import ranking
-from benchmarks.metrics.times import Times, by_kind, times_to
+from benchmarks.metrics.times import Column, Times, by_kind, measurements, times_to
 from benchmarks.rows import Row
 from benchmarks.store import Results
 

@@ -47,14 +47,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from benchmarks.arrays import Matrix, Vector
-from benchmarks.calls import Call, parse
-from benchmarks.generated import GENERATED
-from benchmarks.modifiers import MODIFIERS, distinct_samples, random_part
-from benchmarks.own_files import is_file_name, load_file
-from benchmarks.stored import load_set, require_set
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.cells import Call, parse
+from benchmarks.sets import (
+    GENERATED,
+    Matrix,
+    Vector,
+    is_file_name,
+    load_file,
+    load_set,
+    require_set,
+)
 from qpsvm.exceptions import SuiteError
+
+Make: TypeAlias = Callable[..., tuple[Matrix, Vector]]
+"""A function that makes samples and labels, or that changes them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +107,10 @@ def load_samples(call: Call | str) -> Samples:
     ((1138, 30), array([-1., -1.]))
     """
     call = parse(call) if isinstance(call, str) else call
-    plan = _Plan.of(call)
-    X, y = _called(plan.make, plan.arguments, call)
-    if plan.distinct:
-        X, y = distinct_samples(X, y)
-    if plan.part:
-        X, y = _called(random_part, {"X": X, "y": y, **plan.part}, call)
-    for key, modify in MODIFIERS.items():
-        if key in plan.modifiers:
-            X, y = _called(modify, {"X": X, "y": y, key: plan.modifiers[key]}, call)
+    make, arguments, modifiers = _steps(call)
+    X, y = _called(make, arguments, call)
+    for modify, changes in modifiers.items():
+        X, y = _called(modify, {"X": X, "y": y, **changes}, call)
     return Samples(X, y, str(call))
 
 
@@ -125,41 +131,39 @@ def require_known(call: Call | str) -> None:
     >>> require_known("iris(n=50, seed=0)")
     """
     call = parse(call) if isinstance(call, str) else call
-    plan = _Plan.of(call)
+    make, arguments, _ = _steps(call)
     try:
-        inspect.signature(plan.make).bind(**plan.arguments)
+        inspect.signature(make).bind(**arguments)
     except TypeError as error:
-        known = [*inspect.signature(plan.make).parameters, *MODIFIERS, "n", "seed", "distinct"]
-        own = ", ".join(dict.fromkeys(name for name in known if name != "name"))
+        known = dict.fromkeys(name for step in (make, *MODIFIERS) for name in _own(step))
+        own = ", ".join(name for name in known if name != "name")
         raise SuiteError(f"The data {call} cannot be made: {error}; they take {own}.") from error
-    if plan.make is load_set:
+    if make is load_set:
         require_set(call.name)
-    elif plan.make is load_file:
-        _called(plan.make, plan.arguments, call)
+    elif make is load_file:
+        _called(make, arguments, call)
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The function that makes the samples of a call, and the arguments of every step."""
+def _steps(call: Call) -> tuple[Make, dict[str, object], dict[Make, dict[str, object]]]:
+    """Return the function that makes the samples of a call, its arguments, and the modifiers."""
+    given = dict(call.arguments)
+    make, steps = GENERATED.get(call.name), MODIFIERS
+    if make is not None:  # n and seed are its own
+        steps = tuple(step for step in MODIFIERS if step is not random_part)
+    elif call.name == "file" or is_file_name(call.name):
+        make, given = load_file, ({} if call.name == "file" else {"path": call.name}) | given
+    else:
+        make, given = load_set, {"name": call.name, **given}
+    found: dict[Make, dict[str, object]] = {}
+    for step in steps:
+        if own := {name: given.pop(name) for name in _own(step) if name in given}:
+            found[step] = own
+    return make, given, found
 
-    make: Callable[..., tuple[Matrix, Vector]]
-    arguments: Mapping[str, object]
-    part: Mapping[str, object]
-    modifiers: Mapping[str, object]
-    distinct: bool
 
-    @classmethod
-    def of(cls, call: Call) -> _Plan:
-        given = dict(call.arguments)
-        modifiers = {key: given.pop(key) for key in MODIFIERS if key in given}
-        distinct = bool(given.pop("distinct", False))
-        if call.name in GENERATED:
-            return cls(GENERATED[call.name], given, {}, modifiers, distinct)
-        part: dict[str, object] = {key: given.pop(key) for key in ("n", "seed") if key in given}
-        if call.name == "file" or is_file_name(call.name):
-            path = {} if call.name == "file" else {"path": call.name}
-            return cls(load_file, {**path, **given}, part, modifiers, distinct)
-        return cls(load_set, {"name": call.name, **given}, part, modifiers, distinct)
+def _own(step: Make) -> list[str]:
+    """Names of the arguments of a step, other than samples and labels."""
+    return [name for name in inspect.signature(step).parameters if name not in ("X", "y")]
 
 
 def _called(
@@ -172,3 +176,55 @@ def _called(
         raise
     except (TypeError, ValueError) as error:
         raise SuiteError(f"The data {call} cannot be made: {error}.") from error
+
+
+# --- modifiers ------------------------------------------------------------------------------------
+
+
+def distinct_samples(X: Matrix, y: Vector, distinct: bool) -> tuple[Matrix, Vector]:
+    """Return the first of all equal samples, in the given order."""
+    if not distinct:
+        return X, y
+    table = np.column_stack([X.toarray() if sp.issparse(X) else X, y])
+    _, first = np.unique(table, axis=0, return_index=True)
+    kept = np.sort(first)
+    return X[kept], y[kept]
+
+
+def random_part(X: Matrix, y: Vector, n: int, seed: int = 0) -> tuple[Matrix, Vector]:
+    """Return n samples, drawn without replacement."""
+    if not 0 < n <= len(y):
+        raise ValueError(f"n is {n}, and the set has {len(y)} samples")
+    kept = np.random.default_rng(seed).permutation(len(y))[:n]
+    return X[kept], y[kept]
+
+
+def _collinear(X: Matrix, y: Vector, collinear: float) -> tuple[Matrix, Vector]:
+    X = X.toarray() if sp.issparse(X) else X
+    noise = np.random.default_rng(0).standard_normal(X.shape)
+    return np.hstack([X, X + collinear * np.std(X, axis=0) * noise]), y
+
+
+def _spread(X: Matrix, y: Vector, spread: float) -> tuple[Matrix, Vector]:
+    factors = np.geomspace(spread**-0.5, spread**0.5, X.shape[1])
+    return (sp.csr_array(X * factors[None, :]) if sp.issparse(X) else X * factors), y
+
+
+def _scale(X: Matrix, y: Vector, scale: float) -> tuple[Matrix, Vector]:
+    return X * float(scale), y
+
+
+def _copies(X: Matrix, y: Vector, copies: int) -> tuple[Matrix, Vector]:
+    rows = np.repeat(np.arange(len(y)), copies)
+    return X[rows], y[rows]
+
+
+MODIFIERS: tuple[Make, ...] = (
+    distinct_samples,
+    random_part,
+    _collinear,
+    _spread,
+    _scale,
+    _copies,
+)
+"""Modifiers in the order in which they are applied; suites call them by their arguments."""

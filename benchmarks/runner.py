@@ -23,9 +23,9 @@ from benchmarks import machine
 from benchmarks.cells import Cell
 from benchmarks.contestants import registry
 from benchmarks.data import require_known
-from benchmarks.families import formulation_of, kernel_of
 from benchmarks.plan import Plan, make_plan
 from benchmarks.process import Children, measure_apart
+from benchmarks.programs import formulation_of, kernel_of
 from benchmarks.rows import Row
 from benchmarks.store import Results, open_store
 from benchmarks.suite import Suite

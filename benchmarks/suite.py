@@ -35,8 +35,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.calls import parse
-from benchmarks.cells import Cell, Instance
+from benchmarks.cells import Cell, Instance, parse
 from benchmarks.metrics.bounds import is_reference
 from qpsvm.exceptions import SuiteError
 

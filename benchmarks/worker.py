@@ -24,14 +24,14 @@ import numpy as np
 
 import qpsvm
 from benchmarks import machine
-from benchmarks.arrays import Matrix, Vector
 from benchmarks.cells import Cell
 from benchmarks.contestants import registry
 from benchmarks.contestants.base import Answer, Contestant, Task
 from benchmarks.data import Samples, load_samples
-from benchmarks.families import formulation_of, kernel_of
 from benchmarks.judge import judge
+from benchmarks.programs import formulation_of, kernel_of
 from benchmarks.rows import FALSE, Row
+from benchmarks.sets import Matrix, Vector
 from benchmarks.tracebacks import calls
 from qpsvm.data import fingerprint
 from qpsvm.exceptions import (

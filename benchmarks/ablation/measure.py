@@ -39,7 +39,7 @@ import qpsvm
 from benchmarks.ablation.heuristics import HEURISTICS, Heuristic
 from benchmarks.cells import Instance
 from benchmarks.data import Samples, load_samples
-from benchmarks.families import formulation_of, kernel_of
+from benchmarks.programs import formulation_of, kernel_of
 from benchmarks.suite import load_suite
 from qpsvm.solvers.active_set.settings import COLUMNS
 from qpsvm.solvers.box.settings import BOX

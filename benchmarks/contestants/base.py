@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from benchmarks.arrays import Matrix, Vector
+from benchmarks.sets import Matrix, Vector
 from qpsvm.backends import installed_version
 from qpsvm.kernels import Kernel
 from qpsvm.machines import TrainingProblem

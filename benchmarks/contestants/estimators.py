@@ -16,8 +16,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.arrays import Matrix
 from benchmarks.contestants.base import Answer, Contestant, Fitted, Formulation, Task
+from benchmarks.sets import Matrix
 from qpsvm.audits import Claim, read_claims
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.formulations import (

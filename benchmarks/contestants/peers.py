@@ -26,9 +26,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.arrays import Vector
 from benchmarks.contestants.base import Answer, Fitted, Formulation, Task
 from benchmarks.contestants.estimators import EstimatorContestant, Parameters
+from benchmarks.sets import Vector
 from qpsvm.formulations import EpsilonRegression, SoftMargin
 
 INTERCEPTS = ("penalized", "none")

@@ -18,10 +18,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import qpsvm
-from benchmarks.arrays import Vector
 from benchmarks.contestants.backends import SHORTEST, build
 from benchmarks.contestants.base import Answer, Contestant, Problem, Task
 from benchmarks.contestants.estimators import ESTIMATORS
+from benchmarks.sets import Vector
 from qpsvm import polish, solve, verify
 from qpsvm.backends import Settings
 from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedWarning

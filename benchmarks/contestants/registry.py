@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.calls import Call, parse
+from benchmarks.cells import Call, parse
 from benchmarks.contestants.backends import BackendContestant, SolveContestant
 from benchmarks.contestants.base import Contestant
 from benchmarks.contestants.estimators import ESTIMATORS

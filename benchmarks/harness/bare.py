@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.calls import parse
-from benchmarks.cells import Cell
+from benchmarks.cells import Cell, parse
 from benchmarks.data import load_samples
-from benchmarks.families import formulation_of, kernel_of
+from benchmarks.programs import formulation_of, kernel_of
 from qpsvm import backends
 from qpsvm.backends import Settings
 

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 import qpsvm
 from benchmarks.data import load_samples
-from benchmarks.families import kernel_of
+from benchmarks.programs import kernel_of
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.cholesky import Cholesky
 

@@ -1,6 +1,6 @@
-r"""Performance profiles: how often a contestant is within a factor of the fastest.
+r"""Comparisons of contestants program by program: performance profiles, wins and losses.
 
-::
+A performance profile says how often a contestant is within a factor of the fastest::
 
     r_ps  =  t_ps / min over s of t_ps                       (inf: not reached)
     rho_s(tau)  =  share of the programs with  r_ps <= tau
@@ -15,6 +15,15 @@ when the first is taken away (Gould and Scott, "A note on performance profiles f
 software", *ACM TOMS* 43 (2016)). So two contestants are compared by their own profile,
 ``performance_profile(times, (a, b))``, or by ``win_matrix``; ``reversed_pairs`` names those that
 the picture orders the other way.
+
+In a matrix of wins, with the standard errors e of ``log t``, i wins against j on a program if i
+reached the gap and::
+
+    j did not,   or   log t_j - log t_i  >  1.96 sqrt(e_i^2 + e_j^2)
+
+It is a tie if neither is faster by that, and *neither* if both failed. Nothing depends on third
+contestants, unlike in a performance profile. A difference without a known error is a tie: one
+measurement of each says nothing about the next one.
 """
 
 from __future__ import annotations
@@ -25,11 +34,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.arrays import Dense, Index, Vector, freeze
-from benchmarks.metrics.resampling import other_runs, quantiles
-from benchmarks.metrics.tables import table_of
-from benchmarks.metrics.times import Times
+from benchmarks.cells import Instance
+from benchmarks.metrics.noise import NORMAL
+from benchmarks.metrics.tables import Array, Index, other_runs, quantiles, table_of
+from benchmarks.metrics.times import Times, Timing
 
 DRAWS = 200
 """Bootstrap draws: enough for a band in a picture."""
@@ -55,10 +65,10 @@ class Profile:
     """
 
     contestants: tuple[str, ...]
-    taus: Vector
-    shares: Dense
-    low: Dense
-    high: Dense
+    taus: Array
+    shares: Array
+    low: Array
+    high: Array
     instances: int
     reversed_pairs: tuple[tuple[str, str], ...]
 
@@ -90,7 +100,7 @@ def performance_profile(
     Examples
     --------
     >>> from benchmarks.cells import Cell, Instance
-    >>> from benchmarks.metrics import times_to
+    >>> from benchmarks.metrics.times import times_to
     >>> from benchmarks.rows import Row
     >>> program = Instance("SoftMargin(C=1.0)", "iris")
     >>> known = {"primal": 1.0, "dual": 1.0, "size": 1.0}
@@ -110,39 +120,39 @@ def performance_profile(
     low = high = np.full_like(shares, math.nan)
     if taus.size and table.noise_is_known:
 
-        def statistic(seconds: Dense, _: Index) -> Dense:
+        def statistic(seconds: Array, _: Index) -> Array:
             return _shares(_ratios(seconds), taus)
 
         low, high = quantiles(other_runs(table, statistic, DRAWS, seed))
     return Profile(
         contestants=table.contestants,
-        taus=freeze(taus),
-        shares=freeze(shares),
-        low=freeze(low),
-        high=freeze(high),
+        taus=taus,
+        shares=shares,
+        low=low,
+        high=high,
         instances=len(table.instances),
         reversed_pairs=_reversed(table.contestants, table.seconds, shares),
     )
 
 
-def _ratios(seconds: Dense) -> Dense:
+def _ratios(seconds: Array) -> Array:
     """Ratios to the fastest time, ``r_ps``, shape (m, K)."""
     fastest = np.min(seconds, axis=1, keepdims=True, initial=math.inf)
-    ratios: Dense = np.full(seconds.shape, math.inf)
+    ratios: Array = np.full(seconds.shape, math.inf)
     np.divide(seconds, fastest, out=ratios, where=seconds < math.inf)
     return ratios
 
 
-def _shares(ratios: Dense, taus: Vector) -> Dense:
+def _shares(ratios: Array, taus: Array) -> Array:
     """Shares of programs within each factor, ``rho_s(tau)``, shape (K, T)."""
     m, K = ratios.shape
     counts = [np.searchsorted(np.sort(ratios[:, s]), taus, side="right") for s in range(K)]
-    shares: Dense = np.array(counts, dtype=np.float64).reshape(K, len(taus)) / max(m, 1)
+    shares: Array = np.array(counts, dtype=np.float64).reshape(K, len(taus)) / max(m, 1)
     return shares
 
 
 def _reversed(
-    contestants: tuple[str, ...], seconds: Dense, shares: Dense
+    contestants: tuple[str, ...], seconds: Array, shares: Array
 ) -> tuple[tuple[str, str], ...]:
     found = []
     for i, j in itertools.permutations(range(len(contestants)), 2):
@@ -151,3 +161,91 @@ def _reversed(
         if np.all(shares[i] >= shares[j]) and more_often > less_often:
             found.append((contestants[i], contestants[j]))
     return tuple(found)
+
+
+# --- wins -----------------------------------------------------------------------------------------
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Wins:
+    """Counts of programs; row i, column j is about i against j.
+
+    Attributes
+    ----------
+    contestants : tuple of str
+    wins, losses, ties, neither : array of int of shape (K, K)
+        ``losses = wins'``; the diagonals are zero.
+    compared : array of int of shape (K, K)
+        Programs that both attempted: the sum of the four.
+    """
+
+    contestants: tuple[str, ...]
+    wins: Counts
+    losses: Counts
+    ties: Counts
+    neither: Counts
+    compared: Counts
+
+
+def win_matrix(times: Times, *, noise: float | None = None) -> Wins:
+    """Wins, losses and ties of every pair, on the programs that both attempted.
+
+    Parameters
+    ----------
+    times : mapping of (Instance, contestant) to Timing
+        Times to a gap, as ``times_to`` returns them.
+    noise : float, optional
+        A standard error of ``log t`` to assume where nothing was repeated.
+
+    Returns
+    -------
+    Wins
+        Contestants in the order of their first attempts.
+
+    Examples
+    --------
+    >>> from benchmarks.cells import Cell, Instance
+    >>> from benchmarks.metrics.times import times_to
+    >>> from benchmarks.rows import Row
+    >>> program = Instance("SoftMargin(C=1.0)", "iris")
+    >>> known = {"primal": 1.0, "dual": 1.0, "size": 1.0}
+    >>> rows = [
+    ...     Row(Cell(program, name, eps=1e-6), "optimal", **known, total_seconds=seconds)
+    ...     for name, seconds in [("slow", 0.4), ("fast", 0.1)]
+    ... ]
+    >>> times = times_to(rows, 1e-3)
+    >>> wins = win_matrix(times, noise=0.01)
+    >>> wins.contestants, wins.wins
+    (('slow', 'fast'), array([[0, 0],
+           [1, 0]]))
+    """
+    names = tuple(dict.fromkeys(who for (_, who), timing in times.items() if timing.attempted))
+    by_instance: dict[Instance, dict[int, Timing]] = {}
+    for (instance, who), timing in times.items():
+        if timing.attempted:
+            by_instance.setdefault(instance, {})[names.index(who)] = timing
+    shape = (len(names), len(names))
+    wins, ties, neither = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+    for attempts in by_instance.values():
+        for i, a in attempts.items():
+            for j, b in attempts.items():
+                if i == j:
+                    continue
+                if not (a.reached or b.reached):
+                    neither[i, j] += 1
+                elif faster(a, b, noise):
+                    wins[i, j] += 1
+                elif not faster(b, a, noise):
+                    ties[i, j] += 1
+    return Wins(names, wins, wins.T, ties, neither, wins + wins.T + ties + neither)
+
+
+def faster(a: Timing, b: Timing, noise: float | None = None) -> bool:
+    """Return whether timing a is below timing b by more than their combined uncertainty."""
+    if not (a.reached and b.reached):
+        return a.reached
+    errors = [noise if noise is not None and math.isnan(t.error) else t.error for t in (a, b)]
+    # a comparison with NaN is false
+    return math.log(b.seconds / a.seconds) > NORMAL * math.hypot(*errors)

@@ -23,8 +23,7 @@ from typing import Literal
 import numpy as np
 import scipy.special
 
-from benchmarks.calls import Call, parse
-from benchmarks.cells import Instance
+from benchmarks.cells import Call, Instance, parse
 from benchmarks.metrics.noise import LEVEL
 from benchmarks.metrics.times import times_to
 from benchmarks.rows import Row

@@ -4,19 +4,46 @@ Contestants that were compared on different programs were not compared. Where so
 part everywhere, a block with many times is taken, and what it leaves out is said. It is found
 greedily: from each contestant in turn, others are added one by one, whoever leaves the most
 programs in common first; the largest block on the way counts, and need not be the largest there is.
+
+The uncertainty of a figure of such a table comes from a seeded bootstrap. Two questions have two
+answers. *Another run* on the same machine measures the same programs with
+other noise (parametric bootstrap)::
+
+    log t*_ps  =  log t_ps + e_ps Z_ps,        Z standard normal
+
+*Other programs* of the same sort: in addition the programs are drawn with replacement, all
+contestants' times of a program together, as programs are easy or hard for everybody.
+
+Intervals are the 2.5% and 97.5% quantiles of the draws (Efron and Tibshirani, *An Introduction to
+the Bootstrap*, 1993, section 6.5 and chapter 13).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.arrays import Dense, Vector, freeze
 from benchmarks.cells import Instance
+from benchmarks.metrics.noise import LEVEL
 from benchmarks.metrics.times import Times
+
+Array: TypeAlias = NDArray[np.float64]
+Index: TypeAlias = NDArray[np.intp]
+
+DRAWS = 1000
+"""Bootstrap draws of a figure."""
+
+FEWEST_PROGRAMS = 6
+"""Fewer programs give no interval: not even the range of n of them covers a median with 95%,
+``1 - 2^(1-n) < 0.95``."""
+
+Statistic = Callable[[Array, Index], Array]
+"""A function of seconds, shape (m, K), and of the rows of the table that they belong to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +69,9 @@ class Table:
 
     contestants: tuple[str, ...]
     instances: tuple[Instance, ...]
-    seconds: Dense
-    errors: Dense
-    limits: Vector
+    seconds: Array
+    errors: Array
+    limits: Array
     left_out: Mapping[str, str]
     seen: int
 
@@ -72,7 +99,7 @@ def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
     Examples
     --------
     >>> from benchmarks.cells import Cell, Instance
-    >>> from benchmarks.metrics import times_to
+    >>> from benchmarks.metrics.times import times_to
     >>> from benchmarks.rows import Row
     >>> program = Instance("SoftMargin(C=1.0)", "iris")
     >>> known = {"primal": 1.0, "dual": 1.0, "size": 1.0}
@@ -100,9 +127,9 @@ def table_of(times: Times, contestants: Sequence[str] | None = None) -> Table:
     return Table(
         contestants=chosen,
         instances=rows,
-        seconds=freeze(seconds),
-        errors=freeze(errors.reshape(shape)),
-        limits=freeze(np.array(limits, dtype=np.float64)),
+        seconds=seconds,
+        errors=errors.reshape(shape),
+        limits=np.array(limits, dtype=np.float64),
         left_out={
             who: _why(times, who, len(seen), len(instances))
             for who, seen in attempted.items()
@@ -143,7 +170,52 @@ def _why(times: Times, who: str, seen: int, total: int) -> str:
     return f"took part in {seen} of {total} programs"
 
 
-def penalised(table: Table, penalty: float | None = None) -> Dense:
+def penalised(table: Table, penalty: float | None = None) -> Array:
     """Seconds of every time, with a penalty or the time limit where the gap was not reached."""
     limits = table.limits[:, None] if penalty is None else penalty
     return np.where(table.seconds < math.inf, table.seconds, limits)
+
+
+# --- bootstrap ------------------------------------------------------------------------------------
+
+
+def other_runs(table: Table, statistic: Statistic, draws: int = DRAWS, seed: int = 0) -> Array:
+    """Values of a statistic on noisy copies of the times; NaN if the noise is unknown.
+
+    Returns
+    -------
+    array of shape (draws, ...)
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.arange(len(table.instances))
+    if not table.noise_is_known:
+        return np.full((draws, *statistic(table.seconds, rows).shape), math.nan)
+    return np.array([statistic(_noisy(table, rng), rows) for _ in range(draws)])
+
+
+def other_programs(table: Table, statistic: Statistic, draws: int = DRAWS, seed: int = 0) -> Array:
+    """Values of a statistic on resampled programs; NaN if there are few of them.
+
+    Where the noise is unknown, the programs alone are drawn.
+    """
+    rng = np.random.default_rng(seed)
+    m = len(table.instances)
+    found = []
+    for _ in range(draws):
+        rows = rng.integers(m, size=m)
+        seconds = _noisy(table, rng) if table.noise_is_known else table.seconds
+        found.append(statistic(seconds[rows], rows))
+    values = np.array(found)
+    return values if m >= FEWEST_PROGRAMS else np.full_like(values, math.nan)
+
+
+def quantiles(draws: Array) -> tuple[Array, Array]:
+    """The interval of every statistic, from draws of shape (draws, ...)."""
+    tail = (1.0 - LEVEL) / 2.0
+    low, high = np.quantile(draws, [tail, 1.0 - tail], axis=0)
+    return low, high
+
+
+def _noisy(table: Table, rng: np.random.Generator) -> Array:
+    noise: Array = np.exp(table.errors * rng.standard_normal(table.seconds.shape))
+    return table.seconds * noise

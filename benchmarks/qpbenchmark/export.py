@@ -4,7 +4,7 @@ import sys
 
 from support_vector_machines import PROGRAMS
 
-from benchmarks.exchange import write_test_set
+from benchmarks.programs import write_test_set
 from benchmarks.suite import load_suite
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from benchmarks.calls import short_name
+from benchmarks.cells import short_name
 from benchmarks.changes import (
     Comparison,
     ContestantChange,
@@ -13,7 +13,7 @@ from benchmarks.changes import (
     OutcomeChange,
     TimeChange,
 )
-from benchmarks.metrics import Timing
+from benchmarks.metrics.times import Timing
 from benchmarks.report.entries import bracket, short
 from qpsvm.reports.blocks import Block, Cell, Document, Listing, Section, Sentences, Table
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words

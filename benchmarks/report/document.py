@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from benchmarks.metrics import Contradiction, FalseClaim
+from benchmarks.metrics.bounds import Contradiction
+from benchmarks.metrics.outcomes import FalseClaim
 from benchmarks.report.failures import failures
 from benchmarks.report.provenance import provenance
 from benchmarks.report.summary import Standing, Summary

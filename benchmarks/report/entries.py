@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from benchmarks.metrics import Timing
-from benchmarks.metrics.times import NO_BOUND
+from benchmarks.metrics.times import NO_BOUND, Timing
 from qpsvm.reports.blocks import Cell
 from qpsvm.reports.numbers import NOTHING, figure, residual
 

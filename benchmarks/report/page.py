@@ -10,15 +10,10 @@ import importlib.resources
 import math
 from dataclasses import asdict, dataclass
 
-from benchmarks.calls import Call, parse, short_name
-from benchmarks.cells import Instance
-from benchmarks.metrics import (
-    accuracy_curves,
-    column_names,
-    is_reference,
-    kind_of,
-    suboptimality,
-)
+from benchmarks.cells import Call, Instance, parse, short_name
+from benchmarks.metrics.bounds import is_reference, suboptimality
+from benchmarks.metrics.outcomes import accuracy_curves
+from benchmarks.metrics.times import column_names, kind_of
 from benchmarks.report.document import document
 from benchmarks.report.summary import Summary
 from benchmarks.rows import FALSE, Row

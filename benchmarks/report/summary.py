@@ -6,29 +6,12 @@ import math
 from dataclasses import dataclass
 
 from benchmarks.cells import Instance
-from benchmarks.metrics import (
-    Contradiction,
-    FalseClaim,
-    Fit,
-    Mean,
-    OutcomeTable,
-    Profile,
-    Ranking,
-    Times,
-    Wins,
-    best_dual,
-    by_kind,
-    contradictions,
-    false_claims,
-    outcome_table,
-    performance_profile,
-    ranking,
-    scaling_fits,
-    shifted_geometric_means,
-    times_to,
-    win_matrix,
-    without_bound,
-)
+from benchmarks.metrics.bounds import Contradiction, best_dual, contradictions, without_bound
+from benchmarks.metrics.outcomes import FalseClaim, OutcomeTable, false_claims, outcome_table
+from benchmarks.metrics.profiles import Profile, Wins, performance_profile, win_matrix
+from benchmarks.metrics.rankings import Mean, Ranking, ranking, shifted_geometric_means
+from benchmarks.metrics.scaling import Fit, scaling_fits
+from benchmarks.metrics.times import Times, by_kind, times_to
 from benchmarks.store import Results
 from benchmarks.suite import Suite
 from qpsvm.exceptions import StoreError

@@ -8,17 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.calls import short_name
-from benchmarks.cells import Instance
-from benchmarks.metrics import (
-    FalseClaim,
-    Fit,
-    Mean,
-    OutcomeTable,
-    is_reference,
-)
-from benchmarks.metrics.means import SHIFT
-from benchmarks.metrics.rankings import Rank
+from benchmarks.cells import Instance, short_name
+from benchmarks.metrics.bounds import is_reference
+from benchmarks.metrics.outcomes import FalseClaim, OutcomeTable
+from benchmarks.metrics.rankings import SHIFT, Mean, Rank
+from benchmarks.metrics.scaling import Fit
 from benchmarks.report.entries import bracket, interval, percent, short, time_cell
 from benchmarks.report.summary import Loss, Standing
 from benchmarks.rows import Row

@@ -15,18 +15,11 @@ import numpy as np
 from benchmarks import store
 from benchmarks.cells import Instance
 from benchmarks.compare import compare
-from benchmarks.metrics import (
-    FalseClaim,
-    Mean,
-    best_dual,
-    by_kind,
-    false_claims,
-    measurements,
-    scaling_fits,
-    shifted_geometric_means,
-    times_to,
-    without_bound,
-)
+from benchmarks.metrics.bounds import best_dual, without_bound
+from benchmarks.metrics.outcomes import FalseClaim, false_claims
+from benchmarks.metrics.rankings import Mean, shifted_geometric_means
+from benchmarks.metrics.scaling import scaling_fits
+from benchmarks.metrics.times import by_kind, measurements, times_to
 from benchmarks.report import targets_of
 from benchmarks.rows import Row
 from benchmarks.store import Results

@@ -21,8 +21,8 @@ from benchmarks.contestants import reference, registry
 from benchmarks.contestants.base import Contestant, Task
 from benchmarks.contestants.estimators import ScikitLearn
 from benchmarks.data import load_samples
-from benchmarks.families import formulation_of, kernel_of
 from benchmarks.judge import judge
+from benchmarks.programs import formulation_of, kernel_of
 from qpsvm.backends import Settings
 from qpsvm.exceptions import QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.qp import QPSolution, Status

@@ -12,13 +12,12 @@ import scipy.sparse as sp
 import sklearn.svm
 
 import qpsvm
-from benchmarks.calls import Call
-from benchmarks.cells import Cell, Instance
+from benchmarks.cells import Call, Cell, Instance
 from benchmarks.contestants.estimators import narrow
 from benchmarks.data import load_samples
-from benchmarks.families import formulation_of, kernel_of
+from benchmarks.programs import formulation_of, kernel_of
 from benchmarks.runner import run
-from benchmarks.stored import BUNDLED
+from benchmarks.sets import BUNDLED
 from benchmarks.suite import Suite
 from qpsvm.exceptions import SuiteError
 from tests.realdata.folder import loader, needs_data

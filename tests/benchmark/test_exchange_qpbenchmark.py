@@ -14,8 +14,7 @@ import pytest
 
 import qpsvm
 from benchmarks.data import load_samples
-from benchmarks.exchange import programs, write_test_set
-from benchmarks.families import formulation_of
+from benchmarks.programs import formulation_of, programs, write_test_set
 from benchmarks.suite import Suite, suite_of
 from qpsvm.exceptions import SuiteError
 from qpsvm.qp.exchange import read_parquet

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from benchmarks import report
 from benchmarks.cells import Cell, Instance
-from benchmarks.metrics import ranking, times_to
+from benchmarks.metrics.rankings import ranking
+from benchmarks.metrics.times import times_to
 from benchmarks.report.document import document
 from benchmarks.rows import Row
 from benchmarks.store import Results

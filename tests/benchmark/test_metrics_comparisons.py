@@ -11,18 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.metrics import (
-    performance_profile,
-    power_law,
-    ranking,
-    scaling_fits,
-    series_of,
-    shifted_geometric_means,
-    table_of,
-    times_to,
-    win_matrix,
-)
-from benchmarks.metrics.tables import penalised
+from benchmarks.metrics.profiles import performance_profile, win_matrix
+from benchmarks.metrics.rankings import ranking, shifted_geometric_means
+from benchmarks.metrics.scaling import power_law, scaling_fits, series_of
+from benchmarks.metrics.tables import penalised, table_of
+from benchmarks.metrics.times import times_to
 from tests.benchmark.handmade import LIMIT, failure, program, row, store
 
 TARGET = 1e-6

@@ -8,16 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from benchmarks.metrics import (
-    Noise,
-    agreement,
-    performance_profile,
-    pooled_noise,
-    ranking,
-    shifted_geometric_means,
-    times_to,
-)
-from benchmarks.metrics.noise import NORMAL
+from benchmarks.metrics.agreement import agreement
+from benchmarks.metrics.noise import NORMAL, Noise, pooled_noise
+from benchmarks.metrics.profiles import performance_profile
+from benchmarks.metrics.rankings import ranking, shifted_geometric_means
+from benchmarks.metrics.times import times_to
 from tests.benchmark.handmade import program, store
 
 TARGET = 1e-6

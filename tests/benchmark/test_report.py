@@ -15,10 +15,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from benchmarks import report
-from benchmarks.calls import short_name
+from benchmarks.cells import short_name
 from benchmarks.cli import app
 from benchmarks.compare import compare
-from benchmarks.metrics import is_reference, kind_of
+from benchmarks.metrics.bounds import is_reference
+from benchmarks.metrics.times import kind_of
 from benchmarks.report.comparison import agree, verdict
 from benchmarks.report.document import document
 from benchmarks.rows import OUTCOMES

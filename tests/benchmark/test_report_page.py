@@ -10,16 +10,11 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import report
-from benchmarks.calls import short_name
-from benchmarks.metrics import (
-    best_dual,
-    is_reference,
-    kind_of,
-    performance_profile,
-    suboptimality,
-    table_of,
-    times_to,
-)
+from benchmarks.cells import short_name
+from benchmarks.metrics.bounds import best_dual, is_reference, suboptimality
+from benchmarks.metrics.profiles import performance_profile
+from benchmarks.metrics.tables import table_of
+from benchmarks.metrics.times import kind_of, times_to
 from benchmarks.report.page import page_data
 from benchmarks.store import Results
 from tests.benchmark import handmade, synthetic

@@ -11,15 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.calls import Call, parse
-from benchmarks.cells import Instance
+from benchmarks.cells import Call, Instance, parse
 from benchmarks.contestants import registry
 from benchmarks.contestants.backends import BackendContestant, build
 from benchmarks.contestants.base import Task
 from benchmarks.data import Samples, load_samples
-from benchmarks.families import formulation_of, kernel_of
-from benchmarks.generated import GENERATED
-from benchmarks.stored import BUNDLED
+from benchmarks.programs import formulation_of, kernel_of
+from benchmarks.sets import BUNDLED, GENERATED
 from benchmarks.suite import Suite, load_suite, suite_files, suite_of
 from qpsvm.exceptions import SuiteError
 from qpsvm.native import build as core_build
