@@ -17,23 +17,169 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from benchmarks.cells import Instance
-from benchmarks.changes import (
-    Comparison,
-    ContestantChange,
-    KindAgreement,
-    OutcomeChange,
-    TimeChange,
-)
-from benchmarks.metrics.agreement import agreement
+from benchmarks.metrics.agreement import Agreement, agreement
 from benchmarks.metrics.bounds import best_dual
 from benchmarks.metrics.noise import NORMAL
 from benchmarks.metrics.rankings import ranking
-from benchmarks.metrics.times import Column, Times, by_kind, measurements, times_to
+from benchmarks.metrics.times import Column, Timing, by_kind, measurements, times_to
 from benchmarks.rows import Row
 from benchmarks.store import Results
+
+
+@dataclass(frozen=True)
+class TimeChange:
+    """A contestant's time to the target on one program, in both runs.
+
+    Attributes
+    ----------
+    instance : Instance
+    contestant : str
+    a, b : Timing
+    """
+
+    instance: Instance
+    contestant: str
+    a: Timing
+    b: Timing
+
+    @property
+    def log_ratio(self) -> float:
+        """``log(t_b / t_a)``; NaN unless both runs reached the target."""
+        both = self.a.reached and self.b.reached
+        return math.log(self.b.seconds / self.a.seconds) if both else math.nan
+
+    @property
+    def error(self) -> float:
+        """Standard error of ``log_ratio``; NaN where a run has no repeats."""
+        return math.hypot(self.a.error, self.b.error)
+
+    @property
+    def differs(self) -> bool | None:
+        """Return whether the times differ by more than their uncertainty; None if unknown."""
+        if self.a.reached != self.b.reached:
+            return True
+        if math.isnan(self.log_ratio) or math.isnan(self.error):
+            return None
+        return abs(self.log_ratio) > NORMAL * self.error
+
+
+@dataclass(frozen=True)
+class ContestantChange:
+    """A contestant over all programs in both runs, of all kinds.
+
+    Attributes
+    ----------
+    contestant : str
+    version_a, version_b : str
+    ratio : float
+        Geometric mean of ``t_b / t_a`` where both runs reached the target; NaN without any.
+    low, high : float
+        95% interval of ``ratio``, for these programs; NaN where a run has no repeats.
+    programs : int
+        What ``ratio`` is a mean of.
+    gained, lost : int
+        Programs on which only b, or only a, reached the target.
+    """
+
+    contestant: str
+    version_a: str
+    version_b: str
+    ratio: float
+    low: float
+    high: float
+    programs: int
+    gained: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class OutcomeChange:
+    """A cell whose outcome differs between the two runs.
+
+    Attributes
+    ----------
+    instance : Instance
+    contestant : str
+    eps : float
+    before, after : str
+    """
+
+    instance: Instance
+    contestant: str
+    eps: float
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All differences between two runs.
+
+    Attributes
+    ----------
+    target : float
+        Relative certified gap that times are taken to.
+    times : tuple of TimeChange
+        Of everything that both runs attempted.
+    contestants : tuple of ContestantChange
+    outcomes : tuple of OutcomeChange
+    rankings : mapping of str to Agreement
+        The agreement of both rankings, by kind of program as ``times.kind_of`` writes it.
+    only_a, only_b : tuple of (Instance, str)
+        Attempted in one run only.
+    other_programs : tuple of Instance
+        The same name for other data in the two runs: left out of everything.
+    conditions : mapping of str to (value, value)
+        What was not the same in both runs: what the headers say of machine, qpsvm and cells at
+        once, and the threads, limits and seeds that cells in both were given. Empty if nothing.
+    """
+
+    target: float
+    times: tuple[TimeChange, ...]
+    contestants: tuple[ContestantChange, ...]
+    outcomes: tuple[OutcomeChange, ...]
+    rankings: Mapping[str, Agreement]
+    only_a: tuple[Column, ...]
+    only_b: tuple[Column, ...]
+    other_programs: tuple[Instance, ...]
+    conditions: Mapping[str, tuple[object, object]]
+
+    @property
+    def within(self) -> float:
+        """Share of the times within their uncertainty: 0.95 if nothing changed; NaN without any."""
+        known = [c.differs for c in self.times if c.a.reached and c.b.reached]
+        decided = [differs for differs in known if differs is not None]
+        return decided.count(False) / len(decided) if decided else math.nan
+
+    @property
+    def excess(self) -> float:
+        """``sqrt(mean(z^2))`` with ``z = log ratio / error``: 1 if the uncertainty is right.
+
+        Larger: something changed, or runs differ by more than the repeats within one.
+        """
+        known = [c for c in self.times if c.differs is not None and c.error > 0.0]
+        squares = [(c.log_ratio / c.error) ** 2 for c in known]
+        return math.sqrt(sum(squares) / len(squares)) if squares else math.nan
+
+    @property
+    def speed(self) -> float:
+        """Median of ``t_b / t_a``: above 1, the second run was slower throughout."""
+        ratios = [c.log_ratio for c in self.times if not math.isnan(c.log_ratio)]
+        return math.exp(float(np.median(ratios))) if ratios else math.nan
+
+    @property
+    def agrees(self) -> bool | None:
+        """Return whether all rankings agree within their uncertainty; None if that is unknown."""
+        verdicts = {found.agrees for found in self.rankings.values() if found.pairs}
+        if False in verdicts:
+            return False
+        return True if verdicts == {True} else None
 
 
 def compare(a: Results, b: Results, target: float = 1e-6) -> Comparison:
@@ -63,13 +209,16 @@ def compare(a: Results, b: Results, target: float = 1e-6) -> Comparison:
         {k for k, t in times.items() if t.attempted} for times in (times_a, times_b)
     )
     common = [column for column in times_a if column in tried_a & tried_b]
+    before, after = (by_kind({k: times[k] for k in common}) for times in (times_a, times_b))
     changes = tuple(TimeChange(*column, times_a[column], times_b[column]) for column in common)
     return Comparison(
         target=target,
         times=changes,
         contestants=_contestants(changes, rows_a, rows_b),
         outcomes=_outcomes(rows_a, rows_b, best),
-        rankings=_rankings(*({k: times[k] for k in common} for times in (times_a, times_b))),
+        rankings={
+            kind: agreement(ranking(times), ranking(after[kind])) for kind, times in before.items()
+        },
         only_a=tuple(column for column in times_a if column in tried_a - tried_b),
         only_b=tuple(column for column in times_b if column in tried_b - tried_a),
         other_programs=other,
@@ -127,15 +276,6 @@ def _outcomes(
         for cell, was in before.items()
         if cell in after and after[cell] != was
     )
-
-
-def _rankings(a: Times, b: Times) -> tuple[KindAgreement, ...]:
-    kinds_a, kinds_b = by_kind(a), by_kind(b)
-    found = []
-    for kind, times in kinds_a.items():
-        first, second = ranking(times), ranking(kinds_b[kind])
-        found.append(KindAgreement(kind, first, second, agreement(first, second)))
-    return tuple(found)
 
 
 def _machine(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[object, object]]:

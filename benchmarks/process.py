@@ -17,8 +17,7 @@ from typing import IO, Any, Self
 
 from benchmarks import machine
 from benchmarks.cells import Cell
-from benchmarks.rows import Row
-from benchmarks.tracebacks import shortened
+from benchmarks.rows import Row, shortened
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 """Folder of the checkout that this code is part of."""

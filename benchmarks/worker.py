@@ -30,9 +30,8 @@ from benchmarks.contestants.base import Answer, Contestant, Task
 from benchmarks.data import Samples, load_samples
 from benchmarks.judge import judge
 from benchmarks.programs import formulation_of, kernel_of
-from benchmarks.rows import FALSE, Row
+from benchmarks.rows import FALSE, Row, calls
 from benchmarks.sets import Matrix, Vector
-from benchmarks.tracebacks import calls
 from qpsvm.data import fingerprint
 from qpsvm.exceptions import (
     BackendNotInstalledError,
@@ -41,8 +40,8 @@ from qpsvm.exceptions import (
     UnsupportedProgramError,
 )
 
-WARMING, FITTING, ANSWERING = "warming up", "fitting", "answering"
-JUDGING, DONE = "judging", "done"
+PREPARING, LOADING, WARMING = "preparing", "loading", "warming up"
+FITTING, ANSWERING, JUDGING, DONE = "fitting", "answering", "judging", "done"
 
 Result = TypeVar("Result")
 
@@ -52,7 +51,7 @@ _WARM_UP_SAMPLES = 5
 """Samples of each class in the fit that warms up."""
 
 
-def measure(cell: Cell, tell: Tell | None = None) -> Row:
+def measure(cell: Cell, tell: Tell = lambda *_: None) -> Row:
     """Measure a cell: load the samples, fit the contestant, judge its answer.
 
     ``total_seconds`` is the wall clock of ``contestant.fit(task)`` and nothing else: modules are
@@ -71,7 +70,6 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
     Row
         Whatever happens: what raises is a row too.
     """
-    tell = tell or _nobody
     row = Row(
         cell,
         "error",
@@ -79,13 +77,16 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
         qpsvm=qpsvm.__version__,
         load=machine.load(),
     )
+    phase = PREPARING
     try:
         contestant = registry.get(cell.contestant)
         form = getattr(contestant, "form", "")
         row = replace(row, version=contestant.version(), form=form)
         for module in contestant.required_modules:
             importlib.import_module(module)
-        samples = _loaded(cell)
+        phase = LOADING
+        samples = load_samples(cell.instance.data)
+        phase = PREPARING
         task = _task(cell, samples.X, samples.y)
         row = _described(row, task, samples)
         if refusal := contestant.refusal(task):
@@ -104,54 +105,37 @@ def measure(cell: Cell, tell: Tell | None = None) -> Row:
         began = time.perf_counter()
         if _digest(samples) != given:
             raise QPSVMError("the contestant changed the samples it was given")
+        phase = JUDGING
         # of its own: nothing that the contestant had in its hands
-        task = _task(cell, samples.X, samples.y)
-        try:
-            row = _judged(row, task, answer)
-        except QPSVMError:  # of what the contestant did: another arithmetic
-            raise
-        except Exception as error:  # of the judge
-            raise _NotMeasuredError from error
+        row = _judged(row, _task(cell, samples.X, samples.y), answer)
         return replace(row, judge_seconds=time.perf_counter() - began)
     except Exception as error:  # noqa: BLE001 - anything a solver raises is a row
-        return _failed(row, error)
-
-
-class _NotMeasuredError(Exception):
-    """Samples could not be loaded, or an answer not judged; no failure of the contestant."""
+        return _failed(row, error, phase)
 
 
 _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
-    ((_NotMeasuredError,), "not measured"),
     ((BackendNotInstalledError, MissingPackageError, ModuleNotFoundError), "not installed"),
     ((UnsupportedProgramError,), "unsupported"),
     ((MemoryError,), "memory limit"),
 )
 
 
-_UNEXPECTED = frozenset({"error", "not measured"})
-"""Outcomes of exceptions whose traceback is kept."""
+def _failed(row: Row, error: Exception, phase: str) -> Row:
+    """Return the row of an exception; samples and judge are no doing of the contestant's.
 
-
-def _failed(row: Row, error: Exception) -> Row:
-    named = (outcome for kinds, outcome in _FAILURES if isinstance(error, kinds))
+    A ``QPSVMError`` of the judge is of what the contestant did: another arithmetic.
+    """
+    outcome = next((word for kinds, word in _FAILURES if isinstance(error, kinds)), "error")
+    if phase == LOADING or (phase == JUDGING and not isinstance(error, QPSVMError)):
+        outcome = "not measured"
     peak = machine.peak_bytes() if isinstance(error, MemoryError) else row.peak_bytes
-    cause = error.__cause__ if isinstance(error, _NotMeasuredError) else error
-    outcome, message = next(named, "error"), _words(cause or error)
-    traceback = calls(cause or error) if outcome in _UNEXPECTED else ""
-    return replace(row, outcome=outcome, message=message, traceback=traceback, peak_bytes=peak)
-
-
-def _loaded(cell: Cell) -> Samples:
-    try:
-        return load_samples(cell.instance.data)
-    except Exception as error:
-        raise _NotMeasuredError from error
-
-
-def _nobody(phase: str, row: Row) -> None:
-    """Receive a phase of a measurement and do nothing."""
-    del phase, row
+    return replace(
+        row,
+        outcome=outcome,
+        message=f"{type(error).__name__}: {error}",
+        traceback=calls(error) if outcome in ("error", "not measured") else "",
+        peak_bytes=peak,
+    )
 
 
 def _task(cell: Cell, X: Matrix, y: Vector | None) -> Task:
@@ -235,10 +219,6 @@ def _judged(row: Row, task: Task, answer: Answer) -> Row:
         iterations=answer.iterations,
         settings=answer.settings,
     )
-
-
-def _words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 # --- the process -----------------------------------------------------------------------------

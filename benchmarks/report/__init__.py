@@ -11,9 +11,14 @@ All formats say the same; only the page can be filtered. Importing this needs no
 own dependencies; Jinja2 and Plotly, the extra ``qpsvm[bench]``, are imported when they are needed.
 """
 
-from benchmarks.report.files import require_reportable, text_of, write
+from benchmarks.report.output import (
+    print_comparison,
+    print_summary,
+    require_reportable,
+    text_of,
+    write,
+)
 from benchmarks.report.summary import Standing, Summary, summarize, targets_of
-from benchmarks.report.terminal import print_comparison, print_summary
 
 __all__ = [
     "Standing",

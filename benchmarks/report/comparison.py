@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.cells import short_name
-from benchmarks.changes import (
-    Comparison,
-    ContestantChange,
-    KindAgreement,
-    OutcomeChange,
-    TimeChange,
-)
+from benchmarks.compare import Comparison, ContestantChange, OutcomeChange, TimeChange
+from benchmarks.metrics.agreement import Agreement
 from benchmarks.metrics.times import Timing
-from benchmarks.report.entries import bracket, short
+from benchmarks.report.tables import bracket, short
 from qpsvm.reports.blocks import Block, Cell, Document, Listing, Section, Sentences, Table
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.numbers import NOTHING, count, figure, residual, value
@@ -189,18 +184,18 @@ def _ratio_cell(change: ContestantChange) -> Cell:
     return Cell(short(change.ratio) + bracket(change.low, change.high), change.ratio)
 
 
-def _rankings_table(rankings: tuple[KindAgreement, ...], key: str) -> Table:
+def _rankings_table(rankings: Mapping[str, Agreement], key: str) -> Table:
     answers = {True: "agree", False: "disagree", None: "nothing to compare"}
-    columns: tuple[TableColumn[KindAgreement], ...] = (
-        words("Kind of program", lambda each: each.kind),
-        numbers("Kendall's tau", lambda each: each.agreement.tau, short),
-        numbers("Pairs", lambda each: len(each.agreement.pairs)),
-        numbers("In another order", lambda each: len(each.agreement.swapped)),
-        numbers("Unexplained", lambda each: len(each.agreement.unexplained)),
-        words("Within the uncertainty they", lambda each: answers[each.agreement.agrees]),
+    columns: tuple[TableColumn[tuple[str, Agreement]], ...] = (
+        words("Kind of program", lambda each: each[0]),
+        numbers("Kendall's tau", lambda each: each[1].tau, short),
+        numbers("Pairs", lambda each: len(each[1].pairs)),
+        numbers("In another order", lambda each: len(each[1].swapped)),
+        numbers("Unexplained", lambda each: len(each[1].unexplained)),
+        words("Within the uncertainty they", lambda each: answers[each[1].agrees]),
     )
     return table_of(
-        [rankings],
+        [rankings.items()],
         columns,
         key=f"{key}-rankings",
         title="Rankings",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from benchmarks.metrics.bounds import Contradiction
 from benchmarks.metrics.outcomes import FalseClaim
-from benchmarks.report.failures import failures
-from benchmarks.report.provenance import provenance
 from benchmarks.report.summary import Standing, Summary
 from benchmarks.report.tables import (
     claims_table,
@@ -20,9 +20,9 @@ from benchmarks.report.tables import (
     times_table,
     wins_table,
 )
-from benchmarks.rows import OUTCOMES
-from qpsvm.reports.blocks import Block, Document, Listing, Section, Sentences
-from qpsvm.reports.numbers import count
+from benchmarks.rows import OUTCOMES, Row, plain
+from qpsvm.reports.blocks import Block, Document, Listing, Listings, Section, Sentences
+from qpsvm.reports.numbers import count, figure, value
 
 LISTED = 50
 """Refuted claims that are listed one by one, the worst of them."""
@@ -39,9 +39,14 @@ HOW = (
     "limit, so a mean with failures is a lower bound.",
 )
 
-
 NOBODY = "Nobody reached a certified gap of {:g}: the outcomes say what became of every cell."
 """The sentence that replaces a ranking when no contestant reached the target accuracy."""
+
+PLACE = re.compile(r'\s*File "(.+)", line (\d+), in (.+)')
+"""A line of a Python traceback with a place in a file."""
+
+HEADER = {"created": "Begun", "qpsvm": "qpsvm", "jobs": "Cells at once"}
+"""Keys of a store's header, and their names in a report."""
 
 
 def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -> Document:
@@ -69,7 +74,7 @@ def document(summary: Summary, *, listed: int = LISTED, detailed: bool = True) -
         sections += [
             Section("how", "How it was measured", None, (Sentences("notes", "", HOW), who)),
         ]
-    sections.append(Section("where", "Machine and command", None, (provenance(summary),)))
+    sections.append(Section("where", "Machine and command", None, (_provenance(summary),)))
     return Document(
         title=f"Benchmark {summary.name}",
         subtitle=str(summary.results.header.get("suite", {}).get("description", "")),
@@ -145,7 +150,7 @@ def _outcomes(summary: Summary, listed: int) -> Iterator[Block]:
             "Programs without a lower bound: no answer to them can be measured",
             tuple(map(str, summary.without_bound)),
         )
-    yield from failures(summary.results.rows, listed)
+    yield from _failures(summary.results.rows, listed)
 
 
 def _target(summary: Summary, target: float, key: str, detailed: bool) -> Section:
@@ -195,3 +200,85 @@ def _details(standing: Standing, key: str) -> Iterator[Block]:
                 for above, below in standing.profile.reversed_pairs
             )
             yield Sentences("notes", "What the profile hides", pairs)
+
+
+# --- tracebacks -----------------------------------------------------------------------------------
+
+
+def _failures(rows: Sequence[Row], listed: int) -> Iterator[Block]:
+    """Yield every distinct traceback with the number of its cells.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Rows of a store.
+    listed : int
+        Exceptions that are shown, those of the most cells.
+    """
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        if row.traceback:
+            groups.setdefault((row.contestant, row.message, row.traceback), []).append(row)
+    found = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for (who, message, traceback), own in found[:listed]:
+        where = f"{count(len(own), 'cell')}, the first of them {own[0].instance}"
+        yield Listing(f"{who} raised {message} ({where})", tuple(_frames(traceback)))
+    if len(found) > listed:
+        left_out = f"{count(len(found) - listed, 'exception')} more in the store's rows"
+        yield Sentences("notes", "", (left_out,))
+
+
+def _frames(traceback: str) -> Iterator[tuple[str, str]]:
+    """Yield place and code of every call; each line of text that is no Python traceback."""
+    place = ""
+    for line in traceback.splitlines():
+        match = PLACE.fullmatch(line)
+        if match:
+            if place:  # its code is not known
+                yield place, ""
+            place = f"{match[1]}:{match[2]}, {match[3]}"
+        elif line.strip() and not set(line.strip()) <= set("~^"):
+            yield place, line.strip()
+            place = ""
+    if place:
+        yield place, ""
+
+
+# --- machine and command --------------------------------------------------------------------------
+
+
+def _provenance(summary: Summary) -> Listings:
+    """Return machine and measurement as names and values."""
+    machine = dict(summary.results.header.get("machine", {}))
+    if "memory" in machine:
+        machine["memory"] = f"{machine['memory'] / 1e9:.1f} GB"
+    return Listings(
+        (
+            Listing("Measurement", tuple(_measurement(summary))),
+            Listing("Machine", tuple((name, value(entry)) for name, entry in machine.items())),
+        )
+    )
+
+
+def _measurement(summary: Summary) -> Iterator[tuple[str, str]]:
+    header, rows = summary.results.header, summary.results.rows
+    cells = [row.cell for row in rows]
+    repeated = f"python -m benchmarks run {summary.name} --store STORE"
+    yield "Command", str(header.get("command", "")) or repeated
+    yield "Suite", summary.name
+    for key, name in HEADER.items():
+        if key in header:
+            yield name, value(header[key])
+    machines = {json.dumps(plain(row.machine)) for row in rows if row.machine}
+    if len(machines) > 1:
+        yield "Machines", f"{len(machines)}: their times are side by side here"
+    yield "Threads", value(sorted({cell.threads for cell in cells}))
+    yield "Time limit", _range([cell.time_limit for cell in cells], "s")
+    yield "Memory limit", _range([cell.memory_limit / 1e9 for cell in cells], "GB")
+    yield "Seeds", value(sorted({cell.seed for cell in cells}))
+    yield "Repeats", f"up to {1 + max(cell.repeat for cell in cells)}"
+
+
+def _range(values: list[float], unit: str) -> str:
+    low, high = min(values), max(values)
+    return f"{figure(low)} {unit}" if low == high else f"{figure(low)} to {figure(high)} {unit}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.resources
 import math
-from dataclasses import asdict, dataclass
 
 from benchmarks.cells import Call, Instance, parse, short_name
 from benchmarks.metrics.bounds import is_reference, suboptimality
@@ -25,29 +24,24 @@ PACKAGE = "benchmarks.report"
 NEEDS = Extra("bench", ("jinja2", "plotly"))
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the table of rows; ``form`` says how its entries are written."""
-
-    key: str
-    title: str
-    form: str = "text"
-
-
-COLUMNS = (
-    Column("name", "Contestant"),
-    Column("outcome", "Outcome"),
-    Column("family", "Family"),
-    Column("C", "C", "figure"),
-    Column("data", "Data"),
-    Column("kernel", "Kernel"),
-    Column("eps", "Asked for", "residual"),
-    Column("gap", "Certified gap", "residual"),
-    Column("own", "Its own gap", "residual"),
-    Column("seconds", "Seconds", "figure"),
-    Column("iterations", "Iterations", "count"),
-    Column("memory", "Memory, MB", "megabytes"),
+COLUMNS = tuple(
+    {"key": key, "title": title, "form": form}
+    for key, title, form in (
+        ("name", "Contestant", "text"),
+        ("outcome", "Outcome", "text"),
+        ("family", "Family", "text"),
+        ("C", "C", "figure"),
+        ("data", "Data", "text"),
+        ("kernel", "Kernel", "text"),
+        ("eps", "Asked for", "residual"),
+        ("gap", "Certified gap", "residual"),
+        ("own", "Its own gap", "residual"),
+        ("seconds", "Seconds", "figure"),
+        ("iterations", "Iterations", "count"),
+        ("memory", "Memory, MB", "megabytes"),
+    )
 )
+"""Columns of the table of rows; ``form`` says how their entries are written."""
 
 GOOD = frozenset({"optimal", "unclaimed optimal", "infeasible"})
 
@@ -93,13 +87,13 @@ def page_data(summary: Summary) -> dict[str, object]:
     instances = list(dict.fromkeys(row.instance for row in rows))
     who = {name: i for i, name in enumerate(contestants)}
     where = {instance: i for i, instance in enumerate(instances)}
-    texts = _Texts()
+    texts: dict[str, int] = {}  # most rows share most of their texts
     entries = [
         {
             "program": where[row.instance],
             "contestant": who[name],
             **_entry(row, suboptimality(row, summary.best)),
-            "details": [texts.number(entry) for entry in _details(row).values()],
+            "details": [texts.setdefault(text, len(texts)) for text in _details(row).values()],
         }
         for row, name in zip(rows, names, strict=True)
     ]
@@ -108,12 +102,12 @@ def page_data(summary: Summary) -> dict[str, object]:
         "contestants": list(map(short_name, contestants)),
         "ranked": [name not in references for name in contestants],
         "programs": [_program(instance, summary) for instance in instances],
-        "columns": [asdict(column) for column in COLUMNS],
+        "columns": COLUMNS,
         "kinds": dict.fromkeys(FALSE, "fail") | dict.fromkeys(GOOD, "pass"),
         "palette": CLASS_COLOURS,
         "rows": entries,
         "details": list(_details(rows[0])),
-        "texts": texts.known,
+        "texts": list(texts),
         "times": [
             [
                 {
@@ -187,17 +181,3 @@ def _words(entry: object) -> str:
     if entry == "" or (isinstance(entry, float) and math.isnan(entry)):
         return NOTHING
     return value(entry) or NOTHING
-
-
-class _Texts:
-    """Distinct texts and their numbers, because most rows share most of their texts."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        return self._numbers.setdefault(text, len(self._numbers))
-
-    @property
-    def known(self) -> list[str]:
-        return list(self._numbers)

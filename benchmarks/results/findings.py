@@ -203,7 +203,7 @@ def repeated(a: str, b: str) -> str:
     for target in targets_of(store.read(HERE / f"{a}.jsonl")):
         found = compare(store.read(HERE / f"{a}.jsonl"), store.read(HERE / f"{b}.jsonl"), target)
         orders = ", ".join(
-            f"{kind.kind}: tau = {kind.agreement.tau:.2g}" for kind in found.rankings
+            f"{kind}: tau = {agreement.tau:.2g}" for kind, agreement in found.rankings.items()
         )
         verdict = {True: "agree", False: "differ", None: "cannot be told"}[found.agrees]
         lines.append(

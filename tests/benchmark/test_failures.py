@@ -14,9 +14,8 @@ from benchmarks.cells import Cell, Instance
 from benchmarks.metrics.rankings import ranking
 from benchmarks.metrics.times import times_to
 from benchmarks.report.document import document
-from benchmarks.rows import Row
+from benchmarks.rows import LONGEST, Row, calls
 from benchmarks.store import Results
-from benchmarks.tracebacks import LONGEST, calls
 from benchmarks.worker import measure
 from qpsvm.reports.blocks import Table
 from tests.benchmark import handmade

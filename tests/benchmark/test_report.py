@@ -385,7 +385,7 @@ def test_rankings_agree_only_if_that_is_known_at_every_target():
     def compared(target, agrees):
         known = Results(synthetic.HEADER, synthetic.rows())
         found = compare(known, known, target)
-        return found if agrees else replace(found, rankings=())
+        return found if agrees else replace(found, rankings={})
 
     known, unknown = compared(1e-3, agrees=True), compared(1e-6, agrees=False)
     assert (known.agrees, unknown.agrees) == (True, None)
