@@ -176,15 +176,9 @@ def _progress(name: str) -> Iterator[Callable[[RunProgress], None] | None]:
     if not err.is_terminal:
         yield None
         return
-    columns = (
-        TextColumn("{task.fields[suite]}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[left]}"),
-        TextColumn("{task.fields[last]}"),
-    )
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=None, suite=name, left="", last="")
+    drawn = (BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(TextColumn(name), *drawn, console=err, transient=True) as bar:
+        task = bar.add_task("", total=None)
         shown = 0.0
 
         def callback(event: RunProgress) -> None:
@@ -193,13 +187,11 @@ def _progress(name: str) -> Iterator[Callable[[RunProgress], None] | None]:
             if time.monotonic() - shown < 0.5 and event.remaining:
                 return
             shown = time.monotonic()
-            bar.update(
-                task,
-                completed=len(event.done),
-                total=len(event.done) + len(event.remaining),
-                left=f"{_duration(event.seconds)}, {_duration(event.seconds_left)} left",
-                last=f"{short_name(event.row.contestant)}: {event.row.outcome}",
-            )
+            left = f"{_duration(event.seconds)}, {_duration(event.seconds_left)} left"
+            last = f"{short_name(event.row.contestant)}: {event.row.outcome}"
+            done = len(event.done)
+            total = done + len(event.remaining)
+            bar.update(task, completed=done, total=total, description=f"{left} {last}")
 
         yield callback
 
@@ -346,8 +338,4 @@ def note(message: str) -> None:
 def main() -> None:
     """Run the command line; a polite kill unwinds like Ctrl-C, so that processes are ended."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        app()
-    except KeyboardInterrupt:
-        complain("Interrupted; nothing half-written was left.")
-        sys.exit(INTERRUPTED)
+    app()

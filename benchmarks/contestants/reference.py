@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -38,6 +38,9 @@ INTERIOR_POINT = ("qpsolvers:piqp", "cvxpy:CLARABEL")
 """Names of the backends that solve a sparse primal program for the reference, fastest first."""
 
 
+Left: TypeAlias = Callable[[], float]
+"""The seconds that are left."""
+
 Start: TypeAlias = tuple[Problem, Any]
 """A problem and a solution of it, or a QPSolution with evidence that there is none."""
 
@@ -55,13 +58,17 @@ class Reference(Contestant):
         return qpsvm.__version__
 
     def fit(self, task: Task) -> Start:
-        clock = _Clock(task.time_limit)
+        ends = time.perf_counter() + task.time_limit
+
+        def left() -> float:
+            return max(ends - time.perf_counter(), SHORTEST)
+
         best: tuple[float, Problem, object] | None = None
-        for problem, start in _starts(task, clock):
+        for problem, start in _starts(task, left):
             if isinstance(start, QPSolution):  # evidence that there is no optimum
                 return problem, start
             try:
-                found = polish(problem, start, eps=task.eps, time_limit=clock.left)
+                found = polish(problem, start, eps=task.eps, time_limit=left())
             except MemoryError:  # too many free variables for this start, not for the next
                 continue
             report = verify(problem, found, eps=task.eps)
@@ -70,7 +77,7 @@ class Reference(Contestant):
             found = found.replace(qp=found.qp.replace(status=status))
             if best is None or report.relative_gap < best[0]:
                 best = report.relative_gap, problem, found
-            if report.passed or clock.left <= SHORTEST:
+            if report.passed or left() <= SHORTEST:
                 break
         if best is None:
             raise QPSVMError("None of the reference's starts gave a solution.")
@@ -88,26 +95,17 @@ class Reference(Contestant):
         )
 
 
-class _Clock:
-    def __init__(self, limit: float) -> None:
-        self.ends = time.perf_counter() + limit
-
-    @property
-    def left(self) -> float:
-        return max(self.ends - time.perf_counter(), SHORTEST)
-
-
-def _starts(task: Task, clock: _Clock) -> Iterator[Start]:
+def _starts(task: Task, left: Left) -> Iterator[Start]:
     problem = build(task, "dual")
     if isinstance(problem, SVMProblem) and problem.qp.n_variables > DENSE_PROGRAM_SIZE:
         if problem.model.is_linear and problem.data.n_samples > problem.data.n_features:
-            yield from _interior_point(task, clock)
+            yield from _interior_point(task, left)
         else:
-            yield from _peers(task, problem, clock)
+            yield from _peers(task, problem, left)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToleranceNotReachedWarning)  # the polish goes on
         try:
-            start: object = solve(problem, eps=task.eps, time_limit=clock.left)
+            start: object = solve(problem, eps=task.eps, time_limit=left())
         except NoOptimumError as error:
             if error.certificate is None:
                 raise
@@ -115,23 +113,23 @@ def _starts(task: Task, clock: _Clock) -> Iterator[Start]:
     yield problem, start
 
 
-def _interior_point(task: Task, clock: _Clock) -> Iterator[Start]:
+def _interior_point(task: Task, left: Left) -> Iterator[Start]:
     problem = build(task, "primal")
     for name in INTERIOR_POINT:
         backend = qpsvm.backends.get(name)
-        if backend.missing_modules() or clock.left <= SHORTEST:
+        if backend.missing_modules() or left() <= SHORTEST:
             continue
-        qp = backend.solve(problem.qp, Settings(eps=task.eps, time_limit=clock.left))
+        qp = backend.solve(problem.qp, Settings(eps=task.eps, time_limit=left()))
         solution = problem.recover(qp)
         if np.isfinite(solution.alpha).all():  # stopped solvers have no point
             yield problem, solution
 
 
-def _peers(task: Task, problem: SVMProblem, clock: _Clock) -> Iterator[Start]:
+def _peers(task: Task, problem: SVMProblem, left: Left) -> Iterator[Start]:
     rough = replace(task, eps=START_TOLERANCE)
     for make in ESTIMATORS.values():
         peer = make()
-        if peer.refusal(rough) or not peer.is_installed or clock.left <= SHORTEST:
+        if peer.refusal(rough) or not peer.is_installed or left() <= SHORTEST:
             continue
         answer = peer.answer(rough, peer.fit(rough))
         given = _implied(problem, answer) if answer.alpha is None else answer.alpha

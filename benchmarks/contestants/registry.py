@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 
 from benchmarks.cells import Call, parse
 from benchmarks.contestants.backends import BackendContestant, SolveContestant
@@ -58,8 +59,7 @@ def get(text: str | Call) -> Contestant:
 
 def names() -> list[str]:
     """Names of all known contestants, installed or not."""
-    own = [*BUILT_IN, *(entry.name for entry in _entry_points())]
-    return [*own, *(info.name for info in backends.available())]
+    return [*BUILT_IN, *_entry_points(), *(info.name for info in backends.available())]
 
 
 def _found(name: str) -> Callable[..., Contestant]:
@@ -67,48 +67,49 @@ def _found(name: str) -> Callable[..., Contestant]:
         return BUILT_IN[name]
     if name.endswith(".py"):
         return _of_file(Path(name))
-    for entry in _entry_points():
-        if entry.name == name:
-            return _of_entry(entry)
+    elsewhere = _entry_points()
+    if name in elsewhere:
+        return _of_entry(elsewhere[name])
     try:
         backend = backends.get(name)
     except BackendError as error:
-        known = ", ".join([*BUILT_IN, *(entry.name for entry in _entry_points())])
+        known = ", ".join([*BUILT_IN, *elsewhere])
         raise SuiteError(
             f"There is no contestant {name!r}. There are {known}, a file that ends in .py, and "
             f"every backend: {error}"
         ) from error
-    return lambda **arguments: BackendContestant(backend, **arguments)
+    return partial(BackendContestant, backend)
 
 
 # --- from elsewhere -------------------------------------------------------------------------------
 
 
-def _entry_points() -> tuple[importlib.metadata.EntryPoint, ...]:
-    """Entry points in alphabetical order, without names that are taken."""
+def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
+    """Entry points by name in alphabetical order, without names that are taken."""
     found = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    return tuple(sorted((e for e in found if e.name not in BUILT_IN), key=lambda e: e.name))
+    return {e.name: e for e in sorted(found, key=lambda e: e.name) if e.name not in BUILT_IN}
 
 
 def _of_entry(entry: importlib.metadata.EntryPoint) -> type[Contestant]:
-    try:
+    where = f"{entry.name!r} ({entry.value})"
+    with _loading(f"The contestant {where}"):
         kind: object = entry.load()
-    except Exception as error:  # code of somebody else, which may raise anything
-        raise SuiteError(
-            f"The contestant {entry.name!r} ({entry.value}) does not load: "
-            f"{type(error).__name__}: {error}"
-        ) from error
     if not (isinstance(kind, type) and issubclass(kind, Contestant)):
         raise SuiteError(
-            f"The entry point {entry.name!r} ({entry.value}) is {kind!r}; it must name a subclass "
-            "of benchmarks.contestants.base.Contestant."
+            f"The entry point {where} is {kind!r}; it must name a subclass of "
+            "benchmarks.contestants.base.Contestant."
         )
     return kind
 
 
 def _of_file(path: Path) -> type[Contestant]:
     """Return the only contestant class that a file defines."""
-    module = _module(path)
+    spec = importlib.util.spec_from_file_location(f"qpsvm_contestant_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise SuiteError(f"There is no file {path} with a contestant in it.")
+    module = importlib.util.module_from_spec(spec)
+    with _loading(str(path)):
+        spec.loader.exec_module(module)
     kinds = [
         value
         for value in vars(module).values()
@@ -125,13 +126,10 @@ def _of_file(path: Path) -> type[Contestant]:
     return kinds[0]
 
 
-def _module(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"qpsvm_contestant_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise SuiteError(f"There is no file {path} with a contestant in it.")
-    module = importlib.util.module_from_spec(spec)
+@contextmanager
+def _loading(what: str) -> Iterator[None]:
+    """Name what does not load: code of somebody else, which may raise anything."""
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # code of somebody else, which may raise anything
-        raise SuiteError(f"{path} does not load: {type(error).__name__}: {error}") from error
-    return module
+        yield
+    except Exception as error:
+        raise SuiteError(f"{what} does not load: {type(error).__name__}: {error}") from error
