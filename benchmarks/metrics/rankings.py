@@ -15,8 +15,8 @@ A ranking has the places that another run could have given.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import scipy.stats
@@ -39,66 +39,52 @@ SHIFT = 0.1
 
 
 @dataclass(frozen=True)
-class _Figure:
-    """A figure of one contestant, with its uncertainty."""
+class Estimate:
+    """A figure of a contestant with its uncertainty.
 
-    contestant: str
+    Attributes
+    ----------
+    value : float
+    low, high : float
+        95% interval over other programs and runs; NaN for fewer than six programs.
+    run_low, run_high : float
+        95% interval over other runs on the same programs; NaN without repeats.
+    """
+
+    value: float
     low: float
     high: float
     run_low: float
     run_high: float
-    solved: int
-    failed: int
 
 
 @dataclass(frozen=True)
-class Mean(_Figure):
-    """The shifted geometric mean of a contestant's times.
+class Rank:
+    """A contestant's place and the mean that it is decided by.
 
     Attributes
     ----------
     contestant : str
-    seconds : float
-    low, high : float
-        95% interval over other programs and runs; NaN for fewer than six programs.
-    run_low, run_high : float
-        95% interval over other runs on the same programs; NaN without repeats.
-    solved, failed : int
-        Of the programs in common.
-    """
-
-    seconds: float
-
-    @property
-    def instances(self) -> int:
-        """Programs in common with all other contestants."""
-        return self.solved + self.failed
-
-
-@dataclass(frozen=True)
-class Rank(_Figure):
-    """A contestant's place.
-
-    Attributes
-    ----------
-    contestant : str
-    place : float
+    place : Estimate
         From 1; equals share the mean of their places. NaN for whoever reached nothing.
-    low, high : float
-        95% interval over other programs and runs; NaN for fewer than six programs.
-    run_low, run_high : float
-        95% interval over other runs on the same programs; NaN without repeats.
+    seconds : Estimate
+        The shifted geometric mean of the times.
     score : float
         ``1/m sum log(t + shift)``: what the place is decided by.
     error : float
         Standard error of ``score`` over other runs; NaN without repeats. Contestants are measured
         apart, so their errors are independent.
     solved, failed : int
+        Of the programs in common.
     """
 
-    place: float
+    contestant: str
+    place: Estimate
+    seconds: Estimate
     score: float
     error: float
+    solved: int
+    failed: int
 
 
 @dataclass(frozen=True)
@@ -121,10 +107,10 @@ class Ranking:
         return tuple(rank.contestant for rank in self.ranks)
 
 
-def shifted_geometric_means(
+def ranking(
     times: Times, *, shift: float = SHIFT, penalty_seconds: float | None = None, seed: int = 0
-) -> tuple[Mean, ...]:
-    """``exp(mean(log(t + shift))) - shift`` of every contestant, on the programs in common.
+) -> Ranking:
+    """Rank contestants by ``exp(mean(log(t + shift))) - shift``, on the programs in common.
 
     Parameters
     ----------
@@ -139,9 +125,8 @@ def shifted_geometric_means(
 
     Returns
     -------
-    tuple of Mean
-        Fastest first; empty if nothing is in common. ``table_of(times)`` says who and what was
-        left out.
+    Ranking
+        Without ranks if nothing is in common; its table says who and what was left out.
 
     Examples
     --------
@@ -154,82 +139,40 @@ def shifted_geometric_means(
     ...     Row(Cell(program, name, eps=1e-6), "optimal", **known, total_seconds=seconds)
     ...     for name, seconds in [("slow", 0.4), ("fast", 0.1)]
     ... ]
-    >>> times = times_to(rows, 1e-3)
-    >>> [(mean.contestant, round(mean.seconds, 6)) for mean in shifted_geometric_means(times)]
+    >>> found = ranking(times_to(rows, 1e-3))
+    >>> [(rank.contestant, round(rank.seconds.value, 6)) for rank in found.ranks]
     [('fast', 0.1), ('slow', 0.4)]
     """
     table = table_of(times)
     if not table.instances:
-        return ()
-    statistic = _log_means(table, shift, penalty_seconds)
-    logarithms = {"seconds": _of_the_table(table, statistic)}
-    logarithms["low"], logarithms["high"] = quantiles(other_programs(table, statistic, seed=seed))
-    runs = other_runs(table, statistic, seed=seed)
-    logarithms["run_low"], logarithms["run_high"] = quantiles(runs)
-    columns = {name: np.exp(values) - shift for name, values in logarithms.items()}
-    return tuple(sorted(_figures(Mean, table, columns), key=lambda mean: mean.seconds))
-
-
-def ranking(times: Times, *, shift: float = SHIFT, seed: int = 0) -> Ranking:
-    """Rank contestants by mean log time; a failed program counts with the time limit.
-
-    Parameters
-    ----------
-    times : mapping of (Instance, contestant) to Timing
-        Times to a gap, as ``times_to`` returns them.
-    shift : float
-        Seconds.
-    seed : int
-        Of the bootstrap.
-
-    Returns
-    -------
-    Ranking
-        Without ranks if nothing is in common.
-
-    Examples
-    --------
-    >>> from benchmarks.cells import Cell, Instance
-    >>> from benchmarks.metrics.times import times_to
-    >>> from benchmarks.rows import Row
-    >>> program = Instance("SoftMargin(C=1.0)", "iris")
-    >>> known = {"primal": 1.0, "dual": 1.0, "size": 1.0}
-    >>> rows = [
-    ...     Row(Cell(program, name, eps=1e-6), "optimal", **known, total_seconds=seconds)
-    ...     for name, seconds in [("slow", 0.4), ("fast", 0.1)]
-    ... ]
-    >>> times = times_to(rows, 1e-3)
-    >>> ranking(times).contestants
-    ('fast', 'slow')
-    """
-    table = table_of(times)
-    if not table.instances:
         return Ranking((), table)
-    statistic = _log_means(table, shift)
-    scores = _of_the_table(table, statistic)
-    runs = other_runs(table, statistic, seed=seed)
-    columns = {"place": _places(scores)}
+    statistic = _log_means(table, shift, penalty_seconds)
+    scores = statistic(table.seconds, np.arange(len(table.instances)))
     programs = other_programs(table, statistic, seed=seed)
-    columns["low"], columns["high"] = quantiles(_places(programs))
-    columns["run_low"], columns["run_high"] = quantiles(_places(runs))
-    nothing = ~np.any(table.seconds < math.inf, axis=0)
-    columns = {name: np.where(nothing, math.nan, values) for name, values in columns.items()}
-    columns |= {"score": scores, "error": np.std(runs, axis=0, ddof=1)}
-    ranks = _figures(Rank, table, columns)
-    return Ranking(tuple(ranks[s] for s in np.lexsort((scores, nothing))), table)
-
-
-Kind = TypeVar("Kind", bound=_Figure)
-
-
-def _figures(kind: type[Kind], table: Table, columns: dict[str, Array]) -> list[Kind]:
-    """Return a figure for every contestant, from columns of shape (K,)."""
+    runs = other_runs(table, statistic, seed=seed)
     solved = np.sum(table.seconds < math.inf, axis=0)
-    counts = {"solved": solved, "failed": len(table.instances) - solved}
-    return [
-        kind(who, **{name: values[s].item() for name, values in (columns | counts).items()})
-        for s, who in enumerate(table.contestants)
-    ]
+    nothing = solved == 0
+
+    def estimates(figure: Callable[[Array], Array]) -> list[Estimate]:
+        rows = (figure(scores), *quantiles(figure(programs)), *quantiles(figure(runs)))
+        return [Estimate(*column) for column in np.array(rows).T.tolist()]
+
+    places = estimates(lambda logs: np.where(nothing, math.nan, _places(logs)))
+    seconds = estimates(lambda logs: np.exp(logs) - shift)
+    errors = np.std(runs, axis=0, ddof=1)
+    ranks = tuple(
+        Rank(
+            contestant=table.contestants[s],
+            place=places[s],
+            seconds=seconds[s],
+            score=float(scores[s]),
+            error=float(errors[s]),
+            solved=int(solved[s]),
+            failed=int(len(table.instances) - solved[s]),
+        )
+        for s in np.lexsort((scores, nothing))
+    )
+    return Ranking(ranks, table)
 
 
 def _log_means(table: Table, shift: float, penalty: float | None = None) -> Statistic:
@@ -242,11 +185,6 @@ def _log_means(table: Table, shift: float, penalty: float | None = None) -> Stat
         return means
 
     return statistic
-
-
-def _of_the_table(table: Table, statistic: Statistic) -> Array:
-    """The statistic of the times as they are."""
-    return statistic(table.seconds, np.arange(len(table.instances)))
 
 
 def _places(scores: Array) -> Array:

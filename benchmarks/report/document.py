@@ -163,7 +163,7 @@ def _target(summary: Summary, target: float, key: str, detailed: bool) -> Sectio
     blocks: list[Block] = []
     if not any(rank.solved for standing in standings for rank in standing.ranking.ranks):
         blocks.append(Sentences("meaning", "", (NOBODY.format(target),)))
-    if any(standing.means for standing in standings):
+    if any(standing.ranking.ranks for standing in standings):
         blocks.append(means_table(standings, key, detailed=detailed))
     if left_out:
         blocks.append(Sentences("notes", "Left out of the means", left_out))

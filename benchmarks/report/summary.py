@@ -9,7 +9,7 @@ from benchmarks.cells import Instance
 from benchmarks.metrics.bounds import Contradiction, best_dual, contradictions, without_bound
 from benchmarks.metrics.outcomes import FalseClaim, OutcomeTable, false_claims, outcome_table
 from benchmarks.metrics.profiles import Profile, Wins, performance_profile, win_matrix
-from benchmarks.metrics.rankings import Mean, Ranking, ranking, shifted_geometric_means
+from benchmarks.metrics.rankings import Ranking, ranking
 from benchmarks.metrics.scaling import Fit, scaling_fits
 from benchmarks.metrics.times import Times, by_kind, times_to
 from benchmarks.store import Results
@@ -50,8 +50,7 @@ class Standing:
     times : mapping of (Instance, contestant) to Timing
         Times to a gap, as ``times_to`` returns them.
     ranking : Ranking
-    means : tuple of Mean
-        The fastest first: the same contestants as in the ranking.
+        Places and means, the fastest first.
     profile : Profile
     wins : Wins
         Everybody, in pairs.
@@ -63,7 +62,6 @@ class Standing:
     target: float
     times: Times
     ranking: Ranking
-    means: tuple[Mean, ...]
     profile: Profile
     wins: Wins
     losses: dict[str, Loss]
@@ -210,7 +208,6 @@ def _standing(kind: str, target: float, times: Times) -> Standing:
         target=target,
         times=times,
         ranking=ranking(times),
-        means=shifted_geometric_means(times),
         profile=performance_profile(times),
         wins=win_matrix(times),
         losses=_losses(times),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.cells import Instance, short_name
 from benchmarks.metrics.bounds import is_reference
 from benchmarks.metrics.outcomes import FalseClaim, OutcomeTable
-from benchmarks.metrics.rankings import SHIFT, Mean, Rank
+from benchmarks.metrics.rankings import SHIFT, Rank
 from benchmarks.metrics.scaling import Fit
 from benchmarks.metrics.times import NO_BOUND, Timing
 from benchmarks.report.summary import Loss, Standing
@@ -68,31 +68,29 @@ def outcomes_table(outcomes: OutcomeTable) -> Table:
     )
 
 
-@dataclass(frozen=True)
-class _Ranked:
-    """A contestant on programs of one kind."""
-
-    kind: str
-    rank: Rank
-    mean: Mean
-    loss: Loss | None
-
-
 def means_table(standings: Sequence[Standing], key: str, *, detailed: bool) -> Table:
     """Table of places and shifted geometric means by kind; two columns more if detailed."""
     columns: tuple[TableColumn[_Ranked], ...] = (
         words("Contestant", lambda row: short_name(row.rank.contestant)),
         words("Kind of program", lambda row: row.kind),
         cells("Place", lambda row: _place_cell(row.rank), numeric=True),
-        cells("Seconds", lambda row: _mean_cell(row.mean), numeric=True),
+        cells("Seconds", lambda row: _mean_cell(row.rank), numeric=True),
         numbers("Reached", lambda row: row.rank.solved),
         numbers("Failed", lambda row: row.rank.failed),
         cells("Furthest behind", lambda row: _loss_cell(row.loss, row.rank.solved), numeric=True),
         words("Where, and who was fastest", lambda row: _where(row.loss)),
-        cells("Other programs", lambda row: interval(row.mean.low, row.mean.high), numeric=True),
+        cells(
+            "Other programs",
+            lambda row: interval(row.rank.seconds.low, row.rank.seconds.high),
+            numeric=True,
+        ),
     )
     return table_of(
-        [_ranked(standing) for standing in standings if standing.means],
+        [
+            [_Ranked(each.kind, r, each.losses.get(r.contestant)) for r in each.ranking.ranks]
+            for each in standings
+            if each.ranking.ranks
+        ],
         columns if detailed else columns[:-2],
         key=f"{key}-means",
         title="Shifted geometric means",
@@ -101,24 +99,26 @@ def means_table(standings: Sequence[Standing], key: str, *, detailed: bool) -> T
     )
 
 
-def _ranked(standing: Standing) -> list[_Ranked]:
-    means = {mean.contestant: mean for mean in standing.means}
-    return [
-        _Ranked(standing.kind, rank, means[rank.contestant], standing.losses.get(rank.contestant))
-        for rank in standing.ranking.ranks
-    ]
+class _Ranked(NamedTuple):
+    """A contestant on programs of one kind."""
+
+    kind: str
+    rank: Rank
+    loss: Loss | None
 
 
 def _place_cell(rank: Rank) -> Cell:
+    place = rank.place
     if not rank.solved:
         return Cell(NOTHING, math.inf)
-    return Cell(figure(rank.place, 3) + bracket(rank.run_low, rank.run_high), rank.place)
+    return Cell(figure(place.value, 3) + bracket(place.run_low, place.run_high), place.value)
 
 
-def _mean_cell(mean: Mean) -> Cell:
-    bound = "> " if mean.failed else ""
-    text = f"{bound}{figure(mean.seconds, 3)}{bracket(mean.run_low, mean.run_high)}"
-    return Cell(text, mean.seconds)
+def _mean_cell(rank: Rank) -> Cell:
+    mean = rank.seconds
+    bound = "> " if rank.failed else ""
+    text = f"{bound}{figure(mean.value, 3)}{bracket(mean.run_low, mean.run_high)}"
+    return Cell(text, mean.value)
 
 
 def _loss_cell(loss: Loss | None, solved: int) -> Cell:

@@ -17,7 +17,7 @@ from benchmarks.cells import Instance
 from benchmarks.compare import compare
 from benchmarks.metrics.bounds import best_dual, without_bound
 from benchmarks.metrics.outcomes import FalseClaim, false_claims
-from benchmarks.metrics.rankings import Mean, shifted_geometric_means
+from benchmarks.metrics.rankings import Rank, ranking
 from benchmarks.metrics.scaling import scaling_fits
 from benchmarks.metrics.times import by_kind, measurements, times_to
 from benchmarks.report import targets_of
@@ -216,16 +216,16 @@ def repeated(a: str, b: str) -> str:
 def means(results: Results) -> str:
     """Shifted geometric means to every target, and how many programs were reached."""
     targets = targets_of(results)
-    found: dict[str, dict[str, dict[float, Mean]]] = {}
+    found: dict[str, dict[str, dict[float, Rank]]] = {}
     for target in targets:
         for kind, times in by_kind(times_to(results.rows, target)).items():
-            for mean in shifted_geometric_means(times):
-                found.setdefault(kind, {}).setdefault(mean.contestant, {})[target] = mean
+            for rank in ranking(times).ranks:
+                found.setdefault(kind, {}).setdefault(rank.contestant, {})[target] = rank
     lines = ["| kind of program | contestant | " + " | ".join(f"{t:.0e}" for t in targets) + " |"]
     lines.append("|---|---|" + "---|" * len(targets))
     for kind, contestants in found.items():
         order = sorted(
-            contestants, key=lambda who: min(m.seconds for m in contestants[who].values())
+            contestants, key=lambda who: min(m.seconds.value for m in contestants[who].values())
         )
         for who in order:
             entries = [mean_entry(contestants[who].get(target)) for target in targets]
@@ -233,12 +233,12 @@ def means(results: Results) -> str:
     return "\n".join(lines)
 
 
-def mean_entry(mean: Mean | None) -> str:
+def mean_entry(rank: Rank | None) -> str:
     """Seconds, and in brackets the programs reached; a bound where some were not."""
-    if mean is None:
+    if rank is None:
         return ""
-    bound = "> " if mean.failed else ""
-    return f"{bound}{mean.seconds:.3g} ({mean.solved} of {mean.solved + mean.failed})"
+    bound = "> " if rank.failed else ""
+    return f"{bound}{rank.seconds.value:.3g} ({rank.solved} of {rank.solved + rank.failed})"
 
 
 def marks(results: Results) -> str:

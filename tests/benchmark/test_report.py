@@ -257,7 +257,11 @@ def test_the_order_of_rows_changes_no_mean(summary):
     other = report.summarize(Results(synthetic.HEADER, synthetic.rows()[::-1]))
     for target in synthetic.TARGETS:
         means = [
-            {(s.kind, m.contestant, m.seconds, m.failed) for s in each.at(target) for m in s.means}
+            {
+                (s.kind, m.contestant, m.seconds.value, m.failed)
+                for s in each.at(target)
+                for m in s.ranking.ranks
+            }
             for each in (summary, other)
         ]
         by_name = [{m[:2]: m[2:] for m in found} for found in means]
