@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -87,19 +87,13 @@ def judge(task: Task, answer: Answer) -> Judged:
     problem: Problem = task.problem if answer.problem is None else answer.problem
     if not _is_asked_for(problem, task):
         why = f"the answer is to another program: {problem.family}, not {task.problem.family}"
-        return Judged("error", _claimed(answer), message=why)
-    if answer.claimed in NO_OPTIMUM:
-        return _without_optimum(problem, answer)
-    try:
-        with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-            if answer.solution is None and answer.alpha is None:
-                return _weights_alone(problem, answer)
-            report = verify(problem, _solution(problem, answer), eps=task.eps)
-    except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
-        # not even measurable: whatever is wrong with it, it is not a solution
-        outcome = _outcome(answer, passed=False)
-        return Judged(outcome, _claimed(answer), "fail", message=f"{type(error).__name__}: {error}")
-    return _measured(answer, report)
+        judged = Judged("error", message=why)
+    elif answer.claimed in NO_OPTIMUM:
+        judged = _without_optimum(problem, answer)
+    else:
+        judged = _with_optimum(problem, answer, task.eps)
+    is_native = answer.claimed is Status.UNKNOWN and answer.native_status
+    return replace(judged, claimed=answer.native_status if is_native else answer.claimed.value)
 
 
 def _is_asked_for(problem: Problem, task: Task) -> bool:
@@ -113,6 +107,19 @@ def _is_asked_for(problem: Problem, task: Task) -> bool:
 
 
 # --- what the verifier says -----------------------------------------------------------------------
+
+
+def _with_optimum(problem: Problem, answer: Answer, eps: float) -> Judged:
+    try:
+        with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
+            if answer.solution is None and answer.alpha is None:
+                return _weights_alone(problem, answer)
+            report = verify(problem, _solution(problem, answer), eps=eps)
+    except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
+        # not even measurable: whatever is wrong with it, it is not a solution
+        outcome = _outcome(answer, passed=False)
+        return Judged(outcome, verified="fail", message=f"{type(error).__name__}: {error}")
+    return _measured(answer, report)
 
 
 def _measured(answer: Answer, report: KKTReport) -> Judged:
@@ -129,8 +136,7 @@ def _measured(answer: Answer, report: KKTReport) -> Judged:
         size = max(abs(primal), certificate.floor, SMALLEST_SCALE)
     return Judged(
         outcome,
-        _claimed(answer),
-        "pass" if report.passed else "fail",
+        verified="pass" if report.passed else "fail",
         gap=report.relative_gap,
         primal=primal,
         dual=dual,
@@ -148,12 +154,6 @@ def _outcome(answer: Answer, *, passed: bool) -> str:
     if passed:
         return "optimal"
     return "above eps" if answer.own_rule else "false optimal"
-
-
-def _claimed(answer: Answer) -> str:
-    if answer.claimed is Status.UNKNOWN and answer.native_status:
-        return answer.native_status
-    return answer.claimed.value
 
 
 # --- what an answer says, as a solution of the program --------------------------------------------
@@ -190,7 +190,6 @@ def _weights_alone(problem: Problem, answer: Answer) -> Judged:
     outcome = "undecided" if answer.claimed is Status.OPTIMAL else _outcome(answer, passed=False)
     return Judged(
         outcome,
-        _claimed(answer),
         primal=primal,
         size=max(abs(primal), problem.model.objective_floor, SMALLEST_SCALE),
         message="weights without multipliers: a bound from above only",
@@ -202,10 +201,9 @@ def _weights_alone(problem: Problem, answer: Answer) -> Judged:
 
 def _without_optimum(problem: Problem, answer: Answer) -> Judged:
     evidence = answer.solution
-    claimed = _claimed(answer)
     if problem.model.always_has_an_optimum:
         why = "every program of this family has an optimum"
-        return Judged("false infeasible", claimed, "fail", message=why)
+        return Judged("false infeasible", verified="fail", message=why)
     if isinstance(evidence, QPSolution):
         try:
             with np.errstate(all="ignore"):
@@ -216,12 +214,12 @@ def _without_optimum(problem: Problem, answer: Answer) -> Judged:
             why = f"{proof.kind}: violation {proof.violation:.1e} (allowed {proof.tolerance:.0e})"
             residuals = {"evidence": proof.violation}
             if proof.passed:
-                return Judged("infeasible", claimed, "pass", residuals=residuals, message=why)
+                return Judged("infeasible", verified="pass", residuals=residuals, message=why)
     else:
         why = "no evidence"
     if _has_an_optimum(problem):
-        return Judged("false infeasible", claimed, "fail", message=f"{why}; there is an optimum")
-    return Judged("unproven infeasible", claimed, "fail", message=why)
+        return Judged("false infeasible", verified="fail", message=f"{why}; there is an optimum")
+    return Judged("unproven infeasible", verified="fail", message=why)
 
 
 def _has_an_optimum(problem: Problem) -> bool:

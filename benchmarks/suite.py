@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -161,11 +161,8 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
     SuiteError
         A key that is not known or missing, or a value of the wrong kind.
     """
-    common = {"seed": int, "time_limit": float, "memory_limit": float}
-    anywhere = {"threads", *common}
-    whole = {"name", "description", "repeats", "repeat_below", "targets", "groups", "grid"}
-    _refuse_unknown(values, whole | anywhere, name)
-    settings = {key: kind(values[key]) for key, kind in common.items() if key in values}
+    anywhere = {"threads", *LIMITS}
+    _refuse_unknown(values, {"groups", "grid", *WHOLE} | anywhere, name)
     grids = values.get("grid")
     if not isinstance(grids, list) or not grids:
         raise SuiteError(f"The suite {name} has no [[grid]].")
@@ -173,21 +170,41 @@ def suite_of(values: Mapping[str, Any], name: str = "suite") -> Suite:
     cells: dict[Cell, None] = {}
     for grid in grids:
         _refuse_unknown(grid, {*AXES, *anywhere}, f"{name}, a grid")
-        own = settings | {key: kind(grid[key]) for key, kind in common.items() if key in grid}
+        limits = _given(values, LIMITS) | _given(grid, LIMITS)
         family, data, kernel, contestants, eps = (_axis(grid, axis, groups, name) for axis in AXES)
         threads = _threads(grid.get("threads", values.get("threads", 1)), name)
         for f, d, k, who, t in itertools.product(family, data, kernel, contestants, threads):
             instance = Instance(str(parse(f)), str(parse(d)), str(parse(k)))
             for e in sorted(map(float, eps), reverse=True):
-                cells[Cell(instance, str(parse(who)), e, threads=t, **own)] = None
-    return Suite(
-        name=str(values.get("name", name)),
-        description=str(values.get("description", "")),
-        cells=tuple(cells),
-        repeats=int(values.get("repeats", 1)),
-        repeat_below=float(values.get("repeat_below", 5.0)),
-        targets=tuple(sorted(map(float, values.get("targets", (1e-4, 1e-6, 1e-8))), reverse=True)),
-    )
+                cells[Cell(instance, str(parse(who)), e, threads=t, **limits)] = None
+    whole = {"name": name, "description": "", **_given(values, WHOLE)}
+    return Suite(cells=tuple(cells), **whole)
+
+
+def loose_first(targets: Iterable[float]) -> tuple[float, ...]:
+    """Return certified gaps from loose to tight."""
+    return tuple(sorted(map(float, targets), reverse=True))
+
+
+LIMITS: Mapping[str, Callable[[Any], Any]] = {
+    "seed": int,
+    "time_limit": float,
+    "memory_limit": float,
+}
+"""Keys of a suite or of a grid that are fields of its cells, and how they are read."""
+
+WHOLE: Mapping[str, Callable[[Any], Any]] = {
+    "name": str,
+    "description": str,
+    "repeats": int,
+    "repeat_below": float,
+    "targets": loose_first,
+}
+"""Keys that are fields of a suite, and how they are read."""
+
+
+def _given(values: Mapping[str, Any], kinds: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    return {key: kind(values[key]) for key, kind in kinds.items() if key in values}
 
 
 def _threads(given: object, name: str) -> list[int]:

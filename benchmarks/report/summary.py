@@ -13,7 +13,7 @@ from benchmarks.metrics.rankings import Ranking, ranking
 from benchmarks.metrics.scaling import Fit, scaling_fits
 from benchmarks.metrics.times import Times, by_kind, times_to
 from benchmarks.store import Results
-from benchmarks.suite import Suite
+from benchmarks.suite import Suite, loose_first
 from qpsvm.exceptions import StoreError
 
 
@@ -199,7 +199,7 @@ def targets_of(results: Results) -> tuple[float, ...]:
     (0.001, 1e-06)
     """
     suite = results.header.get("suite", {})
-    return tuple(sorted(map(float, suite.get("targets", Suite.targets)), reverse=True))
+    return loose_first(suite.get("targets", Suite.targets))
 
 
 def _standing(kind: str, target: float, times: Times) -> Standing:
