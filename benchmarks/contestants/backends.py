@@ -1,19 +1,20 @@
-"""Backends of qpsvm as contestants: as they are, or called by ``qpsvm.solve``."""
+"""Backends of qpsvm as contestants: as they are, called by ``qpsvm.solve``, and the reference."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from abc import abstractmethod
+from contextlib import suppress
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import qpsvm
 from benchmarks.contestants.base import NO_OPTIMUM, Answer, Contestant, Problem, Task
 from qpsvm.backends import Backend, Settings
 from qpsvm.exceptions import NoOptimumError, QPSVMError, SuiteError, UnsupportedProgramError
 from qpsvm.machines import Form
-from qpsvm.qp import QPSolution
+from qpsvm.qp import QPSolution, Status
 
 COUNTED = ("osqp", "qpsolvers:scs", "qpsolvers:daqp")
 """Backends that stop at an iteration limit long before any time limit."""
@@ -24,7 +25,7 @@ UNTIL_THE_CLOCK = 10_000_000
 SHORTEST = 1e-3
 """Least time limit of a solver, seconds, when building the program used up the time."""
 
-Solved: TypeAlias = tuple[QPSolution, object]
+Solved: TypeAlias = tuple[QPSolution, Any]
 """The solution of a program, and the machine that was recovered from it; None without one."""
 
 
@@ -158,3 +159,25 @@ class SolveContestant(_ProgramContestant):
                 raise
             return error.certificate.evidence, None
         return found.qp, found
+
+
+class Reference(SolveContestant):
+    """The best lower bounds that qpsvm finds: ``qpsvm.solve``, then ``qpsvm.polish``; never ranked."""
+
+    name = "reference"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def solved(self, problem: Problem, eps: float, time_limit: float) -> Solved:
+        ends = time.perf_counter() + time_limit
+        qp, found = super().solved(problem, eps, time_limit)
+        if found is None:  # evidence that there is no optimum
+            return qp, None
+        with suppress(MemoryError):  # too many free variables: the solution as it is
+            left = max(ends - time.perf_counter(), SHORTEST)
+            found = qpsvm.polish(problem, found, eps=eps, time_limit=left)
+        # a solution that is not improved comes back with its solver's claim
+        passed = qpsvm.verify(problem, found, eps=eps).passed
+        qp = found.qp.replace(status=Status.OPTIMAL if passed else Status.INACCURATE)
+        return qp, found.replace(qp=qp)

@@ -7,7 +7,6 @@ of under 40 lines). It judges nothing: whoever claims an optimum is checked.
 
 from __future__ import annotations
 
-import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -125,11 +124,6 @@ class Contestant(ABC):
     def version(self) -> str:
         """Version of the package."""
         return installed_version(self.distribution) if self.distribution else ""
-
-    @property
-    def is_installed(self) -> bool:
-        """Return whether the required modules can be found; none is imported."""
-        return all(importlib.util.find_spec(module) is not None for module in self.required_modules)
 
     def refusal(self, task: Task) -> str:  # noqa: ARG002
         """Return why the contestant does not solve this program; empty if it does."""

@@ -15,11 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.cells import Call, parse
-from benchmarks.contestants.backends import BackendContestant, SolveContestant
+from benchmarks.contestants.backends import BackendContestant, Reference, SolveContestant
 from benchmarks.contestants.base import Contestant
 from benchmarks.contestants.estimators import ESTIMATORS
 from benchmarks.contestants.peers import ReHLine, SnapML
-from benchmarks.contestants.reference import Reference
 from qpsvm import backends
 from qpsvm.exceptions import BackendError, SuiteError
 
