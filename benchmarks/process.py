@@ -163,12 +163,11 @@ def _listen(
 def _crashed(row: Row, phase: str, process: subprocess.Popen[bytes], errors: IO[bytes]) -> Row:
     try:
         code = process.wait(timeout=5.0)
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     except subprocess.TimeoutExpired:
         how = "closed its end and did not end"
-    else:
-        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     words = _last_words(errors)
-    if code == -signal.SIGKILL:
+    if how == signal.SIGKILL.name:
         how += " (the system ends processes so when memory runs out)"
     outcome = "memory limit" if any(word in words for word in _NO_MEMORY) else "crash"
     if phase == "judging":  # no doing of the contestant's

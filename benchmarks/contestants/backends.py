@@ -162,7 +162,7 @@ class SolveContestant(_ProgramContestant):
 
 
 class Reference(SolveContestant):
-    """The best lower bounds that qpsvm finds: ``qpsvm.solve``, then ``qpsvm.polish``; never ranked."""
+    """The best lower bounds that qpsvm finds, by ``solve`` and then ``polish``; never ranked."""
 
     name = "reference"
 
