@@ -127,7 +127,7 @@ def _of_file(path: Path) -> type[Contestant]:
 
 @contextmanager
 def _loading(what: str) -> Iterator[None]:
-    """Name what does not load: code of somebody else, which may raise anything."""
+    """Turn what foreign code raises when it is loaded, which may be anything, into a SuiteError."""
     try:
         yield
     except Exception as error:
