@@ -154,24 +154,26 @@ def _task(cell: Cell, X: Matrix, y: Vector | None) -> Task:
 def _described(row: Row, task: Task, samples: Samples) -> Row:
     X = samples.X
     n, d = X.shape
-    sparse = hasattr(X, "nnz")
-    parts = (X.data, X.indices, X.indptr) if sparse else (X,)
-    entries = X.nnz if sparse else np.count_nonzero(X)
+    entries = X.nnz if hasattr(X, "nnz") else np.count_nonzero(X)
     return replace(
         row,
         n=n,
         d=d,
         density=entries / max(n * d, 1),
-        data_bytes=float(sum(part.nbytes for part in parts)),
+        data_bytes=float(sum(array.nbytes for array in _arrays(X))),
         problem_hash=fingerprint(task.problem.data),
     )
 
 
+def _arrays(X: Matrix) -> tuple[Matrix, ...]:
+    """The arrays that hold the samples."""
+    return (X.data, X.indices, X.indptr) if hasattr(X, "nnz") else (X,)
+
+
 def _digest(samples: Samples) -> bytes:
     """Hash of the samples in memory."""
-    X = samples.X
     digest = hashlib.blake2b(np.asarray(samples.y).tobytes())
-    for array in (X.data, X.indices, X.indptr) if hasattr(X, "nnz") else (X,):
+    for array in _arrays(samples.X):
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.cells import short_name
-from benchmarks.compare import Comparison, ContestantChange, OutcomeChange, TimeChange
+from benchmarks.compare import Comparison, ContestantChange, TimeChange
 from benchmarks.metrics.agreement import Agreement
 from benchmarks.metrics.times import Timing
 from benchmarks.report.tables import bracket, short
 from qpsvm.reports.blocks import Block, Cell, Document, Listing, Section, Sentences, Table
-from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.columns import cells, numbers, table_of, words
 from qpsvm.reports.numbers import NOTHING, count, figure, residual, value
 
 LISTED = 20
@@ -135,17 +135,16 @@ def _sentences(found: Comparison) -> Iterator[str]:
 
 
 def _outcomes_table(found: Comparison) -> Table:
-    columns: tuple[TableColumn[OutcomeChange], ...] = (
-        words("Contestant", lambda change: short_name(change.contestant)),
-        words("Program", lambda change: str(change.instance)),
-        numbers("Asked for", lambda change: change.eps, residual),
-        words("Before", lambda change: change.before),
-        words("After", lambda change: change.after),
-    )
     listed = found.outcomes[:LISTED]
     return table_of(
         [listed],
-        columns,
+        [
+            words("Contestant", lambda change: short_name(change.contestant)),
+            words("Program", lambda change: str(change.instance)),
+            numbers("Asked for", lambda change: change.eps, residual),
+            words("Before", lambda change: change.before),
+            words("After", lambda change: change.after),
+        ],
         key="outcomes",
         title="Outcomes that changed",
         caption=f"{len(listed)} of {len(found.outcomes):,}",
@@ -154,17 +153,16 @@ def _outcomes_table(found: Comparison) -> Table:
 
 
 def _contestants_table(changes: tuple[ContestantChange, ...], key: str) -> Table:
-    columns: tuple[TableColumn[ContestantChange], ...] = (
-        words("Contestant", lambda change: short_name(change.contestant)),
-        words("Version", _versions),
-        cells("Ratio", _ratio_cell, numeric=True),
-        numbers("Programs", lambda change: change.programs),
-        numbers("Gained", lambda change: change.gained),
-        numbers("Lost", lambda change: change.lost),
-    )
     return table_of(
         [changes],
-        columns,
+        [
+            words("Contestant", lambda change: short_name(change.contestant)),
+            words("Version", _versions),
+            cells("Ratio", _ratio_cell, numeric=True),
+            numbers("Programs", lambda change: change.programs),
+            numbers("Gained", lambda change: change.gained),
+            numbers("Lost", lambda change: change.lost),
+        ],
         key=f"{key}-contestants",
         title="Contestants",
         caption="Geometric mean of seconds after over seconds before, of programs of all kinds "
@@ -186,17 +184,16 @@ def _ratio_cell(change: ContestantChange) -> Cell:
 
 def _rankings_table(rankings: Mapping[str, Agreement], key: str) -> Table:
     answers = {True: "agree", False: "disagree", None: "nothing to compare"}
-    columns: tuple[TableColumn[tuple[str, Agreement]], ...] = (
-        words("Kind of program", lambda each: each[0]),
-        numbers("Kendall's tau", lambda each: each[1].tau, short),
-        numbers("Pairs", lambda each: len(each[1].pairs)),
-        numbers("In another order", lambda each: len(each[1].swapped)),
-        numbers("Unexplained", lambda each: len(each[1].unexplained)),
-        words("Within the uncertainty they", lambda each: answers[each[1].agrees]),
-    )
     return table_of(
         [rankings.items()],
-        columns,
+        [
+            words("Kind of program", lambda each: each[0]),
+            numbers("Kendall's tau", lambda each: each[1].tau, short),
+            numbers("Pairs", lambda each: len(each[1].pairs)),
+            numbers("In another order", lambda each: len(each[1].swapped)),
+            numbers("Unexplained", lambda each: len(each[1].unexplained)),
+            words("Within the uncertainty they", lambda each: answers[each[1].agrees]),
+        ],
         key=f"{key}-rankings",
         title="Rankings",
         caption="Kendall's tau is 1 for the same order; a pair in another order is explained if "
@@ -206,17 +203,16 @@ def _rankings_table(rankings: Mapping[str, Agreement], key: str) -> Table:
 
 
 def _times_table(changes: Sequence[TimeChange], key: str) -> Table:
-    columns: tuple[TableColumn[TimeChange], ...] = (
-        words("Contestant", lambda change: short_name(change.contestant)),
-        words("Program", lambda change: str(change.instance)),
-        cells("Seconds before", lambda change: _seconds(change.a), numeric=True),
-        cells("Seconds after", lambda change: _seconds(change.b), numeric=True),
-        numbers("Ratio", lambda change: math.exp(change.log_ratio), short),
-    )
     listed = changes[:LISTED]
     return table_of(
         [listed],
-        columns,
+        [
+            words("Contestant", lambda change: short_name(change.contestant)),
+            words("Program", lambda change: str(change.instance)),
+            cells("Seconds before", lambda change: _seconds(change.a), numeric=True),
+            cells("Seconds after", lambda change: _seconds(change.b), numeric=True),
+            numbers("Ratio", lambda change: math.exp(change.log_ratio), short),
+        ],
         key=f"{key}-times",
         title="Times that changed by more than their uncertainty",
         caption=f"{len(listed)} of {len(changes):,}, the largest changes first",

@@ -26,19 +26,18 @@ FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)
 
 def claims_table(claims: tuple[FalseClaim, ...], listed: int) -> Table:
     """Table of refuted claims, the worst first."""
-    columns: tuple[TableColumn[FalseClaim], ...] = (
-        words("Contestant", lambda claim: short_name(claim.contestant)),
-        words("Outcome", _claimed),
-        words("Program", lambda claim: str(claim.instance)),
-        numbers("Claimed", lambda claim: claim.eps, residual),
-        numbers("Certified gap", lambda claim: claim.gap, residual),
-        words("What the verifier found", lambda claim: claim.message),
-    )
     all_of_them = len(claims) <= listed
     shown = "All of them" if all_of_them else f"{listed} of {len(claims):,}"
     return table_of(
         [claims[:listed]],
-        columns,
+        [
+            words("Contestant", lambda claim: short_name(claim.contestant)),
+            words("Outcome", _claimed),
+            words("Program", lambda claim: str(claim.instance)),
+            numbers("Claimed", lambda claim: claim.eps, residual),
+            numbers("Certified gap", lambda claim: claim.gap, residual),
+            words("What the verifier found", lambda claim: claim.message),
+        ],
         key="claims-table",
         caption=f"{shown}, the furthest from what was claimed first",
     )
@@ -54,14 +53,13 @@ def outcomes_table(outcomes: OutcomeTable) -> Table:
     def count_of(outcome: str) -> TableColumn[str]:
         return numbers(outcome, lambda who: outcomes.counts[who].get(outcome, 0))
 
-    columns: tuple[TableColumn[str], ...] = (
-        words("Contestant", short_name),
-        *map(count_of, outcomes.outcomes),
-        numbers("repeats disagree", lambda who: outcomes.unsteady[who]),
-    )
     return table_of(
         [outcomes.contestants],
-        columns,
+        [
+            words("Contestant", short_name),
+            *map(count_of, outcomes.outcomes),
+            numbers("repeats disagree", lambda who: outcomes.unsteady[who]),
+        ],
         key="outcomes-table",
         caption="Cells, that is program and accuracy asked for, by their outcome; where repeats "
         "disagree the worst of them counts",
@@ -140,14 +138,13 @@ def times_table(standing: Standing, key: str) -> Table:
             short_name(who), lambda of: time_cell(standing.times.get((of, who))), numeric=True
         )
 
-    columns: tuple[TableColumn[Instance], ...] = (
-        words("Program", str),
-        words("Fastest", lambda instance: _fastest(standing, instance)),
-        *map(time_of, standing.contestants),
-    )
     return table_of(
         [standing.instances],
-        columns,
+        [
+            words("Program", str),
+            words("Fastest", lambda instance: _fastest(standing, instance)),
+            *map(time_of, standing.contestants),
+        ],
         key=f"{key}-times",
         title="Seconds to the gap",
         caption="Seconds with half their 95% interval where there are repeats; in words what "
@@ -177,16 +174,15 @@ def wins_table(standing: Standing, key: str) -> Table:
 
         return cells(short_name(other), score, numeric=True)
 
-    columns: tuple[TableColumn[str], ...] = (
-        words("Contestant", short_name),
-        numbers("Won", lambda who: int(np.sum(wins.wins[at[who]]))),
-        numbers("Lost", lambda who: int(np.sum(wins.losses[at[who]]))),
-        numbers("Ties", lambda who: int(np.sum(wins.ties[at[who]]))),
-        *map(against, standing.contestants),
-    )
     return table_of(
         [standing.contestants],
-        columns,
+        [
+            words("Contestant", short_name),
+            numbers("Won", lambda who: int(np.sum(wins.wins[at[who]]))),
+            numbers("Lost", lambda who: int(np.sum(wins.losses[at[who]]))),
+            numbers("Ties", lambda who: int(np.sum(wins.ties[at[who]]))),
+            *map(against, standing.contestants),
+        ],
         key=f"{key}-wins",
         title="Wins and losses",
         caption="Programs won and lost by the contestant of the row against that of the column, "
@@ -202,13 +198,12 @@ def profile_table(standing: Standing, key: str) -> Table:
     def share_at(factor: float) -> TableColumn[str]:
         return numbers(_factor_name(factor), lambda who: profile.share(who, factor), percent)
 
-    columns: tuple[TableColumn[str], ...] = (
-        words("Contestant", short_name),
-        *map(share_at, FACTORS),
-    )
     return table_of(
         [[who for who in standing.contestants if who in profile.contestants]],
-        columns,
+        [
+            words("Contestant", short_name),
+            *map(share_at, FACTORS),
+        ],
         key=f"{key}-profile",
         title="Performance profile",
         caption=f"Share of {profile.instances} programs on which a contestant takes at most so "
@@ -224,17 +219,16 @@ def _factor_name(factor: float) -> str:
 
 def scaling_table(fits: Iterable[Fit], key: str) -> Table:
     """Table of how seconds grow with the number of samples."""
-    columns: tuple[TableColumn[Fit], ...] = (
-        words("Contestant", lambda fit: short_name(fit.contestant)),
-        words("Programs", lambda fit: fit.series),
-        numbers("Exponent", lambda fit: fit.exponent, short),
-        cells("Interval", lambda fit: interval(fit.low, fit.high), numeric=True),
-        numbers("Sizes", lambda fit: len(fit.points)),
-        numbers("Not reached", lambda fit: fit.censored),
-    )
     return table_of(
         [fits],
-        columns,
+        [
+            words("Contestant", lambda fit: short_name(fit.contestant)),
+            words("Programs", lambda fit: fit.series),
+            numbers("Exponent", lambda fit: fit.exponent, short),
+            cells("Interval", lambda fit: interval(fit.low, fit.high), numeric=True),
+            numbers("Sizes", lambda fit: len(fit.points)),
+            numbers("Not reached", lambda fit: fit.censored),
+        ],
         key=f"{key}-scaling",
         title="Scaling",
         caption="Seconds grow as samples to the power of the exponent, here with its 95% "
@@ -248,14 +242,13 @@ def contestants_table(rows: Iterable[Row]) -> Table:
     for row in rows:
         if row.contestant not in first or not first[row.contestant].version:
             first[row.contestant] = row
-    columns: tuple[TableColumn[Row], ...] = (
-        words("Contestant", _name),
-        words("Version", lambda row: row.version or NOTHING),
-        words("Settings", lambda row: value(row.settings) or NOTHING),
-    )
     return table_of(
         [first.values()],
-        columns,
+        [
+            words("Contestant", _name),
+            words("Version", lambda row: row.version or NOTHING),
+            words("Settings", lambda row: value(row.settings) or NOTHING),
+        ],
         key="contestants",
         title="Contestants",
         caption="Versions, and what each was told at the first accuracy it was asked for",
