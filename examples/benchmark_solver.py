@@ -4,9 +4,9 @@ import time
 
 import numpy as np
 
-from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.contestants.base import Answer, Contestant
-from qpsvm.benchmark.worker import measure
+from benchmarks.cells import Cell, Instance
+from benchmarks.contestants.base import Answer, Contestant
+from benchmarks.worker import measure
 from qpsvm.qp import QPSolution, Status
 
 

@@ -38,7 +38,6 @@ from qpsvm.verification import KKTReport, verify
 if TYPE_CHECKING:
     from qpsvm import (
         audits,
-        benchmark,
         certificates,
         chunked,
         classical,
@@ -66,7 +65,6 @@ __getattr__, __dir__ = lazy_names(
     modules_of(
         __name__,
         "audits",
-        "benchmark",
         "certificates",
         "chunked",
         "classical",
@@ -117,7 +115,6 @@ __all__ = [
     "audit",
     "audits",
     "backends",
-    "benchmark",
     "certificates",
     "certify",
     "certify_infeasible",

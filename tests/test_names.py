@@ -20,7 +20,7 @@ GROUPS = {"qpsvm.contestants"}
 """Names of entry-point groups, which are no modules."""
 PROGRAMS = {"qpsvm.native.build"}
 """Modules that are run by ``python -m`` and are not public."""
-ROOMS = ("audits", "benchmark", "data", "datasets", "models", "plotting", "reports")
+ROOMS = ("audits", "data", "datasets", "models", "plotting", "reports")
 
 STANDS_ON = ("scipy.optimize", "scipy.sparse.linalg", "sklearn.svm")
 
@@ -62,7 +62,7 @@ def texts() -> Iterator[str]:
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")):
         text = page.read_text(encoding="utf-8")
         yield re.sub(r"^\s*(from|import) qpsvm.*$", "", text, flags=re.MULTILINE)
-    for path in ROOT.glob("qpsvm/**/*.py"):
+    for path in [*ROOT.glob("qpsvm/**/*.py"), *ROOT.glob("benchmarks/**/*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value

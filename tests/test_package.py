@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import benchmarks
 import qpsvm
 from tests.processes import run
 from tests.strategies import listed
@@ -55,7 +56,11 @@ def _modules() -> list[str]:
     return sorted(m.name for m in pkgutil.walk_packages(qpsvm.__path__, "qpsvm."))
 
 
-@pytest.mark.parametrize("name", _modules())
+def _modules_of_the_benchmark() -> list[str]:
+    return sorted(m.name for m in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."))
+
+
+@pytest.mark.parametrize("name", [*_modules(), *_modules_of_the_benchmark()])
 def test_the_examples_in_the_docstrings_run(name: str) -> None:
     module = importlib.import_module(name)
     result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -63,7 +68,7 @@ def test_the_examples_in_the_docstrings_run(name: str) -> None:
 
 
 def test_every_public_name_exists() -> None:
-    for name in ["qpsvm", *_modules()]:
+    for name in ["qpsvm", *_modules(), *_modules_of_the_benchmark()]:
         module = importlib.import_module(name)
         for public in getattr(module, "__all__", []):
             assert hasattr(module, public), f"{name}.{public}"
@@ -87,7 +92,7 @@ def _imported(name: str, known: set[str]) -> set[str]:
 
 
 def test_no_module_imports_what_imports_it() -> None:
-    known = {"qpsvm", *_modules()}
+    known = {"qpsvm", *_modules(), "benchmarks", *_modules_of_the_benchmark()}
     graph = {name: _imported(name, known) for name in sorted(known)}
     assert sum(map(len, graph.values())) > len(known)  # they do import each other
     try:

@@ -37,10 +37,10 @@ from threadpoolctl import threadpool_limits
 
 import qpsvm
 from benchmarks.ablation.heuristics import HEURISTICS, Heuristic
-from qpsvm.benchmark import suites
-from qpsvm.benchmark.cells import Instance
-from qpsvm.benchmark.data import Samples, load_samples
-from qpsvm.benchmark.families import formulation_of, kernel_of
+from benchmarks.cells import Instance
+from benchmarks.data import Samples, load_samples
+from benchmarks.programs import formulation_of, kernel_of
+from benchmarks.suite import load_suite
 from qpsvm.solvers.active_set.settings import COLUMNS
 from qpsvm.solvers.box.settings import BOX
 
@@ -133,7 +133,7 @@ def instances(name: str) -> Iterator[Instance]:
     if suite is None:
         yield from OTHERS
         return
-    for instance in suites.load_suite(suite).instances():
+    for instance in load_suite(suite).instances():
         C = getattr(formulation_of(instance.family), "C", 0.0)
         is_measured = instance.data in DATA[name] and str(instance) not in LEFT_OUT.get(name, ())
         if is_measured and LARGEST_C.get(name, math.inf) >= C:

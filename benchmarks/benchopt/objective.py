@@ -10,9 +10,9 @@ computed here and not by the solver. Without alpha there is no proof, and the ga
 from benchopt import BaseObjective
 from benchopt.stopping_criterion import StoppingCriterion
 
+from benchmarks.contestants.base import Answer, Task
+from benchmarks.judge import judge
 from qpsvm import SoftMargin
-from qpsvm.benchmark.contestants.base import Answer, Task
-from qpsvm.benchmark.judge import judge
 from qpsvm.kernels import Linear
 from qpsvm.qp.solution import Status
 

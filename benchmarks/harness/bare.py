@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cells import Cell, parse
+from benchmarks.data import load_samples
+from benchmarks.programs import formulation_of, kernel_of
 from qpsvm import backends
 from qpsvm.backends import Settings
-from qpsvm.benchmark.calls import parse
-from qpsvm.benchmark.cells import Cell
-from qpsvm.benchmark.data import load_samples
-from qpsvm.benchmark.families import formulation_of, kernel_of
 
 
 def call(cell: Cell, settings: Mapping[str, Any], X: Any, y: Any) -> Callable[[], Any]:

@@ -1,9 +1,9 @@
 """Whether a time in a store is the time of the solver: the harness against a bare call.
 
-Every row is a pair, one after the other, each in a fresh process: the cell as ``qpsvm bench run``
-measures it, and the solver called by a plain script (``bare.py``) with the same samples, settings
-and threads. Compared are the row's ``total_seconds`` and ``cpu_seconds`` with the same clocks
-around that call.
+Every row is a pair, one after the other, each in a fresh process: the cell as ``python -m
+benchmarks run`` measures it, and the solver called by a plain script (``bare.py``) with the same
+samples, settings and threads. Compared are the row's ``total_seconds`` and ``cpu_seconds`` with the
+same clocks around that call.
 
 Usage: ``python benchmarks/harness/measure.py [--pairs 25] [--only TEXT]``. Rows are appended to
 ``rows.jsonl`` beside this file; ``report.py`` makes the table from that file alone.
@@ -19,9 +19,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from qpsvm.benchmark import machine
-from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.process import THREADS, measure_apart
+from benchmarks import machine
+from benchmarks.cells import Cell, Instance
+from benchmarks.process import THREADS, measure_apart
 
 HERE = Path(__file__).parent
 ROWS = HERE / "rows.jsonl"

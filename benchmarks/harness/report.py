@@ -18,11 +18,12 @@ ROWS = Path(__file__).with_name("rows.jsonl")
 TITLE = """\
 # What the harness adds to a time
 
-Every pair is a cell as `qpsvm bench run` measures it (a process of its own with limits, watched,
-warmed up) and the same call in a plain script, one after the other, each in a fresh process,
-alternating which goes first: `measure.py`. Ratios: harness / bare, the median over the pairs; in
-brackets its 95% interval (bootstrap). Asked: the two differ by less than 3%. Other work on the
-machine disturbs the wall clock, and processor time less: `nice -n -15` kept most of it away here.
+Every pair is a cell as `python -m benchmarks run` measures it (a process of its own with limits,
+watched, warmed up) and the same call in a plain script, one after the other, each in a fresh
+process, alternating which goes first: `measure.py`. Ratios: harness / bare, the median over the
+pairs; in brackets its 95% interval (bootstrap). Asked: the two differ by less than 3%. Other work
+on the machine disturbs the wall clock, and processor time less: `nice -n -15` kept most of it away
+here.
 
     nice -n -15 python benchmarks/harness/measure.py --pairs 31
 """

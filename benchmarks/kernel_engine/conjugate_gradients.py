@@ -25,8 +25,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from threadpoolctl import threadpool_limits
 
 import qpsvm
-from qpsvm.benchmark.data import load_samples
-from qpsvm.benchmark.families import kernel_of
+from benchmarks.data import load_samples
+from benchmarks.programs import kernel_of
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.cholesky import Cholesky
 

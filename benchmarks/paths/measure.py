@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.benchmark.data import load_samples
+from benchmarks.data import load_samples
 from qpsvm.paths import Path as SVMPath
 
 ROWS = Path(__file__).with_name("rows.jsonl")

@@ -4,8 +4,8 @@ import sys
 
 from support_vector_machines import PROGRAMS
 
-from qpsvm.benchmark.exchange import write_test_set
-from qpsvm.benchmark.suites import load_suite
+from benchmarks.programs import write_test_set
+from benchmarks.suite import load_suite
 
 if __name__ == "__main__":
     names = write_test_set(load_suite(sys.argv[1]), PROGRAMS)

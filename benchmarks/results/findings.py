@@ -12,24 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from qpsvm.benchmark import store
-from qpsvm.benchmark.cells import Instance
-from qpsvm.benchmark.compare import compare
-from qpsvm.benchmark.metrics import (
-    FalseClaim,
-    Mean,
-    best_dual,
-    by_kind,
-    false_claims,
-    measurements,
-    scaling_fits,
-    shifted_geometric_means,
-    times_to,
-    without_bound,
-)
-from qpsvm.benchmark.report import targets_of
-from qpsvm.benchmark.rows import Row
-from qpsvm.benchmark.store import Results
+from benchmarks import store
+from benchmarks.cells import Instance
+from benchmarks.compare import compare
+from benchmarks.metrics.bounds import best_dual, without_bound
+from benchmarks.metrics.outcomes import FalseClaim, false_claims
+from benchmarks.metrics.rankings import Rank, ranking
+from benchmarks.metrics.scaling import scaling_fits
+from benchmarks.metrics.times import by_kind, measurements, times_to
+from benchmarks.report import targets_of
+from benchmarks.rows import Row
+from benchmarks.store import Results
 
 HERE = Path(__file__).parent
 PAGE = HERE / "README.md"
@@ -202,7 +195,7 @@ def growth(results: Results) -> str:
 
 
 def repeated(a: str, b: str) -> str:
-    """What ``qpsvm bench compare`` says of two runs."""
+    """What ``python -m benchmarks compare`` says of two runs."""
     lines = [
         "| certified gap | times in both | within their 95% uncertainty | median ratio | rankings |"
     ]
@@ -210,7 +203,7 @@ def repeated(a: str, b: str) -> str:
     for target in targets_of(store.read(HERE / f"{a}.jsonl")):
         found = compare(store.read(HERE / f"{a}.jsonl"), store.read(HERE / f"{b}.jsonl"), target)
         orders = ", ".join(
-            f"{kind.kind}: tau = {kind.agreement.tau:.2g}" for kind in found.rankings
+            f"{kind}: tau = {agreement.tau:.2g}" for kind, agreement in found.rankings.items()
         )
         verdict = {True: "agree", False: "differ", None: "cannot be told"}[found.agrees]
         lines.append(
@@ -223,16 +216,16 @@ def repeated(a: str, b: str) -> str:
 def means(results: Results) -> str:
     """Shifted geometric means to every target, and how many programs were reached."""
     targets = targets_of(results)
-    found: dict[str, dict[str, dict[float, Mean]]] = {}
+    found: dict[str, dict[str, dict[float, Rank]]] = {}
     for target in targets:
         for kind, times in by_kind(times_to(results.rows, target)).items():
-            for mean in shifted_geometric_means(times):
-                found.setdefault(kind, {}).setdefault(mean.contestant, {})[target] = mean
+            for rank in ranking(times).ranks:
+                found.setdefault(kind, {}).setdefault(rank.contestant, {})[target] = rank
     lines = ["| kind of program | contestant | " + " | ".join(f"{t:.0e}" for t in targets) + " |"]
     lines.append("|---|---|" + "---|" * len(targets))
     for kind, contestants in found.items():
         order = sorted(
-            contestants, key=lambda who: min(m.seconds for m in contestants[who].values())
+            contestants, key=lambda who: min(m.seconds.value for m in contestants[who].values())
         )
         for who in order:
             entries = [mean_entry(contestants[who].get(target)) for target in targets]
@@ -240,12 +233,12 @@ def means(results: Results) -> str:
     return "\n".join(lines)
 
 
-def mean_entry(mean: Mean | None) -> str:
+def mean_entry(rank: Rank | None) -> str:
     """Seconds, and in brackets the programs reached; a bound where some were not."""
-    if mean is None:
+    if rank is None:
         return ""
-    bound = "> " if mean.failed else ""
-    return f"{bound}{mean.seconds:.3g} ({mean.solved} of {mean.solved + mean.failed})"
+    bound = "> " if rank.failed else ""
+    return f"{bound}{rank.seconds.value:.3g} ({rank.solved} of {rank.solved + rank.failed})"
 
 
 def marks(results: Results) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from qpsvm.benchmark.cells import Instance
-from qpsvm.benchmark.rows import Row
+from benchmarks.cells import Instance
+from benchmarks.rows import Row
 
 ENGINES = ("active-set", "ipm")
 LIBSVM = ("sklearn:SVC", "sklearn:SVR")

@@ -110,7 +110,9 @@ app.command("solve")(solve.solve)
 app.command("verify")(verify.verify)
 app.command("audit")(audit.audit)
 app.command("backends")(backends.backends)
-app.add_typer(bench.app, name="bench")
+app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    bench.bench
+)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from qpsvm.benchmark.contestants.snapml_svm import restore_arithmetic
+from benchmarks.contestants.peers import restore_arithmetic
 
 
 @pytest.fixture(autouse=True)

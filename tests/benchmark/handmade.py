@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.rows import Row
+from benchmarks.cells import Cell, Instance
+from benchmarks.rows import Row
 
 LIMIT = 600.0
 

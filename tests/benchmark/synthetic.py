@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.rows import Row
-from qpsvm.benchmark.store import Results, open_store
+from benchmarks.cells import Cell, Instance
+from benchmarks.rows import Row
+from benchmarks.store import Results, open_store
 
 FREE, PENALISED = "SoftMargin(C={C})", "SoftMargin(C={C}, intercept='penalized')"
 TARGETS = (1e-3, 1e-6)
@@ -22,7 +22,7 @@ HEADER = {
     "machine": {"processor": "Abacus <b>9000</b>", "cores": 2, "memory": 8e9},
     "qpsvm": "0.0",
     "created": "2024-01-01T00:00:00+00:00",
-    "command": "qpsvm bench run synthetic --store s.jsonl",
+    "command": "python -m benchmarks run synthetic --store s.jsonl",
 }
 
 

@@ -1,4 +1,4 @@
-"""``qpsvm bench run`` and ``qpsvm bench list``: what they print, and where."""
+"""``python -m benchmarks run`` and ``python -m benchmarks list``: what they print, and where."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import suppress
 import pytest
 from typer.testing import CliRunner
 
-from qpsvm.benchmark.store import open_store, read
-from qpsvm.cli import app
+from benchmarks.cli import app
+from benchmarks.store import open_store, read
 from tests.processes import PATIENCE, started
 
 SUITE = """
@@ -35,7 +35,7 @@ def suite(tmp_path):
 
 
 def bench(*arguments):
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 @pytest.mark.exhaustive
@@ -46,7 +46,7 @@ def test_run_measures_what_was_chosen_and_says_what_is_next(tmp_path, suite):
     assert done.exit_code == 0, done.output
     assert "osqp primal" in done.stdout
     assert "rows in" in done.stderr
-    assert f"Next: qpsvm bench report {store}" in done.stderr
+    assert f"Next: python -m benchmarks report {store}" in done.stderr
     rows = read(store).rows
     assert {row.cell.instance.family for row in rows} == {"SoftMargin(C=10.0)"}
     assert len({row.contestant for row in rows}) == 2
@@ -116,9 +116,9 @@ def test_progress_is_drawn_in_a_terminal(tmp_path, suite):
     import pty
 
     ours, theirs = pty.openpty()
-    command = ["bench", "run", str(suite), "--store", str(tmp_path / "s"), "--only", "C=1.0"]
+    command = ["run", str(suite), "--store", str(tmp_path / "s"), "--only", "C=1.0"]
     with started(
-        [sys.executable, "-m", "qpsvm", *command],
+        [sys.executable, "-m", "benchmarks", *command],
         stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"},
     ) as process:  # fmt: skip
         os.close(theirs)

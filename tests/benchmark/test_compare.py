@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from qpsvm.benchmark.compare import compare
-from qpsvm.benchmark.store import Results
+from benchmarks.compare import compare
+from benchmarks.store import Results
 from tests.benchmark.handmade import LIMIT, failure, program, row, store
 from tests.benchmark.test_metrics_uncertainty import NOISE, TRUTH
 
@@ -120,7 +120,7 @@ def test_kinds_of_programs_are_ranked_apart():
     instances = {program(): ("a", "b"), program(family=penalised): ("b", "c")}
     rows = [row(who, 1.0, instance=i) for i, names in instances.items() for who in names]
     found = compare(Results(HEADER, tuple(rows)), Results(HEADER, tuple(rows)))
-    assert [set(kind.a.contestants) for kind in found.rankings] == [{"a", "b"}, {"b", "c"}]
+    assert [set(kind.contestants) for kind in found.rankings.values()] == [{"a", "b"}, {"b", "c"}]
     assert found.agrees
 
 

@@ -12,14 +12,13 @@ import scipy.sparse as sp
 import sklearn.svm
 
 import qpsvm
-from qpsvm.benchmark.calls import Call
-from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.contestants.estimators import narrow
-from qpsvm.benchmark.data import load_samples
-from qpsvm.benchmark.families import formulation_of, kernel_of
-from qpsvm.benchmark.runner import run
-from qpsvm.benchmark.stored import BUNDLED
-from qpsvm.benchmark.suites import Suite
+from benchmarks.cells import Call, Cell, Instance
+from benchmarks.contestants.estimators import narrow
+from benchmarks.data import load_samples
+from benchmarks.programs import formulation_of, kernel_of
+from benchmarks.runner import run
+from benchmarks.sets import BUNDLED
+from benchmarks.suite import Suite
 from qpsvm.exceptions import SuiteError
 from tests.realdata.folder import loader, needs_data
 from tests.tolerances import SAME_OBJECTIVE

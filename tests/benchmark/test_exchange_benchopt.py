@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import qpsvm
-from qpsvm.benchmark.data import load_samples
+from benchmarks.data import load_samples
 from tests.processes import run
 
 COMPONENTS = Path(__file__).resolve().parents[2] / "benchmarks" / "benchopt"

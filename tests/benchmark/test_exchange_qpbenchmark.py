@@ -13,10 +13,9 @@ import pandas as pd
 import pytest
 
 import qpsvm
-from qpsvm.benchmark.data import load_samples
-from qpsvm.benchmark.exchange import programs, write_test_set
-from qpsvm.benchmark.families import formulation_of
-from qpsvm.benchmark.suites import Suite, suite_of
+from benchmarks.data import load_samples
+from benchmarks.programs import formulation_of, programs, write_test_set
+from benchmarks.suite import Suite, suite_of
 from qpsvm.exceptions import SuiteError
 from qpsvm.qp.exchange import read_parquet
 from tests.processes import run

@@ -10,10 +10,10 @@ import pytest
 from sklearn.svm import SVC
 
 import qpsvm
-from qpsvm.benchmark.contestants.base import Answer, Task
-from qpsvm.benchmark.data import load_samples
-from qpsvm.benchmark.judge import judge
-from qpsvm.benchmark.rows import OUTCOMES
+from benchmarks.contestants.base import Answer, Task
+from benchmarks.data import load_samples
+from benchmarks.judge import judge
+from benchmarks.rows import OUTCOMES
 from qpsvm.kernels import RBF, Linear
 from qpsvm.qp import QPSolution, Status
 from qpsvm.qp.evidence_search import find_infeasibility

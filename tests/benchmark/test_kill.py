@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from qpsvm.benchmark import runner
-from qpsvm.benchmark.store import open_store, read
-from qpsvm.benchmark.suites import load_suite
+from benchmarks import runner
+from benchmarks.store import open_store, read
+from benchmarks.suite import load_suite
 from qpsvm.exceptions import StoreError
 from tests.processes import PATIENCE, started, wait_until
 
-QPSVM = [sys.executable, "-m", "qpsvm"]
+BENCHMARK = [sys.executable, "-m", "benchmarks"]
 TROUBLED = Path(__file__).with_name("troubled.py")
 SUITE = """
 time_limit = 600.0
@@ -39,7 +39,7 @@ def write(path, contestants, eps="1e-2"):
 
 
 def bench_run(suite, store, *options):
-    return started([*QPSVM, "bench", "run", str(suite), "--store", str(store), *options])
+    return started([*BENCHMARK, "run", str(suite), "--store", str(store), *options])
 
 
 def count(store):

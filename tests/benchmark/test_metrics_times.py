@@ -9,21 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.benchmark.cells import Instance
-from qpsvm.benchmark.metrics import (
-    accuracy_curves,
-    best_dual,
-    by_kind,
-    contradictions,
-    false_claims,
-    kind_of,
-    measurements,
-    outcome_table,
-    suboptimality,
-    times_to,
-    without_bound,
-)
-from qpsvm.benchmark.rows import OUTCOMES
+from benchmarks.cells import Instance
+from benchmarks.metrics.bounds import best_dual, contradictions, suboptimality, without_bound
+from benchmarks.metrics.outcomes import accuracy_curves, false_claims, outcome_table
+from benchmarks.metrics.times import by_kind, kind_of, measurements, times_to
+from benchmarks.rows import OUTCOMES
 from qpsvm.exceptions import StoreError
 from tests.benchmark.handmade import LIMIT, failure, program, row, store
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from qpsvm.benchmark import runner
-from qpsvm.benchmark.suites import suite_of
+from benchmarks import runner
+from benchmarks.suite import suite_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "benchmark_solver.py"

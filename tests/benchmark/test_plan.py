@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.benchmark.plan import CUT_OFF, NOT_REPEATED, REGARDLESS_OF_EPS, make_plan
-from qpsvm.benchmark.rows import OUTCOMES, Row
-from qpsvm.benchmark.suites import suite_of
+from benchmarks.plan import CUT_OFF, NOT_REPEATED, REGARDLESS_OF_EPS, make_plan
+from benchmarks.rows import OUTCOMES, Row
+from benchmarks.suite import suite_of
 
 EPS = (1e-2, 1e-4, 1e-6)
 REPEATS = 3

@@ -14,15 +14,15 @@ from types import ModuleType
 
 import pytest
 
+import benchmarks
 import qpsvm
-from qpsvm import benchmark
 
 PEERS = {"_Lambda", "_Gamma"}
 """Attributes of ReHLine's estimators, which keep their multipliers nowhere else."""
 
 
 def is_own(name: str) -> bool:
-    return name == "qpsvm.benchmark" or name.startswith("qpsvm.benchmark.")
+    return name == "benchmarks" or name.startswith("benchmarks.")
 
 
 def is_dunder(name: str) -> bool:
@@ -74,8 +74,8 @@ def private_members(tree: ast.AST) -> Iterator[str]:
 
 
 def modules() -> list[str]:
-    found = pkgutil.walk_packages(benchmark.__path__, "qpsvm.benchmark.")
-    return ["qpsvm.benchmark", *sorted(module.name for module in found)]
+    found = pkgutil.walk_packages(benchmarks.__path__, "benchmarks.")
+    return ["benchmarks", *sorted(module.name for module in found)]
 
 
 def tree_of(name: str) -> ast.AST:

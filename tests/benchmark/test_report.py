@@ -14,15 +14,16 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from qpsvm.benchmark import report
-from qpsvm.benchmark.calls import short_name
-from qpsvm.benchmark.compare import compare
-from qpsvm.benchmark.metrics import is_reference, kind_of
-from qpsvm.benchmark.report.comparison import agree, verdict
-from qpsvm.benchmark.report.document import document
-from qpsvm.benchmark.rows import OUTCOMES
-from qpsvm.benchmark.store import Results, open_store
-from qpsvm.cli.app import app
+from benchmarks import report
+from benchmarks.cells import short_name
+from benchmarks.cli import app
+from benchmarks.compare import compare
+from benchmarks.metrics.bounds import is_reference
+from benchmarks.metrics.times import kind_of
+from benchmarks.report.comparison import agree, verdict
+from benchmarks.report.document import document
+from benchmarks.rows import OUTCOMES
+from benchmarks.store import Results, open_store
 from qpsvm.exceptions import InvalidParameterError, MissingPackageError, StoreError
 from qpsvm.reports.blocks import Sentences, Table
 from tests.benchmark import handmade, synthetic
@@ -256,7 +257,11 @@ def test_the_order_of_rows_changes_no_mean(summary):
     other = report.summarize(Results(synthetic.HEADER, synthetic.rows()[::-1]))
     for target in synthetic.TARGETS:
         means = [
-            {(s.kind, m.contestant, m.seconds, m.failed) for s in each.at(target) for m in s.means}
+            {
+                (s.kind, m.contestant, m.seconds.value, m.failed)
+                for s in each.at(target)
+                for m in s.ranking.ranks
+            }
             for each in (summary, other)
         ]
         by_name = [{m[:2]: m[2:] for m in found} for found in means]
@@ -325,7 +330,7 @@ def store(tmp_path_factory):
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def test_report_prints_and_writes(store, tmp_path, summary):
@@ -384,7 +389,7 @@ def test_rankings_agree_only_if_that_is_known_at_every_target():
     def compared(target, agrees):
         known = Results(synthetic.HEADER, synthetic.rows())
         found = compare(known, known, target)
-        return found if agrees else replace(found, rankings=())
+        return found if agrees else replace(found, rankings={})
 
     known, unknown = compared(1e-3, agrees=True), compared(1e-6, agrees=False)
     assert (known.agrees, unknown.agrees) == (True, None)

@@ -9,19 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from qpsvm.benchmark import report
-from qpsvm.benchmark.calls import short_name
-from qpsvm.benchmark.metrics import (
-    best_dual,
-    is_reference,
-    kind_of,
-    performance_profile,
-    suboptimality,
-    table_of,
-    times_to,
-)
-from qpsvm.benchmark.report.page import page_data
-from qpsvm.benchmark.store import Results
+from benchmarks import report
+from benchmarks.cells import short_name
+from benchmarks.metrics.bounds import best_dual, is_reference, suboptimality
+from benchmarks.metrics.profiles import performance_profile
+from benchmarks.metrics.tables import table_of
+from benchmarks.metrics.times import kind_of, times_to
+from benchmarks.report.page import page_data
+from benchmarks.store import Results
 from tests.benchmark import handmade, synthetic
 from tests.benchmark.synthetic import FAST, LIAR, PEER, TARGETS
 from tests.reports.browser import opened

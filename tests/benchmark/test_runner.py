@@ -11,12 +11,12 @@ from pathlib import Path
 import joblib
 import pytest
 
-from qpsvm.benchmark import runner
-from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.process import THREADS, measure_apart
-from qpsvm.benchmark.rows import OUTCOMES
-from qpsvm.benchmark.suites import suite_of
-from qpsvm.benchmark.worker import measure
+from benchmarks import runner
+from benchmarks.cells import Cell, Instance
+from benchmarks.process import THREADS, measure_apart
+from benchmarks.rows import OUTCOMES
+from benchmarks.suite import suite_of
+from benchmarks.worker import measure
 from qpsvm.exceptions import StoreError, SuiteError
 
 TROUBLED = Path(__file__).with_name("troubled.py")
@@ -124,7 +124,7 @@ def test_a_judge_that_fails_is_nobodys_failure(monkeypatch):
     def fails(*_):
         raise MemoryError("of the judge")
 
-    monkeypatch.setattr("qpsvm.benchmark.worker.judge", fails)
+    monkeypatch.setattr("benchmarks.worker.judge", fails)
     row = measure(Cell(IRIS, "cvxopt", 1e-8))
     assert row.outcome == "not measured"
     assert "of the judge" in row.message
@@ -136,7 +136,7 @@ def test_threads_are_what_the_cell_says(tmp_path):
     spy = tmp_path / "spy.py"
     spy.write_text(
         "import os\n"
-        "from qpsvm.benchmark.contestants.base import Answer, Contestant\n"
+        "from benchmarks.contestants.base import Answer, Contestant\n"
         "from qpsvm.qp import Status\n"
         "class Spy(Contestant):\n"
         "    name = 'spy'\n"
@@ -207,7 +207,7 @@ def test_a_contestant_added_later_or_that_failed_is_all_that_is_measured(tmp_pat
     moody = tmp_path / "moody.py"
     moody.write_text(
         "from pathlib import Path\n"
-        "from qpsvm.benchmark.contestants.base import Answer, Contestant\n"
+        "from benchmarks.contestants.base import Answer, Contestant\n"
         "from qpsvm.qp import Status\n"
         "class Moody(Contestant):\n"
         f"    def fit(self, task): Path({str(flag)!r}).read_text()\n"

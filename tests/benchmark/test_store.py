@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.benchmark.cells import Cell, Instance
-from qpsvm.benchmark.rows import OUTCOMES, Row
-from qpsvm.benchmark.store import open_store, read
+from benchmarks.cells import Cell, Instance
+from benchmarks.rows import OUTCOMES, Row
+from benchmarks.store import open_store, read
 from qpsvm.exceptions import StoreError
 from tests.processes import run
 
@@ -151,7 +151,7 @@ def test_a_line_in_the_middle_that_is_no_row_is_named(tmp_path):
 
 def test_two_writers_are_refused(tmp_path):
     path = tmp_path / "s.jsonl"
-    code = f"from qpsvm.benchmark.store import open_store\nwith open_store({str(path)!r}): pass"
+    code = f"from benchmarks.store import open_store\nwith open_store({str(path)!r}): pass"
     with open_store(path) as store:
         store.append(row())
         other = run([sys.executable, "-c", code])

@@ -11,16 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from qpsvm.benchmark.calls import Call, parse
-from qpsvm.benchmark.cells import Instance
-from qpsvm.benchmark.contestants import registry
-from qpsvm.benchmark.contestants.backends import BackendContestant, build
-from qpsvm.benchmark.contestants.base import Task
-from qpsvm.benchmark.data import Samples, load_samples
-from qpsvm.benchmark.families import formulation_of, kernel_of
-from qpsvm.benchmark.generated import GENERATED
-from qpsvm.benchmark.stored import BUNDLED
-from qpsvm.benchmark.suites import Suite, load_suite, suite_files, suite_of
+from benchmarks.cells import Call, Instance, parse
+from benchmarks.contestants import registry
+from benchmarks.contestants.backends import BackendContestant, build
+from benchmarks.contestants.base import Task
+from benchmarks.data import Samples, load_samples
+from benchmarks.programs import formulation_of, kernel_of
+from benchmarks.sets import BUNDLED, GENERATED
+from benchmarks.suite import Suite, load_suite, suite_files, suite_of
 from qpsvm.exceptions import SuiteError
 from qpsvm.native import build as core_build
 from tests.processes import run
@@ -245,7 +243,7 @@ def test_groups_are_lists_that_grids_share() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_wheel_has_the_suites_and_the_core(tmp_path: Path) -> None:
+def test_a_wheel_has_the_core_and_nothing_of_the_benchmark(tmp_path: Path) -> None:
     if (core_build.system_compiler() or core_build.zig_compiler()) is None:
         pytest.skip("a wheel needs a C compiler, or the package ziglang")
     run(
@@ -256,18 +254,15 @@ def test_a_wheel_has_the_suites_and_the_core(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.endswith(f"{core_build.wheel_tag()}.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
-    script = (
-        "import qpsvm.benchmark.suites as s, qpsvm.native.library as l;"
-        "print(s.__file__); print(l.core().path);"
-        "print(*(s.load_suite(p.stem).name for p in s.suite_files()))"
-    )
+    assert not (tmp_path / "installed" / "benchmarks").exists()
+    assert not list((tmp_path / "installed").rglob("*.toml"))
+    script = "import qpsvm.native.library as l; print(l.__file__); print(l.core().path)"
     done = run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
         check=True,
     )
-    where, core, names = done.stdout.splitlines()
+    where, core = done.stdout.splitlines()
     assert Path(where).is_relative_to(tmp_path)
     assert Path(core).is_relative_to(tmp_path)
-    assert tuple(names.split()) == NAMES

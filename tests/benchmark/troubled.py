@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from qpsvm.benchmark.contestants.base import Answer, Contestant, Task
+from benchmarks.contestants.base import Answer, Contestant, Task
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp import Status
 

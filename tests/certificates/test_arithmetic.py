@@ -58,7 +58,7 @@ def test_subnormal_numbers_that_are_zero_are_noticed() -> None:
     # in a process of its own: the library changes the whole process
     code = (
         "from qpsvm.certificates.rigorous.arithmetic import is_ieee\n"
-        "from qpsvm.benchmark.contestants.snapml_svm import restore_arithmetic\n"
+        "from benchmarks.contestants.peers import restore_arithmetic\n"
         "before = is_ieee()\n"
         "import snapml\n"
         "after = is_ieee()\n"

@@ -51,6 +51,21 @@ def overlapping_libsvm(tmp_path_factory):
     return path
 
 
+# --- the benchmark ---------------------------------------------------------------------------
+
+
+def test_the_benchmark_says_that_it_runs_from_a_checkout():
+    result = run("bench", "run", "smoke", "--store", "my rows.jsonl", "--resume")
+    assert result.exit_code == 2
+    assert "runs from a checkout" in result.stderr
+    assert "python -m benchmarks run smoke --store 'my rows.jsonl' --resume" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "python -m benchmarks --help" in run("bench").stderr
+    described = run("bench", "--help")
+    assert described.exit_code == 0
+    assert "python -m benchmarks run smoke" in described.output
+
+
 # --- help, version, usage --------------------------------------------------------------------
 
 

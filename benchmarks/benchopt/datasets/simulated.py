@@ -1,6 +1,6 @@
 from benchopt import BaseDataset
 
-from qpsvm.benchmark.data import load_samples
+from benchmarks.data import load_samples
 
 
 class Dataset(BaseDataset):

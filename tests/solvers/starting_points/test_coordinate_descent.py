@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 import qpsvm
-from qpsvm.benchmark.data import load_samples
+from benchmarks.data import load_samples
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp import QPSolution, Status
 from qpsvm.solvers.factored import solve

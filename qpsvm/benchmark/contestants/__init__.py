@@ -1,5 +1,0 @@
-"""Everything that takes part in a benchmark, one module each."""
-
-from qpsvm.benchmark.contestants import base, registry
-
-__all__ = ["base", "registry"]
