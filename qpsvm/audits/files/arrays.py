@@ -16,7 +16,7 @@ from typing import Literal
 
 from qpsvm.audits.files import entries
 from qpsvm.audits.files.entries import Formulation
-from qpsvm.audits.files.opening import read_bytes, require_file
+from qpsvm.audits.files.text import read_bytes, require_file
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files import json_text, npz
