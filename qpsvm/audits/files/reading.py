@@ -11,7 +11,8 @@ from qpsvm.audits.files.arrays import ArrayModel
 from qpsvm.audits.files.liblinear import LiblinearModel, read_liblinear
 from qpsvm.audits.files.libsvm import LibsvmModel
 from qpsvm.audits.files.libsvm_reader import read_libsvm
-from qpsvm.audits.files.text import leading_comments, read_bytes
+from qpsvm.audits.files.opening import read_bytes
+from qpsvm.audits.files.text import leading_comments
 from qpsvm.exceptions import ModelFileError
 from qpsvm.models import SavedModel
 

@@ -1,4 +1,4 @@
-"""Strict reading of model files: regular files up to a size, and LIBSVM's and LIBLINEAR's texts.
+"""Strict reading of LIBSVM's and LIBLINEAR's model files.
 
 Both formats are a header of lines ``key word word ...``, and lines of numbers up to the end of the
 file. Numbers are what C's ``printf`` writes: plain decimals. Python and NumPy read more (``1_0``,
@@ -8,23 +8,18 @@ numbers.
 
 from __future__ import annotations
 
-import codecs
 import math
 import os
 import re
-import stat
 from collections.abc import Collection, Iterator
 from typing import TypeVar
 
 import numpy as np
 
+from qpsvm.audits.files.opening import read_bytes
 from qpsvm.exceptions import ModelFileError
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
-from qpsvm.numerics.choices import require_path
 from qpsvm.numerics.integers import EXACT, is_rounded
-
-MAX_BYTES = 2**30
-"""Largest model file that is read. What is read takes at most some twenty times its size."""
 
 MAX_LINE = 2**24
 """Longest line in bytes: about a million ``index:value`` pairs."""
@@ -52,75 +47,6 @@ _INTEGER = re.compile(rb"[+-]?\d{1,10}")
 _NOT_TEXT = re.compile(rb"[^\t\n -~]")
 _COMMENTS = re.compile(rb"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+")
 """Comments and empty lines before the first line of a model."""
-
-
-# --- regular files ----------------------------------------------------------------------------
-
-
-def read_bytes(
-    path: str | os.PathLike[str], limit: int = MAX_BYTES, beginning: int | None = None
-) -> bytes:
-    """Read the content of a regular file, without a byte order mark.
-
-    Parameters
-    ----------
-    path : path
-    limit : int
-        Largest size in bytes; it is looked up before anything is read.
-    beginning : int, optional
-        Read so many bytes at most.
-
-    Raises
-    ------
-    ModelFileError
-        Missing, not readable, too large, or no regular file: devices and pipes have no size, and
-        reading one may never end.
-    """
-    size = require_file(path, limit)
-    try:
-        with open(path, "rb") as stream:
-            content = stream.read(size if beginning is None else beginning)
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    return content.removeprefix(codecs.BOM_UTF8)
-
-
-def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> int:
-    """Check that a path is a regular file; return its size in bytes.
-
-    Raises
-    ------
-    ModelFileError
-        As ``read_bytes``.
-    """
-    require_path(path)
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError) as error:  # ValueError: NUL in the name
-        raise _unreadable(path, error) from error
-    if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise ModelFileError(f"{os.fspath(path)!r} is {kind}; pass the path of a model file.")
-    if status.st_size > limit:
-        raise ModelFileError(
-            f"{os.fspath(path)!r} has {status.st_size:,} bytes, the limit for model files of its "
-            f"kind is {limit:,}; load the model with its own library and pass its arrays."
-        )
-    return status.st_size
-
-
-def _unreadable(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return ModelFileError(f"Cannot read {os.fspath(path)!r}: {reason}; check the path.")
-
-
-def leading_comments(content: bytes) -> bytes:
-    """The comments and empty lines at the beginning of a file, up to its first other line."""
-    found = _COMMENTS.match(content)
-    return b"" if found is None else found[0]
-
-
-# --- texts of LIBSVM and LIBLINEAR ------------------------------------------------------------
 
 
 class ModelText:
@@ -410,3 +336,9 @@ def _is_finite_number(word: bytes) -> bool:
 def _shown(word: bytes) -> str:
     """The beginning of a word, for a message."""
     return repr(word[:40].decode("ascii", "replace"))
+
+
+def leading_comments(content: bytes) -> bytes:
+    """The comments and empty lines at the beginning of a file, up to its first other line."""
+    found = _COMMENTS.match(content)
+    return b"" if found is None else found[0]
