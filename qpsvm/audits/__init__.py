@@ -10,11 +10,10 @@ from qpsvm.audits.auditing import audit
 from qpsvm.audits.claims import Claim, Library
 from qpsvm.audits.machine import AuditedMachine, Optimum
 from qpsvm.audits.own_predictions import OwnPredictions
-from qpsvm.audits.readers.arrays import Arrays
+from qpsvm.audits.readers.arrays import Arrays, solution_of
 from qpsvm.audits.readers.registry import read_claims
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding
-from qpsvm.audits.solutions import solution_of
 
 __all__ = [
     "Arrays",

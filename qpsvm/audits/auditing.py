@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +11,11 @@ from qpsvm.audits import comparisons, own_predictions
 from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
 from qpsvm.audits.in_chunks import audit_in_chunks
 from qpsvm.audits.machine import NEARLY, AuditedMachine
-from qpsvm.audits.own_estimators import is_own, read_own
-from qpsvm.audits.parts import Data, Part, joined, parts_of
+from qpsvm.audits.parts import Part, joined, parts_of
 from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.audits.readers.own import is_own
 from qpsvm.audits.readers.registry import read
 from qpsvm.audits.rebuilt import Decisions, decisions
 from qpsvm.audits.result import Audit
@@ -141,51 +141,58 @@ def audit(
             )
         found: Any = audit_in_chunks(model, X, y, sample_weight, eps=eps)
         return found  # type: ignore[no-any-return] # a ChunkedAudit
-    parts = parts_of(model, Data(X, y, sample_weight))
-    if parts is not None:
-        options: dict[str, Any] = {"C": C, "nu": nu, "epsilon": epsilon}
-        options |= {"eps": eps, "optimum": optimum, "callback": callback}
-        return joined(model, parts, [_of_part(model, part, options) for part in parts])
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
-    reading = read_own(model, inputs) if is_own(model) else read(model, inputs)
-    # the reader of own models has compared their predictions
-    answers = None if is_own(model) else own_predictions.asked(model, X)
-    unit = EPS if answers is None else answers.unit
-    machines = list[AuditedMachine]()
-    found = list[DecisionRanges | None]()
-    for claim in reading.claims:
-        machine, values = _machine(
-            claim, reading, unit, eps=eps, optimum=optimum, callback=callback
-        )
-        machines.append(machine)
-        found.append(values)
-    own, sure = None, None
-    if answers is not None:
-        rebuilt = [m.decisions.scaled(m.factor) for m in machines if m.decisions is not None]
-        together = Decisions.side_by_side(rebuilt)
-        own, sure = own_predictions.compare(model, answers, reading, tuple(machines), together)
-        machines = [machine.with_check(own.check) for machine in machines]
-    return Audit(
-        model=reading.model,
-        library=reading.library,
-        eps=eps,
-        machines=tuple(machines),
-        combined=comparisons.combined(reading, machines, found, sure),
-        remarks=reading.remarks,
-        own_predictions=own,
-    )
+    return _audit(model, inputs, Options(eps, optimum, callback))
 
 
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _of_part(model: Estimator, part: Part, options: dict[str, Any]) -> Audit:
+@dataclass(frozen=True)
+class Options:
+    """Accuracy of an audit, whether the exact optimum is solved for, and who listens."""
+
+    eps: float
+    optimum: bool
+    callback: Callback | None
+
+
+def _audit(model: Estimator, inputs: Inputs, options: Options) -> Audit:
+    parts = parts_of(model, inputs)
+    if parts:
+        audits = [_of_part(model, part, options) for part in parts]
+        return joined(model, [name for name, _, _ in parts], audits)
+    reading = read(model, inputs)
+    # the reader of own models has compared their predictions
+    answers = None if is_own(model) else own_predictions.asked(model, inputs.X)
+    unit = EPS if answers is None else answers.unit
+    audited = [_machine(claim, reading, unit, options) for claim in reading.claims]
+    machines = [machine for machine, _ in audited]
+    own, sure = None, None
+    if answers is not None:
+        together = Decisions.side_by_side(
+            [m.decisions.scaled(m.factor) for m in machines if m.decisions is not None]
+        )
+        own, sure = own_predictions.compare(model, answers, reading, tuple(machines), together)
+        machines = [machine.with_check(own.check) for machine in machines]
+    return Audit(
+        model=reading.model,
+        library=reading.library,
+        eps=options.eps,
+        machines=tuple(machines),
+        combined=comparisons.combined(reading, machines, [values for _, values in audited], sure),
+        remarks=reading.remarks,
+        own_predictions=own,
+    )
+
+
+def _of_part(model: Estimator, part: Part, options: Options) -> Audit:
     """Audit a machine inside a model, and name it where it is refused."""
-    data = part.data
+    name, inside, inputs = part
     try:
-        return audit(part.model, data.X, data.y, sample_weight=data.sample_weight, **options)
+        return _audit(inside, inputs, options)
     except AuditRefusedError as error:
-        where = f"{part.name} of the" if part.name else "The model in this"
+        where = f"{name} of the" if name else "The model in this"
         cv, hint = getattr(model, "cv", None), ""
         if getattr(cv, "shuffle", False) and getattr(cv, "random_state", None) is None:
             hint = f" cv={cv!r} does not split the same way again; give it a random_state."
@@ -193,43 +200,35 @@ def _of_part(model: Estimator, part: Part, options: dict[str, Any]) -> Audit:
 
 
 def _machine(
-    claim: Claim,
-    reading: Reading,
-    unit: float,
-    *,
-    eps: float,
-    optimum: bool,
-    callback: Callback | None,
+    claim: Claim, reading: Reading, unit: float, options: Options
 ) -> tuple[AuditedMachine, DecisionRanges | None]:
     """Audit one program; return also the ranges of decision values of all samples.
 
     ``unit`` is the rounding unit of the model's own arithmetic.
     """
-    problem, best, remarks = claim.problem, None, list[str]()
-    library = reading.library
+    problem, library, best, remarks = claim.problem, reading.library, None, list[str]()
     if not claim.has_multipliers:
-        if not optimum:
+        if not options.optimum:
             raise AuditRefusedError(
                 f"{library.name} stores no multipliers, so that only the exact optimum gives a "
                 "lower bound; leave optimum=False out."
             )
         remarks.append(WITHOUT_MULTIPLIERS)
-        best = _exact(problem, None, eps, callback)
-    draft = claim.draft(best)
-    rounded = None
+        best = _exact(problem, None, options)
+    rounded, evaluation = None, None
     if isinstance(problem, SVMProblem) and claim.has_multipliers and library.float32_kernel:
         rounded = RoundedKernel(problem.model)
     if claim.stated is not None:
-        evaluation: object = None
         solution: Solution = claim.stated
-        report = verify(problem, solution, eps=eps)
+        report = verify(problem, solution, eps=options.eps)
     else:
-        evaluation = claim.completed(draft, library, None if rounded is None else rounded.multiply)
+        multiply = None if rounded is None else rounded.multiply
+        evaluation = claim.completed(claim.draft(best), library, multiply)
         solution = evaluation.solution
-        report = verify_evaluated(problem, evaluation, eps=eps)
-    if best is None and optimum:
+        report = verify_evaluated(problem, evaluation, eps=options.eps)
+    if best is None and options.optimum:
         try:
-            best = _exact(problem, solution, eps, callback)
+            best = _exact(problem, solution, options)
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
     own = decisions(
@@ -243,10 +242,10 @@ def _machine(
     )
     compared, values = (None, None)
     if best is not None:
-        samples = None if reading.combine is None else reading.samples
+        samples = None if reading.reduction is None else reading.samples
         compared, values = comparisons.with_optimum(claim, own, best, report, samples)
-    if best is not None and compared is None:
-        remarks.append(f"the exact optimum was not found: {best.status.value}")
+        if compared is None:
+            remarks.append(f"the exact optimum was not found: {best.status.value}")
     machine = AuditedMachine(
         name=claim.name,
         problem=problem,
@@ -262,16 +261,15 @@ def _machine(
     return machine, values
 
 
-def _exact(
-    problem: Problem, start: Solution | None, eps: float, callback: Callback | None
-) -> Solution:
+def _exact(problem: Problem, start: Solution | None, options: Options) -> Solution:
     """Compute the optimum: polish a given solution, or solve from scratch."""
+    eps, callback = SHARPER * options.eps, options.callback
     if start is not None:
-        found: Solution = polish(problem, start, eps=SHARPER * eps, callback=callback)
-        reached = certify(problem, found).relative_gap <= SHARPER * eps
+        found: Solution = polish(problem, start, eps=eps, callback=callback)
+        reached = certify(problem, found).relative_gap <= eps
         if reached or problem.qp.n_variables > SOLVABLE:
             return found
-    solved: Solution = solve(problem, eps=SHARPER * eps, callback=callback)
+    solved: Solution = solve(problem, eps=eps, callback=callback)
     return solved
 
 

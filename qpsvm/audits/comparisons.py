@@ -60,15 +60,14 @@ def combined(
 ) -> PredictionComparison | None:
     """Compare the predictions of all machines together; None if an optimum is missing."""
     known = [values for values in found if values is not None]
-    if reading.combine is None or len(known) < len(machines):
+    if reading.reduction is None or len(known) < len(machines):
         return None
     taking_part = np.unique(np.concatenate([m.problem.data.kept for m in machines]))
     known = [values[taking_part] for values in known]
     together = predictions.of_votes(
         known,
         [machine.factor for machine in machines],
-        reading.combine,
-        reading.n_classes,
+        reading.combine_bounds,
         None if sure is None else sure[taking_part],
     )
     # votes are counted, and what moves are the decision values of the machines

@@ -10,10 +10,10 @@ lead of the first of several classes, exceeds the rounding. Other samples are no
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.audits.readers.files import OWN
+from qpsvm.audits.readers.own import OWN
 from qpsvm.audits.rebuilt import Decisions
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.display import short_repr
@@ -92,6 +92,17 @@ class OwnPredictions:
         return (
             "The model's own decision values differ from those of its stored numbers by up to "
             f"{self.largest_difference:.2g}"
+        )
+
+    @classmethod
+    def together(cls, several: Sequence[OwnPredictions]) -> OwnPredictions:
+        """The comparisons of several models as one."""
+        return cls(
+            n_compared=sum(own.n_compared for own in several),
+            n_undecided=sum(own.n_undecided for own in several),
+            n_differ=sum(own.n_differ for own in several),
+            largest_difference=float(np.max([own.largest_difference for own in several])),
+            worst=float(np.max([own.worst for own in several])),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -208,7 +219,7 @@ def _labels(
 ) -> tuple[Right, Mask]:
     """The labels that follow from decision values, and a mask of those rounding cannot change."""
     values, data = rebuilt.values, machines[0].problem.data
-    if reading.combine is None:
+    if reading.reduction is None:
         if values.shape[1] == 1:
             right = data.predictions(values[:, 0] / machines[0].factor)
             return _alone(right), rebuilt.signs_are_sure
@@ -216,15 +227,13 @@ def _labels(
     classes = np.asarray(reading.classes)
     if not reading.in_pairs:
         return _alone(classes[np.argmax(values, axis=1)]), rebuilt.leads
-    scores = _scores(reading, rebuilt)
-    if reading.library.name == OWN or getattr(estimator, "break_ties", False):
-        right = classes[np.argmax(scores.values, axis=1)]
-        return _alone(right), rebuilt.signs_are_sure & scores.leads
-    votes = _votes(values, len(classes))
-    if reading.library.name == "LIBSVM":  # the first of those with the most votes
-        return _alone(classes[np.argmax(votes, axis=1)]), rebuilt.signs_are_sure
-    most = votes == np.max(votes, axis=1)[:, None]
-    return [classes[row].tolist() for row in most], rebuilt.signs_are_sure
+    votes, sure = reading.combine(values), rebuilt.signs_are_sure
+    if reading.library == OWN or getattr(estimator, "break_ties", False):
+        sure = sure & _scores(reading, rebuilt).leads
+    elif reading.library.name != "LIBSVM":  # it may be any of those with the most votes
+        most = np.ceil(votes) == np.max(np.ceil(votes), axis=1)[:, None]
+        return [classes[row].tolist() for row in most], sure
+    return _alone(classes[np.argmax(votes, axis=1)]), sure
 
 
 def _alone(labels: Labels) -> Right:
@@ -239,22 +248,14 @@ def _equal(one: object, other: object) -> bool:
     return (one == other) is True
 
 
-def _votes(values: Dense, k: int) -> Dense:
-    votes = np.zeros((len(values), k))
-    for f, (i, j) in zip(values.T, itertools.combinations(range(k), 2), strict=True):
-        votes[:, i] += f > 0.0
-        votes[:, j] += f <= 0.0
-    return votes
-
-
 def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
     """One value per class, shape (n, k): votes, plus a fraction from the decision values."""
-    if reading.library.name == OWN and reading.combine is not None:
-        scores = reading.combine(rebuilt.values, reading.n_classes)
-    else:  # the reduction counts values above zero for the second class of a pair, LIBSVM the first
-        scores = OneVsOne(SoftMargin()).combine(-rebuilt.values, reading.n_classes)
-    rounding = np.sum(rebuilt.rounding, axis=1)[:, None] + 1e-15 * reading.n_classes
-    return Decisions(scores, np.broadcast_to(rounding, scores.shape))
+    if reading.library != OWN:  # what ``decision_function`` adds up, whatever predict does
+        reading = replace(reading, reduction=OneVsOne(SoftMargin()))
+    rounding = np.sum(rebuilt.rounding, axis=1)[:, None]
+    scores = reading.combine(rebuilt.values)
+    rounding = np.broadcast_to(rounding + 1e-15 * scores.shape[1], scores.shape)
+    return Decisions(scores, rounding)
 
 
 # --- decision values -------------------------------------------------------------------------
@@ -270,7 +271,7 @@ def _differences(
     if values.shape[1] == 1:
         return _apart(shown, values[:, 0], rounding[:, 0])
     shape = getattr(estimator, "decision_function_shape", None)
-    if reading.in_pairs and (shape == "ovr" or reading.library.name == OWN):
+    if reading.in_pairs and (shape == "ovr" or reading.library == OWN):
         scores = _scores(reading, rebuilt)
         apart, ratio = _apart(shown, scores.values, scores.rounding)
         sure = rebuilt.signs_are_sure[:, None]  # elsewhere a vote may go either way

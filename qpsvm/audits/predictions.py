@@ -8,12 +8,12 @@ end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.audits.claims import Combine, Problem, Solution
+from qpsvm.audits.claims import Problem, Solution
 from qpsvm.audits.rebuilt import Decisions, squares
 from qpsvm.certificates import Certificate, PredictionComparison, certify
 from qpsvm.certificates.comparison import Range, compare
@@ -120,8 +120,7 @@ def of_machine(problem: Problem, found: DecisionRanges, factor: float) -> Predic
 def of_votes(
     machines: Sequence[DecisionRanges],
     factors: Sequence[float],
-    combine: Combine,
-    n_classes: int,
+    combine_bounds: Callable[[Dense, Dense], tuple[Dense, Dense]],
     sure: Mask | None = None,
 ) -> PredictionComparison:
     """Compare the combined predictions of several machines, in the model's own scale.
@@ -132,53 +131,35 @@ def of_votes(
         Of the same samples, one per machine.
     factors : sequence of float
         The model's own decision values over those of each program.
-    combine : callable
-        From shape (m, machines) to one value per class, shape (m, k); the largest wins. Monotone
-        in every machine's value.
-    n_classes : int
+    combine_bounds : callable
+        From bounds of all machines, shape (m, machines), to bounds of one value per class, shape
+        (m, k); the largest value wins.
     sure : array of bool of shape (m,), optional
         The samples whose label was compared with the model's own prediction; others are undecided.
     """
-    own, optimum, computed = (
-        _combined(
-            [one.scaled(f) for one, f in zip(column, factors, strict=True)], combine, n_classes
+
+    def together(values: Sequence[Range]) -> Range:
+        scaled = [one.scaled(f) for one, f in zip(values, factors, strict=True)]
+        lower, upper = (
+            np.column_stack(ends)
+            for ends in zip(*((r.lower, r.upper) for r in scaled), strict=True)
         )
-        for column in (
-            [m.own.range for m in machines],
-            [m.optimum for m in machines],
-            [m.computed_range for m in machines],
-        )
-    )
+        with np.errstate(all="ignore"):
+            worst, best = combine_bounds(lower, upper)
+            # what adding up votes and decision values may have rounded
+            return Range(
+                worst - COMBINED_ROUNDING * (1.0 + np.abs(worst)),
+                best + COMBINED_ROUNDING * (1.0 + np.abs(best)),
+            )
+
+    own = together([m.own.range for m in machines])
     if sure is not None:
         unknown = np.where(sure, 0.0, np.inf)[:, None]
         own = Range(own.lower - unknown, own.upper + unknown)
     return compare(
         own,
-        optimum,
+        together([m.optimum for m in machines]),
         has_labels=True,
         rigorous=all(found.rigorous for found in machines),
-        computed=computed,
+        computed=together([m.computed_range for m in machines]),
     )
-
-
-# --- small pieces --------------------------------------------------------------------------------
-
-
-def _combined(values: list[Range], combine: Combine, n_classes: int) -> Range:
-    """Interval of each class's combined value, from the intervals of the machines."""
-    n_machines = len(values)
-    lower = np.column_stack([one.lower for one in values])
-    upper = np.column_stack([one.upper for one in values])
-    probes = np.concatenate([np.eye(n_machines), -np.eye(n_machines)])
-    response = combine(probes, n_classes)
-    rises = response[:n_machines] > response[n_machines:]  # whether a class gains with a machine
-    worst, best = np.empty((2, len(lower), n_classes))
-    with np.errstate(all="ignore"):
-        for m in range(n_classes):
-            worst[:, m] = combine(np.where(rises[:, m], lower, upper), n_classes)[:, m]
-            best[:, m] = combine(np.where(rises[:, m], upper, lower), n_classes)[:, m]
-        # what adding up votes and decision values may have rounded
-        return Range(
-            worst - COMBINED_ROUNDING * (1.0 + np.abs(worst)),
-            best + COMBINED_ROUNDING * (1.0 + np.abs(best)),
-        )

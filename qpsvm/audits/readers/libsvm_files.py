@@ -37,7 +37,7 @@ from qpsvm.formulations import (
     OneClass,
     SoftMargin,
 )
-from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.arrays import Dense, Index, Matrix
 from qpsvm.numerics.single_precision import Stored
 
 TAKES: Mapping[str, tuple[str, ...]] = {
@@ -56,41 +56,46 @@ FEW_DIGITS = 6
 """What ``printf`` writes by default."""
 
 
-def read(model: LibsvmModel, inputs: Inputs) -> Reading:
+def read_file(model: LibsvmModel, inputs: Inputs) -> Reading:
     """Read a model file and find the rows of X that are its support vectors."""
     inputs.require_only(TAKES[model.svm_type], model.svm_type)
     samples = inputs.samples()
-    labels = np.asarray(model.labels)
+    weights, labels = inputs.weights(samples.shape[0]), np.asarray(model.labels)
     # before rows are looked for: other labels are told as such
-    codes = None if model.labels is None else inputs.codes(labels, inputs.weights(samples.shape[0]))
+    codes = np.zeros(0, np.intp) if model.labels is None else inputs.codes(labels, weights)
     model, rows = _with_training_rows(model, samples, inputs)
     found = Expansions(
         model=f"{model.svm_type} model {os.path.basename(model.source)!r}",
         library=Library(model.written_by, float32_kernel=True),
         kernel=model.kernel,
         samples=samples,
-        weights=inputs.weights(samples.shape[0]),
+        weights=weights,
         rows=rows,
         coefficients=model.coefficients.T,
         intercepts=-model.rho,
+        remarks=_rounded(model, samples[rows]),
     )
-    found = replace(found, remarks=_rounded(model, found))
-    n, kind = float(np.sum(found.weights)), model.svm_type
+    n, kind, nu, C = float(np.sum(weights)), model.svm_type, inputs.nu, inputs.C
     if kind == "one_class":
-        nu = float(np.sum(found.coefficients)) / n if inputs.nu is None else inputs.nu
+        nu = float(np.sum(found.coefficients)) / n if nu is None else nu
         return found.machine(OneClass(nu), factor=nu * n)
-    if kind == "nu_svc" and codes is not None:
-        nu, found = _share(inputs, found, codes, len(labels))
+    if kind == "nu_svc":
+        if nu is None:
+            nu = _share(found, codes, len(labels))
+            found = _inferred(found, "nu", nu, "largest coefficients and their sum")
         return found.pairs(NuClassification(nu), codes, labels)
-    C, found = _price(inputs, found)
-    if kind == "c_svc" and codes is not None:
+    if C is None:
+        C = _bound(found.coefficients / weights[rows])
+        if C is None:
+            raise _undetermined(found, "C")
+        found = _inferred(found, "C", C, "largest coefficients")
+    if kind == "c_svc":
         return found.pairs(SoftMargin(C), codes, labels)
     if kind == "nu_svr":
-        share = inputs.nu
-        if share is None:
-            share = float(np.sum(np.abs(found.coefficients))) / (C * n)
-            found = _inferred(found, "nu", share, "sum of the coefficients")
-        return found.machine(NuRegression(share, C * n), inputs.y)
+        if nu is None:
+            nu = float(np.sum(np.abs(found.coefficients))) / (C * n)
+            found = _inferred(found, "nu", nu, "sum of the coefficients")
+        return found.machine(NuRegression(nu, C * n), inputs.y)
     epsilon = inputs.required("epsilon", found.model)
     return found.machine(EpsilonRegression(C, epsilon), inputs.y)
 
@@ -112,35 +117,23 @@ def _with_training_rows(
 # --- what the file does not say ---------------------------------------------------------------
 
 
-def _price(inputs: Inputs, found: Expansions) -> tuple[float, Expansions]:
-    """C as given, or inferred from the coefficients with a remark."""
-    if inputs.C is not None:
-        return inputs.C, found
-    C = _bound(found.coefficients / found.weights[found.rows])
-    if C is None:
-        raise AuditRefusedError(
-            f"{found.model} does not store its C, and C cannot be inferred because no two "
-            "coefficients of one sign equal the largest; pass C."
-        )
-    return C, _inferred(found, "C", C, "largest coefficients")
-
-
-def _share(inputs: Inputs, found: Expansions, codes: Index, k: int) -> tuple[float, Expansions]:
-    """The nu of a nu-SVC as given, or inferred from the coefficients with a remark."""
-    if inputs.nu is not None:
-        return inputs.nu, found
-    of_rows = codes[found.rows]
+def _share(found: Expansions, codes: Index, k: int) -> float:
+    """The nu of a nu-SVC, from the coefficients of a pair of classes in which some are equal."""
+    of_rows, weights = codes[found.rows], found.weights[found.rows]
     for i, j in itertools.combinations(range(k), 2):
         own = np.where(of_rows == i, found.coefficients[j - 1], found.coefficients[i])
         members = (of_rows == i) | (of_rows == j)
-        largest = _bound((own / found.weights[found.rows])[members])
+        largest = _bound((own / weights)[members])
         if largest is not None:
             n = float(np.sum(found.weights[(codes == i) | (codes == j)]))
-            nu = float(np.sum(np.abs(own[members]))) / (largest * n)
-            return nu, _inferred(found, "nu", nu, "largest coefficients and their sum")
-    raise AuditRefusedError(
-        f"{found.model} does not store its nu, and nu cannot be inferred because no two "
-        "coefficients of one sign equal the largest; pass nu."
+            return float(np.sum(np.abs(own[members]))) / (largest * n)
+    raise _undetermined(found, "nu")
+
+
+def _undetermined(found: Expansions, name: str) -> AuditRefusedError:
+    return AuditRefusedError(
+        f"{found.model} does not store its {name}, and {name} cannot be inferred because no two "
+        f"coefficients of one sign equal the largest; pass {name}."
     )
 
 
@@ -161,12 +154,11 @@ def _bound(coefficients: Dense) -> float | None:
     return largest if several and largest > 0.0 else None
 
 
-def _rounded(model: LibsvmModel, found: Expansions) -> tuple[str, ...]:
+def _rounded(model: LibsvmModel, rows: Matrix) -> tuple[str, ...]:
     """Remarks about numbers that the file stores with fewer digits than the data have."""
     remarks = []
     if model.support_vectors is not None and model.total_sv:
-        own = sp.csr_array(found.samples[found.rows])
-        theirs = sp.csr_array(model.support_vectors)
+        own, theirs = sp.csr_array(rows), sp.csr_array(model.support_vectors)
         theirs.resize(own.shape)
         if abs(own - theirs).max() > 0.0:
             remarks.append(
