@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,10 +17,9 @@ from typing import Literal, TypeAlias, TypeGuard, TypeVar
 import numpy as np
 
 from qpsvm import formulations
-from qpsvm.audits.files.opening import read_bytes, require_file
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError, QPSVMError
-from qpsvm.files import json_text, npz
+from qpsvm.files import json_text
 from qpsvm.files.npz import Arrays
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
@@ -31,9 +29,6 @@ from qpsvm.numerics.integers import first_rounded
 from qpsvm.numerics.wording import an
 
 Formulation: TypeAlias = Family | formulations.CrammerSinger
-
-MAX_JSON_BYTES = 2**28
-"""Largest JSON file that is read: as Python objects its numbers take some ten times as much."""
 
 _MAX_BRACKETS = 10_000
 """More lists and objects than one per class are nested for nesting's sake."""
@@ -90,7 +85,7 @@ class ArrayModel:
     width: float | None
 
 
-def read_json(path: str | os.PathLike[str]) -> ArrayModel:
+def from_json(source: str, content: bytes) -> ArrayModel:
     """Read a model from JSON.
 
     Raises
@@ -99,8 +94,6 @@ def read_json(path: str | os.PathLike[str]) -> ArrayModel:
         Not UTF-8 or not JSON; nested; names given twice; unknown, missing or contradicting entries;
         numbers that are not finite, or texts in their place.
     """
-    source = os.fspath(path)
-    content = read_bytes(path, MAX_JSON_BYTES)
     brackets = content.count(b"[") + content.count(b"{")
     try:
         if brackets > _MAX_BRACKETS:
@@ -116,20 +109,15 @@ def read_json(path: str | os.PathLike[str]) -> ArrayModel:
     return _model(source, "json", data)
 
 
-def npz_arrays(path: str | os.PathLike[str]) -> Arrays:
-    """Read the arrays of an uncompressed NPZ file; compressed files could expand without limit."""
-    return npz.read(path, ModelFileError, limit_bytes=require_file(path), compressed=False)
-
-
-def from_npz(path: str | os.PathLike[str], arrays: Arrays) -> ArrayModel:
+def from_npz(source: str, arrays: Arrays) -> ArrayModel:
     """Build a model from the arrays of an NPZ file; formulation and kernel are JSON texts.
 
     Raises
     ------
     ModelFileError
-        As ``read_json``.
+        As ``from_json``.
     """
-    source, data = os.fspath(path), dict[str, object](arrays)
+    data = dict[str, object](arrays)
     for key in {"formulation", "kernel"} & set(data):
         array = arrays[key]
         try:

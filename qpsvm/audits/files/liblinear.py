@@ -23,7 +23,6 @@ versions 16.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,12 +98,14 @@ class LiblinearModel:
         return intercept if self.rho is None else intercept - self.rho
 
 
-def read_liblinear(path: str | os.PathLike[str]) -> LiblinearModel:
+def read_liblinear(source: str, content: bytes) -> LiblinearModel:
     """Read a model file of LIBLINEAR, strictly.
 
     Parameters
     ----------
-    path : path
+    source : str
+        The path as given, for messages.
+    content : bytes
 
     Returns
     -------
@@ -119,17 +120,13 @@ def read_liblinear(path: str | os.PathLike[str]) -> LiblinearModel:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> text = "solver_type L2R_L1LOSS_SVC_DUAL|nr_class 2|label 1 -1|nr_feature 2|bias 1|w|"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "small.model"
-    ...     _ = file.write_text((text + "0.5|-0.25|0.125|").replace("|", chr(10)))
-    ...     model = read_liblinear(file)
+    >>> text += "0.5|-0.25|0.125|"
+    >>> model = read_liblinear("small.model", text.replace("|", chr(10)).encode())
     >>> model.coef, model.intercept
     (array([[ 0.5 , -0.25]]), array([0.125]))
     """
-    file = ModelText(path, (*_ALWAYS, "label", "rho"), "w")
+    file = ModelText(source, content, (*_ALWAYS, "label", "rho"), "w")
     solver_type = file.choice("solver_type", SOLVER_TYPES)
     classifier = solver_type in CLASSIFIERS
     of_type = ("label",) if classifier else ("rho",) if solver_type == NOVELTY else ()

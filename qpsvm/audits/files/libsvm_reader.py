@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -39,7 +38,7 @@ _SV_DIGITS = 8
 _PARAMETER_DIGITS = 6
 
 
-def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
+def read_libsvm(source: str, content: bytes) -> LibsvmModel:
     """Read a model file of LIBSVM or ThunderSVM, strictly.
 
     Comments (``#``) before its first line are skipped. Indices count from 0 where one of them is 0,
@@ -47,7 +46,9 @@ def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
 
     Parameters
     ----------
-    path : path
+    source : str
+        The path as given, for messages.
+    content : bytes
 
     Returns
     -------
@@ -63,20 +64,15 @@ def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> text = "svm_type c_svc|kernel_type rbf|gamma 0.5|nr_class 2|total_sv 2|rho 0.25|"
     >>> text += "label 1 -1|nr_sv 1 1|SV|0.7 1:0.25 3:1|-0.7 2:0.5|"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "small.model"
-    ...     _ = file.write_text(text.replace("|", chr(10)))
-    ...     model = read_libsvm(file)
+    >>> model = read_libsvm("small.model", text.replace("|", chr(10)).encode())
     >>> str(model.kernel), model.coefficients[:, 0]
     ('rbf(gamma=0.5)', array([ 0.7, -0.7]))
     >>> model.training_rows([[9.0, 9.0, 9.0], [0.0, 0.5, 0.0], [0.25, 0.0, 1.0]], [-1, -1, 1])
     array([2, 1])
     """
-    file = ModelText(path, _KEYS, "SV", on_next_line=_WEIGHTS)
+    file = ModelText(source, content, _KEYS, "SV", on_next_line=_WEIGHTS)
     svm_type = file.choice("svm_type", SVM_TYPES)
     kernel_type = file.choice("kernel_type", tuple(PARAMETERS))
     classifier = svm_type in CLASSIFIERS

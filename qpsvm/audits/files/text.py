@@ -9,14 +9,12 @@ numbers.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Collection, Iterator
 from typing import TypeVar
 
 import numpy as np
 
-from qpsvm.audits.files.opening import read_bytes
 from qpsvm.exceptions import ModelFileError
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.integers import EXACT, is_rounded
@@ -54,7 +52,9 @@ class ModelText:
 
     Parameters
     ----------
-    path : path
+    source : str
+        The path as given, for messages.
+    content : bytes
     keys : collection of str
         Those that may occur, once each.
     last : str
@@ -64,8 +64,6 @@ class ModelText:
 
     Attributes
     ----------
-    source : str
-        The path as given.
     closing : bool
         Whether a blank follows the key that ends the header.
     first_line : int
@@ -76,16 +74,19 @@ class ModelText:
     Raises
     ------
     ModelFileError
-        As ``read_bytes``; with other bytes than printable ASCII, or ending in the middle of a line,
-        as a file does that was cut; another key, a repeated one, or no end of the header. The line
-        is named.
+        Other bytes than printable ASCII; an end in the middle of a line, as a file has that was
+        cut; another key, a repeated one, or no end of the header. The line is named.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], keys: Collection[str], last: str, on_next_line: str = ""
+        self,
+        source: str,
+        content: bytes,
+        keys: Collection[str],
+        last: str,
+        on_next_line: str = "",
     ) -> None:
-        self.source = os.fspath(path)
-        content = read_bytes(path).replace(b"\r\n", b"\n")
+        self.source, content = source, content.replace(b"\r\n", b"\n")
         start = len(leading_comments(content))
         strange = _NOT_TEXT.search(content, start)
         if strange:

@@ -26,6 +26,7 @@ sections 2 and 7.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,12 +35,30 @@ from qpsvm.audits.claims import Claim, Reading, multipliers
 from qpsvm.audits.readers.inputs import require_weights
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
-from qpsvm.formulations import NuClassification, OneVsOne
+from qpsvm.formulations import (
+    EpsilonRegression,
+    NuClassification,
+    NuRegression,
+    OneClass,
+    OneVsOne,
+    SoftMargin,
+)
 from qpsvm.formulations.family import Classifier, Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
-from qpsvm.numerics.arguments import Labels, Targets
+from qpsvm.numerics.arguments import Targets
 from qpsvm.numerics.arrays import Dense, Index, Vector
+
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "c_svc": ("C",),
+    "nu_svc": ("nu",),
+    "one_class": ("nu",),
+    "epsilon_svr": ("C", "epsilon"),
+    "nu_svr": ("C", "nu"),
+}
+"""Types of models, and the parameters of their training."""
+
+CLASSIFIERS = ("c_svc", "nu_svc")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +67,8 @@ class Expansions(Reading):
 
     Attributes
     ----------
+    svm_type : str
+        One of ``PARAMETERS``.
     kernel : Kernel
     weights : array of shape (n,)
         Sample weights.
@@ -56,17 +77,39 @@ class Expansions(Reading):
     coefficients : array of shape (k - 1, m)
         One row for a model that is one machine.
     intercepts : array of shape (k (k - 1) / 2,)
+    codes : array of int of shape (n,)
+        The class of every sample as an index into ``classes``; empty without classes.
+    class_weight : array of shape (k,) or None
+        Multiplies the sample weights.
+    break_ties : bool
+        Whether equal numbers of votes are told apart by the sums of the decision values; otherwise
+        the first of these classes is predicted.
     """
 
+    svm_type: str
     kernel: Kernel
     weights: Vector
     rows: Index
     coefficients: Dense
     intercepts: Vector
+    codes: Index
+    class_weight: Vector | None = None
+    break_ties: bool = False
 
-    def machine(
-        self, formulation: Family, y: Targets | None = None, factor: float = 1.0
-    ) -> Reading:
+    def trained_with(self, y: Targets | None, parameters: Mapping[str, float]) -> Reading:
+        """Read the model as the solution of the programs with these parameters."""
+        n, C, nu = float(np.sum(self.weights)), parameters.get("C", 1.0), parameters.get("nu", 1.0)
+        if self.svm_type == "c_svc":
+            return self._pairs(SoftMargin(C))
+        if self.svm_type == "nu_svc":
+            return self._pairs(NuClassification(nu))
+        if self.svm_type == "one_class":
+            return self._machine(OneClass(nu), y, nu * n)
+        if self.svm_type == "nu_svr":
+            return self._machine(NuRegression(nu, C * n), y)
+        return self._machine(EpsilonRegression(C, parameters["epsilon"]), y)
+
+    def _machine(self, formulation: Family, y: Targets | None, factor: float = 1.0) -> Reading:
         """Read a regressor or one-class model: one program for all samples."""
         expansion = np.zeros(len(self.weights))
         expansion[self.rows] = self.coefficients[0]
@@ -74,37 +117,13 @@ class Expansions(Reading):
         claim = self._claim("", problem, expansion, 0, factor, factor)
         return replace(self, claims=(claim,))
 
-    def pairs(
-        self,
-        formulation: Classifier,
-        codes: Index,
-        classes: Labels,
-        *,
-        class_weight: Vector | None = None,
-        second_is_positive: bool = False,
-        break_ties: bool = False,
-    ) -> Reading:
-        """Read a classifier: one program per pair of classes.
-
-        Parameters
-        ----------
-        formulation : SoftMargin or NuClassification
-        codes : array of int of shape (n,)
-            The class of every sample as an index into ``classes``.
-        classes : array of shape (k,)
-            In the order of the library.
-        class_weight : array of shape (k,), optional
-            Multiplies the sample weights.
-        second_is_positive : bool
-            Whether decision values above zero speak for class j of a pair ``i < j``, not class i.
-        break_ties : bool
-            Whether equal numbers of votes are told apart by the sums of the decision values;
-            otherwise the first of these classes is predicted.
-        """
-        weights = self.weights if class_weight is None else self.weights * class_weight[codes]
+    def _pairs(self, formulation: Classifier) -> Reading:
+        """Read a classifier: one program per pair of classes."""
+        codes, classes = self.codes, np.asarray(self.classes)
+        factors = np.ones(len(classes)) if self.class_weight is None else self.class_weight
+        weights = self.weights * factors[codes]
         require_weights(codes, classes, weights)
-        classes, of_rows = np.asarray(classes), codes[self.rows]
-        reduction = OneVsOne(formulation, break_ties=break_ties)
+        reduction = OneVsOne(formulation, break_ties=self.break_ties)
         pairs = itertools.combinations(range(len(classes)), 2)
         claims = []
         for p, (split, (i, j)) in enumerate(
@@ -112,30 +131,21 @@ class Expansions(Reading):
         ):
             expansion = np.zeros(len(codes))
             for label, row in ((i, j - 1), (j, i)):
-                members = of_rows == label
+                members = codes[self.rows] == label
                 expansion[self.rows[members]] = self.coefficients[row, members]
             taking_part = np.where(split.members, weights, 0.0)
             problem = self._problem(formulation, split.labels, taking_part)
             data = problem.data
             assert isinstance(data, BinaryTrainingSet)  # of a program for two classes
-            positive = classes[j if second_is_positive else i]
+            positive = classes[i if self.first_is_positive else j]
             factor, scale = 1.0 if data.classes[1] == positive else -1.0, 1.0
             if isinstance(formulation, NuClassification):
                 factor *= float(np.sum(np.abs(expansion))) / formulation.nu
                 scale = float(np.sum(taking_part))
             name = split.name if len(classes) > 2 else ""
             claims.append(self._claim(name, problem, expansion, p, factor, scale))
-        if len(classes) == 2:
-            return replace(self, claims=tuple(claims), classes=classes)
-        return replace(
-            self,
-            claims=tuple(claims),
-            classes=classes,
-            reduction=reduction,
-            first_is_positive=not second_is_positive,
-        )
-
-    # --- small pieces --------------------------------------------------------------------------
+        several = reduction if len(classes) > 2 else None
+        return replace(self, claims=tuple(claims), reduction=several)
 
     def _problem(self, formulation: Family, y: Targets | None, weights: Vector) -> SVMProblem:
         try:

@@ -18,16 +18,8 @@ from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs, require_same_rows
-from qpsvm.audits.readers.libsvm import Expansions
+from qpsvm.audits.readers.libsvm import CLASSIFIERS, PARAMETERS, Expansions
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.formulations import (
-    EpsilonRegression,
-    NuClassification,
-    NuRegression,
-    OneClass,
-    SoftMargin,
-)
-from qpsvm.formulations.family import Classifier
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.products import variance
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, is_sparse
@@ -40,63 +32,16 @@ SAME_GAMMA = 1e-6
 """Relative difference of two ways to compute ``gamma="scale"`` from the same data."""
 
 
-def svc(model: Estimator, inputs: Inputs) -> Reading:
-    """Read an ``SVC``: one soft margin per pair of classes."""
-    found, classes = _expansions(model, inputs), attributes.classes(model)
-    factors = attributes.numbers(model, "class_weight_", 1)
-    attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
-    return _pairs(model, inputs, found, SoftMargin(attributes.number(model, "C")), factors)
-
-
-def nu_svc(model: Estimator, inputs: Inputs) -> Reading:
-    """Read a ``NuSVC``, which ignores its ``class_weight``."""
-    found = _expansions(model, inputs)
-    return _pairs(model, inputs, found, NuClassification(attributes.number(model, "nu")))
-
-
-def svr(model: Estimator, inputs: Inputs) -> Reading:
-    """Read an ``SVR``."""
-    C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
-    return _expansions(model, inputs).machine(EpsilonRegression(C, epsilon), inputs.y)
-
-
-def nu_svr(model: Estimator, inputs: Inputs) -> Reading:
-    """Read a ``NuSVR``; its C is the price of one sample, qpsvm's that of the average."""
-    found = _expansions(model, inputs)
-    nu, C = (attributes.number(model, name) for name in ("nu", "C"))
-    return found.machine(NuRegression(nu, C * float(np.sum(found.weights))), inputs.y)
-
-
-def one_class(model: Estimator, inputs: Inputs) -> Reading:
-    """Read a ``OneClassSVM``."""
-    found, nu = _expansions(model, inputs), attributes.number(model, "nu")
-    return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
+def read_estimator(svm_type: str, model: Estimator, inputs: Inputs) -> Reading:
+    """Read a fitted estimator, which LIBSVM calls a model of the type ``svm_type``."""
+    parameters = {name: attributes.number(model, name) for name in PARAMETERS[svm_type]}
+    return _expansions(svm_type, model, inputs).trained_with(inputs.y, parameters)
 
 
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _pairs(
-    model: Estimator,
-    inputs: Inputs,
-    found: Expansions,
-    formulation: Classifier,
-    class_weight: Vector | None = None,
-) -> Reading:
-    classes = attributes.classes(model)
-    # predict takes the largest decision value then, instead of LIBSVM's votes
-    largest = getattr(model, "break_ties", False) and model.decision_function_shape == "ovr"
-    return found.pairs(
-        formulation,
-        inputs.codes(classes, found.weights),
-        classes,
-        class_weight=class_weight,
-        second_is_positive=len(classes) == 2,
-        break_ties=bool(largest),
-    )
-
-
-def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
+def _expansions(svm_type: str, model: Estimator, inputs: Inputs) -> Expansions:
     name = type(model).__name__
     shape = attributes.attribute(model, "shape_fit_")
     sizes = (int, np.integer)
@@ -110,14 +55,22 @@ def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
         )
     coefficients, intercepts = stored_numbers(name, model)
     weights = inputs.weights(samples.shape[0])
-    if hasattr(model, "classes_"):
-        inputs.codes(attributes.classes(model), weights)  # first: LIBSVM drops some classes
+    classes, factors, codes = None, None, np.zeros(0, np.intp)
+    if svm_type in CLASSIFIERS:
+        classes = attributes.classes(model)
+        codes = inputs.codes(classes, weights)  # first: LIBSVM drops some classes
+    if svm_type == "c_svc" and classes is not None:  # the other type ignores its class_weight
+        factors = attributes.numbers(model, "class_weight_", 1)
+        attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
+    # predict then takes the largest decision value, instead of LIBSVM's votes
+    largest = getattr(model, "break_ties", False) and model.decision_function_shape == "ovr"
     rows = _support(name, model, weights)
     _require_counts(model, coefficients, intercepts, rows)
     if not _is_matrix(model):
         vectors = attributes.matrix(model, "support_vectors_")
         require_same_rows(f"This {name}", vectors, samples, rows)
     return Expansions(
+        svm_type=svm_type,
         model=name,
         library=_library(model),
         kernel=_kernel(model, samples),
@@ -126,6 +79,11 @@ def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
         rows=rows,
         coefficients=coefficients,
         intercepts=intercepts,
+        codes=codes,
+        classes=classes,
+        class_weight=factors,
+        first_is_positive=classes is not None and len(classes) > 2,
+        break_ties=bool(largest),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,11 +25,11 @@ LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
 
 ESTIMATORS: Mapping[str, tuple[str, Reader]] = {
-    "SVC": ("dual_coef_", libsvm_estimators.svc),
-    "NuSVC": ("dual_coef_", libsvm_estimators.nu_svc),
-    "SVR": ("dual_coef_", libsvm_estimators.svr),
-    "NuSVR": ("dual_coef_", libsvm_estimators.nu_svr),
-    "OneClassSVM": ("dual_coef_", libsvm_estimators.one_class),
+    "SVC": ("dual_coef_", partial(libsvm_estimators.read_estimator, "c_svc")),
+    "NuSVC": ("dual_coef_", partial(libsvm_estimators.read_estimator, "nu_svc")),
+    "SVR": ("dual_coef_", partial(libsvm_estimators.read_estimator, "epsilon_svr")),
+    "NuSVR": ("dual_coef_", partial(libsvm_estimators.read_estimator, "nu_svr")),
+    "OneClassSVM": ("dual_coef_", partial(libsvm_estimators.read_estimator, "one_class")),
     "LinearSVC": ("coef_", liblinear.linear_svc),
     "LinearSVR": ("coef_", liblinear.linear_svr),
     "SGDClassifier": ("coef_", sgd.classifier),
