@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.audits import comparisons, own_predictions
+from qpsvm.audits import own_predictions
 from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
+from qpsvm.audits.comparison import DecisionRanges, Optimum, combined, with_optimum
 from qpsvm.audits.in_chunks import audit_in_chunks
 from qpsvm.audits.machine import NEARLY, AuditedMachine
 from qpsvm.audits.parts import Part, joined, parts_of
-from qpsvm.audits.predictions import DecisionRanges
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.own import is_own
@@ -180,7 +180,7 @@ def _audit(model: Estimator, inputs: Inputs, options: Options) -> Audit:
         library=reading.library,
         eps=options.eps,
         machines=tuple(machines),
-        combined=comparisons.combined(reading, machines, [values for _, values in audited], sure),
+        combined=combined(reading, [compared for _, compared in audited], sure),
         remarks=reading.remarks,
         own_predictions=own,
     )
@@ -201,8 +201,8 @@ def _of_part(model: Estimator, part: Part, options: Options) -> Audit:
 
 def _machine(
     claim: Claim, reading: Reading, unit: float, options: Options
-) -> tuple[AuditedMachine, DecisionRanges | None]:
-    """Audit one program; return also the ranges of decision values of all samples.
+) -> tuple[AuditedMachine, tuple[Optimum, DecisionRanges] | None]:
+    """Audit one program; return also what is known of its optimum for all samples.
 
     ``unit`` is the rounding unit of the model's own arithmetic.
     """
@@ -240,10 +240,9 @@ def _machine(
         library=library.name,
         unit=unit,
     )
-    compared, values = (None, None)
+    compared = None
     if best is not None:
-        samples = None if reading.reduction is None else reading.samples
-        compared, values = comparisons.with_optimum(claim, own, best, report, samples)
+        compared = with_optimum(claim, own, best, report, reading.samples)
         if compared is None:
             remarks.append(f"the exact optimum was not found: {best.status.value}")
     machine = AuditedMachine(
@@ -252,13 +251,13 @@ def _machine(
         solution=solution,
         factor=claim.factor,
         report=report,
-        optimum=compared,
+        optimum=None if compared is None else compared[0],
         rounding=None if rounded is None else _rounding(claim, library, evaluation, rounded),
         decisions=own,
         has_multipliers=claim.has_multipliers,
         remarks=tuple(remarks),
     )
-    return machine, values
+    return machine, compared
 
 
 def _exact(problem: Problem, start: Solution | None, options: Options) -> Solution:

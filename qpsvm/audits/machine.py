@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from qpsvm.audits import predictions
 from qpsvm.audits.claims import Library, Problem, Solution
+from qpsvm.audits.comparison import Optimum, of_machine, ranges
 from qpsvm.audits.rebuilt import Decisions
 from qpsvm.audits.rounding import KernelRounding
 from qpsvm.audits.training_kernel import LostDigits
@@ -18,64 +18,13 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.assessment import evidence_of_machine, predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
-from qpsvm.reports.numbers import at_least, at_most, residual, share
+from qpsvm.reports.numbers import at_most, residual
 
 OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""
 
 NEARLY = 0.995
 """What explains this share of the gap explains the gap."""
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """The exact optimum of a program, and the model's distance from it.
-
-    Attributes
-    ----------
-    solution : SVMSolution or JointSolution
-        Solved to a tenth of the audit's eps.
-    proof : Certificate
-        Of that solution: it bounds every figure of the exact optimum. Rigorous where that is
-        affordable.
-    excess : float
-        ``(P - P^) / |P^|``: by how much the model's primal objective is above that of the solution,
-        relative to that; infinite where that is zero.
-    least_excess, most_excess : float
-        Bounds on the same ratio for the exact optimum, with what rounding may hide. Zero and
-        infinite where nothing is proven.
-    scaled_excess, least_scaled : float
-        The excess and its lower bound relative to ``max(|P^|, floor)``, as gaps are.
-    predictions : PredictionComparison
-        Of the model's training predictions with those of the *exact* optimum, sample by sample.
-    decision_change : float
-        Largest difference of the decision values of a training sample from those of the solution,
-        in the model's own scale. ``predictions.largest_change`` bounds that from the exact optimum.
-    """
-
-    solution: Solution
-    proof: Certificate
-    excess: float
-    least_excess: float
-    most_excess: float
-    scaled_excess: float
-    least_scaled: float
-    predictions: PredictionComparison
-    decision_change: float
-
-    @property
-    def predictions_differ(self) -> int | None:
-        """Number of training labels proven to differ from the exact optimum's."""
-        return self.predictions.n_different
-
-    @property
-    def above(self) -> str:
-        """The excess in words, relative to the exact optimum; empty where that may be zero."""
-        if not math.isfinite(self.most_excess):
-            return ""
-        least, most = share(self.least_excess), share(self.most_excess)
-        return least if least == most else f"at least {share(float(at_least(self.least_excess)))}"
 
 
 @short_repr
@@ -153,11 +102,13 @@ class AuditedMachine:
             return None
         own = own[self.problem.data.kept]
         if not isinstance(self.problem.model, SupportVectorModel):
-            return predictions.of_proof(self.problem, own, proof, self.factor)
-        found = predictions_of_machine(self.problem, self.report, proof, own.rounding)
-        if found is None:
+            known = ranges(self.problem, own, proof, self.problem.data.X)
+            found = of_machine(self.problem, known, self.factor)
+            return replace(found, n_computed_differ=None)
+        compared = predictions_of_machine(self.problem, self.report, proof, own.rounding)
+        if compared is None:
             return None
-        return replace(found, largest_change=abs(self.factor) * found.largest_change)
+        return replace(compared, largest_change=abs(self.factor) * compared.largest_change)
 
     @cached_property
     def evidence(self) -> Evidence:

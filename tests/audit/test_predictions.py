@@ -15,7 +15,7 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import qpsvm
 from qpsvm import reports
-from qpsvm.audits import Arrays, predictions
+from qpsvm.audits import Arrays, comparison
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
 from qpsvm.audits.rebuilt import Decisions
@@ -165,12 +165,12 @@ def test_a_vote_is_proven_only_if_those_are_that_decide_it():
         values = rng.normal(size=(30, 6))
         reach = rng.uniform(0.0, 1.0, size=6)
         machines = [
-            predictions.DecisionRanges(
+            comparison.DecisionRanges(
                 Decisions(f, np.zeros(30)), Range(f - r, f + r), f, rigorous=True
             )
             for f, r in zip(values.T, reach, strict=True)
         ]
-        compared = predictions.of_votes(machines, [1.0] * 6, bounds)
+        compared = comparison.of_votes(machines, [1.0] * 6, bounds)
         # whatever the optimum is within the bounds, no more labels are kept than are proven
         kept = np.full(30, True)
         for _ in range(30):
