@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qpsvm.audits import own_predictions
-from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
+from qpsvm.audits.claims import Claim, Problem, Reading, Solution
 from qpsvm.audits.comparison import DecisionRanges, Optimum, combined, with_optimum
 from qpsvm.audits.in_chunks import audit_in_chunks
-from qpsvm.audits.machine import NEARLY, AuditedMachine
+from qpsvm.audits.machine import AuditedMachine
 from qpsvm.audits.parts import Part, joined, parts_of
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.own import is_own
 from qpsvm.audits.readers.registry import read
-from qpsvm.audits.rebuilt import Decisions, decisions
+from qpsvm.audits.rebuilt import decisions
 from qpsvm.audits.result import Audit
-from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
-from qpsvm.audits.training_kernel import lost_digits
+from qpsvm.audits.rounding import RoundedKernel, kernel_rounding
 from qpsvm.certificates import certify
 from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
-from qpsvm.kernels import Custom
 from qpsvm.machines import SVMProblem
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_flag
@@ -170,10 +167,7 @@ def _audit(model: Estimator, inputs: Inputs, options: Options) -> Audit:
     machines = [machine for machine, _ in audited]
     own, sure = None, None
     if answers is not None:
-        together = Decisions.side_by_side(
-            [m.decisions.scaled(m.factor) for m in machines if m.decisions is not None]
-        )
-        own, sure = own_predictions.compare(model, answers, reading, tuple(machines), together)
+        own, sure = own_predictions.compare(model, answers, reading, machines)
         machines = [machine.with_check(own.check) for machine in machines]
     return Audit(
         model=reading.model,
@@ -215,31 +209,25 @@ def _machine(
             )
         remarks.append(WITHOUT_MULTIPLIERS)
         best = _exact(problem, None, options)
-    rounded, evaluation = None, None
-    if isinstance(problem, SVMProblem) and claim.has_multipliers and library.float32_kernel:
-        rounded = RoundedKernel(problem.model)
+    rounded, rounding = None, None
     if claim.stated is not None:
         solution: Solution = claim.stated
         report = verify(problem, solution, eps=options.eps)
     else:
+        if library.float32_kernel and isinstance(problem, SVMProblem) and claim.has_multipliers:
+            rounded = RoundedKernel(problem.model)
         multiply = None if rounded is None else rounded.multiply
         evaluation = claim.completed(claim.draft(best), library, multiply)
         solution = evaluation.solution
         report = verify_evaluated(problem, evaluation, eps=options.eps)
+        if rounded is not None and isinstance(evaluation, Evaluation):
+            rounding = kernel_rounding(claim, library, evaluation, rounded)
     if best is None and options.optimum:
         try:
             best = _exact(problem, solution, options)
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
-    own = decisions(
-        problem,
-        solution,
-        report.certificate,
-        reading.samples,
-        of_weights=not claim.has_multipliers,
-        library=library.name,
-        unit=unit,
-    )
+    own = decisions(claim, reading, solution, report.certificate, unit)
     compared = None
     if best is not None:
         compared = with_optimum(claim, own, best, report, reading.samples)
@@ -251,9 +239,9 @@ def _machine(
         solution=solution,
         factor=claim.factor,
         report=report,
-        optimum=None if compared is None else compared[0],
-        rounding=None if rounded is None else _rounding(claim, library, evaluation, rounded),
         decisions=own,
+        optimum=None if compared is None else compared[0],
+        rounding=rounding,
         has_multipliers=claim.has_multipliers,
         remarks=tuple(remarks),
     )
@@ -270,20 +258,3 @@ def _exact(problem: Problem, start: Solution | None, options: Options) -> Soluti
             return found
     solved: Solution = solve(problem, eps=eps, callback=callback)
     return solved
-
-
-def _rounding(
-    claim: Claim, library: Library, evaluation: Any, rounded: RoundedKernel
-) -> KernelRounding:
-    """Compute how much of the gap float32 and the library's own kernel values explain."""
-    model, tolerance, iterations = claim.problem.model, library.tolerance, library.iterations
-    gap = model.primal_objective(evaluation) - model.dual_objective(evaluation)
-    found = KernelRounding(gap, rounded_gap(model, evaluation, rounded, claim.width))
-    known = np.isfinite(model.conditions.upper).all() and not isinstance(model.kernel, Custom)
-    if tolerance is None or iterations is None or not known:
-        return found
-    left = tolerance / claim.solver_scale * float(np.sum(model.conditions.upper))
-    digits = None
-    if found.share < NEARLY and not found.rounded_gap <= left:
-        digits = lost_digits(model, evaluation, iterations, rounded.blocks)
-    return replace(found, stopping_gap=left, digits=digits)

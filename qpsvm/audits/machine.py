@@ -9,8 +9,7 @@ from functools import cached_property
 from qpsvm.audits.claims import Library, Problem, Solution
 from qpsvm.audits.comparison import Optimum, of_machine, ranges
 from qpsvm.audits.rebuilt import Decisions
-from qpsvm.audits.rounding import KernelRounding
-from qpsvm.audits.training_kernel import LostDigits
+from qpsvm.audits.rounding import NEARLY, KernelRounding
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.display import short_repr
 from qpsvm.kkt_report import KKTReport
@@ -23,8 +22,8 @@ from qpsvm.reports.numbers import at_most, residual
 OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""
 
-NEARLY = 0.995
-"""What explains this share of the gap explains the gap."""
+COLUMNS = ("objective", "above optimum", "relative gap", "worst check", "labels differ", "float32")
+"""Columns of ``AuditedMachine.cells``."""
 
 
 @short_repr
@@ -42,13 +41,13 @@ class AuditedMachine:
         The model's own decision values are ``factor`` times those of the solution.
     report : KKTReport
         The verifier's report, with the certificate.
+    decisions : Decisions
+        Decision values of all training samples in the scale of the program, with the rounding of
+        the model's own arithmetic.
     optimum : Optimum or None
         None if it was not asked for.
     rounding : KernelRounding or None
         For libraries that keep the kernel in single precision.
-    decisions : Decisions or None
-        Decision values of all training samples in the scale of the program, with the rounding of
-        the model's own arithmetic.
     has_multipliers : bool
         Whether the model has dual variables of its own. If not, ``solution.alpha`` and
         ``solution.qp`` are those of the optimum: the model's weights are held against them.
@@ -61,9 +60,9 @@ class AuditedMachine:
     solution: Solution
     factor: float
     report: KKTReport
+    decisions: Decisions
     optimum: Optimum | None = None
     rounding: KernelRounding | None = None
-    decisions: Decisions | None = None
     has_multipliers: bool = True
     remarks: tuple[str, ...] = ()
 
@@ -97,10 +96,10 @@ class AuditedMachine:
             return None  # what is compared are predictions of the stored numbers
         if self.optimum is not None:
             return self.optimum.predictions
-        proof, own = self.certificate, self.decisions
-        if proof is None or own is None:
+        proof = self.certificate
+        if proof is None:
             return None
-        own = own[self.problem.data.kept]
+        own = self.decisions[self.problem.data.kept]
         if not isinstance(self.problem.model, SupportVectorModel):
             known = ranges(self.problem, own, proof, self.problem.data.X)
             found = of_machine(self.problem, known, self.factor)
@@ -124,7 +123,7 @@ class AuditedMachine:
         """Graded verdict on the fitted model: optimal, same predictions, small gap or wrong."""
         return self.evidence.grade
 
-    def gap_reasons(self, library: Library) -> tuple[str, ...]:
+    def gap_reason(self, library: Library) -> str:
         """Explain the gap: the library's stopping rule, or its float32 kernel cache.
 
         Empty if nothing does.
@@ -132,24 +131,66 @@ class AuditedMachine:
         ended = f"{library.name} ended at its {library.stopped_at}" if library.stopped_at else ""
         found = self.rounding
         if found is None:
-            return (ended,) if ended else ()
-        part = found.share
-        if part >= NEARLY:
-            return (f"{library.name}'s float32 kernel cache explains the gap",)
+            return ended
+        if found.share >= NEARLY:
+            return f"{library.name}'s float32 kernel cache explains the gap"
         lost = found.digits
         if lost is not None and found.rounded_gap > found.stopping_gap + lost.gap:
             most = at_most(found.stopping_gap + lost.gap)
             return (
                 f"{ended}, which leaves a gap of at most {most} with a float32 kernel, and this "
                 f"one is {residual(found.rounded_gap)} there: the model was fitted to other data, "
-                "weights or parameters than these, or changed after the fit",
+                "weights or parameters than these, or changed after the fit"
             )
-        explained = "none" if part <= 1.0 - NEARLY else f"{part:.0%}"
-        words = [ended] if ended else []
-        words.append(f"float32 kernel values account for {explained} of the gap")
-        if lost is not None:
-            words.append(_lost(lost))
-        return ("; ".join(words),)
+        explained = "none" if found.share <= 1.0 - NEARLY else f"{found.share:.0%}"
+        words = [ended, f"float32 kernel values account for {explained} of the gap"]
+        remedy = "subtract the mean of every feature and scale it before the fit"
+        if lost is not None and math.isfinite(lost.error):
+            words.append(
+                f"rounding of its own kernel values (up to {at_most(lost.error)} of the largest) "
+                f"and of their sums can leave a gap of {at_most(lost.gap)} on these samples: "
+                f"{remedy}"
+            )
+        elif lost is not None:
+            what = "its own kernel values may have no correct digit on these samples"
+            words.append(f"{what}: {remedy}")
+        return "; ".join(word for word in words if word)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Cells of the machine's row in the audit table, with a dash for unknown values."""
+        best, rounding = self.optimum, self.rounding
+        differ = None if best is None else best.predictions_differ
+        return (
+            f"{self.report.objective:.8g}",
+            "-" if best is None else f"{best.excess:.1e}",
+            f"{self.relative_gap:.1e}",
+            f"{self.report.worst:.1e}",
+            "-" if differ is None else str(differ),
+            "-" if rounding is None else f"{rounding.share:.0%}",
+        )
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """Names and values for the table of a report."""
+        facts = dict[str, object]()
+        if self.factor != 1.0:
+            facts["the model's decision values over those of the program"] = self.factor
+        best, rounding = self.optimum, self.rounding
+        if best is not None:
+            compared = best.predictions
+            facts["objective above the computed optimum, relative"] = best.excess
+            facts["certified relative gap of the computed optimum"] = best.proof.relative_gap
+            if self.predictions is not None and compared.n_same is not None:
+                facts["training labels proven to be the exact optimum's"] = compared.n_same
+                facts["training labels proven to differ"] = compared.n_different
+                facts["training labels undecided"] = compared.n_undecided
+            facts["largest change of a decision value, at most"] = compared.largest_change
+        if rounding is not None:
+            facts["duality gap"] = rounding.gap
+            facts["duality gap with a float32 kernel"] = rounding.rounded_gap
+            facts["share of the gap that float32 explains"] = rounding.share
+        return facts
 
     def to_dict(self) -> dict[str, object]:
         """All fields except arrays, in plain Python types, for JSON."""
@@ -180,14 +221,3 @@ class AuditedMachine:
             },
             "remarks": list(self.remarks),
         }
-
-
-def _lost(digits: LostDigits) -> str:
-    """Say how large the errors of LIBSVM's kernel values are, and how to avoid them."""
-    remedy = "subtract the mean of every feature and scale it before the fit"
-    if not math.isfinite(digits.error):
-        return f"its own kernel values may have no correct digit on these samples: {remedy}"
-    return (
-        f"rounding of its own kernel values (up to {at_most(digits.error)} of the largest) and of "
-        f"their sums can leave a gap of {at_most(digits.gap)} on these samples: {remedy}"
-    )

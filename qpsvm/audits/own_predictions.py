@@ -167,17 +167,14 @@ def asked(model: Estimator, X: Samples) -> Answers | None:
 
 
 def compare(
-    model: Estimator,
-    answers: Answers,
-    reading: Reading,
-    machines: tuple[AuditedMachine, ...],
-    rebuilt: Decisions,
+    model: Estimator, answers: Answers, reading: Reading, machines: list[AuditedMachine]
 ) -> tuple[OwnPredictions, Mask]:
     """Compare a model's own training predictions with those of its stored numbers.
 
-    ``rebuilt`` has the decision values of all machines, in the model's own scale. Returned with the
-    comparison: which samples were compared.
+    Returned with the comparison: which samples were compared.
     """
+    # in the model's own scale
+    rebuilt = Decisions.side_by_side([m.decisions.scaled(m.factor) for m in machines])
     labels, shown, estimator = answers.labels, answers.shown, _last(model)
     n = len(rebuilt.values)
     if isinstance(machines[0].problem.data, RegressionTrainingSet):
@@ -215,7 +212,7 @@ def _last(model: Estimator) -> Estimator:
 
 
 def _labels(
-    estimator: Estimator, reading: Reading, machines: tuple[AuditedMachine, ...], rebuilt: Decisions
+    estimator: Estimator, reading: Reading, machines: list[AuditedMachine], rebuilt: Decisions
 ) -> tuple[Right, Mask]:
     """The labels that follow from decision values, and a mask of those rounding cannot change."""
     values, data = rebuilt.values, machines[0].problem.data

@@ -22,7 +22,7 @@ from typing import cast
 
 import numpy as np
 
-from qpsvm.audits.claims import Problem, Solution
+from qpsvm.audits.claims import Claim, Problem, Reading, Solution
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.comparison import Range
 from qpsvm.certificates.predictions import wins
@@ -86,37 +86,26 @@ class Decisions:
 
 
 def decisions(
-    problem: Problem,
-    solution: Solution,
-    proof: Certificate | None,
-    samples: Stored,
-    *,
-    of_weights: bool,
-    library: str,
-    unit: float,
+    claim: Claim, reading: Reading, solution: Solution, proof: Certificate | None, unit: float
 ) -> Decisions:
     """Compute the decision values that follow from one machine's stored numbers.
 
     Parameters
     ----------
-    problem, solution
+    claim, reading
+        Of the machine.
+    solution
         The model's, in the scale of the program.
     proof : Certificate or None
         Of that solution: has its decision values, if the program contains all samples.
-    samples : array or CSR array of shape (n, d)
-    of_weights : bool
-        The model predicts with weights, and not with coefficients of support vectors.
-    library : str
-        The library that predicts.
     unit : float
         Rounding unit of the precision in which the model answers.
     """
+    problem, samples, library = claim.problem, reading.samples, reading.library.name
     with np.errstate(all="ignore"):  # what overflows is near to nothing
-        if of_weights or getattr(solution, "expansion", None) is None:
-            return Decisions(
-                np.asarray(solution.decision_function(samples)),
-                _of_weights(solution, samples, unit),
-            )
+        if not claim.has_multipliers or getattr(solution, "expansion", None) is None:
+            values = np.asarray(solution.decision_function(samples))
+            return Decisions(values, _of_weights(solution, samples, unit))
         if (
             not isinstance(solution, SVMSolution)
             or solution.repair is not None
@@ -128,10 +117,8 @@ def decisions(
         rounding = _of_expansion(problem, solution, samples, library, unit)
         takes_all = problem.data.n_samples == int(samples.shape[0])
         if takes_all and proof is not None:  # as they were verified
-            values = proof.evaluation.scores + solution.intercept
-        else:
-            values = solution.decision_function(samples)
-        return Decisions(np.asarray(values), rounding)
+            return Decisions(np.asarray(proof.evaluation.scores + solution.intercept), rounding)
+        return Decisions(np.asarray(solution.decision_function(samples)), rounding)
 
 
 def squares(problem: Problem, X: Stored) -> Vector | None:

@@ -34,6 +34,7 @@ ThunderSVM (svmmodel.cpp), whose ``SV`` and lists end with a blank.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -41,16 +42,25 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm import kernels
 from qpsvm.audits.files.rows import Precision, match_rows
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
+from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, freeze, is_sparse
 
 SvmType: TypeAlias = Literal["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"]
 KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "precomputed"]
+
+PARAMETERS: Mapping[KernelType, tuple[str, ...]] = {
+    "linear": (),
+    "polynomial": ("degree", "gamma", "coef0"),
+    "rbf": ("gamma",),
+    "sigmoid": ("gamma", "coef0"),
+    "precomputed": (),
+}
+"""Kernel -> its parameters in the file."""
 
 
 @short_repr
@@ -129,15 +139,8 @@ class LibsvmModel:
         InvalidParameterError
             A parameter for which there is no such kernel: gamma 0, degree 0.
         """
-        gamma = 0.0 if self.gamma is None else self.gamma
-        coef0 = 0.0 if self.coef0 is None else self.coef0
-        if self.kernel_type == "polynomial":
-            return kernels.Polynomial(gamma, self.degree or 0, coef0)
-        if self.kernel_type == "rbf":
-            return kernels.RBF(gamma)
-        if self.kernel_type == "sigmoid":
-            return kernels.Sigmoid(gamma, coef0)
-        return kernels.as_kernel(self.kernel_type)
+        values = {name: getattr(self, name) for name in PARAMETERS[self.kernel_type]}
+        return KERNELS[self.kernel_type](**values)
 
     def counted_from_zero(self) -> LibsvmModel:
         """The same model with its indices read as counted from 0: column j has the index j.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.audits.files.libsvm import KernelType, LibsvmModel, SvmType
+from qpsvm.audits.files.libsvm import PARAMETERS, LibsvmModel, SvmType
 from qpsvm.audits.files.rows import most_digits
 from qpsvm.audits.files.text import INT32_MAX, ModelText
 from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, freeze
@@ -15,15 +15,6 @@ from qpsvm.numerics.wording import with_article
 
 CLASSIFIERS: tuple[SvmType, ...] = ("c_svc", "nu_svc")
 SVM_TYPES: tuple[SvmType, ...] = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
-PARAMETERS: Mapping[KernelType, tuple[str, ...]] = {
-    "linear": (),
-    "polynomial": ("degree", "gamma", "coef0"),
-    "rbf": ("gamma",),
-    "sigmoid": ("gamma", "coef0"),
-    "precomputed": (),
-}
-"""Kernel -> its parameters in the file."""
-
 _ALWAYS = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho")
 _OF_CLASSES = ("label", "nr_sv")
 _PROBABILITIES = {"probA": False, "probB": False, "prob_density_marks": True}
