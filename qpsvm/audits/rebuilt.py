@@ -76,7 +76,8 @@ class Decisions:
     @property
     def signs_are_sure(self) -> Mask:
         """Mask of rows whose values all have a certain sign despite rounding, shape (n,)."""
-        return np.asarray((np.abs(self.values) > self.rounding).all(axis=1))
+        sure = np.abs(self.values) > self.rounding
+        return sure if sure.ndim == 1 else np.asarray(sure.all(axis=1))
 
     @classmethod
     def side_by_side(cls, machines: list[Decisions]) -> Decisions:
