@@ -120,10 +120,7 @@ class Claim:
         return stated_solution(model, self.alpha, b, coef=coef, expansion=expansion)
 
     def completed(
-        self,
-        draft: Solution,
-        library: Library,
-        multiply: Multiply | None = None,
+        self, draft: Solution, library: Library, multiply: Multiply | None = None
     ) -> Evaluation | JointEvaluation:
         """Complete a draft by slack, width and intercepts, and evaluate it on the training samples.
 
@@ -134,7 +131,16 @@ class Claim:
             joint: JointEvaluation = model.evaluate(draft)
             slack = np.maximum(model.shortfall(joint.decisions), 0.0)
             return joint.of(draft.replace(slack=slack))
-        evaluation = _implied(model, evaluated(model, draft, multiply), self.width)
+        evaluation = evaluated(model, draft, multiply)
+        scores, b, width = evaluation.scores, draft.intercept, self.width
+        if width is None:
+            width = best_width(model, scores, b)
+        interval, _ = best_offsets(model, scores, b, width)
+        if not interval.upper > interval.lower:
+            interval = Interval(b, b)
+        slack = model.slack(model.violations(scores, b, width))
+        full = draft.replace(width=width, intercept_interval=interval, slack=slack)
+        evaluation = evaluation.of(full)
         if self.alpha is None:
             return evaluation
         qp = self.problem.recovery.to_qp(evaluation)
@@ -233,18 +239,6 @@ def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
     lost = np.where(np.isfinite(lost), lost, 0.0)
     size = X.shape[1]
     return compensated.sums_of_groups(X.indices, terms, size) + np.bincount(X.indices, lost, size)
-
-
-def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | None) -> Evaluation:
-    """Complete a draft by the slack, width and optimal intercepts that follow from its weights."""
-    draft, scores = evaluation.solution, evaluation.scores
-    if width is None:
-        width = best_width(model, scores, draft.intercept)
-    interval, _ = best_offsets(model, scores, draft.intercept, width)
-    if not interval.upper > interval.lower:
-        interval = Interval(draft.intercept, draft.intercept)
-    slack = model.slack(model.violations(scores, draft.intercept, width))
-    return evaluation.of(draft.replace(width=width, intercept_interval=interval, slack=slack))
 
 
 def best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:

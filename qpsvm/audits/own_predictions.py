@@ -112,7 +112,7 @@ class OwnPredictions:
 
 
 class Answers(NamedTuple):
-    """What a model itself says of its training data.
+    """A model's own predictions of its training data.
 
     Attributes
     ----------

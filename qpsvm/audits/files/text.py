@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -158,10 +158,9 @@ class ModelText:
     def choice(self, key: str, choices: Collection[Word]) -> Word:
         """Parse a header value that must be one of a given set of words."""
         word = b" ".join(self.words(key)).decode("ascii")
-        for choice in choices:
-            if word == choice:
-                return choice
-        raise self.refusal(key, f"{key} is {word[:40]!r}, not one of {', '.join(choices)}")
+        if word not in choices:
+            raise self.refusal(key, f"{key} is {word[:40]!r}, not one of {', '.join(choices)}")
+        return cast("Word", word)
 
     def integers(self, key: str, count: int, low: int) -> Index:
         """Parse a given number of integers of 32 bits from ``low`` on."""
