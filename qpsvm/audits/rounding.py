@@ -37,19 +37,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
 from qpsvm.audits.claims import Claim, Library, best_width
+from qpsvm.audits.rebuilt import FORMULAS, kernel_sizes
 from qpsvm.display import short_repr
-from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from qpsvm.kernels import RBF, Kernel, Polynomial, Precomputed, Sigmoid
 from qpsvm.kernels.errors import entry_errors, gram_errors
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.losses import losses
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics import compensated
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, is_sparse, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -163,7 +163,8 @@ def kernel_rounding(
     model, tolerance, iterations = claim.problem.model, library.tolerance, library.iterations
     gap = model.primal_objective(evaluation) - model.dual_objective(evaluation)
     found = KernelRounding(gap, _rounded_gap(rounded, evaluation, claim.width))
-    known = np.isfinite(model.conditions.upper).all() and not isinstance(model.kernel, Custom)
+    known = np.isfinite(model.conditions.upper).all()
+    known = known and type(model.kernel) in (*FORMULAS, Precomputed)
     if tolerance is None or iterations is None or not known:
         return found
     left = tolerance / claim.solver_scale * float(np.sum(model.conditions.upper))
@@ -247,15 +248,12 @@ def _errors(kernel: Kernel, X: Stored) -> tuple[Vector, Vector]:
     nothing = np.zeros(X.shape[0])
     if isinstance(kernel, Precomputed):  # data
         return nothing, nothing
-    squares = np.asarray((X.power(2) if is_sparse(X) else np.square(X)).sum(axis=1)).ravel()
+    sizes, arguments = kernel_sizes(kernel, X)
     relative = (X.shape[1] + 4) * EPS  # EPS is twice the rounding unit
-    if type(kernel) is Linear:
-        return np.sqrt(relative * squares), nothing
-    kernel = cast("RBF | Polynomial | Sigmoid", kernel)
     if isinstance(kernel, RBF):
-        return nothing, relative * float(kernel.gamma) * squares + 4.0 * EPS
-    arguments = float(kernel.gamma) * squares + abs(float(kernel.coef0))
+        return nothing, relative * arguments**2 + 4.0 * EPS
+    if isinstance(kernel, Polynomial):
+        relative *= float(kernel.degree)
     if isinstance(kernel, Sigmoid):
-        return np.sqrt(relative * np.maximum(arguments, 1.0)), nothing
-    p = float(kernel.degree)
-    return np.sqrt(relative * p * arguments**p), nothing
+        sizes = np.maximum(arguments, 1.0)
+    return np.sqrt(relative) * sizes, nothing

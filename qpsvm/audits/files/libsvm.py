@@ -35,7 +35,6 @@ ThunderSVM (svmmodel.cpp), whose ``SV`` and lists end with a blank.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -192,28 +191,23 @@ class LibsvmModel:
             labels = (np.repeat(self.labels, self.n_sv), self._as_numbers(y))
         elif y is not None and self.svm_type.endswith("svr"):
             targets = (self.coefficients[:, 0], self._as_numbers(y))
-        precisions: list[Precision] = [np.float64, np.float32]
-        if self.written_by == "ThunderSVM":
-            precisions.reverse()
-
-        def match(precision: Precision) -> Index:
-            return match_rows(
-                self.support_vectors,
-                X,
-                self.sv_digits,
-                dtype=precision,
-                labels=labels,
-                targets=targets,
-                source=self.source,
-                first_line=self.first_sv_line,
-            )
-
-        try:
-            return match(precisions[0])
-        except ModelFileError:
-            with suppress(ModelFileError):
-                return match(precisions[1])
-            raise
+        precisions: tuple[Precision, ...] = (np.float64, np.float32)
+        errors = list[ModelFileError]()
+        for precision in precisions if self.written_by == "LIBSVM" else precisions[::-1]:
+            try:
+                return match_rows(
+                    self.support_vectors,
+                    X,
+                    self.sv_digits,
+                    dtype=precision,
+                    labels=labels,
+                    targets=targets,
+                    source=self.source,
+                    first_line=self.first_sv_line,
+                )
+            except ModelFileError as error:
+                errors.append(error)
+        raise errors[0]
 
     def _rows_by_serial(self, n: int) -> Index:
         serials = np.asarray(self.serials)
