@@ -109,6 +109,14 @@ class Expansions(Reading):
             return self._machine(NuRegression(nu, C * n), y)
         return self._machine(EpsilonRegression(C, parameters["epsilon"]), y)
 
+    def expansion(self, i: int, j: int) -> Vector:
+        """Coefficients of all samples in the machine of the classes i < j, shape (n,)."""
+        expansion = np.zeros(len(self.codes))
+        for label, row in ((i, j - 1), (j, i)):
+            members = self.codes[self.rows] == label
+            expansion[self.rows[members]] = self.coefficients[row, members]
+        return expansion
+
     def _machine(self, formulation: Family, y: Targets | None, factor: float = 1.0) -> Reading:
         """Read a regressor or one-class model: one program for all samples."""
         expansion = np.zeros(len(self.weights))
@@ -129,10 +137,7 @@ class Expansions(Reading):
         for p, (split, (i, j)) in enumerate(
             zip(reduction.splits(codes, classes), pairs, strict=True)
         ):
-            expansion = np.zeros(len(codes))
-            for label, row in ((i, j - 1), (j, i)):
-                members = codes[self.rows] == label
-                expansion[self.rows[members]] = self.coefficients[row, members]
+            expansion = self.expansion(i, j)
             taking_part = np.where(split.members, weights, 0.0)
             problem = self._problem(formulation, split.labels, taking_part)
             data = problem.data

@@ -67,8 +67,8 @@ def read_file(model: LibsvmModel, inputs: Inputs) -> Reading:
         value = getattr(inputs, name)
         if value is None:
             value, source = _inferred(found, name, parameters.get("C", 1.0))
-            remark = f"{name} = {value!r} is inferred from the {source}"
             if source:
+                remark = f"{name} = {value!r} is inferred from the {source}"
                 found = replace(found, remarks=(*found.remarks, remark))
         parameters[name] = value
     return found.trained_with(inputs.y, parameters)
@@ -118,14 +118,13 @@ def _inferred(found: Expansions, name: str, C: float) -> tuple[float, str]:
 
 def _share(found: Expansions) -> float | None:
     """The nu of a nu-SVC, from the coefficients of a pair of classes in which some are equal."""
-    of_rows, weights = found.codes[found.rows], found.weights[found.rows]
     for i, j in itertools.combinations(range(len(np.asarray(found.classes))), 2):
-        own = np.where(of_rows == i, found.coefficients[j - 1], found.coefficients[i])
-        members = (of_rows == i) | (of_rows == j)
-        largest = _bound((own / weights)[members])
+        own, members = found.expansion(i, j), (found.codes == i) | (found.codes == j)
+        used = np.flatnonzero(own)
+        largest = _bound(own[used] / found.weights[used])
         if largest is not None:
-            n = float(np.sum(found.weights[(found.codes == i) | (found.codes == j)]))
-            return float(np.sum(np.abs(own[members]))) / (largest * n)
+            n = float(np.sum(found.weights[members]))
+            return float(np.sum(np.abs(own))) / (largest * n)
     return None
 
 
