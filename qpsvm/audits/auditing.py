@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from qpsvm.audits import own_predictions
 from qpsvm.audits.claims import Claim, Problem, Reading, Solution
-from qpsvm.audits.comparison import DecisionRanges, Optimum, combined, with_optimum
+from qpsvm.audits.comparison import DecisionRanges, Optimum, of_machine, of_votes, with_optimum
 from qpsvm.audits.in_chunks import audit_in_chunks
 from qpsvm.audits.machine import AuditedMachine
 from qpsvm.audits.parts import Part, joined, parts_of
@@ -18,12 +21,13 @@ from qpsvm.audits.readers.registry import read
 from qpsvm.audits.rebuilt import decisions
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import RoundedKernel, kernel_rounding
-from qpsvm.certificates import certify
+from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arrays import Mask
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_flag
 from qpsvm.numerics.precision import EPS
@@ -174,7 +178,7 @@ def _audit(model: Estimator, inputs: Inputs, options: Options) -> Audit:
         library=reading.library,
         eps=options.eps,
         machines=tuple(machines),
-        combined=combined(reading, [compared for _, compared in audited], sure),
+        combined=_combined(reading, [compared for _, compared in audited], sure),
         remarks=reading.remarks,
         own_predictions=own,
     )
@@ -246,6 +250,30 @@ def _machine(
         remarks=tuple(remarks),
     )
     return machine, compared
+
+
+def _combined(
+    reading: Reading, found: Sequence[tuple[Optimum, DecisionRanges] | None], sure: Mask | None
+) -> PredictionComparison | None:
+    """Compare the predictions of all machines together; None if an optimum is missing.
+
+    ``sure`` marks the samples whose label was compared with the model's own prediction.
+    """
+    claims, known = reading.claims, [each for each in found if each is not None]
+    if reading.reduction is None or len(known) < len(claims):
+        return None
+    taking_part = np.unique(np.concatenate([claim.problem.data.kept for claim in claims]))
+    values = [each[taking_part] for _, each in known]
+    factors = [claim.factor for claim in claims]
+    some = None if sure is None else sure[taking_part]
+    together = of_votes(values, factors, reading.combine_bounds, some)
+    # votes are counted, and what moves are the decision values of the machines
+    changes = [
+        of_machine(claim.problem, each, claim.factor).largest_change
+        for claim, each in zip(claims, values, strict=True)
+    ]
+    gap = max(optimum.proof.relative_gap for optimum, _ in known)
+    return replace(together, largest_change=max(changes), computed_gap=gap)
 
 
 def _exact(problem: Problem, start: Solution | None, options: Options) -> Solution:

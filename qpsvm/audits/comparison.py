@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.audits.claims import Claim, Problem, Reading, Solution
+from qpsvm.audits.claims import Claim, Problem, Solution
 from qpsvm.audits.rebuilt import Decisions, squares
 from qpsvm.certificates import Certificate, PredictionComparison, certify
 from qpsvm.certificates.comparison import Range, compare
@@ -111,10 +111,17 @@ class DecisionRanges:
     computed: Dense
     rigorous: bool
 
-    @property
-    def computed_range(self) -> Range:
-        """The computed optimum's decision values, with the rounding of the model's."""
-        return Decisions(self.computed, self.own.rounding).range
+    def scaled(self, factor: float) -> tuple[Range, Range, Range]:
+        """Values of the model, the exact optimum and the computed one, times ``factor``.
+
+        Those of the computed one have the rounding of the model's.
+        """
+        computed = Decisions(self.computed, self.own.rounding).range
+        return (
+            self.own.range.scaled(factor),
+            self.optimum.scaled(factor),
+            computed.scaled(factor),
+        )
 
     def __getitem__(self, rows: Index | Mask) -> DecisionRanges:
         return DecisionRanges(
@@ -144,30 +151,6 @@ def with_optimum(
         **excess(report.certificate, proof, _of_coefficients(claim, own)),
     )
     return optimum, values
-
-
-def combined(
-    reading: Reading, found: Sequence[tuple[Optimum, DecisionRanges] | None], sure: Mask | None
-) -> PredictionComparison | None:
-    """Compare the predictions of all machines together; None if an optimum is missing.
-
-    ``sure`` marks the samples whose label was compared with the model's own prediction.
-    """
-    claims, known = reading.claims, [each for each in found if each is not None]
-    if reading.reduction is None or len(known) < len(claims):
-        return None
-    taking_part = np.unique(np.concatenate([claim.problem.data.kept for claim in claims]))
-    values = [each[taking_part] for _, each in known]
-    factors = [claim.factor for claim in claims]
-    some = None if sure is None else sure[taking_part]
-    together = of_votes(values, factors, reading.combine_bounds, some)
-    # votes are counted, and what moves are the decision values of the machines
-    changes = [
-        of_machine(claim.problem, each, claim.factor).largest_change
-        for claim, each in zip(claims, values, strict=True)
-    ]
-    gap = max(optimum.proof.relative_gap for optimum, _ in known)
-    return replace(together, largest_change=max(changes), computed_gap=gap)
 
 
 # --- objectives -------------------------------------------------------------------------------
@@ -261,14 +244,10 @@ def ranges(problem: Problem, own: Decisions, proof: Certificate, X: Stored) -> D
 
 def of_machine(problem: Problem, found: DecisionRanges, factor: float) -> PredictionComparison:
     """Compare one machine's predictions; ``largest_change`` is scaled by ``factor``."""
+    own, optimum, computed = found.scaled(abs(factor))
     has_labels = not isinstance(problem.data, RegressionTrainingSet)
-    return compare(
-        found.own.range.scaled(abs(factor)),
-        found.optimum.scaled(abs(factor)),
-        has_labels=has_labels,
-        rigorous=found.rigorous,
-        computed=found.computed_range.scaled(abs(factor)),
-    )
+    rigorous = found.rigorous
+    return compare(own, optimum, has_labels=has_labels, rigorous=rigorous, computed=computed)
 
 
 def of_votes(
@@ -291,29 +270,29 @@ def of_votes(
     sure : array of bool of shape (m,), optional
         The samples whose label was compared with the model's own prediction; others are undecided.
     """
-
-    def together(values: Sequence[Range]) -> Range:
-        scaled = [one.scaled(f) for one, f in zip(values, factors, strict=True)]
-        lower, upper = (
-            np.column_stack(ends)
-            for ends in zip(*((r.lower, r.upper) for r in scaled), strict=True)
+    own, optimum, computed = (
+        _combined(column, combine_bounds)
+        for column in zip(
+            *(m.scaled(f) for m, f in zip(machines, factors, strict=True)), strict=True
         )
-        with np.errstate(all="ignore"):
-            worst, best = combine_bounds(lower, upper)
-            # what adding up votes and decision values may have rounded
-            return Range(
-                worst - COMBINED_ROUNDING * (1.0 + np.abs(worst)),
-                best + COMBINED_ROUNDING * (1.0 + np.abs(best)),
-            )
-
-    own = together([m.own.range for m in machines])
+    )
     if sure is not None:
         unknown = np.where(sure, 0.0, np.inf)[:, None]
         own = Range(own.lower - unknown, own.upper + unknown)
-    return compare(
-        own,
-        together([m.optimum for m in machines]),
-        has_labels=True,
-        rigorous=all(found.rigorous for found in machines),
-        computed=together([m.computed_range for m in machines]),
-    )
+    rigorous = all(found.rigorous for found in machines)
+    return compare(own, optimum, has_labels=True, rigorous=rigorous, computed=computed)
+
+
+def _combined(
+    machines: Sequence[Range], combine_bounds: Callable[[Dense, Dense], tuple[Dense, Dense]]
+) -> Range:
+    """Interval of each class's combined value, from the intervals of the machines."""
+    lower = np.column_stack([one.lower for one in machines])
+    upper = np.column_stack([one.upper for one in machines])
+    with np.errstate(all="ignore"):
+        worst, best = combine_bounds(lower, upper)
+        # what adding up votes and decision values may have rounded
+        return Range(
+            worst - COMBINED_ROUNDING * (1.0 + np.abs(worst)),
+            best + COMBINED_ROUNDING * (1.0 + np.abs(best)),
+        )

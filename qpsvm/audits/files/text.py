@@ -100,7 +100,8 @@ class ModelText:
         line = content.count(b"\n", 0, start)
         lines = self._lines(content, start, line + 1)
         for line, start, text in lines:
-            key, words = _split(text)
+            first, *words = text.split() or [b""]
+            key = first.decode("ascii")
             if key == last:
                 break
             if not key:
@@ -320,12 +321,6 @@ class ModelText:
             raise self.refusal(line, f"it has {found} of {m} {number}s")
         if not pairs and found != m:
             raise self.refusal(line, f"it has {found} {number}s, this model has {m}")
-
-
-def _split(text: bytes) -> tuple[str, list[bytes]]:
-    """Split a line of the header into its key and words; an empty one has the key ''."""
-    key, *words = text.split() or [b""]
-    return key.decode("ascii"), words
 
 
 def _is_finite_number(word: bytes) -> bool:
