@@ -263,18 +263,17 @@ class ModelText:
             what = f"{key} is {n_lines:,}, and {what}" if pairs else what
             raise self.refusal(self.first_line + len(lengths), what)
         values = np.fromstring(self.numbers.replace(b":", b" "), dtype=np.float64, sep=" ")
-        per_line = 2 * lengths + m
-        ends = np.cumsum(per_line)
+        ends = np.cumsum(2 * lengths + m)
         suspicious = np.searchsorted(ends, np.flatnonzero(~(np.abs(values) < EXACT)), side="right")
         if len(suspicious):
             examined = set((suspicious + self.first_line).tolist())
             for line, _, text in self._lines(self.numbers, 0, self.first_line):
                 if line in examined:
                     self._require_line(line, text, m, number, pairs=pairs)
-        own = (ends - per_line)[:, None] + np.arange(m)
         is_pair = np.ones(len(values), dtype=bool)
-        is_pair[own] = False
-        return values[own], lengths, values[is_pair].reshape(-1, 2)
+        for place in range(m):
+            is_pair[ends - 2 * lengths - (m - place)] = False
+        return values[~is_pair].reshape(-1, m), lengths, values[is_pair].reshape(-1, 2)
 
     # --- small pieces -------------------------------------------------------------------------
 
