@@ -8,13 +8,13 @@ without an audit, and ``solution_of`` makes a solution of plain numbers, for ``q
 from qpsvm.audits import files
 from qpsvm.audits.auditing import audit
 from qpsvm.audits.claims import Claim, Library
-from qpsvm.audits.machine import AuditedMachine, Optimum
+from qpsvm.audits.comparison import Optimum
+from qpsvm.audits.machine import AuditedMachine
 from qpsvm.audits.own_predictions import OwnPredictions
-from qpsvm.audits.readers.arrays import Arrays
+from qpsvm.audits.readers.arrays import Arrays, solution_of
 from qpsvm.audits.readers.registry import read_claims
 from qpsvm.audits.result import Audit
 from qpsvm.audits.rounding import KernelRounding
-from qpsvm.audits.solutions import solution_of
 
 __all__ = [
     "Arrays",

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qpsvm.audits import comparisons, own_predictions
-from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution
+from qpsvm.audits import own_predictions
+from qpsvm.audits.claims import Claim, Problem, Reading, Solution
+from qpsvm.audits.comparison import DecisionRanges, Optimum, of_machine, of_votes, with_optimum
 from qpsvm.audits.in_chunks import audit_in_chunks
-from qpsvm.audits.machine import NEARLY, AuditedMachine
-from qpsvm.audits.own_estimators import is_own, read_own
-from qpsvm.audits.parts import Data, Part, joined, parts_of
-from qpsvm.audits.predictions import DecisionRanges
+from qpsvm.audits.machine import AuditedMachine
+from qpsvm.audits.parts import Part, joined, parts_of
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.audits.readers.own import is_own
 from qpsvm.audits.readers.registry import read
-from qpsvm.audits.rebuilt import Decisions, decisions
+from qpsvm.audits.rebuilt import decisions
 from qpsvm.audits.result import Audit
-from qpsvm.audits.rounding import KernelRounding, RoundedKernel, rounded_gap
-from qpsvm.audits.training_kernel import lost_digits
-from qpsvm.certificates import certify
+from qpsvm.audits.rounding import RoundedKernel, kernel_rounding
+from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
-from qpsvm.kernels import Custom
 from qpsvm.machines import SVMProblem
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.numerics.arguments import Samples, Targets, Weights, require_flag
+from qpsvm.numerics.arrays import Mask
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.kkt_residuals import Tolerances
@@ -140,51 +141,55 @@ def audit(
             )
         found: Any = audit_in_chunks(model, X, y, sample_weight, eps=eps)
         return found  # type: ignore[no-any-return] # a ChunkedAudit
-    parts = parts_of(model, Data(X, y, sample_weight))
-    if parts is not None:
-        options: dict[str, Any] = {"C": C, "nu": nu, "epsilon": epsilon}
-        options |= {"eps": eps, "optimum": optimum, "callback": callback}
-        return joined(model, parts, [_of_part(model, part, options) for part in parts])
     inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
-    reading = read_own(model, inputs) if is_own(model) else read(model, inputs)
-    # the reader of own models has compared their predictions
-    answers = None if is_own(model) else own_predictions.asked(model, X)
-    unit = EPS if answers is None else answers.unit
-    machines = list[AuditedMachine]()
-    found = list[DecisionRanges | None]()
-    for claim in reading.claims:
-        machine, values = _machine(
-            claim, reading, unit, eps=eps, optimum=optimum, callback=callback
-        )
-        machines.append(machine)
-        found.append(values)
-    own, sure = None, None
-    if answers is not None:
-        rebuilt = [m.decisions.scaled(m.factor) for m in machines if m.decisions is not None]
-        together = Decisions.side_by_side(rebuilt)
-        own, sure = own_predictions.compare(model, answers, reading, tuple(machines), together)
-        machines = [machine.with_check(own.check) for machine in machines]
-    return Audit(
-        model=reading.model,
-        library=reading.library,
-        eps=eps,
-        machines=tuple(machines),
-        combined=comparisons.combined(reading, machines, found, sure),
-        remarks=reading.remarks,
-        own_predictions=own,
-    )
+    return _audit(model, inputs, Options(eps, optimum, callback))
 
 
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _of_part(model: Estimator, part: Part, options: dict[str, Any]) -> Audit:
+@dataclass(frozen=True)
+class Options:
+    """Accuracy of an audit, whether the exact optimum is solved for, and who listens."""
+
+    eps: float
+    optimum: bool
+    callback: Callback | None
+
+
+def _audit(model: Estimator, inputs: Inputs, options: Options) -> Audit:
+    parts = parts_of(model, inputs)
+    if parts:
+        audits = [_of_part(model, part, options) for part in parts]
+        return joined(model, [name for name, _, _ in parts], audits)
+    reading = read(model, inputs)
+    # the reader of own models has compared their predictions
+    answers = None if is_own(model) else own_predictions.asked(model, inputs.X)
+    unit = EPS if answers is None else answers.unit
+    audited = [_machine(claim, reading, unit, options) for claim in reading.claims]
+    machines = [machine for machine, _ in audited]
+    own, sure = None, None
+    if answers is not None:
+        own, sure = own_predictions.compare(model, answers, reading, machines)
+        machines = [machine.with_check(own.check) for machine in machines]
+    return Audit(
+        model=reading.model,
+        library=reading.library,
+        eps=options.eps,
+        machines=tuple(machines),
+        combined=_combined(reading, [compared for _, compared in audited], sure),
+        remarks=reading.remarks,
+        own_predictions=own,
+    )
+
+
+def _of_part(model: Estimator, part: Part, options: Options) -> Audit:
     """Audit a machine inside a model, and name it where it is refused."""
-    data = part.data
+    name, inside, inputs = part
     try:
-        return audit(part.model, data.X, data.y, sample_weight=data.sample_weight, **options)
+        return _audit(inside, inputs, options)
     except AuditRefusedError as error:
-        where = f"{part.name} of the" if part.name else "The model in this"
+        where = f"{name} of the" if name else "The model in this"
         cv, hint = getattr(model, "cv", None), ""
         if getattr(cv, "shuffle", False) and getattr(cv, "random_state", None) is None:
             hint = f" cv={cv!r} does not split the same way again; give it a random_state."
@@ -192,100 +197,91 @@ def _of_part(model: Estimator, part: Part, options: dict[str, Any]) -> Audit:
 
 
 def _machine(
-    claim: Claim,
-    reading: Reading,
-    unit: float,
-    *,
-    eps: float,
-    optimum: bool,
-    callback: Callback | None,
-) -> tuple[AuditedMachine, DecisionRanges | None]:
-    """Audit one program; return also the ranges of decision values of all samples.
+    claim: Claim, reading: Reading, unit: float, options: Options
+) -> tuple[AuditedMachine, tuple[Optimum, DecisionRanges] | None]:
+    """Audit one program; return also what is known of its optimum for all samples.
 
     ``unit`` is the rounding unit of the model's own arithmetic.
     """
-    problem, best, remarks = claim.problem, None, list[str]()
-    library = reading.library
+    problem, library, best, remarks = claim.problem, reading.library, None, list[str]()
     if not claim.has_multipliers:
-        if not optimum:
+        if not options.optimum:
             raise AuditRefusedError(
                 f"{library.name} stores no multipliers, so that only the exact optimum gives a "
                 "lower bound; leave optimum=False out."
             )
         remarks.append(WITHOUT_MULTIPLIERS)
-        best = _exact(problem, None, eps, callback)
-    draft = claim.draft(best)
-    rounded = None
-    if isinstance(problem, SVMProblem) and claim.has_multipliers and library.float32_kernel:
-        rounded = RoundedKernel(problem.model)
+        best = _exact(problem, None, options)
+    rounded, rounding = None, None
     if claim.stated is not None:
-        evaluation: object = None
         solution: Solution = claim.stated
-        report = verify(problem, solution, eps=eps)
+        report = verify(problem, solution, eps=options.eps)
     else:
-        evaluation = claim.completed(draft, library, None if rounded is None else rounded.multiply)
+        if library.float32_kernel and isinstance(problem, SVMProblem) and claim.has_multipliers:
+            rounded = RoundedKernel(problem.model)
+        multiply = None if rounded is None else rounded.multiply
+        evaluation = claim.completed(claim.draft(best), library, multiply)
         solution = evaluation.solution
-        report = verify_evaluated(problem, evaluation, eps=eps)
-    if best is None and optimum:
+        report = verify_evaluated(problem, evaluation, eps=options.eps)
+        if rounded is not None and isinstance(evaluation, Evaluation):
+            rounding = kernel_rounding(claim, library, evaluation, rounded)
+    if best is None and options.optimum:
         try:
-            best = _exact(problem, solution, eps, callback)
+            best = _exact(problem, solution, options)
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
-    own = decisions(
-        problem,
-        solution,
-        report.certificate,
-        reading.samples,
-        of_weights=not claim.has_multipliers,
-        library=library.name,
-        unit=unit,
-    )
-    compared, values = (None, None)
+    own = decisions(claim, reading, solution, report.certificate, unit)
+    compared = None
     if best is not None:
-        samples = None if reading.combine is None else reading.samples
-        compared, values = comparisons.with_optimum(claim, own, best, report, samples)
-    if best is not None and compared is None:
-        remarks.append(f"the exact optimum was not found: {best.status.value}")
+        compared = with_optimum(claim, own, best, report, reading.samples)
+        if compared is None:
+            remarks.append(f"the exact optimum was not found: {best.status.value}")
     machine = AuditedMachine(
         name=claim.name,
         problem=problem,
         solution=solution,
         factor=claim.factor,
         report=report,
-        optimum=compared,
-        rounding=None if rounded is None else _rounding(claim, library, evaluation, rounded),
         decisions=own,
+        optimum=None if compared is None else compared[0],
+        rounding=rounding,
         has_multipliers=claim.has_multipliers,
         remarks=tuple(remarks),
     )
-    return machine, values
+    return machine, compared
 
 
-def _exact(
-    problem: Problem, start: Solution | None, eps: float, callback: Callback | None
-) -> Solution:
+def _combined(
+    reading: Reading, found: Sequence[tuple[Optimum, DecisionRanges] | None], sure: Mask | None
+) -> PredictionComparison | None:
+    """Compare the predictions of all machines together; None if an optimum is missing.
+
+    ``sure`` marks the samples whose label was compared with the model's own prediction.
+    """
+    claims, known = reading.claims, [each for each in found if each is not None]
+    if reading.reduction is None or len(known) < len(claims):
+        return None
+    taking_part = np.unique(np.concatenate([claim.problem.data.kept for claim in claims]))
+    values = [each[taking_part] for _, each in known]
+    factors = [claim.factor for claim in claims]
+    some = None if sure is None else sure[taking_part]
+    together = of_votes(values, factors, reading.combine_bounds, some)
+    # votes are counted, and what moves are the decision values of the machines
+    changes = [
+        of_machine(claim.problem, each, claim.factor).largest_change
+        for claim, each in zip(claims, values, strict=True)
+    ]
+    gap = max(optimum.proof.relative_gap for optimum, _ in known)
+    return replace(together, largest_change=max(changes), computed_gap=gap)
+
+
+def _exact(problem: Problem, start: Solution | None, options: Options) -> Solution:
     """Compute the optimum: polish a given solution, or solve from scratch."""
+    eps, callback = SHARPER * options.eps, options.callback
     if start is not None:
-        found: Solution = polish(problem, start, eps=SHARPER * eps, callback=callback)
-        reached = certify(problem, found).relative_gap <= SHARPER * eps
+        found: Solution = polish(problem, start, eps=eps, callback=callback)
+        reached = certify(problem, found).relative_gap <= eps
         if reached or problem.qp.n_variables > SOLVABLE:
             return found
-    solved: Solution = solve(problem, eps=SHARPER * eps, callback=callback)
+    solved: Solution = solve(problem, eps=eps, callback=callback)
     return solved
-
-
-def _rounding(
-    claim: Claim, library: Library, evaluation: Any, rounded: RoundedKernel
-) -> KernelRounding:
-    """Compute how much of the gap float32 and the library's own kernel values explain."""
-    model, tolerance, iterations = claim.problem.model, library.tolerance, library.iterations
-    gap = model.primal_objective(evaluation) - model.dual_objective(evaluation)
-    found = KernelRounding(gap, rounded_gap(model, evaluation, rounded, claim.width))
-    known = np.isfinite(model.conditions.upper).all() and not isinstance(model.kernel, Custom)
-    if tolerance is None or iterations is None or not known:
-        return found
-    left = tolerance / claim.solver_scale * float(np.sum(model.conditions.upper))
-    digits = None
-    if found.share < NEARLY and not found.rounded_gap <= left:
-        digits = lost_digits(model, evaluation, iterations, rounded.blocks)
-    return replace(found, stopping_gap=left, digits=digits)

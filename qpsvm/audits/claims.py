@@ -6,14 +6,14 @@ not depend on the library of the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import OneVsOne
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.evaluation import Evaluation, Multiply, evaluated
 from qpsvm.machines.intercept import Interval, best_shifts
@@ -22,16 +22,16 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import MachineProblem
+from qpsvm.machines.reduced import CombinationRule
 from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Vector, is_sparse
+from qpsvm.numerics.exact_sums import product_parts
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import SolveStatistics
 
 Problem: TypeAlias = MachineProblem
-Combine: TypeAlias = Callable[[Dense, int], Dense]
-"""Function from the decision values of several machines to one value per class."""
 Solution: TypeAlias = SVMSolution | JointSolution
 
 
@@ -120,10 +120,7 @@ class Claim:
         return stated_solution(model, self.alpha, b, coef=coef, expansion=expansion)
 
     def completed(
-        self,
-        draft: Solution,
-        library: Library,
-        multiply: Multiply | None = None,
+        self, draft: Solution, library: Library, multiply: Multiply | None = None
     ) -> Evaluation | JointEvaluation:
         """Complete a draft by slack, width and intercepts, and evaluate it on the training samples.
 
@@ -134,7 +131,16 @@ class Claim:
             joint: JointEvaluation = model.evaluate(draft)
             slack = np.maximum(model.shortfall(joint.decisions), 0.0)
             return joint.of(draft.replace(slack=slack))
-        evaluation = _implied(model, evaluated(model, draft, multiply), self.width)
+        evaluation = evaluated(model, draft, multiply)
+        scores, b, width = evaluation.scores, draft.intercept, self.width
+        if width is None:
+            width = best_width(model, scores, b)
+        interval, _ = best_offsets(model, scores, b, width)
+        if not interval.upper > interval.lower:
+            interval = Interval(b, b)
+        slack = model.slack(model.violations(scores, b, width))
+        full = draft.replace(width=width, intercept_interval=interval, slack=slack)
+        evaluation = evaluation.of(full)
         if self.alpha is None:
             return evaluation
         qp = self.problem.recovery.to_qp(evaluation)
@@ -142,23 +148,7 @@ class Claim:
         return evaluation.of(evaluation.solution.replace(qp=qp))
 
 
-class Source(Protocol):
-    """A model that was read: its name, library, training samples and remarks."""
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def library(self) -> Library: ...
-
-    @property
-    def samples(self) -> Stored: ...
-
-    @property
-    def remarks(self) -> tuple[str, ...]: ...
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Reading:
     """A reader's result: the claims of a model, and how their predictions are combined.
 
@@ -167,44 +157,44 @@ class Reading:
     model : str
         What was read, in words.
     library : Library
-    claims : tuple of Claim
     samples : array or CSR array of shape (n, d)
         The training samples as the machines see them.
-    combine : callable or None
-        From the decision values of several machines, shape (n, machines), to one value per class.
-    remarks : tuple of str
-        What was assumed, and what of the model is not in its program.
+    claims : tuple of Claim
     classes : array of shape (k,) or None
         The labels of a classifier in the library's own order.
-    in_pairs : bool
-        Every machine of several tells two classes apart: the sample's class is voted for.
+    reduction : OneVsRest, OneVsOne or None
+        What several machines tell apart, and how they are combined.
+    first_is_positive : bool
+        Whether decision values above zero of a pair speak for its first class, as in LIBSVM; in
+        qpsvm's reduction they speak for the second.
+    remarks : tuple of str
+        What was assumed, and what of the model is not in its program.
     """
 
     model: str
     library: Library
-    claims: tuple[Claim, ...]
     samples: Stored
-    combine: Combine | None = None
-    n_classes: int = 0
-    remarks: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
     classes: Labels | None = None
-    in_pairs: bool = False
+    reduction: CombinationRule | None = None
+    first_is_positive: bool = False
+    remarks: tuple[str, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        source: Source,
-        claims: tuple[Claim, ...],
-        n_classes: int = 0,
-        classes: Labels | None = None,
-        combine: Combine | None = None,
-        *,
-        in_pairs: bool = False,
-    ) -> Reading:
-        """The claims of a model that was read."""
-        model, library, samples = source.model, source.library, source.samples
-        known = combine, n_classes, source.remarks, classes, in_pairs
-        return cls(model, library, claims, samples, *known)
+    @property
+    def in_pairs(self) -> bool:
+        """Return whether each of several machines tells two classes apart."""
+        return isinstance(self.reduction, OneVsOne)
+
+    def combine(self, values: Dense) -> Dense:
+        """One value per class, shape (n, k), from the model's decision values of all machines."""
+        return self.combine_bounds(values, values)[0]
+
+    def combine_bounds(self, lower: Dense, upper: Dense) -> tuple[Dense, Dense]:
+        """Bounds on ``combine`` from bounds on the decision values."""
+        assert self.reduction is not None  # of several machines
+        if self.first_is_positive:
+            lower, upper = -upper, -lower
+        return self.reduction.combine_bounds(lower, upper, len(np.asarray(self.classes)))
 
 
 def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
@@ -245,32 +235,10 @@ def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
     X, beta = model.data.X[used], expansion[used]
     if not is_sparse(X):
         return compensated.product(np.asarray(X).T, beta[:, None])[:, 0]
-    entries, of_entries = X.data.astype(np.float64), np.repeat(beta, np.diff(X.indptr))
-    terms = entries * of_entries
-    (a, b), (c, d) = _halves(entries), _halves(of_entries)
-    lost = ((a * c - terms) + a * d + b * c) + b * d  # by rounding of the products
+    terms, lost = product_parts(X.data.astype(np.float64), np.repeat(beta, np.diff(X.indptr)))
     lost = np.where(np.isfinite(lost), lost, 0.0)
     size = X.shape[1]
     return compensated.sums_of_groups(X.indices, terms, size) + np.bincount(X.indices, lost, size)
-
-
-def _halves(x: Vector) -> tuple[Vector, Vector]:
-    """Numbers of 26 bits whose sum is x (Dekker 1971)."""
-    scaled = 134217729.0 * x
-    leading = scaled - (scaled - x)
-    return leading, x - leading
-
-
-def _implied(model: SupportVectorModel, evaluation: Evaluation, width: float | None) -> Evaluation:
-    """Complete a draft by the slack, width and optimal intercepts that follow from its weights."""
-    draft, scores = evaluation.solution, evaluation.scores
-    if width is None:
-        width = best_width(model, scores, draft.intercept)
-    interval, _ = best_offsets(model, scores, draft.intercept, width)
-    if not interval.upper > interval.lower:
-        interval = Interval(draft.intercept, draft.intercept)
-    slack = model.slack(model.violations(scores, draft.intercept, width))
-    return evaluation.of(draft.replace(width=width, intercept_interval=interval, slack=slack))
 
 
 def best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:

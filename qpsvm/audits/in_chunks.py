@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from qpsvm.audits.readers import attributes, libsvm_estimators
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.chunked import (
     ChunkedCertificate,
-    ChunkedKernelProblem,
     Expansion,
     chunked_kernel_problem,
 )
@@ -73,17 +71,9 @@ class ChunkedAudit:
 
     def to_dict(self) -> dict[str, object]:
         """All figures by name, for JSON."""
-        return {
-            "model": self.model,
-            "problem": self.problem,
-            "eps": self.eps,
-            "passed": self.passed,
-            "verdict": self.verdict,
-            "n_support": self.n_support,
-            "n_rows": self.n_rows,
-            "n_wrong": self.n_wrong,
-            "certificate": self.certificate.to_dict(),
-        }
+        names = ("model", "problem", "eps", "passed", "verdict", "n_support", "n_rows", "n_wrong")
+        figures = {name: getattr(self, name) for name in names}
+        return {**figures, "certificate": self.certificate.to_dict()}
 
     def __str__(self) -> str:
         c = self.certificate
@@ -99,18 +89,13 @@ class ChunkedAudit:
         )
 
 
-@runtime_checkable
-class HasSupportVectors(Protocol):
-    """Type of fitted kernel machines that store support vectors and their coefficients."""
-
-    support_: object
-    support_vectors_: object
-    dual_coef_: object
-    intercept_: object
-
-
 def audit_in_chunks(
-    model: object, X: object, y: object = None, sample_weight: object = None, *, eps: float = 1e-8
+    model: Estimator,
+    X: object,
+    y: object = None,
+    sample_weight: object = None,
+    *,
+    eps: float = 1e-8,
 ) -> ChunkedAudit:
     """Bound how far a fitted kernel machine is from optimal, reading its samples in chunks.
 
@@ -131,19 +116,24 @@ def audit_in_chunks(
         As ``qpsvm.chunked.chunked``.
     """
     names = {kind.__name__ for kind in type(model).__mro__}
-    if not isinstance(model, HasSupportVectors) or names.isdisjoint(("SVC", "SVR")):
+    fitted = ("support_", "support_vectors_", "dual_coef_", "intercept_")
+    if not all(hasattr(model, name) for name in fitted) or names.isdisjoint(("SVC", "SVR")):
         raise AuditRefusedError(
             f"On samples in chunks {an(model)} cannot be audited; pass a fitted SVC of two classes "
             "or an SVR, or all samples at once."
         )
-    is_classifier = hasattr(model, "classes_")
-    formulation, task = _formulation(model, is_classifier)
     try:
         kernel = libsvm_estimators.fitted_kernel(model)
-        problem = chunked_kernel_problem(formulation, task, kernel, X, y, sample_weight)
+        problem = chunked_kernel_problem(*_program(model), kernel, X, y, sample_weight)
     except InvalidParameterError as error:
         raise AuditRefusedError(str(error)) from error
-    machine = _expansion(model, problem)
+    coefficients, intercepts = libsvm_estimators.stored_numbers(type(model).__name__, model)
+    rows = attributes.whole_numbers(model, "support_")
+    shape, why = (1, len(rows)), f"{len(rows)} support vectors"
+    attributes.require_shape(model, "dual_coef_", coefficients, shape, why)
+    attributes.require_shape(model, "intercept_", intercepts, (1,), "one machine")
+    vectors = attributes.matrix(model, "support_vectors_")
+    machine = Expansion(problem.kernel, vectors, rows, coefficients[0], float(intercepts[0]))
     try:
         certificate, n_wrong = problem.judged(machine)
     except InvalidDataError as error:  # the samples themselves were checked before
@@ -153,15 +143,16 @@ def audit_in_chunks(
         model=type(model).__name__,
         problem=repr(problem),
         certificate=certificate,
-        n_support=len(machine.beta),
+        n_support=len(rows),
         n_rows=problem.totals.n_rows,
-        n_wrong=n_wrong if is_classifier else None,
+        n_wrong=n_wrong if hasattr(model, "classes_") else None,
     )
 
 
-def _formulation(model: Estimator, is_classifier: bool) -> tuple[Family, Task]:
+def _program(model: Estimator) -> tuple[Family, Task]:
+    """The formulation that a model claims to solve, and its kind of task."""
     C = attributes.number(model, "C")
-    if not is_classifier:
+    if not hasattr(model, "classes_"):
         return EpsilonRegression(C, attributes.number(model, "epsilon")), "regression"
     classes = attributes.classes(model)
     if len(classes) != 2:
@@ -171,17 +162,5 @@ def _formulation(model: Estimator, is_classifier: bool) -> tuple[Family, Task]:
         )
     factors = attributes.numbers(model, "class_weight_", 1)
     attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
-    weights = None
-    if not (factors == 1.0).all():
-        weights = dict(zip(classes.tolist(), factors.tolist(), strict=True))
-    return SoftMargin(C, class_weight=weights), "binary"
-
-
-def _expansion(model: Estimator, problem: ChunkedKernelProblem) -> Expansion:
-    coefficients, intercepts = libsvm_estimators.stored_numbers(type(model).__name__, model)
-    rows = attributes.whole_numbers(model, "support_")
-    m = len(rows)
-    attributes.require_shape(model, "dual_coef_", coefficients, (1, m), f"{m} support vectors")
-    attributes.require_shape(model, "intercept_", intercepts, (1,), "one machine")
-    vectors = attributes.matrix(model, "support_vectors_")
-    return Expansion(problem.kernel, vectors, rows, coefficients[0], float(intercepts[0]))
+    weights = dict(zip(classes.tolist(), factors.tolist(), strict=True))
+    return SoftMargin(C, class_weight=None if (factors == 1.0).all() else weights), "binary"

@@ -6,76 +6,24 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from qpsvm.audits import predictions
 from qpsvm.audits.claims import Library, Problem, Solution
+from qpsvm.audits.comparison import Optimum, of_machine, ranges
 from qpsvm.audits.rebuilt import Decisions
-from qpsvm.audits.rounding import KernelRounding
-from qpsvm.audits.training_kernel import LostDigits
+from qpsvm.audits.rounding import NEARLY, KernelRounding
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.display import short_repr
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.assessment import evidence_of_machine, predictions_of_machine
 from qpsvm.reports.grade import Evidence, Grade
-from qpsvm.reports.numbers import at_least, at_most, residual, share
+from qpsvm.reports.numbers import at_most, residual
 from qpsvm.verification import KKTReport
 
 OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""
 
-NEARLY = 0.995
-"""What explains this share of the gap explains the gap."""
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """The exact optimum of a program, and the model's distance from it.
-
-    Attributes
-    ----------
-    solution : SVMSolution or JointSolution
-        Solved to a tenth of the audit's eps.
-    proof : Certificate
-        Of that solution: it bounds every figure of the exact optimum. Rigorous where that is
-        affordable.
-    excess : float
-        ``(P - P^) / |P^|``: by how much the model's primal objective is above that of the solution,
-        relative to that; infinite where that is zero.
-    least_excess, most_excess : float
-        Bounds on the same ratio for the exact optimum, with what rounding may hide. Zero and
-        infinite where nothing is proven.
-    scaled_excess, least_scaled : float
-        The excess and its lower bound relative to ``max(|P^|, floor)``, as gaps are.
-    predictions : PredictionComparison
-        Of the model's training predictions with those of the *exact* optimum, sample by sample.
-    decision_change : float
-        Largest difference of the decision values of a training sample from those of the solution,
-        in the model's own scale. ``predictions.largest_change`` bounds that from the exact optimum.
-    """
-
-    solution: Solution
-    proof: Certificate
-    excess: float
-    least_excess: float
-    most_excess: float
-    scaled_excess: float
-    least_scaled: float
-    predictions: PredictionComparison
-    decision_change: float
-
-    @property
-    def predictions_differ(self) -> int | None:
-        """Number of training labels proven to differ from the exact optimum's."""
-        return self.predictions.n_different
-
-    @property
-    def above(self) -> str:
-        """The excess in words, relative to the exact optimum; empty where that may be zero."""
-        if not math.isfinite(self.most_excess):
-            return ""
-        least, most = share(self.least_excess), share(self.most_excess)
-        return least if least == most else f"at least {share(float(at_least(self.least_excess)))}"
+COLUMNS = ("objective", "above optimum", "relative gap", "worst check", "labels differ", "float32")
+"""Columns of ``AuditedMachine.cells``."""
 
 
 @short_repr
@@ -93,13 +41,13 @@ class AuditedMachine:
         The model's own decision values are ``factor`` times those of the solution.
     report : KKTReport
         The verifier's report, with the certificate.
+    decisions : Decisions
+        Decision values of all training samples in the scale of the program, with the rounding of
+        the model's own arithmetic.
     optimum : Optimum or None
         None if it was not asked for.
     rounding : KernelRounding or None
         For libraries that keep the kernel in single precision.
-    decisions : Decisions or None
-        Decision values of all training samples in the scale of the program, with the rounding of
-        the model's own arithmetic.
     has_multipliers : bool
         Whether the model has dual variables of its own. If not, ``solution.alpha`` and
         ``solution.qp`` are those of the optimum: the model's weights are held against them.
@@ -112,9 +60,9 @@ class AuditedMachine:
     solution: Solution
     factor: float
     report: KKTReport
+    decisions: Decisions
     optimum: Optimum | None = None
     rounding: KernelRounding | None = None
-    decisions: Decisions | None = None
     has_multipliers: bool = True
     remarks: tuple[str, ...] = ()
 
@@ -148,16 +96,18 @@ class AuditedMachine:
             return None  # what is compared are predictions of the stored numbers
         if self.optimum is not None:
             return self.optimum.predictions
-        proof, own = self.certificate, self.decisions
-        if proof is None or own is None:
+        proof = self.certificate
+        if proof is None:
             return None
-        own = own[self.problem.data.kept]
+        own = self.decisions[self.problem.data.kept]
         if not isinstance(self.problem.model, SupportVectorModel):
-            return predictions.of_proof(self.problem, own, proof, self.factor)
-        found = predictions_of_machine(self.problem, self.report, proof, own.rounding)
-        if found is None:
+            known = ranges(self.problem, own, proof, self.problem.data.X)
+            found = of_machine(self.problem, known, self.factor)
+            return replace(found, n_computed_differ=None)
+        compared = predictions_of_machine(self.problem, self.report, proof, own.rounding)
+        if compared is None:
             return None
-        return replace(found, largest_change=abs(self.factor) * found.largest_change)
+        return replace(compared, largest_change=abs(self.factor) * compared.largest_change)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -173,7 +123,7 @@ class AuditedMachine:
         """Graded verdict on the fitted model: optimal, same predictions, small gap or wrong."""
         return self.evidence.grade
 
-    def gap_reasons(self, library: Library) -> tuple[str, ...]:
+    def gap_reason(self, library: Library) -> str:
         """Explain the gap: the library's stopping rule, or its float32 kernel cache.
 
         Empty if nothing does.
@@ -181,24 +131,66 @@ class AuditedMachine:
         ended = f"{library.name} ended at its {library.stopped_at}" if library.stopped_at else ""
         found = self.rounding
         if found is None:
-            return (ended,) if ended else ()
-        part = found.share
-        if part >= NEARLY:
-            return (f"{library.name}'s float32 kernel cache explains the gap",)
+            return ended
+        if found.share >= NEARLY:
+            return f"{library.name}'s float32 kernel cache explains the gap"
         lost = found.digits
         if lost is not None and found.rounded_gap > found.stopping_gap + lost.gap:
             most = at_most(found.stopping_gap + lost.gap)
             return (
                 f"{ended}, which leaves a gap of at most {most} with a float32 kernel, and this "
                 f"one is {residual(found.rounded_gap)} there: the model was fitted to other data, "
-                "weights or parameters than these, or changed after the fit",
+                "weights or parameters than these, or changed after the fit"
             )
-        explained = "none" if part <= 1.0 - NEARLY else f"{part:.0%}"
-        words = [ended] if ended else []
-        words.append(f"float32 kernel values account for {explained} of the gap")
-        if lost is not None:
-            words.append(_lost(lost))
-        return ("; ".join(words),)
+        explained = "none" if found.share <= 1.0 - NEARLY else f"{found.share:.0%}"
+        words = [ended, f"float32 kernel values account for {explained} of the gap"]
+        remedy = "subtract the mean of every feature and scale it before the fit"
+        if lost is not None and math.isfinite(lost.error):
+            words.append(
+                f"rounding of its own kernel values (up to {at_most(lost.error)} of the largest) "
+                f"and of their sums can leave a gap of {at_most(lost.gap)} on these samples: "
+                f"{remedy}"
+            )
+        elif lost is not None:
+            what = "its own kernel values may have no correct digit on these samples"
+            words.append(f"{what}: {remedy}")
+        return "; ".join(word for word in words if word)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Cells of the machine's row in the audit table, with a dash for unknown values."""
+        best, rounding = self.optimum, self.rounding
+        differ = None if best is None else best.predictions_differ
+        return (
+            f"{self.report.objective:.8g}",
+            "-" if best is None else f"{best.excess:.1e}",
+            f"{self.relative_gap:.1e}",
+            f"{self.report.worst:.1e}",
+            "-" if differ is None else str(differ),
+            "-" if rounding is None else f"{rounding.share:.0%}",
+        )
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """Names and values for the table of a report."""
+        facts = dict[str, object]()
+        if self.factor != 1.0:
+            facts["the model's decision values over those of the program"] = self.factor
+        best, rounding = self.optimum, self.rounding
+        if best is not None:
+            compared = best.predictions
+            facts["objective above the computed optimum, relative"] = best.excess
+            facts["certified relative gap of the computed optimum"] = best.proof.relative_gap
+            if self.predictions is not None and compared.n_same is not None:
+                facts["training labels proven to be the exact optimum's"] = compared.n_same
+                facts["training labels proven to differ"] = compared.n_different
+                facts["training labels undecided"] = compared.n_undecided
+            facts["largest change of a decision value, at most"] = compared.largest_change
+        if rounding is not None:
+            facts["duality gap"] = rounding.gap
+            facts["duality gap with a float32 kernel"] = rounding.rounded_gap
+            facts["share of the gap that float32 explains"] = rounding.share
+        return facts
 
     def to_dict(self) -> dict[str, object]:
         """All fields except arrays, in plain Python types, for JSON."""
@@ -229,14 +221,3 @@ class AuditedMachine:
             },
             "remarks": list(self.remarks),
         }
-
-
-def _lost(digits: LostDigits) -> str:
-    """Say how large the errors of LIBSVM's kernel values are, and how to avoid them."""
-    remedy = "subtract the mean of every feature and scale it before the fit"
-    if not math.isfinite(digits.error):
-        return f"its own kernel values may have no correct digit on these samples: {remedy}"
-    return (
-        f"rounding of its own kernel values (up to {at_most(digits.error)} of the largest) and of "
-        f"their sums can leave a gap of {at_most(digits.gap)} on these samples: {remedy}"
-    )

@@ -10,24 +10,25 @@ lead of the first of several classes, exceeds the rounding. Other samples are no
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from qpsvm.audits.claims import Reading
 from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
 from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.audits.readers.files import OWN
+from qpsvm.audits.readers.own import OWN
 from qpsvm.audits.rebuilt import Decisions
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne, SoftMargin
-from qpsvm.numerics.arguments import Labels, MatrixLike, Samples
+from qpsvm.numerics.arguments import MatrixLike, Samples
 from qpsvm.numerics.arrays import Array, Dense, Mask, is_sparse
 from qpsvm.qp.kkt_residuals import Check
 
@@ -94,14 +95,24 @@ class OwnPredictions:
             f"{self.largest_difference:.2g}"
         )
 
+    @classmethod
+    def together(cls, several: Sequence[OwnPredictions]) -> OwnPredictions:
+        """The comparisons of several models as one."""
+        return cls(
+            n_compared=sum(own.n_compared for own in several),
+            n_undecided=sum(own.n_undecided for own in several),
+            n_differ=sum(own.n_differ for own in several),
+            largest_difference=float(np.max([own.largest_difference for own in several])),
+            worst=float(np.max([own.worst for own in several])),
+        )
+
     def to_dict(self) -> dict[str, object]:
         """The figures by name, for JSON."""
         return {**vars(self), "passed": self.passed}
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """Check that a model predicts what its stored coefficients imply, on its training data.
+class Answers(NamedTuple):
+    """A model's own predictions of its training data.
 
     Attributes
     ----------
@@ -130,60 +141,72 @@ def asked(model: Estimator, X: Samples) -> Answers | None:
     """
     if not callable(getattr(model, "predict", None)):
         return None
-    ways = (X, X.toarray()) if is_sparse(X) else (X,)  # it may have been fitted on dense samples
-    decide = getattr(model, "decision_function", None)
-    for way in ways:
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")  # of column names, and of what overflows
-                labels = _plain(model.predict(way))
-                shown = _plain(decide(way)) if callable(decide) else None
-        except Exception as error:
-            if way is ways[-1]:
-                raise AuditRefusedError(
-                    f"This {type(model).__name__} cannot predict its own training data "
-                    f"({type(error).__name__}: {error}); pass X as it was handed to fit, or fit "
-                    "the model again if it was changed since."
-                ) from error
-            continue
-        estimator = _last(model)
-        # a product of float32 arrays is one, whatever is added to it
-        of_weights = [vars(estimator).get(name) for name in ("coef_", "dual_coef_")]
-        precise = all(getattr(a, "dtype", None) != np.float32 for a in (labels, shown, *of_weights))
-        unit = float(np.finfo(np.float64 if precise else np.float32).eps)
-        return Answers(labels, shown, unit)
-    raise AssertionError("The last way returns or raises.")
+    if is_sparse(X):  # it may have been fitted on dense samples
+        with suppress(AuditRefusedError):
+            return _answers(model, X)
+        return _answers(model, X.toarray())
+    return _answers(model, X)
 
 
 def compare(
-    model: Estimator,
-    answers: Answers,
-    reading: Reading,
-    machines: tuple[AuditedMachine, ...],
-    rebuilt: Decisions,
+    model: Estimator, answers: Answers, reading: Reading, machines: list[AuditedMachine]
 ) -> tuple[OwnPredictions, Mask]:
     """Compare a model's own training predictions with those of its stored numbers.
 
-    ``rebuilt`` has the decision values of all machines, in the model's own scale. Returned with the
-    comparison: which samples were compared.
+    Returned with the comparison: which samples were compared.
     """
-    labels, shown, estimator = answers.labels, answers.shown, _last(model)
-    n = len(rebuilt.values)
-    if isinstance(machines[0].problem.data, RegressionTrainingSet):
-        apart, ratio = _apart(labels, rebuilt.values[:, 0], rebuilt.rounding[:, 0])
+    # in the model's own scale
+    rebuilt = Decisions.side_by_side([m.decisions.scaled(m.factor) for m in machines])
+    if rebuilt.values.shape[1] == 1:
+        rebuilt = Decisions(rebuilt.values[:, 0], rebuilt.rounding[:, 0])
+    data, n, everywhere = machines[0].problem.data, len(rebuilt.values), np.array(True)
+    if isinstance(data, RegressionTrainingSet):
+        apart, ratio = _apart(answers.labels, rebuilt, everywhere)
         differ = int(np.count_nonzero(~(ratio <= 1.0)))
-        own = OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio))
-        return own, np.full(n, True)
-    right, sure = _labels(estimator, reading, machines, rebuilt)
-    said = labels.tolist() if labels.shape == (n,) else [None] * n
+        return OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio)), np.full(n, True)
+    estimator, comparable = _last(model), everywhere
+    if reading.in_pairs:
+        right, sure, scores = _of_votes(estimator, reading, rebuilt)
+        by_class = getattr(estimator, "decision_function_shape", None) == "ovr"
+        if by_class or reading.library == OWN:
+            rebuilt, comparable = scores, rebuilt.signs_are_sure[:, None]
+    else:
+        sure = rebuilt.signs_are_sure if rebuilt.values.ndim == 1 else rebuilt.leads
+        if reading.reduction is None:
+            labels = data.predictions(rebuilt.values / machines[0].factor)
+        else:
+            labels = np.asarray(reading.classes)[np.argmax(rebuilt.values, axis=1)]
+        right = [[label] for label in labels.tolist()]
+    said = answers.labels.tolist() if answers.labels.shape == (n,) else [None] * n
     agree = np.array([any(_equal(a, b) for b in many) for a, many in zip(said, right, strict=True)])
-    n_sure = int(np.count_nonzero(sure))
-    differ = int(np.count_nonzero(sure & ~agree))
-    apart, ratio = _differences(estimator, reading, shown, rebuilt)
+    apart, ratio = np.zeros(1), np.zeros(1)
+    if answers.shown is not None:
+        apart, ratio = _apart(answers.shown, rebuilt, comparable)
+    n_sure, differ = int(np.count_nonzero(sure)), int(np.count_nonzero(sure & ~agree))
     return OwnPredictions(n_sure, n - n_sure, differ, _largest(apart), _largest(ratio)), sure
 
 
-# --- what the model says ---------------------------------------------------------------------
+# --- small pieces ----------------------------------------------------------------------------
+
+
+def _answers(model: Estimator, X: Samples) -> Answers:
+    """Call a model on samples."""
+    decide = getattr(model, "decision_function", None)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # of column names, and of what overflows
+            labels = _plain(model.predict(X))
+            shown = _plain(decide(X)) if callable(decide) else None
+    except Exception as error:
+        raise AuditRefusedError(
+            f"This {type(model).__name__} cannot predict its own training data "
+            f"({type(error).__name__}: {error}); pass X as it was handed to fit, or fit "
+            "the model again if it was changed since."
+        ) from error
+    # a product of float32 arrays is one, whatever is added to it
+    of_weights = [vars(_last(model)).get(name) for name in ("coef_", "dual_coef_")]
+    precise = all(getattr(a, "dtype", None) != np.float32 for a in (labels, shown, *of_weights))
+    return Answers(labels, shown, float(np.finfo(np.float64 if precise else np.float32).eps))
 
 
 def _plain(answer: MatrixLike) -> Array:
@@ -200,35 +223,26 @@ def _last(model: Estimator) -> Estimator:
     return _last(steps[-1][1]) if isinstance(steps, list) and steps else model
 
 
-# --- labels ----------------------------------------------------------------------------------
+def _of_votes(
+    estimator: Estimator, reading: Reading, rebuilt: Decisions
+) -> tuple[Right, Mask, Decisions]:
+    """Labels by votes of pairs, where rounding cannot change them, and a value for each class.
 
-
-def _labels(
-    estimator: Estimator, reading: Reading, machines: tuple[AuditedMachine, ...], rebuilt: Decisions
-) -> tuple[Right, Mask]:
-    """The labels that follow from decision values, and a mask of those rounding cannot change."""
-    values, data = rebuilt.values, machines[0].problem.data
-    if reading.combine is None:
-        if values.shape[1] == 1:
-            right = data.predictions(values[:, 0] / machines[0].factor)
-            return _alone(right), rebuilt.signs_are_sure
-        return _alone(data.predictions(values)), rebuilt.leads
-    classes = np.asarray(reading.classes)
-    if not reading.in_pairs:
-        return _alone(classes[np.argmax(values, axis=1)]), rebuilt.leads
-    scores = _scores(reading, rebuilt)
-    if reading.library.name == OWN or getattr(estimator, "break_ties", False):
-        right = classes[np.argmax(scores.values, axis=1)]
-        return _alone(right), rebuilt.signs_are_sure & scores.leads
-    votes = _votes(values, len(classes))
-    if reading.library.name == "LIBSVM":  # the first of those with the most votes
-        return _alone(classes[np.argmax(votes, axis=1)]), rebuilt.signs_are_sure
-    most = votes == np.max(votes, axis=1)[:, None]
-    return [classes[row].tolist() for row in most], rebuilt.signs_are_sure
-
-
-def _alone(labels: Labels) -> Right:
-    return [[label] for label in labels.tolist()]
+    That value, shape (n, k), has the votes, plus a fraction from the decision values.
+    """
+    votes, sure, classes = reading.combine(rebuilt.values), rebuilt.signs_are_sure, reading.classes
+    if reading.library != OWN:  # what ``decision_function`` adds up, whatever predict does
+        reading = replace(reading, reduction=OneVsOne(SoftMargin()))
+    values = reading.combine(rebuilt.values)
+    rounding = np.sum(rebuilt.rounding, axis=1)[:, None] + 1e-15 * values.shape[1]
+    scores = Decisions(values, np.broadcast_to(rounding, values.shape))
+    if reading.library == OWN or getattr(estimator, "break_ties", False):
+        sure = sure & scores.leads
+    elif reading.library.name != "LIBSVM":  # it may be any of those with the most votes
+        most = np.ceil(votes) == np.max(np.ceil(votes), axis=1)[:, None]
+        return [np.asarray(classes)[row].tolist() for row in most], sure, scores
+    labels = np.asarray(classes)[np.argmax(votes, axis=1)]
+    return [[label] for label in labels.tolist()], sure, scores
 
 
 def _equal(one: object, other: object) -> bool:
@@ -239,57 +253,22 @@ def _equal(one: object, other: object) -> bool:
     return (one == other) is True
 
 
-def _votes(values: Dense, k: int) -> Dense:
-    votes = np.zeros((len(values), k))
-    for f, (i, j) in zip(values.T, itertools.combinations(range(k), 2), strict=True):
-        votes[:, i] += f > 0.0
-        votes[:, j] += f <= 0.0
-    return votes
+def _apart(own: Array, rebuilt: Decisions, comparable: Mask) -> tuple[Dense, Dense]:
+    """``|own - rebuilt|``, absolute and relative to rounding; infinite for invalid answers.
 
-
-def _scores(reading: Reading, rebuilt: Decisions) -> Decisions:
-    """One value per class, shape (n, k): votes, plus a fraction from the decision values."""
-    if reading.library.name == OWN and reading.combine is not None:
-        scores = reading.combine(rebuilt.values, reading.n_classes)
-    else:  # the reduction counts values above zero for the second class of a pair, LIBSVM the first
-        scores = OneVsOne(SoftMargin()).combine(-rebuilt.values, reading.n_classes)
-    rounding = np.sum(rebuilt.rounding, axis=1)[:, None] + 1e-15 * reading.n_classes
-    return Decisions(scores, np.broadcast_to(rounding, scores.shape))
-
-
-# --- decision values -------------------------------------------------------------------------
-
-
-def _differences(
-    estimator: Estimator, reading: Reading, shown: Array | None, rebuilt: Decisions
-) -> tuple[Dense, Dense]:
-    """Differences of decision values, absolute and relative to their rounding; zero without any."""
-    if shown is None:
-        return np.zeros(1), np.zeros(1)
-    values, rounding = rebuilt.values, rebuilt.rounding
-    if values.shape[1] == 1:
-        return _apart(shown, values[:, 0], rounding[:, 0])
-    shape = getattr(estimator, "decision_function_shape", None)
-    if reading.in_pairs and (shape == "ovr" or reading.library.name == OWN):
-        scores = _scores(reading, rebuilt)
-        apart, ratio = _apart(shown, scores.values, scores.rounding)
-        sure = rebuilt.signs_are_sure[:, None]  # elsewhere a vote may go either way
-        return np.where(sure, apart, 0.0), np.where(sure, ratio, 0.0)
-    return _apart(shown, values, rounding)
-
-
-def _apart(own: Array, rebuilt: Dense, rounding: Dense) -> tuple[Dense, Dense]:
-    """``|own - rebuilt|``, absolute and relative to rounding; infinite for invalid answers."""
+    Zero where the two are not comparable, because a vote may go either way.
+    """
     try:
         numbers = np.asarray(own, dtype=np.float64)
     except (TypeError, ValueError):
         numbers = np.zeros(0)
-    if numbers.shape != rebuilt.shape:
-        numbers = np.full(rebuilt.shape, np.inf)
+    values = rebuilt.values
+    if numbers.shape != values.shape:
+        numbers = np.full(values.shape, np.inf)
     with np.errstate(all="ignore"):
-        apart = np.where(numbers == rebuilt, 0.0, np.abs(numbers - rebuilt))
+        apart = np.where((numbers == values) | ~comparable, 0.0, np.abs(numbers - values))
         apart = np.where(np.isnan(apart), np.inf, apart)
-        return apart, np.where(apart == 0.0, 0.0, apart / rounding)
+        return apart, np.where(apart == 0.0, 0.0, apart / rebuilt.rounding)
 
 
 def _largest(values: Dense) -> float:

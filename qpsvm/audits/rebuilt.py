@@ -18,11 +18,10 @@ Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
-from qpsvm.audits.claims import Problem, Solution
+from qpsvm.audits.claims import Claim, Problem, Reading, Solution
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.comparison import Range
 from qpsvm.certificates.predictions import wins
@@ -34,6 +33,9 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, is_sparse
 from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.single_precision import Stored
+
+FORMULAS = (RBF, Linear, Polynomial, Sigmoid)
+"""Kernels with a known formula, hence with bounds on its rounding."""
 
 FUNCTION_ERROR = 1e-9
 """Assumed relative error of the values of a user-defined kernel function."""
@@ -76,7 +78,8 @@ class Decisions:
     @property
     def signs_are_sure(self) -> Mask:
         """Mask of rows whose values all have a certain sign despite rounding, shape (n,)."""
-        return np.asarray((np.abs(self.values) > self.rounding).all(axis=1))
+        sure = np.abs(self.values) > self.rounding
+        return sure if sure.ndim == 1 else np.asarray(sure.all(axis=1))
 
     @classmethod
     def side_by_side(cls, machines: list[Decisions]) -> Decisions:
@@ -86,37 +89,26 @@ class Decisions:
 
 
 def decisions(
-    problem: Problem,
-    solution: Solution,
-    proof: Certificate | None,
-    samples: Stored,
-    *,
-    of_weights: bool,
-    library: str,
-    unit: float,
+    claim: Claim, reading: Reading, solution: Solution, proof: Certificate | None, unit: float
 ) -> Decisions:
     """Compute the decision values that follow from one machine's stored numbers.
 
     Parameters
     ----------
-    problem, solution
+    claim, reading
+        Of the machine.
+    solution
         The model's, in the scale of the program.
     proof : Certificate or None
         Of that solution: has its decision values, if the program contains all samples.
-    samples : array or CSR array of shape (n, d)
-    of_weights : bool
-        The model predicts with weights, and not with coefficients of support vectors.
-    library : str
-        The library that predicts.
     unit : float
         Rounding unit of the precision in which the model answers.
     """
+    problem, samples, library = claim.problem, reading.samples, reading.library.name
     with np.errstate(all="ignore"):  # what overflows is near to nothing
-        if of_weights or getattr(solution, "expansion", None) is None:
-            return Decisions(
-                np.asarray(solution.decision_function(samples)),
-                _of_weights(solution, samples, unit),
-            )
+        if not claim.has_multipliers or getattr(solution, "expansion", None) is None:
+            values = np.asarray(solution.decision_function(samples))
+            return Decisions(values, _of_weights(solution, samples, unit))
         if (
             not isinstance(solution, SVMSolution)
             or solution.repair is not None
@@ -128,10 +120,8 @@ def decisions(
         rounding = _of_expansion(problem, solution, samples, library, unit)
         takes_all = problem.data.n_samples == int(samples.shape[0])
         if takes_all and proof is not None:  # as they were verified
-            values = proof.evaluation.scores + solution.intercept
-        else:
-            values = solution.decision_function(samples)
-        return Decisions(np.asarray(values), rounding)
+            return Decisions(np.asarray(proof.evaluation.scores + solution.intercept), rounding)
+        return Decisions(np.asarray(solution.decision_function(samples)), rounding)
 
 
 def squares(problem: Problem, X: Stored) -> Vector | None:
@@ -141,6 +131,22 @@ def squares(problem: Problem, X: Stored) -> Vector | None:
     if X.shape[0] == problem.data.n_samples:
         return np.asarray(problem.model.gram.diagonal())
     return np.diagonal(np.asarray(X)) if X.shape[0] == X.shape[1] else None
+
+
+def kernel_sizes(kernel: Kernel, X: Stored) -> tuple[Vector, Vector]:
+    """(a, c) with ``|k(x, z)| <= a(x) a(z)`` and an argument of at most ``c(x) c(z)``, shape (n,).
+
+    The argument is ``x'z`` of a linear kernel, ``gamma x'z + c`` of polynomials and sigmoids; of
+    the RBF kernel ``c(x)^2`` is ``gamma |x|^2``.
+    """
+    squares = np.asarray((X.power(2) if is_sparse(X) else np.square(X)).sum(axis=1)).ravel()
+    gamma, coef0 = (float(getattr(kernel, *of)) for of in (("gamma", 1.0), ("coef0", 0.0)))
+    arguments = np.sqrt(gamma * squares + abs(coef0))
+    if isinstance(kernel, Linear):
+        return arguments, arguments
+    if isinstance(kernel, Polynomial):
+        return arguments ** float(kernel.degree), arguments
+    return np.ones(X.shape[0]), arguments
 
 
 # --- small pieces -----------------------------------------------------------------------------
@@ -195,24 +201,17 @@ def _of_kernel(
     kernel: Kernel, samples: Stored, u: float, library: str
 ) -> tuple[Vector, Vector, float]:
     """Bounds on the kernel values of samples, and on LIBSVM's rounding errors in them."""
-    n = samples.shape[0]
-    if type(kernel) not in (RBF, Linear, Polynomial, Sigmoid):
+    if type(kernel) not in FORMULAS:
         own = np.sqrt(np.abs(kernel.diagonal(samples)))
         return own, own, FUNCTION_ERROR
-    squares = samples.power(2) if is_sparse(samples) else np.square(samples)
-    squares = np.asarray(squares.sum(axis=1)).ravel()
-    if type(kernel) is Linear:
-        own = np.sqrt(squares)
-        return own, own, 0.0  # its terms are those of the sum
+    values, arguments = kernel_sizes(kernel, samples)
     inner: float = 4.0 * (samples.shape[1] + 16) * u
-    kernel = cast("RBF | Polynomial | Sigmoid", kernel)
-    gamma, ones = float(kernel.gamma), np.ones(n)
+    if isinstance(kernel, Sigmoid):
+        return values, arguments, inner
+    if isinstance(kernel, Polynomial):
+        return values, values, inner * float(kernel.degree)
     if isinstance(kernel, RBF):
         # LIBSVM predicts with the norm of a difference; others subtract products of samples
-        largest = 0.0 if library == "LIBSVM" else gamma * float(np.max(squares))
-        return ones, ones, inner * (1.0 + largest)
-    arguments = np.sqrt(gamma * squares + abs(float(kernel.coef0)))
-    if isinstance(kernel, Sigmoid):
-        return ones, arguments, inner
-    own = arguments ** float(kernel.degree)
-    return own, own, inner * float(kernel.degree)
+        largest = 0.0 if library == "LIBSVM" else float(np.max(arguments)) ** 2
+        return values, values, inner * (1.0 + largest)
+    return values, values, 0.0  # the terms of a linear kernel are those of the sum

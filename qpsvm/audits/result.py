@@ -9,14 +9,18 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.audits.claims import Library
-from qpsvm.audits.machine import AuditedMachine
+from qpsvm.audits.machine import COLUMNS, AuditedMachine
 from qpsvm.audits.own_predictions import OwnPredictions
-from qpsvm.audits.presentation import COLUMNS, MACHINES, checks, machine_report, row
 from qpsvm.certificates import PredictionComparison
 from qpsvm.display import LINES, first_lines, wrapped
+from qpsvm.reports.build import build
 from qpsvm.reports.formats import Formats
 from qpsvm.reports.grade import Evidence, Grade, whose
 from qpsvm.reports.page import Page
+from qpsvm.verification import KKTReport
+
+MACHINES = 16
+"""Machines that are printed: a screen has room for them and a few remarks."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,28 +77,27 @@ class Audit(Formats):
 
     @cached_property
     def evidence(self) -> Evidence:
-        """Evidence for the audit's grade: gap, tolerance and compared predictions."""
-        worst, several = self.worst, len(self.machines) > 1
-        above = worst.relative_gap > self.eps
+        """Evidence for the audit's grade: gap, tolerance and compared predictions.
+
+        Of several machines it is that of the worst one, with what all of them predict.
+        """
+        worst, parts = self.worst, [machine.evidence for machine in self.machines]
+        reason = worst.gap_reason(self.library) if worst.relative_gap > self.eps else ""
         found = replace(
             worst.evidence,
-            reasons=worst.gap_reasons(self.library) if above else (),
+            reasons=(reason,) if reason else (),
             predictions=self.predictions,
             finding="" if self.own_predictions is None else self.own_predictions.finding,
         )
-        return self._of_all_machines(found) if several else found
-
-    def _of_all_machines(self, found: Evidence) -> Evidence:
-        """Evidence of the worst machine, with the compared predictions of all machines."""
-        parts = [machine.evidence for machine in self.machines]
-        refused = [part.refused for part in parts if part.refused]
+        if len(parts) == 1:
+            return found
         return replace(
             found,
             passed=self.passed,
             gap_upper=float(np.max([part.gap_upper for part in parts])),
             infeasibility=float(np.max([part.infeasibility for part in parts])),
-            refused=refused[0] if refused else "",
-            whose=whose(self.worst.name, len(parts)),
+            refused=next((part.refused for part in parts if part.refused), ""),
+            whose=whose(worst.name, len(parts)),
         )
 
     @property
@@ -159,18 +162,23 @@ class Audit(Formats):
         source : str
             Where the data came from, in words.
         """
-        evidence = self.evidence if len(self.machines) == 1 else None
-        built = [
-            machine_report(
-                machine,
-                self.model,
-                self.library,
-                remarks=() if i else self.remarks,
-                evidence=evidence,
+        facts: dict[str, object] = {"model": self.model, "fitted by": self.library.name}
+        if self.library.stopped_at:
+            facts["stopped at"] = self.library.stopped_at
+        built = []
+        for i, machine in enumerate(self.machines):
+            one = build(
+                machine.problem,
+                machine.solution,
+                machine.report,
+                remarks=(*(() if i else self.remarks), *machine.remarks),
+                facts=facts | machine.facts,
+                facts_title="Audit",
                 source=source,
+                predictions=machine.predictions,
+                evidence=self.evidence if len(self.machines) == 1 else machine.evidence,
             )
-            for i, machine in enumerate(self.machines)
-        ]
+            built.append(replace(one, name=machine.name))
         by = f"fitted by {self.library.name}"
         return Page(
             f"Audit of {self.model}",
@@ -191,14 +199,14 @@ class Audit(Formats):
         ]
         rows = list[str]()
         for name, machine in zip(names, self.machines, strict=True):
-            cells = "".join(f"{cell:>14}" for cell in row(machine))
+            cells = "".join(f"{cell:>14}" for cell in machine.cells)
             rows.append(f"  {name:<{width}}{cells}  {machine.grade.title}")
         lines += first_lines(rows, MACHINES, "further machines: .machines")
         notes = [f"  note: {remark}" for remark in self.all_remarks]
         if len(self.machines) == 1:
             report = self.machines[0].report
             lines.append(f"  checks at eps={self.eps:g}, {report.problem}")
-            lines += checks(report, LINES - len(lines) - len(notes))
+            lines += _checks(report, LINES - len(lines) - len(notes))
         lines += first_lines(notes, LINES - len(lines), "further remarks: .all_remarks")
         return "\n".join(lines)
 
@@ -208,3 +216,16 @@ class Audit(Formats):
             f"Audit({verdict} at eps={self.eps:g}, {self.grade.value}, {self.model}, relative gap "
             f"{self.relative_gap:.2e}; print it for every machine)"
         )
+
+
+def _checks(report: KKTReport, room: int) -> list[str]:
+    """Lines of a verification report, with passed checks left out where they do not fit."""
+    lines = str(report).splitlines()[1:]  # the first one is a verdict without a grade
+    surplus = len(lines) - room
+    if surplus <= 0:
+        return lines
+    names = {check.name for check in report.checks if check.passed}
+    passed = [i for i, line in enumerate(lines) if line.split()[0] in names]
+    hidden = set(passed[-(surplus + 1) :])  # one more, for the line that says so
+    kept = [line for i, line in enumerate(lines) if i not in hidden]
+    return [*kept, f"  ... {len(hidden)} checks that passed: .machines[0].report"]

@@ -1,32 +1,79 @@
-"""Effect of a kernel in single precision on the duality gap of a solution.
+"""Effect of LIBSVM's kernel values on the duality gap of a solution.
 
-LIBSVM stores the rows of its kernel matrix as float32, so it solves the program of a rounded kernel
-``K'``. The same alpha, ``beta = R'alpha / kappa``, b and t also have two objectives there::
+**Single precision.** LIBSVM stores the rows of its kernel matrix as float32, so it solves the
+program of a rounded kernel ``K'``. The same alpha, ``beta = R'alpha / kappa``, b and t also have
+two objectives there::
 
     P' = kappa/2 beta'K'beta + price_b b + price_t t + sum_k loss_k(p - R(K'beta + b) - e t)
     D' = p'a - 1/2 (kappa beta_a'K'beta_a + d'a^2),     beta_a = R'a / kappa for a feasible a
 
 (``machines.conditions`` has the program). The gap that remains there is due to early stopping;
 the rest of the gap is due to rounding.
+
+**Lost digits.** LIBSVM evaluates ``exp(-gamma (|x|^2 + |z|^2 - 2 x'z))``, or a function of
+``x'z``, in double precision and rounds the value to float32. Far from the origin the norms cancel,
+and digits are lost: with d features and the rounding unit u ::
+
+    |k'(x, z) - k(x, z)|  <=  k(x, z) (exp(E(x) + E(z)) - 1),     E(x) = 2 (d + 4) u gamma |x|^2
+
+for the RBF kernel, ``(d + 4) u p a(x) a(z)`` for the others, ``a(x)^2 = (gamma |x|^2 + |c|)^p``.
+With the errors of our own values (``certificates.rigorous``) those that it trained with are known
+to intervals ``[K-, K+]`` of float32 numbers.
+
+Where it stops, with decision values f' of its own kernel values, no condition is missed by more
+than its tolerance (with an intercept between m and M), and a condition's share of the gap is at
+most that times its price u_k. f' differs from ``K_rounded beta + b`` by no more than
+``(K+ - K-) |beta|`` and the rounding of a gradient that is updated in every iteration. That gives
+two parts of the largest possible gap::
+
+    sum_k u_k (tolerance + accumulated rounding),      sum_k u_k (R (K+ - K-) |beta|)_k
+
+Sources: Fan, Chen and Lin, *JMLR* 6 (2005), equation 6; Higham, *Accuracy and Stability of
+Numerical Algorithms* (2002), section 3.1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.audits.claims import best_width
-from qpsvm.audits.training_kernel import LostDigits
+from qpsvm.audits.claims import Claim, Library, best_width
+from qpsvm.audits.rebuilt import FORMULAS, kernel_sizes
 from qpsvm.display import short_repr
+from qpsvm.kernels import RBF, Kernel, Polynomial, Precomputed, Sigmoid
+from qpsvm.kernels.errors import entry_errors, gram_errors
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.losses import losses
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+
+NEARLY = 0.995
+"""What explains this share of the gap explains the gap."""
+
+
+@short_repr
+@dataclass(frozen=True)
+class LostDigits:
+    """Bounds on the errors of a library's kernel values, and on the gap that they can leave.
+
+    Attributes
+    ----------
+    error : float
+        No kernel value was off by more than this times the largest, float32 excepted.
+    gap : float
+        No larger gap follows from these errors and those of their sums. Both are infinite where
+        nothing is left of the digits.
+    """
+
+    error: float
+    gap: float
 
 
 @short_repr
@@ -109,17 +156,31 @@ class RoundedKernel:
             yield rows, self.model.kernel(X[rows], X[columns])
 
 
-def rounded_gap(
-    model: SupportVectorModel,
-    evaluation: Evaluation,
-    rounded: RoundedKernel,
-    width: float | None = None,
-) -> float:
+def kernel_rounding(
+    claim: Claim, library: Library, evaluation: Evaluation, rounded: RoundedKernel
+) -> KernelRounding:
+    """Compute how much of the gap float32 and the library's own kernel values explain."""
+    model, tolerance, iterations = claim.problem.model, library.tolerance, library.iterations
+    gap = model.primal_objective(evaluation) - model.dual_objective(evaluation)
+    found = KernelRounding(gap, _rounded_gap(rounded, evaluation, claim.width))
+    known = np.isfinite(model.conditions.upper).all()
+    known = known and type(model.kernel) in (*FORMULAS, Precomputed)
+    if tolerance is None or iterations is None or not known:
+        return found
+    left = tolerance / claim.solver_scale * float(np.sum(model.conditions.upper))
+    digits = None
+    if found.share < NEARLY and not found.rounded_gap <= left:
+        digits = _lost_digits(rounded, evaluation, iterations)
+    return replace(found, stopping_gap=left, digits=digits)
+
+
+def _rounded_gap(rounded: RoundedKernel, evaluation: Evaluation, width: float | None) -> float:
     """``P' - D'`` of an evaluated machine; without constraints on (w, b).
 
     With ``width`` None, t is the best one for these weights and the rounded kernel.
     """
-    c, solution = model.conditions, evaluation.solution
+    model, solution = rounded.model, evaluation.solution
+    c = model.conditions
     a, b = evaluation.point.alpha, solution.intercept
     beta, own = np.asarray(solution.expansion), evaluation.dual.expansion
     if model.is_linear:  # nothing was multiplied with its kernel matrix
@@ -136,3 +197,63 @@ def rounded_gap(
         sides = float(c.signs @ a)
         square += model.constant * sides * sides + float((c.curvature * a) @ a)
         return primal - (float(c.required @ a) - 0.5 * square)
+
+
+def _lost_digits(rounded: RoundedKernel, evaluation: Evaluation, iterations: int) -> LostDigits:
+    """Bound the errors of LIBSVM's kernel values and sums, and the gap that they can leave.
+
+    Each iteration adds two rows of the kernel matrix to a gradient. So does the start from
+    multipliers above zero, and a gradient that is added up again after shrinking.
+    """
+    model = rounded.model
+    X, beta = model.data.X, np.abs(np.asarray(evaluation.solution.expansion))
+    used = np.flatnonzero(beta)
+    sizes, exponents = _errors(model.kernel, X)
+    if isinstance(model.gram, KernelQuadratic):
+        ours = gram_errors(model.kernel, model.gram.gram)
+    else:
+        ours = entry_errors(model.kernel, X, X)
+    ours = ours.of_part(np.arange(len(beta)), used)
+    missed = np.zeros(len(beta))
+    with np.errstate(all="ignore"):
+        for rows, block in rounded.blocks(used) if used.size else ():
+            errors = np.multiply.outer(sizes[rows], sizes[used])
+            errors += np.multiply.outer(ours.left[rows], ours.right)
+            of_rows = exponents[rows] + 2.0 * ours.rows[rows]
+            growth = np.expm1(np.add.outer(of_rows, exponents[used] + 2.0 * ours.columns))
+            errors += growth * (np.abs(block) + TINY)
+            width = np.float32(block + errors) - np.float32(block - errors)
+            missed[rows] = width.astype(np.float64) @ beta[used]
+        missed += _sums(model, evaluation, iterations)
+        gap = float(model.conditions.upper @ model.conditions.row_sizes(missed))
+        # |k(x, z)| <= sqrt(k(x, x) k(z, z))
+        largest = max(float(np.max(np.abs(model.gram.diagonal()), initial=0.0)), TINY)
+        error = float(np.max(sizes)) ** 2 / largest + float(np.expm1(2.0 * np.max(exponents)))
+    known = math.isfinite(gap) and math.isfinite(error)
+    return LostDigits(error, gap) if known else LostDigits(math.inf, math.inf)
+
+
+def _sums(model: SupportVectorModel, evaluation: Evaluation, iterations: int) -> float:
+    """Rounding of LIBSVM's gradient, and of our products with the rounded kernel matrix."""
+    c, terms = model.conditions, float(np.sum(np.abs(evaluation.dual.expansion)))
+    largest = float(np.max(np.abs(model.gram.diagonal()), initial=0.0))
+    gradient = float(np.max(np.abs(c.required), initial=0.0)) + largest * float(np.sum(c.upper))
+    rows = iterations + 2 * len(c)
+    steps = 4.0 * EPS * rows * (gradient + 4.0 * largest * float(np.max(c.upper)))
+    return steps + 2.0 * EPS * (model.data.n_samples + 16) * largest * terms
+
+
+def _errors(kernel: Kernel, X: Stored) -> tuple[Vector, Vector]:
+    """(a, E) of the errors ``a_i a_j + k_ij (exp(E_i + E_j) - 1)`` of LIBSVM's values."""
+    nothing = np.zeros(X.shape[0])
+    if isinstance(kernel, Precomputed):  # data
+        return nothing, nothing
+    sizes, arguments = kernel_sizes(kernel, X)
+    relative = (X.shape[1] + 4) * EPS  # EPS is twice the rounding unit
+    if isinstance(kernel, RBF):
+        return nothing, relative * arguments**2 + 4.0 * EPS
+    if isinstance(kernel, Polynomial):
+        relative *= float(kernel.degree)
+    if isinstance(kernel, Sigmoid):
+        sizes = np.maximum(arguments, 1.0)
+    return np.sqrt(relative) * sizes, nothing

@@ -112,7 +112,7 @@ def _refuse_to_unpickle(model: Path, file: Path | None) -> NoReturn:
 
 def _print(found: Audit, source: str, *, verbose: bool) -> None:
     """Print an audit, the verdict first: one machine by its report, several as a table."""
-    from qpsvm.audits.presentation import COLUMNS, row
+    from qpsvm.audits.machine import COLUMNS
     from qpsvm.reports.text import print_page
 
     out = console()
@@ -124,7 +124,7 @@ def _print(found: Audit, source: str, *, verbose: bool) -> None:
     out.print(f"{found.model}, fitted by {found.library.name}; {source}", soft_wrap=True)
     rows = printing.table(("machine", "left"), *((name, "right") for name in COLUMNS), ("", "left"))
     for machine in found.machines:
-        rows.add_row(machine.name, *row(machine), verdict(machine.grade.title))
+        rows.add_row(machine.name, *machine.cells, verdict(machine.grade.title))
     out.print(rows)
     for remark in found.all_remarks:
         out.print(f"note: {remark}", soft_wrap=True)

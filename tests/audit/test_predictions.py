@@ -15,7 +15,7 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import qpsvm
 from qpsvm import reports
-from qpsvm.audits import Arrays, predictions
+from qpsvm.audits import Arrays, comparison
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.audits.readers.registry import read
 from qpsvm.audits.rebuilt import Decisions
@@ -138,7 +138,7 @@ def test_equal_numbers_of_votes_go_to_the_first_class_as_libsvm_has_it():
         labels[breaks] = model.predict(X)
         reading = read(model, Inputs(X, y, None, None, None, None))
         of_pairs = clone(model).set_params(decision_function_shape="ovo", break_ties=False)
-        votes = reading.combine(of_pairs.fit(X, y).decision_function(X), 4)
+        votes = reading.combine(of_pairs.fit(X, y).decision_function(X))
         assert (np.argmax(votes, axis=1) == labels[breaks]).all()
         # the model is the optimum: nothing is proven to differ
         compared = qpsvm.audit(model, X, y, eps=1e-6).predictions
@@ -148,12 +148,16 @@ def test_equal_numbers_of_votes_go_to_the_first_class_as_libsvm_has_it():
 
 
 def test_a_vote_is_proven_only_if_those_are_that_decide_it():
-    def votes(decisions, n_classes):
-        counts = np.zeros((len(decisions), n_classes))
-        for f, (i, j) in zip(decisions.T, itertools.combinations(range(n_classes), 2), strict=True):
+    def votes(for_first, for_second):
+        counts = np.zeros((len(for_first), 4))
+        pairs = itertools.combinations(range(4), 2)
+        for f, g, (i, j) in zip(for_first.T, for_second.T, pairs, strict=True):
             counts[:, i] += f > 0.0
-            counts[:, j] += f <= 0.0
+            counts[:, j] += g <= 0.0
         return counts
+
+    def bounds(lower, upper):
+        return votes(lower, upper), votes(upper, lower)
 
     rng = np.random.default_rng(1)
     proven = 0
@@ -161,17 +165,17 @@ def test_a_vote_is_proven_only_if_those_are_that_decide_it():
         values = rng.normal(size=(30, 6))
         reach = rng.uniform(0.0, 1.0, size=6)
         machines = [
-            predictions.DecisionRanges(
+            comparison.DecisionRanges(
                 Decisions(f, np.zeros(30)), Range(f - r, f + r), f, rigorous=True
             )
             for f, r in zip(values.T, reach, strict=True)
         ]
-        compared = predictions.of_votes(machines, [1.0] * 6, votes, 4)
+        compared = comparison.of_votes(machines, [1.0] * 6, bounds)
         # whatever the optimum is within the bounds, no more labels are kept than are proven
         kept = np.full(30, True)
         for _ in range(30):
             other = values + reach * rng.uniform(-1.0, 1.0, size=values.shape)
-            own, best = votes(values, 4), votes(other, 4)
+            own, best = votes(values, values), votes(other, other)
             tops = best == best.max(axis=1, keepdims=True)
             alone = (tops.sum(axis=1) == 1) & tops[np.arange(30), np.argmax(own, axis=1)]
             kept &= alone

@@ -18,7 +18,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 import qpsvm
 from benchmarks.soundness import sweep_audits
 from benchmarks.soundness.rational import exact, gram
-from qpsvm.audits import excess
+from qpsvm.audits.comparison import excess
 from qpsvm.exceptions import AuditRefusedError
 
 ACCUSED = "fitted to other data, weights or parameters"
@@ -171,18 +171,21 @@ def test_the_excess_is_relative_to_the_optimum_and_not_to_the_scale_of_gaps(floo
         )
 
     model = certificate(0.0, 1.51e-4)
-    found = excess.compared(model, certificate(1e-6 - 1e-12, 1e-6), 0.0)
-    assert found.measured == pytest.approx(150.0)
-    assert found.least <= found.measured <= found.most
-    assert found.most == pytest.approx(150.0, rel=1e-5)
-    assert found.scaled == pytest.approx(1.5e-4 / (floor or 1e-6))
-    hidden = excess.compared(model, certificate(1e-6 - 1e-12, 1e-6), 1e-4)
-    assert hidden.least == pytest.approx(50.0, rel=1e-4)
-    assert hidden.most == pytest.approx(250.0, rel=1e-4)
-    negative = excess.compared(certificate(0.0, -0.5), certificate(-1.1, -1.0), 0.0)
-    assert (negative.least, negative.most) == (pytest.approx(0.5), pytest.approx(0.6 / 1.1))
+    found = excess(model, certificate(1e-6 - 1e-12, 1e-6), 0.0)
+    assert found["excess"] == pytest.approx(150.0)
+    assert found["least_excess"] <= found["excess"] <= found["most_excess"]
+    assert found["most_excess"] == pytest.approx(150.0, rel=1e-5)
+    assert found["scaled_excess"] == pytest.approx(1.5e-4 / (floor or 1e-6))
+    hidden = excess(model, certificate(1e-6 - 1e-12, 1e-6), 1e-4)
+    assert hidden["least_excess"] == pytest.approx(50.0, rel=1e-4)
+    assert hidden["most_excess"] == pytest.approx(250.0, rel=1e-4)
+    negative = excess(certificate(0.0, -0.5), certificate(-1.1, -1.0), 0.0)
+    assert (negative["least_excess"], negative["most_excess"]) == (
+        pytest.approx(0.5),
+        pytest.approx(0.6 / 1.1),
+    )
     # of an optimum that may be zero no share is known
-    assert excess.compared(model, certificate(-1e-12, 1e-6), 0.0).most == np.inf
+    assert excess(model, certificate(-1e-12, 1e-6), 0.0)["most_excess"] == np.inf
 
 
 def test_regressors_of_sparse_samples_are_not_said_to_be_changed():

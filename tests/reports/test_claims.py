@@ -18,7 +18,7 @@ import pytest
 import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, times
 from qpsvm import reports
-from qpsvm.audits import predictions
+from qpsvm.audits import comparison
 from qpsvm.audits.rebuilt import Decisions, squares
 from qpsvm.certificates.comparison import from_bounds, from_table
 from qpsvm.certificates.rigorous import decision_enclosure
@@ -98,11 +98,11 @@ def test_what_is_said_of_predictions_is_true_of_the_exact_optimum(name):
             pairs = list(zip(signs(own), signs(optimum), strict=True))
             proof = qpsvm.certify(problem, solution, rigorous=True)
             table = problem.model.sample_table(problem.model.evaluate(solution))
-            best = predictions.proof_of(problem, near[0])
-            values = predictions.ranges(problem, exactly(problem, solution), best, problem.data.X)
+            best = comparison.proof_of(problem, near[0])
+            values = comparison.ranges(problem, exactly(problem, solution), best, problem.data.X)
             for claim in (
                 from_table(problem.model, proof, table, has_labels=has_labels),
-                predictions.of_machine(problem, values, 1.0),
+                comparison.of_machine(problem, values, 1.0),
             ):
                 if claim is None:  # the intercept is one of many
                     continue
@@ -131,15 +131,15 @@ def test_what_is_said_of_several_classes_is_true_of_the_exact_optimum():
             found = instance(rng, "Crammer-Singer", samples, kernel)
             problem, best = found.problem, found.optimum
             solution, K = found.near(rng, size), gram_of(found.problem)
-            proof = predictions.proof_of(problem, found.near(rng, 0.0))
-            values = predictions.ranges(problem, exactly(problem, solution), proof, problem.data.X)
+            proof = comparison.proof_of(problem, found.near(rng, 0.0))
+            values = comparison.ranges(problem, exactly(problem, solution), proof, problem.data.X)
             squares = None if kernel == "linear" else np.diagonal(problem.data.X)
             optimum = [
                 [f + b for f in times(K, beta)] for beta, b in zip(best.beta, best.b, strict=True)
             ]
             computed = solution.decision_function(problem.data.X)
             for claim in (
-                predictions.of_machine(problem, values, 1.0),
+                comparison.of_machine(problem, values, 1.0),
                 from_bounds(
                     qpsvm.certify(problem, solution, rigorous=True), problem.data.X, squares
                 ),

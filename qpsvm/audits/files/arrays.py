@@ -9,28 +9,42 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, TypeGuard, TypeVar
 
-from qpsvm.audits.files import entries
-from qpsvm.audits.files.entries import Formulation
-from qpsvm.audits.files.opening import read_bytes, require_file
+import numpy as np
+
+from qpsvm import formulations
 from qpsvm.display import short_repr
-from qpsvm.exceptions import ModelFileError
-from qpsvm.files import json_text, npz
+from qpsvm.exceptions import ModelFileError, QPSVMError
+from qpsvm.files import json_text
 from qpsvm.files.npz import Arrays
+from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.arguments import an
-from qpsvm.numerics.arrays import Array, Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector, freeze
+from qpsvm.numerics.integers import first_rounded
 
-MAX_JSON_BYTES = 2**28
-"""Largest JSON file that is read: as Python objects its numbers take some ten times as much."""
+Formulation: TypeAlias = Family | formulations.CrammerSinger
 
 _MAX_BRACKETS = 10_000
 """More lists and objects than one per class are nested for nesting's sake."""
+
+KEYS = ("formulation", "kernel", "classes", "alpha", "coef", "intercept", "width")
+
+FORMULATIONS: Mapping[str, type[Formulation]] = {
+    name: kind
+    for name, kind in vars(formulations).items()
+    if name in formulations.__all__ and issubclass(kind, Family | formulations.CrammerSinger)
+}
+"""Formulations with a single decision function, or all of them in one program."""
+
+Built = TypeVar("Built")
+
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @short_repr
@@ -71,7 +85,7 @@ class ArrayModel:
     width: float | None
 
 
-def read_json(path: str | os.PathLike[str]) -> ArrayModel:
+def from_json(source: str, content: bytes) -> ArrayModel:
     """Read a model from JSON.
 
     Raises
@@ -80,8 +94,6 @@ def read_json(path: str | os.PathLike[str]) -> ArrayModel:
         Not UTF-8 or not JSON; nested; names given twice; unknown, missing or contradicting entries;
         numbers that are not finite, or texts in their place.
     """
-    source = os.fspath(path)
-    content = read_bytes(path, MAX_JSON_BYTES)
     brackets = content.count(b"[") + content.count(b"{")
     try:
         if brackets > _MAX_BRACKETS:
@@ -97,30 +109,26 @@ def read_json(path: str | os.PathLike[str]) -> ArrayModel:
     return _model(source, "json", data)
 
 
-def read_npz(path: str | os.PathLike[str]) -> ArrayModel:
-    """Read a model from NPZ; ``formulation`` and ``kernel`` are JSON texts.
+def from_npz(source: str, arrays: Arrays) -> ArrayModel:
+    """Build a model from the arrays of an NPZ file; formulation and kernel are JSON texts.
 
     Raises
     ------
     ModelFileError
-        As ``read_json``; not an uncompressed NPZ file, or one with Python objects.
+        As ``from_json``.
     """
-    return from_npz(path, npz_arrays(path))
-
-
-def npz_arrays(path: str | os.PathLike[str]) -> Arrays:
-    """Read the arrays of an uncompressed NPZ file; compressed files could expand without limit."""
-    size = require_file(path)
-    return npz.read(path, ModelFileError, limit_bytes=size, compressed=False)
-
-
-def from_npz(path: str | os.PathLike[str], arrays: Arrays) -> ArrayModel:
-    """Build the model from the arrays of an NPZ file; see ``read_npz``."""
-    source = os.fspath(path)
-    data: dict[str, object] = dict(arrays)
-    for key in ("formulation", "kernel"):
-        if key in data:
-            data[key] = _json_entry(source, key, arrays[key])
+    data = dict[str, object](arrays)
+    for key in {"formulation", "kernel"} & set(data):
+        array = arrays[key]
+        try:
+            if array.dtype.kind != "U" or array.ndim != 0:
+                raise ValueError(f"it has dtype {array.dtype} and shape {array.shape}")
+            data[key] = json_text.loads(str(array))
+        except (ValueError, RecursionError) as error:
+            raise ModelFileError(
+                f"{source!r}: array {key!r} is not a single JSON text ({error}); store "
+                "numpy.array(json.dumps(...))."
+            ) from error
     if "classes" in data:
         data["classes"] = arrays["classes"].tolist()
     return _model(source, "npz", data)
@@ -128,34 +136,119 @@ def from_npz(path: str | os.PathLike[str], arrays: Arrays) -> ArrayModel:
 
 def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, object]) -> ArrayModel:
     try:
-        entries.require_keys(data)
-        coef = entries.numbers(data, "coef", (1, 2))
-        intercept = entries.numbers(data, "intercept", (0, 1))
-        assert intercept is not None  # it is among the keys
-        entries.require_one_intercept_each(coef, intercept)
-        width = entries.numbers(data, "width", (0,))
+        unknown = [key for key in data if key not in KEYS]
+        if unknown:
+            known = ", ".join(KEYS)
+            raise _UnfitError(f"{unknown[0][:40]!r} is not one of {known}; leave it out")
+        if "alpha" not in data and "coef" not in data:
+            raise _UnfitError("it has neither alpha nor coef; add one of them, or both")
+        intercept = _numbers(data, "intercept", (0, 1))
+        if intercept is None:
+            raise _UnfitError("it has no intercept; add one, 0 if there is none")
+        coef, width = _numbers(data, "coef", (1, 2)), _numbers(data, "width", (0,))
+        rows = () if coef is None or coef.ndim == 1 else (len(coef),)
+        if intercept.shape != rows:
+            raise _UnfitError(
+                f"intercept has shape {intercept.shape}, but this coef needs {rows}; a single "
+                "machine has a list of weights and one number as intercept"
+            )
         return ArrayModel(
             source=source,
             format=format,
-            formulation=entries.built(data, "formulation", entries.FORMULATIONS),
-            kernel=entries.built(data, "kernel", KERNELS),
-            classes=entries.classes_of(data, 2 if coef is None or coef.ndim == 1 else len(coef)),
-            alpha=entries.numbers(data, "alpha", (1,)),
+            formulation=_built(data, "formulation", FORMULATIONS),
+            kernel=_built(data, "kernel", KERNELS),
+            classes=_classes(data, *(rows or (2,))),
+            alpha=_numbers(data, "alpha", (1,)),
             coef=coef,
-            intercept=float(intercept) if intercept.ndim == 0 else intercept,
+            intercept=intercept if rows else float(intercept),
             width=None if width is None else float(width),
         )
-    except entries.UnfitEntryError as problem:
+    except _UnfitError as problem:
         raise ModelFileError(f"{source!r} is not a usable model: {problem}.") from problem
 
 
-def _json_entry(source: str, key: str, array: Array) -> object:
+# --- entries ----------------------------------------------------------------------------------
+
+
+class _UnfitError(Exception):
+    """An entry of the file is invalid; the message says what is wrong and how to correct it."""
+
+
+def _numbers(data: Mapping[str, object], key: str, dimensions: tuple[int, ...]) -> Dense | None:
+    """A read-only float64 array from an entry; None if there is no such entry."""
+    if key not in data:
+        return None
+    value, array = data[key], None
+    if isinstance(value, np.ndarray):
+        good = value.dtype.kind in "iuf"
+    else:
+        rows = value if isinstance(value, list) else [value]
+        good = all(_is_number(v) or (isinstance(v, list) and all(map(_is_number, v))) for v in rows)
+    with suppress(ValueError, OverflowError):  # lists of different lengths; too large integers
+        array = np.array(value, dtype=np.float64) if good else None
+    if array is None or array.ndim not in dimensions:
+        words = ("a number", "a list of numbers", "a table of numbers")
+        raise _UnfitError(f"{key} is not {' or '.join(words[n] for n in dimensions)}")
+    if array.ndim and 0 in array.shape:
+        raise _UnfitError(f"{key} is empty; write one number per sample, or per feature")
+    rounded = first_rounded(value, array)
+    if rounded is not None:
+        where = list(rounded.place) or ""
+        raise _UnfitError(f"{key}{where} is {rounded.value}, {rounded.problem.rstrip('.')}")
+    if not np.isfinite(array).all():
+        at = np.argwhere(~np.isfinite(array))[0].tolist()
+        what = f"{key}{at or ''} is {array[tuple(at)]}"
+        raise _UnfitError(f"{what}; every number must be finite")
+    return freeze(array)
+
+
+def _classes(data: Mapping[str, object], count: int) -> tuple[object, ...] | None:
+    """Return the labels of the classes, None if there are none."""
+    if "classes" not in data:
+        return None
+    values = data["classes"]
+    if not isinstance(values, list) or len(values) != count:
+        raise _UnfitError(f"classes must be the {count} labels")
+    kinds = {"number" if _is_number(value) else type(value).__name__ for value in values}
+    good = len(kinds) == 1 and kinds < {"number", "str", "bool"} and len(set(values)) == count
+    if not good or any(value != value for value in values):  # noqa: PLR0124 - NaN
+        raise _UnfitError(f"classes are {repr(values)[:80]}; write different labels of one kind")
+    return tuple(values)
+
+
+def _built(data: Mapping[str, object], key: str, known: Mapping[str, type[Built]]) -> Built | None:
+    """Build the qpsvm object that ``{"name": ..., parameter: value, ...}`` describes."""
+    if key not in data:
+        return None
+    spec = data[key]
+    if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
+        raise _UnfitError(f"{key} is not an object with a name; write {{'name': ..., ...}}")
+    name, parameters = spec["name"], {k: v for k, v in spec.items() if k != "name"}
+    if name not in known:
+        raise _UnfitError(f"the {key} {name[:40]!r} is unknown; known are {', '.join(known)}")
+    others = [value for k, value in parameters.items() if k != "class_weight"]
+    if not all(value is None or _is_plain(value) for value in others):
+        raise _UnfitError(f"the parameters of {name} are not plain numbers and texts")
+    pairs = parameters.get("class_weight")
+    if pairs is not None and not isinstance(pairs, str):
+        good = isinstance(pairs, list) and all(map(_is_pair, pairs))
+        if not good or len(dict(pairs)) < len(pairs):
+            raise _UnfitError("class_weight is not a list of pairs [label, weight], one per label")
+        parameters["class_weight"] = dict(pairs)
     try:
-        if array.dtype.kind != "U" or array.ndim != 0:
-            raise ValueError(f"it has dtype {array.dtype} and shape {array.shape}")
-        return json_text.loads(str(array))
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(
-            f"{source!r}: array {key!r} is not a single JSON text ({error}); store "
-            "numpy.array(json.dumps(...))."
-        ) from error
+        return known[name](**parameters)
+    except (QPSVMError, TypeError, ValueError, OverflowError) as error:
+        raise _UnfitError(f"{name} does not accept these parameters ({error})") from error
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether a value is a boolean, a string, or a number in the range of float64."""
+    return isinstance(value, bool | str) or (_is_number(value) and -_LARGEST <= value <= _LARGEST)
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_plain, value))

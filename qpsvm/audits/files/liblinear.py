@@ -23,14 +23,11 @@ versions 16.
 
 from __future__ import annotations
 
-import os
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.audits.files.header import Header
-from qpsvm.audits.files.text_file import END, NUMBER, TextFile, words
+from qpsvm.audits.files.text import ModelText
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
@@ -101,12 +98,14 @@ class LiblinearModel:
         return intercept if self.rho is None else intercept - self.rho
 
 
-def read_liblinear(path: str | os.PathLike[str]) -> LiblinearModel:
+def read_liblinear(source: str, content: bytes) -> LiblinearModel:
     """Read a model file of LIBLINEAR, strictly.
 
     Parameters
     ----------
-    path : path
+    source : str
+        The path as given, for messages.
+    content : bytes
 
     Returns
     -------
@@ -121,39 +120,28 @@ def read_liblinear(path: str | os.PathLike[str]) -> LiblinearModel:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> text = "solver_type L2R_L1LOSS_SVC_DUAL|nr_class 2|label 1 -1|nr_feature 2|bias 1|w|"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "small.model"
-    ...     _ = file.write_text((text + "0.5|-0.25|0.125|").replace("|", chr(10)))
-    ...     model = read_liblinear(file)
+    >>> text += "0.5|-0.25|0.125|"
+    >>> model = read_liblinear("small.model", text.replace("|", chr(10)).encode())
     >>> model.coef, model.intercept
     (array([[ 0.5 , -0.25]]), array([0.125]))
     """
-    file = TextFile.read(path)
-    header = Header(file, (*_ALWAYS, "label", "rho"), "w")
-    solver_type = header.choice("solver_type", SOLVER_TYPES)
+    file = ModelText(source, content, (*_ALWAYS, "label", "rho"), "w")
+    solver_type = file.choice("solver_type", SOLVER_TYPES)
     classifier = solver_type in CLASSIFIERS
-    header.require_only(
-        (
-            *_ALWAYS,
-            *(("label",) if classifier else ()),
-            *(("rho",) if solver_type == NOVELTY else ()),
-        ),
-        f"a model of {solver_type}",
-    )
-    k = header.n_classes(classifier)
-    labels = header.labels(k) if classifier else None
-    bias = header.number("bias")
+    of_type = ("label",) if classifier else ("rho",) if solver_type == NOVELTY else ()
+    file.require_only((*_ALWAYS, *of_type), f"a model of {solver_type}")
+    k = file.n_classes(classifier)
+    labels = file.labels(k) if classifier else None
+    bias = float(file.values("bias", 1)[0])
     with_bias = bias >= 0.0
-    n_features = header.integer("nr_feature", 0 if with_bias else 1)
+    (n_features,) = file.integers("nr_feature", 1, 0 if with_bias else 1).tolist()
     m = k if solver_type == JOINT or k > 2 else 1
     n_lines = n_features + with_bias
-    header.require_room("nr_feature", n_lines, 2 * m)  # a digit and a blank or line end per weight
-    weights = _weights(file, header, n_lines, m)
+    surplus = f"{n_lines:,} lines of weights end before this line"
+    weights, _, _ = file.table("nr_feature", n_lines, m, "weight", surplus)
     if with_bias and not float(np.abs(weights[-1]).max()) * bias < np.inf:
-        raise header.refusal("bias", f"bias is {bias:g}, and times its weight it is beyond float64")
+        raise file.refusal("bias", f"bias is {bias:g}, and times its weight it is beyond float64")
     return LiblinearModel(
         source=file.source,
         solver_type=solver_type,
@@ -162,31 +150,5 @@ def read_liblinear(path: str | os.PathLike[str]) -> LiblinearModel:
         bias=bias,
         coef=freeze(np.ascontiguousarray(weights[:n_features].T)),
         bias_weights=freeze(weights[-1].copy()) if with_bias else None,
-        rho=header.number("rho") if solver_type == NOVELTY else None,
+        rho=float(file.values("rho", 1)[0]) if solver_type == NOVELTY else None,
     )
-
-
-def _weights(file: TextFile, header: Header, n_lines: int, m: int) -> Dense:
-    good = re.compile(rb"(?:[ \t]*+" + NUMBER + END + rb"){%d}[ \t]*+" % m)
-    parts = [np.zeros((0, m))]
-    line = header.next_line
-    for first, text in file.blocks(header.end, line):
-        lines = text.split(b"\n")[:-1]
-        if first + len(lines) > line + n_lines:
-            raise file.refusal(line + n_lines, f"{n_lines:,} lines of weights end before this line")
-        are_good = all(map(good.fullmatch, lines))
-        numbers = file.converted(text, first) if are_good else np.array([np.nan])
-        if not np.isfinite(numbers).all():
-            for i, content in enumerate(lines):
-                file.require_numbers(content, first + i, "weight")
-                found = sum(1 for _ in words(content))
-                if found != m:
-                    raise file.refusal(first + i, f"it has {found} weights, this model has {m}")
-        parts.append(numbers.reshape(-1, m))
-    weights = np.concatenate(parts)
-    if len(weights) < n_lines:
-        raise file.refusal(
-            line + len(weights),
-            f"the file ends after {len(weights):,} of {n_lines:,} lines of weights",
-        )
-    return np.asarray(weights)

@@ -34,23 +34,32 @@ ThunderSVM (svmmodel.cpp), whose ``SV`` and lists end with a blank.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm import kernels
 from qpsvm.audits.files.rows import Precision, match_rows
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
+from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, freeze, is_sparse
 
 SvmType: TypeAlias = Literal["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"]
 KernelType: TypeAlias = Literal["linear", "polynomial", "rbf", "sigmoid", "precomputed"]
+
+PARAMETERS: Mapping[KernelType, tuple[str, ...]] = {
+    "linear": (),
+    "polynomial": ("degree", "gamma", "coef0"),
+    "rbf": ("gamma",),
+    "sigmoid": ("gamma", "coef0"),
+    "precomputed": (),
+}
+"""Kernel -> its parameters in the file."""
 
 
 @short_repr
@@ -129,15 +138,8 @@ class LibsvmModel:
         InvalidParameterError
             A parameter for which there is no such kernel: gamma 0, degree 0.
         """
-        gamma = 0.0 if self.gamma is None else self.gamma
-        coef0 = 0.0 if self.coef0 is None else self.coef0
-        if self.kernel_type == "polynomial":
-            return kernels.Polynomial(gamma, self.degree or 0, coef0)
-        if self.kernel_type == "rbf":
-            return kernels.RBF(gamma)
-        if self.kernel_type == "sigmoid":
-            return kernels.Sigmoid(gamma, coef0)
-        return kernels.as_kernel(self.kernel_type)
+        values = {name: getattr(self, name) for name in PARAMETERS[self.kernel_type]}
+        return KERNELS[self.kernel_type](**values)
 
     def counted_from_zero(self) -> LibsvmModel:
         """The same model with its indices read as counted from 0: column j has the index j.
@@ -189,28 +191,23 @@ class LibsvmModel:
             labels = (np.repeat(self.labels, self.n_sv), self._as_numbers(y))
         elif y is not None and self.svm_type.endswith("svr"):
             targets = (self.coefficients[:, 0], self._as_numbers(y))
-        precisions: list[Precision] = [np.float64, np.float32]
-        if self.written_by == "ThunderSVM":
-            precisions.reverse()
-
-        def match(precision: Precision) -> Index:
-            return match_rows(
-                self.support_vectors,
-                X,
-                self.sv_digits,
-                dtype=precision,
-                labels=labels,
-                targets=targets,
-                source=self.source,
-                first_line=self.first_sv_line,
-            )
-
-        try:
-            return match(precisions[0])
-        except ModelFileError:
-            with suppress(ModelFileError):
-                return match(precisions[1])
-            raise
+        precisions: tuple[Precision, ...] = (np.float64, np.float32)
+        errors = list[ModelFileError]()
+        for precision in precisions if self.written_by == "LIBSVM" else precisions[::-1]:
+            try:
+                return match_rows(
+                    self.support_vectors,
+                    X,
+                    self.sv_digits,
+                    dtype=precision,
+                    labels=labels,
+                    targets=targets,
+                    source=self.source,
+                    first_line=self.first_sv_line,
+                )
+            except ModelFileError as error:
+                errors.append(error)
+        raise errors[0]
 
     def _rows_by_serial(self, n: int) -> Index:
         serials = np.asarray(self.serials)

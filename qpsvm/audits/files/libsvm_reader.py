@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.audits.files import support_vectors
-from qpsvm.audits.files.digits import most_digits
-from qpsvm.audits.files.header import Header
-from qpsvm.audits.files.libsvm import KernelType, LibsvmModel, SvmType
-from qpsvm.audits.files.text_file import TextFile
+from qpsvm.audits.files.libsvm import PARAMETERS, LibsvmModel, SvmType
+from qpsvm.audits.files.rows import most_digits
+from qpsvm.audits.files.text import INT32_MAX, ModelText
 from qpsvm.numerics.arguments import with_article
-from qpsvm.numerics.arrays import Index, freeze
+from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, freeze
 
 CLASSIFIERS: tuple[SvmType, ...] = ("c_svc", "nu_svc")
 SVM_TYPES: tuple[SvmType, ...] = (*CLASSIFIERS, "one_class", "epsilon_svr", "nu_svr")
-PARAMETERS: Mapping[KernelType, tuple[str, ...]] = {
-    "linear": (),
-    "polynomial": ("degree", "gamma", "coef0"),
-    "rbf": ("gamma",),
-    "sigmoid": ("gamma", "coef0"),
-    "precomputed": (),
-}
-"""Kernel -> its parameters in the file."""
-
 _ALWAYS = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho")
 _OF_CLASSES = ("label", "nr_sv")
 _PROBABILITIES = {"probA": False, "probB": False, "prob_density_marks": True}
@@ -33,11 +22,14 @@ _PROBABILITIES = {"probA": False, "probB": False, "prob_density_marks": True}
 _WEIGHTS = "coef"
 _KEYS = (*_ALWAYS, *PARAMETERS["polynomial"], *_OF_CLASSES, *_PROBABILITIES, _WEIGHTS)
 
+_PARAMETERS = ("gamma", "coef0", "rho")
+"""Keys of the numbers whose digits are counted."""
+
 _SV_DIGITS = 8
 _PARAMETER_DIGITS = 6
 
 
-def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
+def read_libsvm(source: str, content: bytes) -> LibsvmModel:
     """Read a model file of LIBSVM or ThunderSVM, strictly.
 
     Comments (``#``) before its first line are skipped. Indices count from 0 where one of them is 0,
@@ -45,7 +37,9 @@ def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
 
     Parameters
     ----------
-    path : path
+    source : str
+        The path as given, for messages.
+    content : bytes
 
     Returns
     -------
@@ -61,89 +55,115 @@ def read_libsvm(path: str | os.PathLike[str]) -> LibsvmModel:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> text = "svm_type c_svc|kernel_type rbf|gamma 0.5|nr_class 2|total_sv 2|rho 0.25|"
     >>> text += "label 1 -1|nr_sv 1 1|SV|0.7 1:0.25 3:1|-0.7 2:0.5|"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "small.model"
-    ...     _ = file.write_text(text.replace("|", chr(10)))
-    ...     model = read_libsvm(file)
+    >>> model = read_libsvm("small.model", text.replace("|", chr(10)).encode())
     >>> str(model.kernel), model.coefficients[:, 0]
     ('rbf(gamma=0.5)', array([ 0.7, -0.7]))
     >>> model.training_rows([[9.0, 9.0, 9.0], [0.0, 0.5, 0.0], [0.25, 0.0, 1.0]], [-1, -1, 1])
     array([2, 1])
     """
-    file = TextFile.read(path)
-    header = Header(file, _KEYS, "SV", on_next_line=_WEIGHTS)
-    svm_type = header.choice("svm_type", SVM_TYPES)
-    kernel_type = header.choice("kernel_type", tuple(PARAMETERS))
+    file = ModelText(source, content, _KEYS, "SV", on_next_line=_WEIGHTS)
+    svm_type = file.choice("svm_type", SVM_TYPES)
+    kernel_type = file.choice("kernel_type", tuple(PARAMETERS))
     classifier = svm_type in CLASSIFIERS
-    header.require_only(
+    given = PARAMETERS[kernel_type]
+    file.require_only(
         (
             *_ALWAYS,
-            *PARAMETERS[kernel_type],
+            *given,
             *(_OF_CLASSES if classifier else ()),
             *(key for key, novel in _PROBABILITIES.items() if novel == (svm_type == "one_class")),
             *((_WEIGHTS,) if kernel_type == "linear" else ()),
         ),
         f"{with_article(svm_type)} model with {with_article(kernel_type)} kernel",
     )
-    given = PARAMETERS[kernel_type]
-    k = header.n_classes(classifier)
-    total_sv = header.integer("total_sv", 0)
-    pairs = k * (k - 1) // 2
-    rho = header.numbers("rho", pairs)
-    labels = header.labels(k) if classifier else None
-    n_sv = _n_sv(header, k, total_sv) if classifier else None
-    _require_numbers_nobody_keeps(header, pairs)
-    header.require_room("total_sv", total_sv, 2 * (k - 1))  # a digit and a blank per coefficient
-    found = support_vectors.read(
-        file, header.end, header.next_line, total_sv, k - 1, kernel_type == "precomputed"
+    k = file.n_classes(classifier)
+    n_pairs = k * (k - 1) // 2
+    rho = file.values("rho", n_pairs)
+    labels = file.labels(k) if classifier else None
+    (total_sv,) = file.integers("total_sv", 1, 0).tolist()
+    n_sv = file.integers("nr_sv", k, 0) if classifier else None
+    if n_sv is not None and int(n_sv.sum()) != total_sv:
+        what = f"nr_sv adds up to {int(n_sv.sum()):,}, total_sv is {total_sv:,}"
+        raise file.refusal("nr_sv", what)
+    _require_numbers_nobody_keeps(file, n_pairs)
+    surplus = f"total_sv is {total_sv:,}, and here is another line after that many"
+    coefficients, lengths, pairs = file.table(
+        "total_sv", total_sv, k - 1, "coefficient", surplus, pairs=True
     )
+    vectors, serials = None, None
+    if kernel_type == "precomputed":
+        serials = _serials(file, lengths, pairs)
+    else:
+        vectors = _vectors(file, lengths, pairs)
+    parameters = b" ".join(w for key in _PARAMETERS if key in file for w in (b"", *file.words(key)))
     return LibsvmModel(
         source=file.source,
-        written_by="ThunderSVM" if header.closing else "LIBSVM",
+        written_by="ThunderSVM" if file.closing else "LIBSVM",
         svm_type=svm_type,
         kernel_type=kernel_type,
-        degree=header.integer("degree", 0) if "degree" in given else None,
-        gamma=header.number("gamma", 0.0) if "gamma" in given else None,
-        coef0=header.number("coef0") if "coef0" in given else None,
+        degree=int(file.integers("degree", 1, 0)[0]) if "degree" in given else None,
+        gamma=float(file.values("gamma", 1, 0.0)[0]) if "gamma" in given else None,
+        coef0=float(file.values("coef0", 1)[0]) if "coef0" in given else None,
         n_classes=k,
         labels=labels,
-        n_sv=n_sv,
+        n_sv=None if n_sv is None else freeze(n_sv),
         rho=freeze(rho),
-        coefficients=freeze(found.coefficients),
-        support_vectors=found.vectors,
-        zero_based=found.zero_based,
-        serials=found.serials,
-        sv_digits=most_digits(file.content, b":", _SV_DIGITS, header.end),
-        parameter_digits=most_digits(
-            b" ".join(header.text(key) for key in ("gamma", "coef0", "rho")),
-            b" ",
-            _PARAMETER_DIGITS,
-        ),
-        first_sv_line=header.next_line,
+        coefficients=freeze(coefficients),
+        support_vectors=vectors,
+        zero_based=serials is None and bool((pairs[:, 0] == 0.0).any()),
+        serials=serials,
+        sv_digits=most_digits(file.numbers, b":", _SV_DIGITS),
+        parameter_digits=most_digits(parameters, b" ", _PARAMETER_DIGITS),
+        first_sv_line=file.first_line,
     )
 
 
-def _n_sv(header: Header, k: int, total_sv: int) -> Index:
-    n_sv = header.integers("nr_sv", k, 0)
-    if int(n_sv.sum()) != total_sv:
-        raise header.refusal(
-            "nr_sv", f"nr_sv adds up to {int(n_sv.sum()):,}, total_sv is {total_sv:,}"
-        )
-    return np.asarray(freeze(n_sv))
-
-
-def _require_numbers_nobody_keeps(header: Header, pairs: int) -> None:
+def _require_numbers_nobody_keeps(file: ModelText, n_pairs: int) -> None:
     """Check the entries that the reader discards: probabilities, and ThunderSVM's weights."""
     for key, novel in _PROBABILITIES.items():
-        if key in header:
-            header.numbers(key, 10 if novel else pairs)
-    if _WEIGHTS in header:
-        count = len(header.any_numbers(_WEIGHTS))
-        if count == 0 or count % pairs:
-            raise header.refusal(
-                _WEIGHTS, f"coef has {count} values, which is not the same number for {pairs} pairs"
-            )
+        if key in file:
+            file.values(key, 10 if novel else n_pairs)
+    if _WEIGHTS in file:
+        count = len(file.values(_WEIGHTS))
+        if count == 0 or count % n_pairs:
+            what = f"coef has {count} values, which is not the same number for {n_pairs} pairs"
+            raise file.refusal(_WEIGHTS, what)
+
+
+def _vectors(file: ModelText, lengths: Index, pairs: Dense) -> Sparse:
+    """The support vectors, shape (n, d); indices count from 0 if one of them is 0."""
+    indices, ends = pairs[:, 0].astype(np.int64), np.cumsum(lengths)
+    before = np.concatenate([[-1], indices])[:-1]
+    begins = ends - lengths
+    before[begins[lengths > 0]] = -1
+    for at in _first((indices <= before) | (indices > INT32_MAX)):
+        index, line = int(indices[at]), file.first_line + int(np.searchsorted(ends, at, "right"))
+        if index > INT32_MAX:
+            raise file.refusal(line, f"index {index} is beyond {INT32_MAX}")
+        raise file.refusal(line, f"index {index} comes after {before[at]}; indices ascend")
+    columns = indices if (indices == 0).any() else indices - 1
+    parts = pairs[:, 1].copy(), columns.astype(np.int32), np.concatenate([[0], ends])
+    return freeze(sp.csr_array(parts, shape=(len(lengths), int(columns.max(initial=0)) + 1)))
+
+
+def _serials(file: ModelText, lengths: Index, pairs: Dense) -> Index:
+    """Row numbers from 1, shape (n,): each line of a precomputed kernel has a pair ``0:serial``."""
+    for i in _first(lengths != 1):
+        what = f"it has {lengths[i]} pairs; with a precomputed kernel there is one, 0:serial"
+        raise file.refusal(file.first_line + i, what)
+    index, serials = pairs.T
+    whole = (serials == np.round(serials)) & (serials >= 1.0) & (serials <= INT32_MAX)
+    for i in _first((index != 0.0) | ~whole):
+        what = (
+            f"'{index[i]:.0f}:{serials[i]:g}' is not 0:serial with the number of a training "
+            "sample, counted from 1"
+        )
+        raise file.refusal(file.first_line + i, what)
+    return np.asarray(freeze(serials.astype(np.intp)))
+
+
+def _first(bad: Mask) -> Iterator[int]:
+    """Yield the index of the first true entry, if any."""
+    yield from np.flatnonzero(bad)[:1].tolist()

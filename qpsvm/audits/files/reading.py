@@ -1,8 +1,10 @@
-"""Recognition of a model file's format by its content."""
+"""Reading of model files: regular files up to a size limit, whose content tells their format."""
 
 from __future__ import annotations
 
+import codecs
 import os
+import stat
 from typing import TypeAlias
 
 from qpsvm import models
@@ -11,12 +13,19 @@ from qpsvm.audits.files.arrays import ArrayModel
 from qpsvm.audits.files.liblinear import LiblinearModel, read_liblinear
 from qpsvm.audits.files.libsvm import LibsvmModel
 from qpsvm.audits.files.libsvm_reader import read_libsvm
-from qpsvm.audits.files.opening import read_bytes
-from qpsvm.audits.files.text_file import leading_comments
+from qpsvm.audits.files.text import leading_comments
 from qpsvm.exceptions import ModelFileError
+from qpsvm.files import npz
 from qpsvm.models import SavedModel
+from qpsvm.numerics.arguments import require_path
 
 ParsedModel: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
+
+MAX_BYTES = 2**30
+"""Largest model file that is read. What is read takes at most some twenty times its size."""
+
+MAX_JSON_BYTES = 2**28
+"""Largest JSON file that is read: as Python objects its numbers take some ten times as much."""
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _BEGINNING = 2**16
@@ -55,19 +64,51 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
     >>> model.coef, model.intercept
     (array([ 1., -2.]), 0.5)
     """
-    beginning = read_bytes(path, beginning=_BEGINNING)
+    source, beginning = os.fspath(path), _read_bytes(path, beginning=_BEGINNING)
     if beginning.startswith(_ZIP):
-        members = arrays.npz_arrays(path)
-        return models.load(path) if "metadata" in members else arrays.from_npz(path, members)
+        limit = os.path.getsize(path)  # compressed members could expand without limit
+        members = npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)
+        return models.load(path) if "metadata" in members else arrays.from_npz(source, members)
     if beginning.lstrip().startswith(b"{"):
-        return arrays.read_json(path)
+        return arrays.from_json(source, _read_bytes(path, MAX_JSON_BYTES))
     first = beginning[len(leading_comments(beginning)) :].split(maxsplit=1)[:1]
     if first == [b"svm_type"]:
-        return read_libsvm(path)
+        return read_libsvm(source, _read_bytes(path))
     if first == [b"solver_type"]:
-        return read_liblinear(path)
+        return read_liblinear(source, _read_bytes(path))
     raise ModelFileError(
-        f"{os.fspath(path)!r} begins with {beginning[:20]!r} and is no known model file; files of "
+        f"{source!r} begins with {beginning[:20]!r} and is no known model file; files of "
         "LIBSVM and ThunderSVM begin with svm_type, of LIBLINEAR with solver_type (both after "
         "comments), JSON with {, NPZ with PK."
     )
+
+
+def _read_bytes(
+    path: str | os.PathLike[str], limit: int = MAX_BYTES, beginning: int | None = None
+) -> bytes:
+    """Read the content of a regular file, or its beginning, without a byte order mark.
+
+    Its size is looked up before. Devices and pipes have none, and reading one may never end.
+    """
+    require_path(path)
+    content = b""
+    try:
+        status = os.stat(path)
+        size, is_regular = status.st_size, stat.S_ISREG(status.st_mode)
+        if is_regular and size <= limit:
+            with open(path, "rb") as stream:
+                content = stream.read(beginning or size)
+    except (OSError, ValueError) as error:  # ValueError: NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelFileError(
+            f"Cannot read {os.fspath(path)!r}: {reason}; check the path."
+        ) from error
+    if not is_regular:
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise ModelFileError(f"{os.fspath(path)!r} is {kind}; pass the path of a model file.")
+    if size > limit:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} has {size:,} bytes, the limit for model files of its kind is "
+            f"{limit:,}; load the model with its own library and pass its arrays."
+        )
+    return content.removeprefix(codecs.BOM_UTF8)

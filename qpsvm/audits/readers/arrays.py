@@ -1,19 +1,26 @@
-"""Reader of models given as plain arrays: ``Arrays``."""
+"""Plain numbers as models and as solutions: ``Arrays``, JSON and NPZ files, ``solution_of``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import cast
+import math
+import os
+from dataclasses import dataclass, replace
 
-from qpsvm.audits.claims import Claim, Library, Reading, multipliers
-from qpsvm.audits.readers.inputs import Inputs, require_finite
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution, multipliers
+from qpsvm.audits.files.arrays import ArrayModel
+from qpsvm.audits.readers.inputs import Inputs
+from qpsvm.data.targets import as_classes
 from qpsvm.display import short_repr
-from qpsvm.exceptions import AuditRefusedError
+from qpsvm.exceptions import AuditRefusedError, InvalidDataError
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import KernelArgument, Linear
-from qpsvm.machines import SVMProblem
+from qpsvm.machines import SVMProblem, SVMSolution
+from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arguments import MatrixLike, VectorLike, with_article
 from qpsvm.numerics.arrays import Dense, Vector, stored
 
@@ -64,7 +71,7 @@ class Arrays:
     library: Library = UNKNOWN
 
 
-def arrays(model: Arrays, inputs: Inputs) -> Reading:
+def read_arrays(model: Arrays, inputs: Inputs) -> Reading:
     """Read the machine that an ``Arrays`` object describes.
 
     Raises
@@ -77,29 +84,125 @@ def arrays(model: Arrays, inputs: Inputs) -> Reading:
     build = model.formulation.primal if model.alpha is None else model.formulation.dual
     problem = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)
     _require_enough(model, problem)
-    intercept = stored(model.intercept, "intercept", AuditRefusedError)
-    coef = None if model.coef is None else stored(model.coef, "coef", AuditRefusedError)
-    rows = (problem.model.n_classes,) if isinstance(problem, JointProblem) else ()
-    _require_shape("intercept", intercept, rows)
-    if coef is not None:
-        _require_shape("coef", coef, (*rows, samples.shape[1]))
-    return Reading(
-        model="Arrays",
-        library=model.library,
-        claims=(
-            Claim(
-                name="",
-                problem=problem,
-                intercept=intercept if rows else float(intercept),
-                alpha=None
-                if model.alpha is None
-                else _alpha(model.alpha, cast("SVMProblem", problem)),
-                coef=coef,
-                width=model.width,
-            ),
-        ),
-        samples=samples,
+    rows: tuple[int, ...] = ()
+    alpha, coef = None, None
+    if isinstance(problem, JointProblem):
+        rows = (problem.model.n_classes,)
+    elif model.alpha is not None:
+        alpha = _alpha(problem, model.alpha, AuditRefusedError)
+    intercept = _numbers("intercept", model.intercept, rows, AuditRefusedError)
+    if model.coef is not None:
+        coef = _numbers("coef", model.coef, (*rows, samples.shape[1]), AuditRefusedError)
+    b = intercept if rows else float(intercept)
+    claim = Claim("", problem, b, alpha=alpha, coef=coef, width=model.width)
+    return Reading(model="Arrays", library=model.library, claims=(claim,), samples=samples)
+
+
+def read_file(model: ArrayModel, inputs: Inputs) -> Reading:
+    """Read the plain numbers of a JSON or NPZ file, whose classes may be in another order.
+
+    Raises
+    ------
+    AuditRefusedError
+        As ``read_arrays``; no formulation.
+    """
+    inputs.require_only((), "plain arrays")
+    if model.formulation is None:
+        raise AuditRefusedError(
+            f"{model.source!r} does not name the program it solves; add a formulation to it."
+        )
+    coef, intercept = model.coef, model.intercept
+    if model.classes is not None:
+        inputs.codes(np.asarray(model.classes), inputs.weights(inputs.samples().shape[0]))
+        order = [model.classes.index(label) for label in as_classes(inputs.y)[1].tolist()]
+        if coef is not None and coef.ndim == 2:
+            coef, intercept = coef[order], np.asarray(intercept)[order]
+        elif order[0] > order[1]:  # alpha belongs to samples, not to a side
+            coef, intercept = None if coef is None else -coef, -intercept
+    kernel = "linear" if model.kernel is None else model.kernel
+    numbers = Arrays(model.formulation, intercept, model.alpha, coef, kernel, model.width)
+    return replace(read_arrays(numbers, inputs), model=f"model {os.path.basename(model.source)!r}")
+
+
+def solution_of(
+    problem: Problem,
+    *,
+    alpha: ArrayLike | None = None,
+    coef: ArrayLike | None = None,
+    intercept: float = 0.0,
+    width: float | None = None,
+) -> SVMSolution:
+    """Make a solution of a program, for ``qpsvm.verify``, of plain numbers from any source.
+
+    Nothing is improved and nothing is claimed of it. Weights without alpha get multipliers of zero,
+    which prove nothing: only the primal objective of such a solution says something.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        In either form. Problems of several decision functions are refused.
+    alpha : array of shape (N,), optional
+        Dual variables. For the two sides of a tube also ``alpha - alpha*`` of shape (n,).
+    coef : array of shape (d,), optional
+        Weights, of a linear kernel; by default those that follow from alpha.
+    intercept : float
+        b, zero where the problem has none.
+    width : float, optional
+        rho of ``NuClassification``, epsilon of ``NuRegression``; by default the best one for these
+        weights.
+
+    Returns
+    -------
+    SVMSolution
+        The numbers as they are, with status UNKNOWN.
+
+    Raises
+    ------
+    InvalidDataError
+        Neither alpha nor coef; numbers that are missing, not finite or of another shape; a problem
+        of several decision functions; constraints on (w, b) and no alpha.
+    AuditRefusedError
+        A sample of weight zero has a coefficient.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> solution = qpsvm.audits.solution_of(problem, alpha=[0.5, 0.5], intercept=-1.0)
+    >>> qpsvm.verify(problem, solution).passed
+    True
+    """
+    if not isinstance(problem, SVMProblem):
+        raise InvalidDataError(
+            f"alpha or coef alone are no solution of {problem.family}; pass a complete one."
+        )
+    model, b = problem.model, _number(intercept, "intercept")
+    given = Claim(
+        name="",
+        problem=problem,
+        intercept=b,
+        alpha=None if alpha is None else _alpha(problem, alpha, InvalidDataError),
+        coef=None
+        if coef is None
+        else _numbers("coef", coef, (problem.data.n_features,), InvalidDataError),
+        width=None if width is None else _number(width, "width"),
     )
+    if given.alpha is not None:
+        draft: Solution = given.draft()
+        if problem.form == "primal" and model.is_linear:
+            draft = draft.replace(expansion=None)  # such a program has w, and no coefficients
+    elif not model.is_linear or given.coef is None:
+        raise InvalidDataError("There is neither alpha nor coef of a linear kernel; pass one.")
+    elif model.constraints is not None:
+        raise InvalidDataError(
+            f"Weights alone, which may violate the constraints, bound no optimum of "
+            f"{problem.family}; pass alpha, too."
+        )
+    else:
+        draft = stated_solution(model, np.zeros(len(model.conditions)), b, coef=given.coef)
+    solution = given.completed(draft, Library("")).solution
+    assert isinstance(solution, SVMSolution)  # as the draft is
+    return solution
 
 
 # --- small pieces -----------------------------------------------------------------------------
@@ -126,21 +229,28 @@ def _require_enough(model: Arrays, problem: object) -> None:
         raise AuditRefusedError(f"For {model.formulation!r} pass coef and intercept, and no alpha.")
 
 
-def _alpha(given: VectorLike, problem: SVMProblem) -> Vector:
+def _alpha(problem: SVMProblem, given: ArrayLike, error: type[Exception]) -> Vector:
     """Dual variables, shape (N,); given as ``alpha - alpha*`` where each sample has two sides."""
-    alpha = stored(given, "alpha", AuditRefusedError)
     n, N = problem.data.n_given, len(problem.model.conditions)
-    if 2 * problem.data.n_samples == N and alpha.shape == (n,):
-        _require_shape("alpha", alpha, (n,))
-        return multipliers(problem, alpha)
-    _require_shape("alpha", alpha, (N,))
-    return alpha
+    if 2 * problem.data.n_samples == N and np.shape(given) == (n,):
+        return multipliers(problem, _numbers("alpha", given, (n,), error))
+    return _numbers("alpha", given, (N,), error)
 
 
-def _require_shape(name: str, numbers: Dense, shape: tuple[int, ...]) -> None:
-    require_finite("Arrays", **{name: numbers})
+def _numbers(name: str, given: ArrayLike, shape: tuple[int, ...], error: type[Exception]) -> Dense:
+    numbers = stored(given, name, error)
     if numbers.shape != shape:
-        raise AuditRefusedError(
-            f"{name} has shape {numbers.shape}, the program of these data needs {shape}; pass the "
-            "training data, and numbers for all of them."
+        raise error(
+            f"{name} has shape {numbers.shape}, the program needs {shape}; pass the training data, "
+            "and numbers for all of them."
         )
+    if not np.isfinite(numbers).all():
+        n = int(np.sum(~np.isfinite(numbers)))
+        raise error(f"{name} has {n} NaN or infinities; pass finite numbers.")
+    return numbers
+
+
+def _number(value: float, name: str) -> float:
+    if np.iscomplexobj(value) or np.shape(value) != () or not math.isfinite(float(value)):
+        raise InvalidDataError(f"{name} is {value!r}; it must be a finite number.")
+    return float(value)

@@ -44,9 +44,7 @@ def attribute(model: Estimator, name: str) -> Any:
     try:
         return getattr(model, name)
     except AttributeError as error:
-        raise AuditRefusedError(
-            f"This {type(model).__name__} has no {name} ({error}); {REMEDY}."
-        ) from error
+        refuse(model, f"has no {name} ({error})")
 
 
 def number(model: Estimator, name: str) -> float:
@@ -99,9 +97,7 @@ def matrix(model: Estimator, name: str) -> Matrix:
         require_sound(value)
         rows = sp.csr_array(value)
     except (TypeError, ValueError, IndexError) as error:
-        raise AuditRefusedError(
-            f"This {type(model).__name__} has no matrix as {name} ({error}); {REMEDY}."
-        ) from error
+        refuse(model, f"has no matrix as {name} ({error})")
     entries = real_numbers(model, name, rows.data)
     if rows.ndim != 2 or not np.isfinite(entries).all():
         refuse(model, f"has {name} of shape {rows.shape}, which must be a matrix without NaN")
@@ -127,10 +123,7 @@ def real_numbers(model: Estimator, name: str, value: Any) -> Dense:
             raise TypeError(f"its dtype is {array.dtype}")
         return stored(array, name, TypeError)
     except (TypeError, ValueError, OverflowError) as error:
-        raise AuditRefusedError(
-            f"This {type(model).__name__} has {name} = {_shown(value)}, which must hold real "
-            f"numbers ({error}); {REMEDY}."
-        ) from error
+        refuse(model, f"has {name} = {_shown(value)}, which must hold real numbers ({error})")
 
 
 def whole_numbers(model: Estimator, name: str) -> Index:

@@ -6,7 +6,8 @@ A model that does not match the data is refused: its audit would be about anothe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,6 @@ from qpsvm.data.objects import as_objects, is_numeric
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_classes, as_weights
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.formulations.reduction import Reduction, Split
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Matrix, Vector
 from qpsvm.numerics.single_precision import Stored
@@ -53,8 +53,7 @@ class Inputs:
         InvalidDataError
             As ``as_samples`` and ``as_objects``.
         """
-        taken = as_objects if objects and not is_numeric(self.X) else as_samples
-        samples = taken(self.X)
+        samples = (as_objects if objects and not is_numeric(self.X) else as_samples)(self.X)
         columns = samples.shape[1] if samples.ndim == 2 else 1
         if n_features is not None and columns != n_features:
             raise AuditRefusedError(
@@ -92,6 +91,36 @@ class Inputs:
         require_weights(codes, classes, weights)
         return codes
 
+    def rows(self, rows: Index) -> Inputs:
+        """The same inputs for some of the samples."""
+        from sklearn.utils import _safe_indexing
+
+        data = {name: getattr(self, name) for name in ("X", "y", "sample_weight")}
+        some: dict[str, Any] = {
+            name: None if values is None else _safe_indexing(values, rows)
+            for name, values in data.items()
+        }
+        return replace(self, **some)
+
+    def in_pipeline(self, pipeline: Any) -> Inputs:
+        """The inputs as the last step of a pipeline gets them.
+
+        Raises
+        ------
+        AuditRefusedError
+            The steps before cannot transform them.
+        """
+        before = pipeline[:-1]
+        if not len(before):
+            return self
+        try:
+            return replace(self, X=before.transform(self.X))
+        except (ValueError, TypeError, AttributeError) as error:
+            raise AuditRefusedError(
+                f"The pipeline cannot transform X ({error}); pass the training data as they were "
+                "given to its fit."
+            ) from error
+
     def require_only(self, names: tuple[str, ...], source: str) -> None:
         """Refuse parameters that the model itself stores or its program does not have.
 
@@ -123,14 +152,6 @@ class Inputs:
         return value
 
 
-def splits(reduction: Reduction, codes: Index, classes: Labels) -> list[Split]:
-    """The two-class problems of a reduction; for two classes a single problem without a name."""
-    if len(classes) == 2:
-        everyone = np.full(len(codes), True)
-        return [Split("", np.asarray(classes)[codes], everyone)]
-    return list(reduction.splits(codes, np.asarray(classes)))
-
-
 def require_weights(codes: Index, classes: Labels, weights: Vector) -> None:
     """Refuse weights that leave a class without samples.
 
@@ -146,22 +167,6 @@ def require_weights(codes: Index, classes: Labels, weights: Vector) -> None:
             "which leaves no program that tells this class apart (LIBSVM and LIBLINEAR drop it "
             "and may predict wrong labels); fit and audit the model without these samples."
         )
-
-
-def require_finite(owner: str, **numbers: Matrix) -> None:
-    """Refuse a model with NaN or infinite numbers.
-
-    Raises
-    ------
-    AuditRefusedError
-        There are some.
-    """
-    for name, values in numbers.items():
-        array = values.data if sp.issparse(values) else np.asarray(values, dtype=np.float64)
-        if not np.isfinite(array).all():
-            raise AuditRefusedError(
-                f"{name} of {owner} holds NaN or infinite numbers; it predicts nothing."
-            )
 
 
 def require_same_rows(owner: str, vectors: Matrix, samples: Stored, rows: Index) -> None:

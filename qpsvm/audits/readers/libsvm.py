@@ -26,34 +26,50 @@ sections 2 and 7.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.audits.claims import Claim, Library, Reading, multipliers
-from qpsvm.audits.readers.inputs import require_weights, splits
+from qpsvm.audits.claims import Claim, Reading, multipliers
+from qpsvm.audits.readers.inputs import require_weights
 from qpsvm.data import BinaryTrainingSet
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError
-from qpsvm.formulations import NuClassification, OneVsOne
+from qpsvm.formulations import (
+    EpsilonRegression,
+    NuClassification,
+    NuRegression,
+    OneClass,
+    OneVsOne,
+    SoftMargin,
+)
 from qpsvm.formulations.family import Classifier, Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
-from qpsvm.numerics.arguments import Labels, Targets
+from qpsvm.numerics.arguments import Targets
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.single_precision import Stored
+
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "c_svc": ("C",),
+    "nu_svc": ("nu",),
+    "one_class": ("nu",),
+    "epsilon_svr": ("C", "epsilon"),
+    "nu_svr": ("C", "nu"),
+}
+"""Types of models, and the parameters of their training."""
+
+CLASSIFIERS = ("c_svc", "nu_svc")
 
 
-@dataclass(frozen=True, eq=False)
-class Expansions:
-    """The coefficients of a LIBSVM model, and its training data.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Expansions(Reading):
+    """The coefficients of a LIBSVM model on its training data, to be read as solutions.
 
     Attributes
     ----------
-    model : str
-        What was read, in words.
-    library : Library
+    svm_type : str
+        One of ``PARAMETERS``.
     kernel : Kernel
-    samples : array or CSR array of shape (n, d)
     weights : array of shape (n,)
         Sample weights.
     rows : array of int of shape (m,)
@@ -61,105 +77,97 @@ class Expansions:
     coefficients : array of shape (k - 1, m)
         One row for a model that is one machine.
     intercepts : array of shape (k (k - 1) / 2,)
-    remarks : tuple of str
+    codes : array of int of shape (n,)
+        The class of every sample as an index into ``classes``; empty without classes.
+    class_weight : array of shape (k,) or None
+        Multiplies the sample weights.
+    break_ties : bool
+        Whether equal numbers of votes are told apart by the sums of the decision values; otherwise
+        the first of these classes is predicted.
     """
 
-    model: str
-    library: Library
+    svm_type: str
     kernel: Kernel
-    samples: Stored
     weights: Vector
     rows: Index
     coefficients: Dense
     intercepts: Vector
-    remarks: tuple[str, ...] = ()
+    codes: Index
+    class_weight: Vector | None = None
+    break_ties: bool = False
 
-    def machine(
-        self, formulation: Family, y: Targets | None = None, factor: float = 1.0
-    ) -> Reading:
+    def trained_with(self, y: Targets | None, parameters: Mapping[str, float]) -> Reading:
+        """Read the model as the solution of the programs with these parameters."""
+        n, C, nu = float(np.sum(self.weights)), parameters.get("C", 1.0), parameters.get("nu", 1.0)
+        if self.svm_type == "c_svc":
+            return self._pairs(SoftMargin(C))
+        if self.svm_type == "nu_svc":
+            return self._pairs(NuClassification(nu))
+        if self.svm_type == "one_class":
+            return self._machine(OneClass(nu), y, nu * n)
+        if self.svm_type == "nu_svr":
+            return self._machine(NuRegression(nu, C * n), y)
+        return self._machine(EpsilonRegression(C, parameters["epsilon"]), y)
+
+    def expansion(self, i: int, j: int) -> Vector:
+        """Coefficients of all samples in the machine of the classes i < j, shape (n,)."""
+        expansion = np.zeros(len(self.codes))
+        for label, row in ((i, j - 1), (j, i)):
+            members = self.codes[self.rows] == label
+            expansion[self.rows[members]] = self.coefficients[row, members]
+        return expansion
+
+    def _machine(self, formulation: Family, y: Targets | None, factor: float = 1.0) -> Reading:
         """Read a regressor or one-class model: one program for all samples."""
-        problem = self._problem(formulation, y, self.weights)
         expansion = np.zeros(len(self.weights))
         expansion[self.rows] = self.coefficients[0]
-        claim = self._claim("", problem, expansion, float(self.intercepts[0]), factor, factor)
-        return Reading.of(self, (claim,))
+        problem = self._problem(formulation, y, self.weights)
+        claim = self._claim("", problem, expansion, 0, factor, factor)
+        return replace(self, claims=(claim,))
 
-    def pairs(
-        self,
-        formulation: Classifier,
-        codes: Index,
-        classes: Labels,
-        *,
-        class_weight: Vector | None = None,
-        second_is_positive: bool = False,
-        break_ties: bool = False,
-    ) -> Reading:
-        """Read a classifier: one program per pair of classes.
-
-        Parameters
-        ----------
-        formulation : SoftMargin or NuClassification
-        codes : array of int of shape (n,)
-            The class of every sample as an index into ``classes``.
-        classes : array of shape (k,)
-            In the order of the library.
-        class_weight : array of shape (k,), optional
-            Multiplies the sample weights.
-        second_is_positive : bool
-            Whether decision values above zero speak for class j of a pair ``i < j``, not class i.
-        break_ties : bool
-            Whether equal numbers of votes are told apart by the sums of the decision values;
-            otherwise the first of these classes is predicted.
-        """
-        k, of_rows = len(classes), codes[self.rows]
-        weights = self.weights if class_weight is None else self.weights * class_weight[codes]
+    def _pairs(self, formulation: Classifier) -> Reading:
+        """Read a classifier: one program per pair of classes."""
+        codes, classes = self.codes, np.asarray(self.classes)
+        factors = np.ones(len(classes)) if self.class_weight is None else self.class_weight
+        weights = self.weights * factors[codes]
         require_weights(codes, classes, weights)
-        reduction = OneVsOne(formulation)
-        pairs = itertools.combinations(range(k), 2)
+        reduction = OneVsOne(formulation, break_ties=self.break_ties)
+        pairs = itertools.combinations(range(len(classes)), 2)
         claims = []
         for p, (split, (i, j)) in enumerate(
-            zip(splits(reduction, codes, classes), pairs, strict=True)
+            zip(reduction.splits(codes, classes), pairs, strict=True)
         ):
-            expansion = np.zeros(len(codes))
-            for label, row in ((i, j - 1), (j, i)):
-                members = of_rows == label
-                expansion[self.rows[members]] = self.coefficients[row, members]
+            expansion = self.expansion(i, j)
             taking_part = np.where(split.members, weights, 0.0)
             problem = self._problem(formulation, split.labels, taking_part)
-            positive = classes[j if second_is_positive else i]
             data = problem.data
             assert isinstance(data, BinaryTrainingSet)  # of a program for two classes
+            positive = classes[i if self.first_is_positive else j]
             factor, scale = 1.0 if data.classes[1] == positive else -1.0, 1.0
             if isinstance(formulation, NuClassification):
                 factor *= float(np.sum(np.abs(expansion))) / formulation.nu
                 scale = float(np.sum(taking_part))
-            b = float(self.intercepts[p])
-            claims.append(self._claim(split.name, problem, expansion, b, factor, scale))
-        # votes as the reduction counts them: there class j has the values above zero
-        combine = (lambda own, n: reduction.combine(-own, n)) if break_ties else _votes
-        if k == 2:
-            return Reading.of(self, tuple(claims), k, classes)
-        return Reading.of(self, tuple(claims), k, classes, combine, in_pairs=True)
-
-    # --- small pieces --------------------------------------------------------------------------
+            name = split.name if len(classes) > 2 else ""
+            claims.append(self._claim(name, problem, expansion, p, factor, scale))
+        several = reduction if len(classes) > 2 else None
+        return replace(self, claims=tuple(claims), reduction=several)
 
     def _problem(self, formulation: Family, y: Targets | None, weights: Vector) -> SVMProblem:
         try:
-            problem = formulation.dual(self.samples, y, kernel=self.kernel, sample_weight=weights)
+            return formulation.dual(self.samples, y, kernel=self.kernel, sample_weight=weights)
         except IndefiniteKernelError as error:
             raise AuditRefusedError(
                 f"The kernel matrix of {self.model} ({self.kernel}) has the eigenvalue "
                 f"{error.smallest_eigenvalue:.6g}: its dual is not convex, and nothing bounds the "
                 "optimum; use a positive semidefinite kernel."
             ) from error
-        return problem
 
     def _claim(
         self,
         name: str,
         problem: SVMProblem,
         expansion: Vector,
-        intercept: float,
+        m: int,
         factor: float,
         solver_scale: float,
     ) -> Claim:
@@ -185,19 +193,9 @@ class Expansions:
         return Claim(
             name=name,
             problem=problem,
-            intercept=intercept / factor,
+            intercept=float(self.intercepts[m]) / factor,
             alpha=alpha,
             width=1.0 / abs(factor) if is_nu else None,
             factor=factor,
             solver_scale=solver_scale,
         )
-
-
-def _votes(decisions: Dense, n_classes: int) -> Dense:
-    """Votes for each class; ties are broken in favour of the first."""
-    pairs = list(itertools.combinations(range(n_classes), 2))
-    votes = np.tile(-np.arange(n_classes) / (2.0 * n_classes), (len(decisions), 1))
-    for f, (i, j) in zip(decisions.T, pairs, strict=True):
-        votes[:, i] += f > 0.0
-        votes[:, j] += f <= 0.0
-    return votes

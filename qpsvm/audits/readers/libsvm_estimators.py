@@ -18,15 +18,8 @@ from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs, require_same_rows
-from qpsvm.audits.readers.libsvm import Expansions
+from qpsvm.audits.readers.libsvm import CLASSIFIERS, PARAMETERS, Expansions
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.formulations import (
-    EpsilonRegression,
-    NuClassification,
-    NuRegression,
-    OneClass,
-    SoftMargin,
-)
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.products import variance
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, is_sparse
@@ -39,69 +32,17 @@ SAME_GAMMA = 1e-6
 """Relative difference of two ways to compute ``gamma="scale"`` from the same data."""
 
 
-def svc(model: Estimator, inputs: Inputs) -> Reading:
-    """Read an ``SVC``: one soft margin per pair of classes."""
-    found = _expansions(model, inputs)
-    classes = attributes.classes(model)
-    codes = inputs.codes(classes, found.weights)
-    factors = attributes.numbers(model, "class_weight_", 1)
-    attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
-    return found.pairs(
-        SoftMargin(attributes.number(model, "C")),
-        codes,
-        classes,
-        class_weight=factors,
-        second_is_positive=len(classes) == 2,
-        break_ties=_breaks_ties(model),
-    )
-
-
-def nu_svc(model: Estimator, inputs: Inputs) -> Reading:
-    """Read a ``NuSVC``, which ignores its ``class_weight``."""
-    found = _expansions(model, inputs)
-    classes = attributes.classes(model)
-    codes = inputs.codes(classes, found.weights)
-    return found.pairs(
-        NuClassification(attributes.number(model, "nu")),
-        codes,
-        classes,
-        second_is_positive=len(classes) == 2,
-        break_ties=_breaks_ties(model),
-    )
-
-
-def svr(model: Estimator, inputs: Inputs) -> Reading:
-    """Read an ``SVR``."""
-    C, epsilon = (attributes.number(model, name) for name in ("C", "epsilon"))
-    return _expansions(model, inputs).machine(EpsilonRegression(C, epsilon), inputs.y)
-
-
-def nu_svr(model: Estimator, inputs: Inputs) -> Reading:
-    """Read a ``NuSVR``; its C is the price of one sample, qpsvm's that of the average."""
-    found = _expansions(model, inputs)
-    nu, C = (attributes.number(model, name) for name in ("nu", "C"))
-    return found.machine(NuRegression(nu, C * float(np.sum(found.weights))), inputs.y)
-
-
-def one_class(model: Estimator, inputs: Inputs) -> Reading:
-    """Read a ``OneClassSVM``."""
-    found, nu = _expansions(model, inputs), attributes.number(model, "nu")
-    return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
+def read_estimator(svm_type: str, model: Estimator, inputs: Inputs) -> Reading:
+    """Read a fitted estimator, which LIBSVM calls a model of the type ``svm_type``."""
+    parameters = {name: attributes.number(model, name) for name in PARAMETERS[svm_type]}
+    return _expansions(svm_type, model, inputs).trained_with(inputs.y, parameters)
 
 
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _breaks_ties(model: Estimator) -> bool:
-    """Return whether ``predict`` takes the largest decision value instead of LIBSVM's votes."""
-    return bool(getattr(model, "break_ties", False)) and model.decision_function_shape == "ovr"
-
-
-def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
+def _expansions(svm_type: str, model: Estimator, inputs: Inputs) -> Expansions:
     name = type(model).__name__
-    inputs.require_only((), name)
-    if not hasattr(model, "dual_coef_"):
-        raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
     shape = attributes.attribute(model, "shape_fit_")
     sizes = (int, np.integer)
     if not isinstance(shape, tuple) or not shape or not all(isinstance(n, sizes) for n in shape):
@@ -114,14 +55,22 @@ def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
         )
     coefficients, intercepts = stored_numbers(name, model)
     weights = inputs.weights(samples.shape[0])
-    if hasattr(model, "classes_"):
-        inputs.codes(attributes.classes(model), weights)  # first: LIBSVM drops some classes
+    classes, factors, codes = None, None, np.zeros(0, np.intp)
+    if svm_type in CLASSIFIERS:
+        classes = attributes.classes(model)
+        codes = inputs.codes(classes, weights)  # first: LIBSVM drops some classes
+    if svm_type == "c_svc" and classes is not None:  # the other type ignores its class_weight
+        factors = attributes.numbers(model, "class_weight_", 1)
+        attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
+    # predict then takes the largest decision value, instead of LIBSVM's votes
+    largest = getattr(model, "break_ties", False) and model.decision_function_shape == "ovr"
     rows = _support(name, model, weights)
     _require_counts(model, coefficients, intercepts, rows)
     if not _is_matrix(model):
         vectors = attributes.matrix(model, "support_vectors_")
         require_same_rows(f"This {name}", vectors, samples, rows)
     return Expansions(
+        svm_type=svm_type,
         model=name,
         library=_library(model),
         kernel=_kernel(model, samples),
@@ -130,6 +79,11 @@ def _expansions(model: Estimator, inputs: Inputs) -> Expansions:
         rows=rows,
         coefficients=coefficients,
         intercepts=intercepts,
+        codes=codes,
+        classes=classes,
+        class_weight=factors,
+        first_is_positive=classes is not None and len(classes) > 2,
+        break_ties=bool(largest),
     )
 
 
@@ -137,27 +91,30 @@ def _require_counts(
     model: Estimator, coefficients: Matrix, intercepts: Vector, rows: Index
 ) -> None:
     """Refuse arrays of inconsistent lengths, which would make LIBSVM read out of bounds."""
-    m, is_classifier = len(rows), hasattr(model, "classes_")
-    k = len(attributes.classes(model)) if is_classifier else 2
-    why = f"{m} support vectors and {k} classes" if is_classifier else f"{m} support vectors"
+    m, k, why = len(rows), 2, f"{len(rows)} support vectors"
+    is_classifier = hasattr(model, "classes_")
+    if is_classifier:
+        k = len(attributes.classes(model))
+        why += f" and {k} classes"
+    n_pairs = k * (k - 1) // 2
     attributes.require_shape(model, "dual_coef_", coefficients, (k - 1, m), why)
-    attributes.require_shape(model, "intercept_", intercepts, (k * (k - 1) // 2,), why)
+    attributes.require_shape(model, "intercept_", intercepts, (n_pairs,), why)
     if len(np.unique(rows)) < m:
         attributes.refuse(model, "has a sample twice in support_")
     if hasattr(model, "_n_support"):
         counts = attributes.whole_numbers(model, "_n_support")
-        fine = len(counts) == k and (counts >= 0).all() and int(np.sum(counts)) == m
-        if not is_classifier:  # LIBSVM's has the number twice; of sparse samples anything
-            anything = bool(getattr(model, "_sparse", False))
+        if is_classifier:
+            fine = len(counts) == k and (counts >= 0).all() and int(np.sum(counts)) == m
+        else:  # LIBSVM's has the number twice; of sparse samples anything
             fine = len(counts) == 1 + (not _is_of_intel(model))
-            fine = fine and (anything or bool((counts == m).all()))
+            fine = fine and (getattr(model, "_sparse", False) or (counts == m).all())
         if not fine:
             attributes.refuse(model, f"has n_support_ = {counts.tolist()} for {why}")
     for name in ("_effective_probability", "probability"):
         value = getattr(model, name, False)
         if not isinstance(value, bool) and not (isinstance(value, str) and value == "deprecated"):
             attributes.refuse(model, f"has {name} = {value!r}, which must be True or False")
-        if value is True and np.size(getattr(model, "_probA", ())) != k * (k - 1) // 2:
+        if value is True and np.size(getattr(model, "_probA", ())) != n_pairs:
             attributes.refuse(model, f"has {name} = True and was fitted without probabilities")
 
 
@@ -250,14 +207,13 @@ def fitted_kernel(model: Estimator) -> Kernel:
             f"A machine with kernel={kind!r} cannot be audited on samples in chunks; one with a "
             f"kernel by name ({', '.join(KERNELS[:-1])}) can."
         )
-    if kind == "linear":
-        return kernels.as_kernel(kind)
-    if getattr(model, "_gamma", None) is not None:
-        return _with_gamma(model, kind, attributes.number(model, "_gamma"))
     predicting = getattr(getattr(model, "solution_", None), "kernel", None)
     if isinstance(predicting, Kernel):  # an estimator of qpsvm
         return predicting
-    return _with_gamma(model, kind, attributes.number(model, "gamma"))
+    if kind == "linear":
+        return kernels.as_kernel(kind)
+    is_known = getattr(model, "_gamma", None) is not None
+    return _with_gamma(model, kind, attributes.number(model, "_gamma" if is_known else "gamma"))
 
 
 def _with_gamma(model: Estimator, kind: str, gamma: float) -> Kernel:
@@ -274,28 +230,26 @@ def _with_gamma(model: Estimator, kind: str, gamma: float) -> Kernel:
 
 def _gamma(model: Estimator, samples: Matrix) -> float:
     """The gamma used in predictions; refused if it is not the one that the model states."""
-    stated = attributes.attribute(model, "gamma")
-    if getattr(model, "_gamma", None) is None:
-        if not isinstance(stated, str):
-            return attributes.number(model, "gamma")
-        return float(kernels.RBF(cast("kernels.Gamma", stated)).resolve(samples).gamma)
-    used = attributes.number(model, "_gamma")
-    if not isinstance(stated, str):
-        expected = attributes.number(model, "gamma")
-        if not abs(used - expected) <= SAME_GAMMA * abs(expected):
-            attributes.refuse(model, f"states gamma={stated!r} and predicts with {used:.8g}")
-        return used
-    if stated == "scale":
+    stated, used = attributes.attribute(model, "gamma"), None
+    if getattr(model, "_gamma", None) is not None:
+        used = attributes.number(model, "_gamma")
+    if isinstance(stated, str):
         sparse = bool(getattr(model, "_sparse", is_sparse(samples)))
-        if _is_scale(used, samples, as_sparse=sparse):
+        if used is not None and stated == "scale" and _is_scale(used, samples, as_sparse=sparse):
             return used
-    expected = float(kernels.RBF(cast("kernels.Gamma", stated)).resolve(samples).gamma)
-    if not abs(used - expected) <= SAME_GAMMA * abs(expected):
-        raise AuditRefusedError(
-            f"The model predicts with gamma={used:.8g}; gamma={stated!r} is {expected:.8g} for "
-            "these data. Pass the training data, or fit the model again if it was changed."
-        )
-    return used
+        expected = float(kernels.RBF(cast("kernels.Gamma", stated)).resolve(samples).gamma)
+    else:
+        expected = attributes.number(model, "gamma")
+    if used is None:
+        return expected
+    if abs(used - expected) <= SAME_GAMMA * abs(expected):
+        return used
+    if not isinstance(stated, str):
+        attributes.refuse(model, f"states gamma={stated!r} and predicts with {used:.8g}")
+    raise AuditRefusedError(
+        f"The model predicts with gamma={used:.8g}; gamma={stated!r} is {expected:.8g} for "
+        "these data. Pass the training data, or fit the model again if it was changed."
+    )
 
 
 def _is_scale(gamma: float, samples: Matrix, *, as_sparse: bool) -> bool:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -28,26 +27,10 @@ import scipy.sparse as sp
 from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.files import LibsvmModel
 from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.audits.readers.libsvm import Expansions
+from qpsvm.audits.readers.libsvm import PARAMETERS, Expansions
 from qpsvm.exceptions import AuditRefusedError, ModelFileError
-from qpsvm.formulations import (
-    EpsilonRegression,
-    NuClassification,
-    NuRegression,
-    OneClass,
-    SoftMargin,
-)
-from qpsvm.numerics.arrays import Dense, Index
+from qpsvm.numerics.arrays import Dense, Index, Matrix
 from qpsvm.numerics.single_precision import Stored
-
-TAKES: Mapping[str, tuple[str, ...]] = {
-    "c_svc": ("C",),
-    "nu_svc": ("nu",),
-    "one_class": ("nu",),
-    "epsilon_svr": ("C", "epsilon"),
-    "nu_svr": ("C", "nu"),
-}
-"""Parameters that a file of each kind does not hold."""
 
 SAME_BOUND = 1e-12
 """Relative difference of two coefficients that are printed with 16 digits and are the same."""
@@ -56,43 +39,39 @@ FEW_DIGITS = 6
 """What ``printf`` writes by default."""
 
 
-def read(model: LibsvmModel, inputs: Inputs) -> Reading:
+def read_file(model: LibsvmModel, inputs: Inputs) -> Reading:
     """Read a model file and find the rows of X that are its support vectors."""
-    inputs.require_only(TAKES[model.svm_type], model.svm_type)
+    inputs.require_only(PARAMETERS[model.svm_type], model.svm_type)
     samples = inputs.samples()
-    labels = np.asarray(model.labels)
-    # before rows are looked for: other labels are told as such
-    codes = None if model.labels is None else inputs.codes(labels, inputs.weights(samples.shape[0]))
+    weights, labels, codes = inputs.weights(samples.shape[0]), model.labels, np.zeros(0, np.intp)
+    if labels is not None:  # before rows are looked for: other labels are told as such
+        codes = inputs.codes(labels, weights)
     model, rows = _with_training_rows(model, samples, inputs)
     found = Expansions(
+        svm_type=model.svm_type,
         model=f"{model.svm_type} model {os.path.basename(model.source)!r}",
         library=Library(model.written_by, float32_kernel=True),
         kernel=model.kernel,
         samples=samples,
-        weights=inputs.weights(samples.shape[0]),
+        weights=weights,
         rows=rows,
         coefficients=model.coefficients.T,
         intercepts=-model.rho,
+        codes=codes,
+        classes=labels,
+        first_is_positive=True,
+        remarks=_rounded(model, samples[rows]),
     )
-    found = replace(found, remarks=_rounded(model, found))
-    n, kind = float(np.sum(found.weights)), model.svm_type
-    if kind == "one_class":
-        nu = float(np.sum(found.coefficients)) / n if inputs.nu is None else inputs.nu
-        return found.machine(OneClass(nu), factor=nu * n)
-    if kind == "nu_svc" and codes is not None:
-        nu, found = _share(inputs, found, codes, len(labels))
-        return found.pairs(NuClassification(nu), codes, labels)
-    C, found = _price(inputs, found)
-    if kind == "c_svc" and codes is not None:
-        return found.pairs(SoftMargin(C), codes, labels)
-    if kind == "nu_svr":
-        share = inputs.nu
-        if share is None:
-            share = float(np.sum(np.abs(found.coefficients))) / (C * n)
-            found = _inferred(found, "nu", share, "sum of the coefficients")
-        return found.machine(NuRegression(share, C * n), inputs.y)
-    epsilon = inputs.required("epsilon", found.model)
-    return found.machine(EpsilonRegression(C, epsilon), inputs.y)
+    parameters = dict[str, float]()
+    for name in PARAMETERS[model.svm_type]:
+        value = getattr(inputs, name)
+        if value is None:
+            value, source = _inferred(found, name, parameters.get("C", 1.0))
+            if source:
+                remark = f"{name} = {value!r} is inferred from the {source}"
+                found = replace(found, remarks=(*found.remarks, remark))
+        parameters[name] = value
+    return found.trained_with(inputs.y, parameters)
 
 
 def _with_training_rows(
@@ -112,41 +91,41 @@ def _with_training_rows(
 # --- what the file does not say ---------------------------------------------------------------
 
 
-def _price(inputs: Inputs, found: Expansions) -> tuple[float, Expansions]:
-    """C as given, or inferred from the coefficients with a remark."""
-    if inputs.C is not None:
-        return inputs.C, found
-    C = _bound(found.coefficients / found.weights[found.rows])
-    if C is None:
-        raise AuditRefusedError(
-            f"{found.model} does not store its C, and C cannot be inferred because no two "
-            "coefficients of one sign equal the largest; pass C."
-        )
-    return C, _inferred(found, "C", C, "largest coefficients")
-
-
-def _share(inputs: Inputs, found: Expansions, codes: Index, k: int) -> tuple[float, Expansions]:
-    """The nu of a nu-SVC as given, or inferred from the coefficients with a remark."""
-    if inputs.nu is not None:
-        return inputs.nu, found
-    of_rows = codes[found.rows]
-    for i, j in itertools.combinations(range(k), 2):
-        own = np.where(of_rows == i, found.coefficients[j - 1], found.coefficients[i])
-        members = (of_rows == i) | (of_rows == j)
-        largest = _bound((own / found.weights[found.rows])[members])
+def _inferred(found: Expansions, name: str, C: float) -> tuple[float, str]:
+    """A parameter of the training as the coefficients have it, and what of them tells it."""
+    n, c = float(np.sum(found.weights)), found.coefficients
+    if name == "C":
+        largest = _bound(c / found.weights[found.rows])
         if largest is not None:
-            n = float(np.sum(found.weights[(codes == i) | (codes == j)]))
-            nu = float(np.sum(np.abs(own[members]))) / (largest * n)
-            return nu, _inferred(found, "nu", nu, "largest coefficients and their sum")
+            return largest, "largest coefficients"
+    elif found.svm_type == "one_class":
+        return float(np.sum(c)) / n, ""  # as its dual has it
+    elif found.svm_type == "nu_svr":
+        return float(np.sum(np.abs(c))) / (C * n), "sum of the coefficients"
+    elif found.svm_type == "nu_svc":
+        nu = _share(found)
+        if nu is not None:
+            return nu, "largest coefficients and their sum"
+    else:
+        raise AuditRefusedError(
+            f"{found.model} does not store the {name} of its training; pass {name}."
+        )
     raise AuditRefusedError(
-        f"{found.model} does not store its nu, and nu cannot be inferred because no two "
-        "coefficients of one sign equal the largest; pass nu."
+        f"{found.model} does not store its {name}, and {name} cannot be inferred because no two "
+        f"coefficients of one sign equal the largest; pass {name}."
     )
 
 
-def _inferred(found: Expansions, name: str, value: float, source: str) -> Expansions:
-    remark = f"{name} = {value!r} is inferred from the {source}"
-    return replace(found, remarks=(*found.remarks, remark))
+def _share(found: Expansions) -> float | None:
+    """The nu of a nu-SVC, from the coefficients of a pair of classes in which some are equal."""
+    for i, j in itertools.combinations(range(len(np.asarray(found.classes))), 2):
+        own, members = found.expansion(i, j), (found.codes == i) | (found.codes == j)
+        used = np.flatnonzero(own)
+        largest = _bound(own[used] / found.weights[used])
+        if largest is not None:
+            n = float(np.sum(found.weights[members]))
+            return float(np.sum(np.abs(own))) / (largest * n)
+    return None
 
 
 def _bound(coefficients: Dense) -> float | None:
@@ -161,12 +140,11 @@ def _bound(coefficients: Dense) -> float | None:
     return largest if several and largest > 0.0 else None
 
 
-def _rounded(model: LibsvmModel, found: Expansions) -> tuple[str, ...]:
+def _rounded(model: LibsvmModel, rows: Matrix) -> tuple[str, ...]:
     """Remarks about numbers that the file stores with fewer digits than the data have."""
     remarks = []
     if model.support_vectors is not None and model.total_sv:
-        own = sp.csr_array(found.samples[found.rows])
-        theirs = sp.csr_array(model.support_vectors)
+        own, theirs = sp.csr_array(rows), sp.csr_array(model.support_vectors)
         theirs.resize(own.shape)
         if abs(own - theirs).max() > 0.0:
             remarks.append(

@@ -1,34 +1,49 @@
-"""Choice of the reader by the class name of a model, without importing its library."""
+"""Table of the readers by the class name of a model, without importing its library."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from qpsvm.audits.claims import Claim, Reading
-from qpsvm.audits.readers import liblinear_estimators, libsvm_estimators, pipelines, sgd
-from qpsvm.audits.readers.arrays import Arrays, arrays
+from qpsvm.audits.files.reading import read_model
+from qpsvm.audits.readers import arrays, liblinear, libsvm_estimators, libsvm_files, own, sgd
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.numerics.arguments import Samples, Targets, Weights, an
 
+Reader: TypeAlias = Callable[[Any, Inputs], Reading]
+
 LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
 
-ESTIMATORS: Mapping[str, Callable[[Estimator, Inputs], Reading]] = {
-    "SVC": libsvm_estimators.svc,
-    "NuSVC": libsvm_estimators.nu_svc,
-    "SVR": libsvm_estimators.svr,
-    "NuSVR": libsvm_estimators.nu_svr,
-    "OneClassSVM": libsvm_estimators.one_class,
-    "LinearSVC": liblinear_estimators.linear_svc,
-    "LinearSVR": liblinear_estimators.linear_svr,
-    "SGDClassifier": sgd.classifier,
-    "SGDOneClassSVM": sgd.one_class,
+ESTIMATORS: Mapping[str, tuple[str, Reader]] = {
+    "SVC": ("dual_coef_", partial(libsvm_estimators.read_estimator, "c_svc")),
+    "NuSVC": ("dual_coef_", partial(libsvm_estimators.read_estimator, "nu_svc")),
+    "SVR": ("dual_coef_", partial(libsvm_estimators.read_estimator, "epsilon_svr")),
+    "NuSVR": ("dual_coef_", partial(libsvm_estimators.read_estimator, "nu_svr")),
+    "OneClassSVM": ("dual_coef_", partial(libsvm_estimators.read_estimator, "one_class")),
+    "LinearSVC": ("coef_", liblinear.linear_svc),
+    "LinearSVR": ("coef_", liblinear.linear_svr),
+    "SGDClassifier": ("coef_", sgd.classifier),
+    "SGDOneClassSVM": ("coef_", sgd.one_class),
 }
+"""Class of an estimator -> an attribute that its fit leaves, and its reader."""
+
+CONTENTS: Mapping[str, Reader] = {
+    "Arrays": arrays.read_arrays,
+    "ArrayModel": arrays.read_file,
+    "LibsvmModel": libsvm_files.read_file,
+    "LiblinearModel": liblinear.read_file,
+    "SavedModel": own.read_saved,
+}
+"""Class of this package, of plain numbers or the content of a model file -> its reader."""
 
 
 def read(model: Estimator, inputs: Inputs) -> Reading:
@@ -39,20 +54,18 @@ def read(model: Estimator, inputs: Inputs) -> Reading:
     AuditRefusedError
         A kind of model no reader knows, one that is not fitted, or one of other data.
     """
-    if isinstance(model, Arrays):
-        return arrays(model, inputs)
-    names = [(t.__module__.partition(".")[0], t.__name__) for t in type(model).__mro__]
-    if isinstance(model, str | os.PathLike) or names[0][0] == "qpsvm":
-        from qpsvm.audits.readers import files
-
-        if isinstance(model, str | os.PathLike | files.Parsed):
-            return files.read(model, inputs)
-    for package, name in names:
-        reader = ESTIMATORS.get(name) if package in LIBRARIES else None
+    if isinstance(model, str | os.PathLike):
+        model = read_model(model)
+    if own.is_own(model):
+        return own.read_estimator(model, inputs)
+    for kind in type(model).__mro__:
+        package, name = kind.__module__.partition(".")[0], kind.__name__
+        if package == "qpsvm" and name in CONTENTS:
+            return CONTENTS[name](model, inputs)
         if package == "sklearn" and name == "Pipeline":
-            return pipelines.pipeline(model, inputs, read)
-        if reader is not None:
-            return _read_estimator(reader, model, inputs)
+            return _pipeline(model, inputs)
+        if package in LIBRARIES and name in ESTIMATORS:
+            return _estimator(model, inputs, *ESTIMATORS[name])
     what = f"the class {model.__name__}" if isinstance(model, type) else an(model)
     raise AuditRefusedError(
         f"audit cannot read {what}.{_hint(model)} It reads scikit-learn's "
@@ -101,6 +114,31 @@ def read_claims(
     return read(model, Inputs(X, y, sample_weight, C, nu, epsilon)).claims
 
 
+def _pipeline(model: Estimator, inputs: Inputs) -> Reading:
+    """Read the last step of a pipeline, with the samples transformed by the steps before."""
+    if not model.steps:
+        raise AuditRefusedError("The pipeline has no steps; pass one that ends in a fitted model.")
+    reading = read(model.steps[-1][1], inputs.in_pipeline(model))
+    return replace(reading, model=f"{reading.model} at the end of a pipeline")
+
+
+def _estimator(model: Estimator, inputs: Inputs, left_by_fit: str, reader: Reader) -> Reading:
+    """Call a reader, and turn errors by unexpected attributes into AuditRefusedError."""
+    name = type(model).__name__
+    inputs.require_only((), name)
+    if not hasattr(model, left_by_fit):
+        raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
+    try:
+        return reader(model, inputs)
+    except QPSVMError:
+        raise
+    except Exception as error:
+        raise AuditRefusedError(
+            f"This {name} cannot be read: an attribute or parameter is not as fit leaves it "
+            f"({type(error).__name__}: {error}); fit it again."
+        ) from error
+
+
 def _hint(model: object) -> str:
     """Say what was meant by a model that no reader knows; empty where nothing is known."""
     if isinstance(model, type):
@@ -112,18 +150,3 @@ def _hint(model: object) -> str:
     if type(model).__module__.startswith("qpsvm."):
         return " qpsvm.verify(problem, solution) verifies a solution of this package."
     return ""
-
-
-def _read_estimator(
-    reader: Callable[[Estimator, Inputs], Reading], model: Estimator, inputs: Inputs
-) -> Reading:
-    """Call a reader, and turn errors by unexpected attributes into AuditRefusedError."""
-    try:
-        return reader(model, inputs)
-    except QPSVMError:
-        raise
-    except Exception as error:
-        raise AuditRefusedError(
-            f"This {type(model).__name__} cannot be read: an attribute or parameter is not as "
-            f"fit leaves it ({type(error).__name__}: {error}); fit it again."
-        ) from error

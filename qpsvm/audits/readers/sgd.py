@@ -13,13 +13,15 @@ scikit-learn had ``nu/4 |w|^2`` there: w and rho were twice those of the program
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from qpsvm.audits.claims import Library, Reading
+from qpsvm.audits.claims import Reading
 from qpsvm.audits.readers import attributes
 from qpsvm.audits.readers.attributes import Estimator
 from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.audits.readers.linear import Weights, class_weight, weights_and_offset
+from qpsvm.audits.readers.linear import Weights, class_weight, fitted_classes, fitted_weights
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneClass, SoftMargin
 
@@ -39,12 +41,8 @@ def classifier(model: Estimator, inputs: Inputs) -> Reading:
             f"This SGDClassifier has penalty={model.penalty!r}; only 'l2' is the |w|^2 of a "
             "support vector machine."
         )
-    found = _weights(model, inputs, "intercept_")
-    classes = attributes.classes(model)
-    codes = inputs.codes(classes, found.weights)
-    n_machines = 1 if len(classes) == 2 else len(classes)
-    why = f"{len(classes)} classes"
-    attributes.require_shape(model, "coef_", found.coef, (n_machines, found.coef.shape[1]), why)
+    found = _fitted(model, inputs)
+    codes, classes = fitted_classes(model, inputs, found)
     strength = attributes.number(model, "alpha")
     if not strength > 0.0:
         attributes.refuse(model, f"has alpha = {strength:g}, which must be above 0")
@@ -64,7 +62,7 @@ def one_class(model: Estimator, inputs: Inputs) -> Reading:
             "This SGDOneClassSVM has fit_intercept=False: its rho is not learned, and qpsvm has no "
             "such program."
         )
-    found = _weights(model, inputs, "offset_")
+    found = _fitted(model, inputs, "offset_")
     n, total = len(found.weights), float(np.sum(found.weights))
     nu = attributes.number(model, "nu") * n / total
     if nu > 1.0:
@@ -72,39 +70,22 @@ def one_class(model: Estimator, inputs: Inputs) -> Reading:
             f"With nu={model.nu:g} and sample weights that add up to {total:g} for {n} samples "
             "this SGDOneClassSVM has no optimum: rho is unbounded."
         )
+    found = replace(found, intercept=-found.intercept)
     return found.machine(OneClass(nu), factor=_one_class_factor())
 
 
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _weights(model: Estimator, inputs: Inputs, offset: str) -> Weights:
-    name = type(model).__name__
-    inputs.require_only((), name)
-    if not hasattr(model, "coef_"):
-        raise AuditRefusedError(f"This {name} is not fitted; call fit(X, y) first.")
+def _fitted(model: Estimator, inputs: Inputs, offset: str = "intercept_") -> Weights:
     if getattr(model, "early_stopping", False):
         raise AuditRefusedError(
-            f"This {name} has early_stopping=True: it held out some of the samples, and does "
-            "not record which; fit it without early stopping."
+            f"This {type(model).__name__} has early_stopping=True: it held out some of the "
+            "samples, and does not record which; fit it without early stopping."
         )
-    coef, b = weights_and_offset(model, offset)
-    samples = inputs.samples(coef.shape[1])
-    sign = -1.0 if offset == "offset_" else 1.0
-    stopped_at = ""
-    if attributes.attribute(model, "tol") is not None:
-        stopped_at = f"stopping tolerance of {attributes.number(model, 'tol'):g}"
-    limit = attributes.number(model, "max_iter")
-    if not stopped_at or attributes.number(model, "n_iter_") >= limit:
-        stopped_at = f"iteration limit of {limit:g}"
-    return Weights(
-        model=name,
-        library=Library("scikit-learn's SGD", stopped_at),
-        samples=samples,
-        weights=inputs.weights(samples.shape[0]),
-        coef=coef,
-        intercept=sign * b,
-    )
+    stops = attributes.attribute(model, "tol") is not None
+    tolerance = attributes.number(model, "tol") if stops else None
+    return fitted_weights(model, inputs, "scikit-learn's SGD", tolerance, offset)
 
 
 def _one_class_factor() -> float:
