@@ -20,7 +20,7 @@ from qpsvm.exceptions import DataFileError
 from qpsvm.files import npz
 from qpsvm.files.atomic import replacing
 from qpsvm.numerics.arrays import Array
-from qpsvm.numerics.digests import digest
+from qpsvm.numerics.contents import digest
 
 NEWTON, BAND = "Newton", "band"
 """Kinds of steps: by a Hessian over all samples, or by the program over open samples."""

@@ -23,7 +23,7 @@ from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse, row_blocks
-from qpsvm.numerics.digests import digest
+from qpsvm.numerics.contents import digest
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of, stored_values
 from qpsvm.numerics.threads import one_blas_thread
 

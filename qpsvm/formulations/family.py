@@ -33,11 +33,11 @@ from qpsvm.kernels.indefinite import require_policy
 from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.dual_program import DualRecovery, dual_program
-from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.verifiable import Form
 from qpsvm.numerics.arguments import Samples, Targets, Weights, with_article
 from qpsvm.qp.program import QuadraticProgram
 

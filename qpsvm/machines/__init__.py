@@ -7,11 +7,11 @@ was learned. ``joint`` is the same for machines with one decision function per c
 """
 
 from qpsvm.machines.conditions import Conditions
-from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.problem import SVMProblem, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.machines.verifiable import Form
 
 __all__ = [
     "Conditions",

@@ -31,13 +31,12 @@ from qpsvm.machines.exact_types import (
     same_data,
     same_kernel,
 )
-from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.solution import SVMSolution, alpha_unit
-from qpsvm.machines.verifiable import Implication
+from qpsvm.machines.verifiable import Form, Implication
 from qpsvm.numerics.arguments import with_article
 from qpsvm.numerics.arrays import Vector, largest_magnitude
 from qpsvm.numerics.precision import TINY

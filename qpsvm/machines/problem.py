@@ -12,10 +12,9 @@ import numpy as np
 
 from qpsvm.display import wrapped
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.machines.form import Form
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.machines.verifiable import TrainedMachine, VerifiableModel
+from qpsvm.machines.verifiable import Form, TrainedMachine, VerifiableModel
 from qpsvm.machines.warm_start import transfer_warm_start
 from qpsvm.numerics.arguments import VectorLike, an, with_article
 from qpsvm.numerics.calls import ExplainsMethods

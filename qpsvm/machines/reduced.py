@@ -13,11 +13,11 @@ from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Linear, Precomputed
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
-from qpsvm.machines.form import Form
 from qpsvm.machines.prediction import KernelSums, Machine, checked_samples, linear_values
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.together import SharedMatrix, Together
+from qpsvm.machines.verifiable import Form
 from qpsvm.numerics.arguments import Samples, an
 from qpsvm.numerics.arrays import Array, Dense
 from qpsvm.numerics.calls import ExplainsMethods

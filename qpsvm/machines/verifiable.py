@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.complementarity import GapBound
 from qpsvm.machines.feasibility import FeasibleMachine
-from qpsvm.machines.form import Form
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
+
+Form: TypeAlias = Literal["primal", "dual"]
+
 
 Implication: TypeAlias = tuple[str, float | Vector, float | Vector]
 """The name of a quantity, as a solution states it, and as its weights imply it."""

@@ -13,8 +13,8 @@ from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.machines.form import Form
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.verifiable import Form
 from qpsvm.models.comparison import predictions_check
 from qpsvm.models.machine import Numbers, SavedMachine, solution_of
 from qpsvm.models.scaling import Scaling

@@ -40,7 +40,6 @@ from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
-from qpsvm.qp.program_rows import primal_restrictions, row_name, stationarity_rows
 from qpsvm.qp.reduced_costs import (
     MOVABLE_SIZE,
     NEGLIGIBLE,
@@ -48,7 +47,13 @@ from qpsvm.qp.reduced_costs import (
     complementarity_gap,
     finite_or_zero,
 )
-from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.restrictions import (
+    MatrixRows,
+    Restrictions,
+    primal_restrictions,
+    row_name,
+    stationarity_rows,
+)
 from qpsvm.qp.row_gradient import row_gradient_sizes
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution

@@ -1,4 +1,4 @@
-"""Work budget of a search, by counted work instead of the clock."""
+"""Points of a search, and its work budget: counted work instead of the clock."""
 
 from __future__ import annotations
 
@@ -6,8 +6,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.solvers.point import Point
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A point of a box program: ``x``, ``P x`` and the multipliers of the rows.
+
+    ``drift`` is what rounding may have added to an entry of ``P x`` since that was evaluated.
+    """
+
+    x: Vector
+    Px: Vector
+    y: Vector
+    drift: float = 0.0
 
 
 @dataclass(eq=False)

@@ -29,9 +29,8 @@ from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.proximal_newton import _Proximal
 from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
 from qpsvm.solvers.box.settings import DEFAULTS
-from qpsvm.solvers.point import Point
 from qpsvm.solvers.polish.dispatch import polish
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 from tests.strategies import examples, manufactured_program
 from tests.tolerances import POLISHED, ROUNDING
 

@@ -12,8 +12,7 @@ from qpsvm.solvers.box.curvature import DenseCurvature
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.refinement import reduce_gap_rounding
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 N = 120
 

@@ -14,8 +14,7 @@ from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
 from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.refinement import refine
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 PLENTY = 2**30
 

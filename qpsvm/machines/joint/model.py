@@ -18,7 +18,6 @@ from qpsvm.machines.exact_types import (
     same_data,
     same_kernel,
 )
-from qpsvm.machines.form import Form
 from qpsvm.machines.joint import samples
 from qpsvm.machines.joint.evaluation import JointEvaluation, evaluated, hessian_product
 from qpsvm.machines.joint.primal_dual import JointPair
@@ -26,7 +25,7 @@ from qpsvm.machines.joint.samples import ClassTable
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.negative_curvature import joint_hidden_square, joint_price, negative_bound
 from qpsvm.machines.settings import MACHINES
-from qpsvm.machines.verifiable import Implication
+from qpsvm.machines.verifiable import Form, Implication
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.threads import one_blas_thread

@@ -31,8 +31,7 @@ from qpsvm.solvers.active_set.pair_program import PairProgram
 from qpsvm.solvers.active_set.settings import ActiveSetSettings
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.row_multipliers import feasible, row_multipliers
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 RUN = RunNumbers()
 

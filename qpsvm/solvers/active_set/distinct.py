@@ -17,7 +17,7 @@ from qpsvm.numerics.duplicates import Merged
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.box.curvature import HessianCurvature
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.point import Point
+from qpsvm.solvers.work_budget import Point
 
 
 @dataclass(frozen=True, eq=False)

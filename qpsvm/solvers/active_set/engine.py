@@ -22,8 +22,7 @@ from qpsvm.solvers.box.polish import largest_within, settle
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.refinement import reduce_gap_rounding, refine
 from qpsvm.solvers.box.settings import BOX
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,7 @@ from qpsvm.solvers.active_set.columns import KernelColumns
 from qpsvm.solvers.active_set.settings import DEFAULTS
 from qpsvm.solvers.box.polish import largest_within, settle
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 
 class RelatedPrograms:

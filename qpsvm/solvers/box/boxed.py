@@ -14,8 +14,8 @@ from qpsvm.qp.transforms import Inverse, drop_infinite_rows
 from qpsvm.solvers.box.curvature import FactorCurvature, HessianCurvature
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.settings import BOX
-from qpsvm.solvers.point import Point
 from qpsvm.solvers.slack_rows import SlackRows
+from qpsvm.solvers.work_budget import Point
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,7 @@ from qpsvm.solvers.box.curvature import FactorCurvature
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.row_multipliers import feasible, row_multipliers
 from qpsvm.solvers.box.settings import BOX, DEFAULTS, WorkingSetSettings
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 
 def polish_box(

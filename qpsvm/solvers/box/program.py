@@ -24,7 +24,7 @@ from qpsvm.numerics.duplicates import clip_scaled
 from qpsvm.solvers.box.curvature import Curvature
 from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.negligible import negligible_objective
-from qpsvm.solvers.point import Point
+from qpsvm.solvers.work_budget import Point
 
 
 @dataclass(frozen=True, eq=False)

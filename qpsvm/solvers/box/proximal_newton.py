@@ -39,8 +39,7 @@ from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.settings import BOX, DEFAULTS, WorkingSetSettings
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 
 def solve(

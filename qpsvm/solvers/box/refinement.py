@@ -29,8 +29,7 @@ from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.proximal_newton import Equations
 from qpsvm.solvers.box.row_multipliers import row_multipliers
 from qpsvm.solvers.box.settings import BOX
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 
 def refine(box: BoxProgram, point: Point, *, largest: int, budget: WorkBudget) -> Point:

@@ -10,7 +10,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.solvers.box.line_search import step_length
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.settings import BOX
-from qpsvm.solvers.point import Point
+from qpsvm.solvers.work_budget import Point
 
 ONE = np.ones((1, 1))
 """Eigenvectors of a matrix with one entry."""

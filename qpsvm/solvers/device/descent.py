@@ -28,8 +28,7 @@ from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.proximal_newton import solve
 from qpsvm.solvers.device.dual import DeviceDual
 from qpsvm.solvers.device.settings import DeviceSettings
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 
 class OnDevice(Curvature):

@@ -27,8 +27,7 @@ from qpsvm.solvers.device.descent import DeviceDescent
 from qpsvm.solvers.device.dual import DeviceDual
 from qpsvm.solvers.device.kernel_matrix import KernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings
-from qpsvm.solvers.point import Point
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.work_budget import Point, WorkBudget
 
 
 def minimise_on(

@@ -11,7 +11,7 @@ from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
 from qpsvm.solvers.active_set.distinct import Distinct
 from qpsvm.solvers.box.boxed import Boxed
-from qpsvm.solvers.point import Point
+from qpsvm.solvers.work_budget import Point
 from tests.tolerances import ROUNDING
 
 PLENTY = 2**30

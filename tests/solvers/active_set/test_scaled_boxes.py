@@ -10,7 +10,7 @@ from qpsvm.solvers.active_set.related import RelatedPrograms
 from qpsvm.solvers.active_set.scaled_boxes import FirstStart, ScaledBoxes, at_bounds
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.row_multipliers import row_multipliers
-from qpsvm.solvers.point import Point
+from qpsvm.solvers.work_budget import Point
 
 SCALES = [0.01, 0.1, 1.0, 1.5, 100.0, 1000.0]
 EPS = 1e-9
