@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dsytrf, dsytri
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dpotrf, dpstrf
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.staircase import AT_A, Staircase
 
 
 @short_repr
@@ -69,47 +70,36 @@ class Tableau:
             Whether there is a free intercept.
         """
         n, free = len(K), np.abs(steps) == 1
-        F, N = np.flatnonzero(free), np.flatnonzero(~free & (staircase.given(steps) != 0.0))
-        m = len(F) + has_intercept
+        F, N = np.flatnonzero(free), np.flatnonzero(~free)
         if has_intercept and not len(F):
             return None  # any intercept of an interval is optimal
-        M = np.zeros((m, m))
-        M[: len(F), : len(F)] = K[np.ix_(F, F)]
-        if has_intercept:
-            M[-1, :-1] = M[:-1, -1] = 1.0
+        k, m = len(F), len(F) + has_intercept
+        M, across = np.ones((m, m)), np.ones((len(N), m))
+        M[:k, :k], across[:, :k] = K[np.ix_(F, F)], K[np.ix_(N, F)]
+        M[k:, k:] = 0.0
         inverse = _inverse(M)
         if inverse is None:
             return None
-        across = np.zeros((n, m))
-        across[:, : len(F)] = K[:, F]
-        if has_intercept:
-            across[:, -1] = 1.0
         moved = across @ inverse
-        columns = moved[:, : len(F)]
-        transposed = moved @ across.T  # row by row a column of T: a few of these are added up often
-        np.subtract(K, transposed, out=transposed)
-        transposed[:, F] = -columns
-        rows = np.ascontiguousarray(columns.T)
-        rows[:, F] = inverse[: len(F), : len(F)]
-        transposed[F] = rows
+        columns = np.empty((n, n))  # row by row a column of T: a few of these are added up often
+        columns[np.ix_(F, F)] = inverse[:k, :k]
+        columns[np.ix_(F, N)] = moved[:, :k].T
+        columns[np.ix_(N, F)] = -moved[:, :k]
+        columns[np.ix_(N, N)] = K[np.ix_(N, N)] - moved @ across.T
         of_b = np.zeros(n)
         if has_intercept:
-            of_b = -moved[:, -1]
-            of_b[F] = inverse[-1, :-1]
-        given = staircase.given(steps)
-        sums = np.array([0.0]) if has_intercept else np.zeros(0)
-        right = np.concatenate([given[F] - K[np.ix_(F, N)] @ given[N], sums])
-        if has_intercept:
-            right[-1] -= float(np.sum(given[N]))
-        found = inverse @ right
-        beta, b = given.copy(), float(found[-1]) if has_intercept else 0.0
-        beta[F] = found[: len(F)]
+            of_b[F], of_b[N] = inverse[-1, :-1], -moved[:, -1]
+        beta, b = staircase.given(steps), 0.0
+        right = np.concatenate([beta[F] - across[:, :k].T @ beta[N], np.zeros(m - k)])
+        right[k:] -= np.sum(beta[N])
+        f_of_F, found = beta[F], inverse @ right
+        beta[F] = found[:k]
+        b = float(np.sum(found[k:]))
         f = K @ beta + b
-        f[F] = given[F]
+        f[F] = f_of_F
         unit = float(np.max(np.diagonal(K), initial=0.0)) or 1.0
-        return cls(
-            transposed.T, steps, staircase, f, beta, b, of_b, _equals(K), has_intercept, unit
-        )
+        equals = _equals(K)
+        return cls(columns.T, steps, staircase, f, beta, b, of_b, equals, has_intercept, unit)
 
     @cached_property
     def is_free(self) -> Mask:
@@ -122,14 +112,14 @@ class Tableau:
         root = np.sqrt(self.unit)
         return np.asarray(np.where(self.is_free, root, 1.0 / root))
 
-    def solved(self, index: Index, right: Dense) -> Dense | None:
-        """Solve ``T_SS U = R`` for samples S; None if they depend on each other.
+    def solved(self, index: Index, right: Vector) -> Vector | None:
+        """Solve ``T_SS u = r`` for samples S; None if they depend on each other.
 
         Parameters
         ----------
         index : array of int of shape (k,)
             S.
-        right : array of shape (k, p)
+        right : array of shape (k,)
         """
         scale = self.scale[index]
         block = scale[:, None] * self.T[index[:, None], index] * scale
@@ -137,7 +127,7 @@ class Tableau:
         lu, pivots, info = dgetrf(block)
         if info or not dgecon(lu, norm)[0] > LEAVE_ONE_OUT.dependent:
             return None
-        return np.asarray(scale[:, None] * dgetrs(lu, pivots, scale[:, None] * right)[0])
+        return np.asarray(scale * dgetrs(lu, pivots, scale * right)[0])
 
     def span_errors(self, samples: Index) -> int:
         """Number of some samples with ``alpha_i kappa_i >= s_i f(x_i)``, for a classifier."""
@@ -152,11 +142,11 @@ def _inverse(M: Dense) -> Dense | None:
     """The inverse of a symmetric matrix; None if its condition number is too large."""
     if not len(M):
         return M
-    factor, pivots, info = dsytrf(M, lower=1)
-    inverse, singular = dsytri(factor, pivots, lower=1)
-    if info or singular:
+    try:
+        inverse = np.linalg.inv(M)
+    except np.linalg.LinAlgError:
         return None
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    inverse = 0.5 * (inverse + inverse.T)
     norms = [np.max(np.sum(np.abs(A), axis=0), initial=0.0) for A in (M, inverse)]
     return inverse if norms[0] * norms[1] < 1.0 / LEAVE_ONE_OUT.dependent else None
 
@@ -169,3 +159,68 @@ def _equals(K: Dense) -> Index:
     numbers = np.empty(len(K), dtype=np.int64)
     numbers[order] = np.cumsum(is_next)
     return numbers
+
+
+def independent(
+    K: Dense, beta: Vector, staircase: Staircase, share: float, *, intercept: bool
+) -> Vector:
+    """Coefficients of the same machine whose free support vectors are linearly independent.
+
+    Samples that depend on each other (equal ones, or more of them than features) can share their
+    coefficients in many ways. Along a direction that changes no decision value each is moved until
+    one of them is at the end of its step.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+    beta : array of shape (n,)
+    staircase : Staircase
+    share : float
+        Distance from the end of a step that is rounding, relative to the step.
+    intercept : bool
+        Whether the coefficients add up to zero.
+
+    Returns
+    -------
+    array of shape (n,)
+    """
+    beta = beta.copy()
+    for _ in range(LEAVE_ONE_OUT.rounds):
+        steps = staircase.steps(beta, share)
+        F = np.flatnonzero(np.abs(steps) == 1)
+        if not len(F):
+            return beta
+        M = K[np.ix_(F, F)]
+        largest = float(np.max(np.diagonal(M)))
+        if intercept:
+            M += largest  # of no direction along which the sum of coefficients changes
+        factor, failed = dpotrf(M)
+        if not failed and np.min(np.diagonal(factor)) ** 2 > LEAVE_ONE_OUT.dependent * largest:
+            return beta
+        # semidefinite: a direction v is in the kernel exactly if v'Mv is zero
+        R, order, rank, _ = dpstrf(M, tol=LEAVE_ONE_OUT.dependent * largest)
+        if rank == len(F):
+            return beta
+        order = order - 1
+        first = solve_triangular(R[:rank, :rank], R[:rank, rank:])
+        is_moved = np.zeros(len(F), dtype=bool)
+        for k, d in enumerate(order[rank:]):
+            v = np.zeros(len(F))
+            v[order[:rank]], v[d] = -first[:, k], 1.0
+            v[np.abs(v) < 1e-6] = 0.0
+            if (is_moved & (v != 0.0)).any():
+                continue
+            is_moved |= v != 0.0
+            _move(beta, F, v, steps, staircase)
+    return beta
+
+
+def _move(beta: Vector, F: Index, v: Vector, steps: Index, staircase: Staircase) -> None:
+    """Move coefficients along a direction until the first is at the end of its step."""
+    low = np.where(steps[F] == AT_A, 0.0, staircase.lowest[F])
+    high = np.where(steps[F] == AT_A, staircase.upper[F], 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.where(v > 0.0, (high - beta[F]) / v, np.where(v < 0.0, (low - beta[F]) / v, np.inf))
+    first = int(np.argmin(up))
+    beta[F] += up[first] * v
+    beta[F[first]] = high[first] if v[first] > 0.0 else low[first]
