@@ -21,7 +21,7 @@ from qpsvm.numerics.duplicates import first_equal
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
-from qpsvm.selection.proven_steps import Program, proven_bounds
+from qpsvm.selection.proven_steps import Program, lowest_eigenvalue, proven_bounds
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
 from qpsvm.selection.trials import Machines, by_trials, full_tableau
@@ -90,28 +90,29 @@ class LeftOutValues:
             return
         if self.span_errors is not None:
             self.span_errors += tableau.span_errors(samples)
-        for lot in self._lots(samples):
-            with np.errstate(all="ignore"):
-                machines = by_trials(tableau, lot)
-            self._prove(program, machines, BY_DOWNDATE)
+        with np.errstate(all="ignore"):
+            found = [by_trials(tableau, lot) for lot in self._lots(samples)]
+        if found:
+            self._prove(program, Machines.joined(found), BY_DOWNDATE)
 
-    def by_refits(self, program: Program, beta: Vector, samples: Index) -> None:
+    def by_refits(self, program: Program, full: Vector, samples: Index) -> None:
         """Solve the programs without each of the samples that are not settled, from all samples'.
 
         The coefficient of the sample is divided among those between their bounds.
         """
-        K = program.kernel.values
+        stair, K = program.stair, program.kernel.values
         for lot in self._lots(samples):
-            without = program.stair.without(lot)
-            found = np.array([_solved(program, without.of(k), beta) for k in range(len(lot))])
-            steps = program.stair.steps(found, LEAVE_ONE_OUT.end_of_step).astype(np.int8)
-            off = program.stair.values()[steps + 2, np.arange(len(K))] - found @ K
-            vertical = np.abs(steps) == 1
-            vertical[np.arange(len(lot)), lot] = False
-            with np.errstate(all="ignore"):
-                b = np.sum(np.where(vertical, off, 0.0), axis=1) / np.sum(vertical, axis=1)
-            b = b if program.is_free else np.zeros(len(lot))
-            self._prove(program, Machines(lot, steps, b, found), BY_REFIT)
+            without = stair.without(lot)
+            beta = np.array([_solved(program, without.of(k), full) for k in range(len(lot))])
+            steps = stair.steps(beta, LEAVE_ONE_OUT.end_of_step).astype(np.int8)
+            machines = Machines(lot, steps, np.zeros(len(lot)), beta)
+            if program.is_free:
+                off = stair.values()[steps + 2, np.arange(len(K))] - beta @ K
+                vertical = machines.vertical
+                with np.errstate(all="ignore"):  # where none is on a vertical step, b is not known
+                    b = np.sum(off, axis=1, where=vertical) / np.sum(vertical, axis=1)
+                machines = replace(machines, b=b)
+            self._prove(program, machines, BY_REFIT)
 
     def _lots(self, samples: Index) -> list[Index]:
         left = samples[~self.is_known[samples]]
@@ -119,16 +120,21 @@ class LeftOutValues:
 
     def _prove(self, program: Program, machines: Machines, how: int) -> None:
         """Settle samples by the first bound on their machines that is tight enough."""
-        self._take(machines.samples, *proven_bounds(program, machines), how)
-        left = machines.of(~self.is_known[machines.samples])
-        if not len(left.samples):
-            return
-        found = enclosed(program, program.stair.without(left.samples), left.beta, left.samples)
-        values, radius = intervals(found)
-        self._take(left.samples, values[:, 0], radius[:, 0], how)
-        self.is_known[left.samples[found.gap <= LEAVE_ONE_OUT.refit_eps]] = True
-        left = left.of(self.radius[left.samples] > self.tolerance(self.decisions[left.samples]))
-        self._take(left.samples, *proven_bounds(program, left, one_by_one=True), how)
+        lowest = lowest_eigenvalue(program, machines)
+        n_lots = math.ceil(len(machines.samples) / LEAVE_ONE_OUT.lot)
+        for rows in np.array_split(np.arange(len(machines.samples)), max(1, n_lots)):
+            lot = machines.of(rows)
+            self._take(lot.samples, *proven_bounds(program, lot, lowest), how)
+            lot = lot.of(~self.is_known[lot.samples])
+            if not len(lot.samples):
+                continue
+            found = enclosed(program, program.stair.without(lot.samples), lot.beta, lot.samples)
+            values, radius = intervals(found)
+            self._take(lot.samples, values[:, 0], radius[:, 0], how)
+            left = lot.of(~self.is_known[lot.samples])
+            if lowest is not None and len(left.samples):
+                self._take(left.samples, *proven_bounds(program, left), how)
+            self.is_known[lot.samples[found.gap <= LEAVE_ONE_OUT.refit_eps]] = True
 
     def _take(self, samples: Index, values: Vector, radius: Vector, how: int) -> None:
         """Keep bounds that are tighter than those known; settle samples by those tight enough."""

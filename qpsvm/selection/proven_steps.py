@@ -75,7 +75,7 @@ class Program:
 
 
 def proven_bounds(
-    program: Program, machines: Machines, *, one_by_one: bool = False
+    program: Program, machines: Machines, lowest: float | None = None
 ) -> tuple[Vector, Vector]:
     """Bound left-out decision values from machines that have the steps of the optimum.
 
@@ -83,21 +83,33 @@ def proven_bounds(
     ----------
     program : Program
     machines : Machines
-    one_by_one : bool
-        Bound the eigenvalues for every machine, not once for all of them.
+    lowest : float, optional
+        Proven lower bound of the eigenvalues of all ``K_VV``, from ``lowest_eigenvalue``; by
+        default one is computed for every machine.
 
     Returns
     -------
     values, radius : arrays of shape (m,)
         NaN and infinite where the steps are not proven to be the optimum's.
     """
-    vertical = np.abs(machines.steps) == 1
-    vertical[np.arange(len(vertical)), machines.samples] = False
-    sets = vertical if one_by_one else [vertical.any(axis=0)]
+    vertical = machines.vertical
     with np.errstate(all="ignore"):  # what overflows is not known
-        lowest = np.array([_lowest_eigenvalue(program, V) for V in sets])
-        lowest = np.where(_are_distinct(program, vertical), lowest, np.nan)
-        return _bounds(program, machines, vertical, lowest)
+        if lowest is None:
+            each = np.array([_lowest(program, V) for V in vertical])
+        else:
+            each = np.where(_are_distinct(program, vertical), lowest, np.nan)
+        return _bounds(program, machines, vertical, each)
+
+
+def lowest_eigenvalue(program: Program, machines: Machines) -> float | None:
+    """Proven lower bound of the eigenvalues of ``K_VV`` of all machines; NaN where none is known.
+
+    None where their V are small, and one bound for every machine is as quickly computed.
+    """
+    vertical = machines.vertical
+    lowest = _lowest(program, np.logical_or.reduce(vertical, axis=0))
+    is_small = np.max(np.sum(vertical, axis=1), initial=0) <= LEAVE_ONE_OUT.small_set
+    return None if math.isnan(lowest) and is_small else lowest
 
 
 def _bounds(
@@ -168,7 +180,7 @@ def _are_distinct(program: Program, vertical: Mask) -> Mask:
     return np.asarray((counts <= 1.0).all(axis=1))
 
 
-def _lowest_eigenvalue(program: Program, vertical: Mask) -> float:
+def _lowest(program: Program, vertical: Mask) -> float:
     """Proven lower bound of the eigenvalues of ``K_VV`` without repeated samples; NaN without any.
 
     It is one for all parts of V in which no two samples are equal.

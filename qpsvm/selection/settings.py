@@ -22,8 +22,11 @@ class LeaveOneOutSettings:
         Share of a step's length from which on a coefficient of the full machine is not at its end.
     lot : int
         Samples that are left out at a time: matrices of so many rows of n are held.
-    small_block : int
-        Largest systems of equations of which many are solved in one call.
+    block : int
+        Entries of the systems of equations that are solved in one call.
+    small_set : int
+        Samples on vertical steps, at most, with which the eigenvalues of every machine are bounded
+        where one bound for all machines is zero.
     trials : int
         Trials of the steps for one sample, after which it is refitted; five are common.
     noise : float
@@ -46,7 +49,8 @@ class LeaveOneOutSettings:
     refit_eps: float = 1e-9
     end_of_step: float = 1e-9
     lot: int = 256
-    small_block: int = 32
+    block: int = 2**20
+    small_set: int = 128
     trials: int = 12
     noise: float = 1e-11
     dependent: float = 1e3 * EPS

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dpotrf, dpstrf
+from scipy.linalg.lapack import dpotrf, dpstrf
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
@@ -111,23 +111,6 @@ class Tableau:
         """Scale of the rows and columns of T, which has units of K and of 1/K; shape (n,)."""
         root = np.sqrt(self.unit)
         return np.asarray(np.where(self.is_free, root, 1.0 / root))
-
-    def solved(self, index: Index, right: Vector) -> Vector | None:
-        """Solve ``T_SS u = r`` for samples S; None if they depend on each other.
-
-        Parameters
-        ----------
-        index : array of int of shape (k,)
-            S.
-        right : array of shape (k,)
-        """
-        scale = self.scale[index]
-        block = scale[:, None] * self.T[index[:, None], index] * scale
-        norm = np.abs(block).sum(axis=0).max()
-        lu, pivots, info = dgetrf(block)
-        if info or not dgecon(lu, norm)[0] > LEAVE_ONE_OUT.dependent:
-            return None
-        return np.asarray(scale * dgetrs(lu, pivots, scale * right)[0])
 
     def span_errors(self, samples: Index) -> int:
         """Number of some samples with ``alpha_i kappa_i >= s_i f(x_i)``, for a classifier."""

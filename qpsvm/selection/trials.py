@@ -53,6 +53,13 @@ class Machines:
     b: Vector
     beta: Dense
 
+    @property
+    def vertical(self) -> Mask:
+        """Mask of the samples on vertical steps, without the one that is left out, shape (m, n)."""
+        vertical = np.abs(self.steps) == 1
+        vertical[np.arange(len(vertical)), self.samples] = False
+        return np.asarray(vertical)
+
     def of(self, rows: Index | Mask) -> Machines:
         """Some of the machines."""
         return Machines(self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows])
@@ -246,7 +253,9 @@ def _spread(tableau: Tableau, row: Index, column: Index, change: Vector, m: int)
 
 
 def _solved(tableau: Tableau, row: Index, column: Index, right: Vector) -> Vector:
-    """Solve ``T_SS U = R`` for the samples S of each row.
+    """Solve ``T_SS u = r`` for the samples S of each row.
+
+    Systems of similar size are solved together, filled up to the same size.
 
     Parameters
     ----------
@@ -262,55 +271,33 @@ def _solved(tableau: Tableau, row: Index, column: Index, right: Vector) -> Vecto
     found = np.full(right.shape, np.nan)
     starts = np.flatnonzero(np.diff(row, prepend=-1))
     sizes = np.diff(starts, append=len(row))
-    # blocks of similar size together, filled up to the same size
     widths = 2 ** np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
     for width in np.unique(widths).tolist():
-        chosen = widths == width
-        places = np.arange(width)
-        is_inside = places < sizes[chosen, None]
-        entries = starts[chosen, None] + np.where(is_inside, places, 0)
-        solution = None
-        if width <= LEAVE_ONE_OUT.small_block:
-            solution = _of_similar_size(tableau, column[entries], is_inside, right[entries])
-        if solution is not None:
-            found[entries[is_inside]] = solution[is_inside]
-            continue
-        for start, size in zip(starts[chosen], sizes[chosen], strict=True):
-            own = slice(start, start + size)
-            one = tableau.solved(column[own], right[own])
-            found[own] = np.nan if one is None else one
+        chosen, at_once = np.flatnonzero(widths == width), max(1, LEAVE_ONE_OUT.block // width**2)
+        for first in range(0, len(chosen), at_once):
+            some = chosen[first : first + at_once]
+            is_inside = np.arange(width) < sizes[some, None]
+            entries = starts[some, None] + np.where(is_inside, np.arange(width), 0)
+            index = column[entries]
+            scale = np.where(is_inside, tableau.scale[index], 0.0)
+            blocks = tableau.T[index[:, :, None], index[:, None, :]]
+            blocks *= scale[:, :, None] * scale[:, None, :]
+            blocks[:, np.arange(width), np.arange(width)] += ~is_inside
+            scaled = scale * right[entries]
+            solution = _solutions(blocks, scaled)
+            largest, given = (np.max(np.abs(each), axis=1) for each in (solution, scaled))
+            solution[~(largest * LEAVE_ONE_OUT.dependent < given)] = np.nan
+            found[entries[is_inside]] = (scale * solution)[is_inside]
     return found
 
 
-def _of_similar_size(tableau: Tableau, index: Index, is_inside: Mask, right: Dense) -> Dense | None:
-    """Solve several linear systems of similar size at once, padded to the largest.
-
-    Parameters
-    ----------
-    tableau : Tableau
-    index : array of int of shape (g, w)
-    is_inside : bool array of shape (g, w)
-    right : array of shape (g, w)
-
-    Returns
-    -------
-    array of shape (g, w), or None
-        Not a number where samples depend on each other; None if some do exactly.
-    """
-    width = index.shape[1]
-    scale = np.where(is_inside, tableau.scale[index], 0.0)
-    blocks = tableau.T[index[:, :, None], index[:, None, :]]
-    blocks *= scale[:, :, None]
-    blocks *= scale[:, None, :]
-    norms = np.max(np.sum(np.abs(blocks), axis=1), axis=1)
-    diagonal = np.arange(width)
-    blocks[:, diagonal, diagonal] += ~is_inside
-    identity = np.where(is_inside[:, None, :], np.eye(width), 0.0)
+def _solutions(A: Dense, right: Dense) -> Dense:
+    """Solve several linear systems; not a number where one is singular."""
     try:
-        solution = np.linalg.solve(blocks, np.dstack([identity, scale * right]))
+        return np.asarray(np.linalg.solve(A, right[:, :, None])[:, :, 0])
     except np.linalg.LinAlgError:
-        return None
-    norms *= np.max(np.sum(np.abs(solution[:, :, :width]), axis=1), axis=1)
-    solution = scale * solution[:, :, width]
-    solution[~(norms < 1.0 / LEAVE_ONE_OUT.dependent)] = np.nan
-    return np.asarray(solution)
+        if len(A) == 1:
+            return np.full(right.shape, np.nan)
+    return np.concatenate(
+        [_solutions(*pair) for pair in zip(A[:, None], right[:, None], strict=True)]
+    )
