@@ -78,6 +78,8 @@ class SearchSettings:
         Share of ``eps`` to which a machine is solved, for its gap to hold with rounding.
     violation : float
         Violation of optimality at which the compiled core ends, in units of ``eps``.
+    compiled_samples : int
+        Samples, at most, of a machine that it solves: its calls cannot be interrupted.
     newton_variables : int
         Variables between their bounds, at most, with which it makes Newton steps; with more of
         them LAPACK does.
@@ -104,6 +106,7 @@ class SearchSettings:
     largest_matrix: int = 2**30
     tighter: float = 0.02
     violation: float = 1.0
+    compiled_samples: int = 2000
     newton_variables: int = 256
     refinements: int = 1
     tightest: float = 1e-12

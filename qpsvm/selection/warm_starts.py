@@ -28,7 +28,8 @@ def solved_from(
 ) -> Vector:
     """Solve for the coefficients of one machine, by the compiled core; shape (n,).
 
-    Where many coefficients lie between their bounds, Newton steps with LAPACK go on.
+    Where many coefficients lie between their bounds, or there are many samples, blocks of pairs and
+    Newton steps with LAPACK go on.
 
     Parameters
     ----------
@@ -53,17 +54,19 @@ def solved_from(
         v = np.concatenate([np.maximum(start, 0.0), np.minimum(start, 0.0)])
     required = np.where(box > 0.0, required, 0.0)
     product = K @ start if rows is None else np.tile(K @ start, 2)
-    machine = SmallMachine(K, signs, required, np.zeros(len(box)), box, rows=rows, is_free=is_free)
-    numbers = RunNumbers(most=SEARCH.newton_variables if is_free else len(box))
     q = -signs * required
-    run = MachineRun(Status.DONE, v, v, product + q, 0)
-    tolerance = SEARCH.violation * eps * float(np.max(np.abs(required), initial=0.0))
-    run = machine.run(tolerance, numbers, run)
-    v = run.v
-    if run.status is Status.LIMIT and is_free:
+    gradient, is_large = product + q, is_free
+    if not is_free or n <= SEARCH.compiled_samples:
+        box_of_a = np.zeros(len(box)), box
+        machine = SmallMachine(K, signs, required, *box_of_a, rows=rows, is_free=is_free)
+        numbers = RunNumbers(most=SEARCH.newton_variables if is_free else len(box))
+        tolerance = SEARCH.violation * eps * float(np.max(np.abs(required), initial=0.0))
+        run = machine.run(tolerance, numbers, MachineRun(Status.DONE, v, v, gradient, 0))
+        is_large = is_free and run.status is Status.LIMIT  # v and gradient changed in place
+    if is_large:
         lower, upper = np.where(signs > 0.0, 0.0, -box), np.where(signs > 0.0, box, 0.0)
         programs = RelatedPrograms(K, rows)
-        v = programs.solve(q, lower, upper, v, eps=eps, product=run.gradient - q).x
+        v = programs.solve(q, lower, upper, v, eps=eps, product=gradient - q).x
     return v if rows is None else v[:n] + v[n:]
 
 
