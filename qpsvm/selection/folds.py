@@ -196,9 +196,10 @@ def run_fold(K: KernelMatrix, task: Task, fold: Fold, C: Vector, eps: float) -> 
         Certified gap; machines that miss it are solved more accurately.
     """
     seconds, found = np.zeros((2, len(C))), []
+    tight = max(SEARCH.tighter * eps, SEARCH.tightest)
     for part in task.parts(fold):
         trial = _Trial.of(K, part, fold.test)
-        beta, own = machines_along_c(trial.trained.values, part.unit, C, SEARCH.tighter * eps)
+        beta, own = machines_along_c(trial.trained.values, part.unit, C, tight)
         seconds[0] += own
         began = time.perf_counter()
         found.append(trial.all_of(beta, C, eps, task))
@@ -207,16 +208,6 @@ def run_fold(K: KernelMatrix, task: Task, fold: Fold, C: Vector, eps: float) -> 
         Outcome(_together(task, found, k), float(fit), float(score))
         for k, (fit, score) in enumerate(seconds.T)
     ]
-
-
-def refine_fold(K: KernelMatrix, task: Task, fold: Fold, C: float, eps: float) -> Predictions:
-    """Predict held-out samples by machines that are as accurate as double precision allows."""
-    found = []
-    for part in task.parts(fold):
-        trial = _Trial.of(K, part, fold.test)
-        beta, _ = machines_along_c(trial.trained.values, part.unit, np.array([C]), eps)
-        found.append(trial.solved(beta, np.array([C]), eps))
-    return _together(task, found, 0)
 
 
 def _together(task: Task, found: list[HeldOut], k: int) -> Predictions:
@@ -249,18 +240,12 @@ class _Trial:
             found.improve(again, self._bounds(beta[again], C[again], more_digits=True))
         again = again[found.own_gap[again] > eps]
         if len(again):
-            found.improve(again, self.solved(beta[again], C[again], SEARCH.tighter * eps))
+            K, tight = self.trained.values, max(SEARCH.tighter * eps, SEARCH.tightest)
+            stairs = [self.unit.at_price(price) for price in C[again].tolist()]
+            starts = zip(stairs, beta[again], strict=True)
+            better = np.array([solved_from(K, stair, start, tight) for stair, start in starts])
+            found.improve(again, self._bounds(better, C[again], more_digits=True))
         return found
-
-    def solved(self, beta: Dense, C: Vector, eps: float) -> HeldOut:
-        """Bound held-out values of machines that are solved once more, with compensated sums."""
-        eps = max(eps, SEARCH.tightest)
-        stairs = [self.unit.at_price(price) for price in C.tolist()]
-        better = [
-            solved_from(self.trained.values, stair, start, eps)
-            for stair, start in zip(stairs, beta, strict=True)
-        ]
-        return self._bounds(np.array(better), C, more_digits=True)
 
     def _bounds(self, beta: Dense, C: Vector, *, more_digits: bool = False) -> HeldOut:
         is_new = np.append(True, (beta[1:] != beta[:-1]).any(axis=1))

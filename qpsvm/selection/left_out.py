@@ -21,9 +21,10 @@ from qpsvm.numerics.duplicates import first_equal
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
-from qpsvm.selection.proven_steps import Program, lowest_eigenvalue, proven_bounds
+from qpsvm.selection.proven_steps import lowest_eigenvalue, proven_bounds
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.tableau import Program
 from qpsvm.selection.trials import Machines, by_trials, full_tableau
 from qpsvm.selection.warm_starts import solved_from
 
@@ -81,10 +82,10 @@ class LeftOutValues:
 
     def by_tableau(self, program: Program, beta: Vector, samples: Index) -> None:
         """Settle samples whose left-out machine follows from the tableau of a full machine."""
-        K, tableau = program.kernel.values, None
-        if np.isfinite(K).all():
+        tableau = None
+        if np.isfinite(program.kernel.values).all():
             with np.errstate(all="ignore"):  # what overflows is not known
-                tableau = full_tableau(K, program.stair, beta, is_free=program.is_free)
+                tableau = full_tableau(program, beta)
         if tableau is None:
             self.span_errors = None
             return

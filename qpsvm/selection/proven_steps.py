@@ -24,54 +24,16 @@ samples one stands for all, where no machine has two of them in its V.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.arrays import Dense, Mask, Vector
 from qpsvm.numerics.balls import U, gamma, outward
 from qpsvm.numerics.precision import EPS
-from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.tableau import Program
 from qpsvm.selection.trials import Machines
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Program:
-    """Kernel, staircases and rounding errors of a training problem that samples are left out of.
-
-    Attributes
-    ----------
-    kernel : KernelMatrix
-    stair : Staircase
-    price_error : float
-        Relative error of its prices.
-    is_free : bool
-        Whether coefficients have to add up to zero: with a free intercept.
-    equals : array of int of shape (n,)
-        The index of the first sample that is equal.
-    """
-
-    kernel: KernelMatrix
-    stair: Staircase
-    price_error: float
-    is_free: bool
-    equals: Index
-
-    @cached_property
-    def twins(self) -> Index:
-        """The samples that are equal to another one."""
-        return np.flatnonzero(np.bincount(self.equals)[self.equals] > 1)
-
-    def missed(self, beta: Dense) -> Vector:
-        """Bound on ``|sum(beta)|`` of each machine, which is zero up to rounding, shape (m,)."""
-        size = np.sum(np.abs(beta), axis=1)
-        return np.asarray(self.is_free * outward(gamma(2 * beta.shape[1] + 4) * size))
 
 
 def proven_bounds(

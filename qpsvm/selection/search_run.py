@@ -32,7 +32,7 @@ from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector, all_finite
 from qpsvm.numerics.parallel import in_parallel
 from qpsvm.selection.choice import Candidate, Choice, FoldScore, cv_results
-from qpsvm.selection.folds import Fold, Outcome, Task, refine_fold, run_fold
+from qpsvm.selection.folds import Fold, Outcome, Task, run_fold
 from qpsvm.selection.kernel_matrix import KernelMatrix, shared_kernels
 from qpsvm.selection.scores import Predictions, ScoreInterval, of_estimator
 from qpsvm.selection.settings import SEARCH
@@ -180,9 +180,10 @@ class SearchRun:
                     continue
                 candidate = self.candidates[row]
                 K = self._matrix(shared, candidate) if K is None else K
-                C, eps = float(candidate["C"]), SEARCH.tightest
-                better = refine_fold(K, self._task(candidate), fold, C, eps)
-                new = self._scored(fold, Outcome(better, old.fit_seconds, old.score_seconds))
+                C = np.array([float(candidate["C"])])
+                (better,) = run_fold(K, self._task(candidate), fold, C, SEARCH.tightest)
+                outcome = Outcome(better.predictions, old.fit_seconds, old.score_seconds)
+                new = self._scored(fold, outcome)
                 left -= 1
                 if new.gap < old.gap:
                     found[row][k], is_changed = new, True

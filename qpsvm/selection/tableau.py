@@ -18,8 +18,44 @@ from scipy.linalg.lapack import dpotrf, dpstrf
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.balls import gamma, outward
+from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import AT_A, Staircase
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Kernel, staircases and rounding errors of a training problem that samples are left out of.
+
+    Attributes
+    ----------
+    kernel : KernelMatrix
+    stair : Staircase
+    price_error : float
+        Relative error of its prices.
+    is_free : bool
+        Whether coefficients have to add up to zero: with a free intercept.
+    equals : array of int of shape (n,)
+        The index of the first sample that is equal.
+    """
+
+    kernel: KernelMatrix
+    stair: Staircase
+    price_error: float
+    is_free: bool
+    equals: Index
+
+    @cached_property
+    def twins(self) -> Index:
+        """The samples that are equal to another one."""
+        return np.flatnonzero(np.bincount(self.equals)[self.equals] > 1)
+
+    def missed(self, beta: Dense) -> Vector:
+        """Bound on ``|sum(beta)|`` of each machine, which is zero up to rounding, shape (m,)."""
+        size = np.sum(np.abs(beta), axis=1)
+        return np.asarray(self.is_free * outward(gamma(2 * beta.shape[1] + 4) * size))
 
 
 @short_repr
@@ -29,51 +65,39 @@ class Tableau:
 
     Attributes
     ----------
+    program : Program
     T : array of shape (n, n)
     steps : array of int of shape (n,)
-    staircase : Staircase
     f, beta : arrays of shape (n,)
         On their steps exactly; what follows is what T makes of it.
     b : float
     of_b : array of shape (n,)
         Change of b with what is given.
-    equals : array of int of shape (n,)
-        The same number for samples that are equal for the kernel.
-    has_intercept : bool
-    unit : float
-        The largest ``K_jj``.
     """
 
+    program: Program
     T: Dense
     steps: Index
-    staircase: Staircase
     f: Vector
     beta: Vector
     b: float
     of_b: Vector
-    equals: Index
-    has_intercept: bool
-    unit: float
 
     @classmethod
-    def of(
-        cls, K: Dense, staircase: Staircase, steps: Index, *, has_intercept: bool
-    ) -> Tableau | None:
+    def of(cls, program: Program, steps: Index) -> Tableau | None:
         """Build the tableau of a machine's steps; None if they do not determine the machine.
 
         Parameters
         ----------
-        K : array of shape (n, n)
-        staircase : Staircase
+        program : Program
         steps : array of int of shape (n,)
-        has_intercept : bool
-            Whether there is a free intercept.
         """
+        K, is_free = program.kernel.values, program.is_free
         n, free = len(K), np.abs(steps) == 1
         F, N = np.flatnonzero(free), np.flatnonzero(~free)
-        if has_intercept and not len(F):
+        if is_free and not len(F):
             return None  # any intercept of an interval is optimal
-        k, m = len(F), len(F) + has_intercept
+        k, m = len(F), len(F) + is_free
         M, across = np.ones((m, m)), np.ones((len(N), m))
         M[:k, :k], across[:, :k] = K[np.ix_(F, F)], K[np.ix_(N, F)]
         M[k:, k:] = 0.0
@@ -87,9 +111,9 @@ class Tableau:
         columns[np.ix_(N, F)] = -moved[:, :k]
         columns[np.ix_(N, N)] = K[np.ix_(N, N)] - moved @ across.T
         of_b = np.zeros(n)
-        if has_intercept:
+        if is_free:
             of_b[F], of_b[N] = inverse[-1, :-1], -moved[:, -1]
-        beta, b = staircase.given(steps), 0.0
+        beta, b = program.stair.given(steps), 0.0
         right = np.concatenate([beta[F] - across[:, :k].T @ beta[N], np.zeros(m - k)])
         right[k:] -= np.sum(beta[N])
         f_of_F, found = beta[F], inverse @ right
@@ -97,9 +121,7 @@ class Tableau:
         b = float(np.sum(found[k:]))
         f = K @ beta + b
         f[F] = f_of_F
-        unit = float(np.max(np.diagonal(K), initial=0.0)) or 1.0
-        equals = _equals(K)
-        return cls(columns.T, steps, staircase, f, beta, b, of_b, equals, has_intercept, unit)
+        return cls(program, columns.T, steps, f, beta, b, of_b)
 
     @cached_property
     def is_free(self) -> Mask:
@@ -109,7 +131,7 @@ class Tableau:
     @cached_property
     def scale(self) -> Vector:
         """Scale of the rows and columns of T, which has units of K and of 1/K; shape (n,)."""
-        root = np.sqrt(self.unit)
+        root = np.sqrt(float(np.max(np.diagonal(self.program.kernel.values), initial=0.0)) or 1.0)
         return np.asarray(np.where(self.is_free, root, 1.0 / root))
 
     def span_errors(self, samples: Index) -> int:
@@ -117,7 +139,7 @@ class Tableau:
         diagonal = np.diagonal(self.T)
         with np.errstate(divide="ignore"):
             kappa = np.where(self.is_free, 1.0 / diagonal, diagonal)
-        signs = np.where(self.staircase.upper > 0.0, 1.0, -1.0)
+        signs = np.where(self.program.stair.upper > 0.0, 1.0, -1.0)
         return int(np.count_nonzero((np.abs(self.beta) * kappa >= signs * self.f)[samples]))
 
 
@@ -134,19 +156,7 @@ def _inverse(M: Dense) -> Dense | None:
     return inverse if norms[0] * norms[1] < 1.0 / LEAVE_ONE_OUT.dependent else None
 
 
-def _equals(K: Dense) -> Index:
-    """Return group numbers of the samples: equal for samples with equal kernel rows, shape (n,)."""
-    sums = K @ np.random.default_rng(0).uniform(1.0, 2.0, len(K))
-    order = np.argsort(sums)
-    is_next = np.diff(sums[order], prepend=-np.inf) > LEAVE_ONE_OUT.noise * np.max(np.abs(sums))
-    numbers = np.empty(len(K), dtype=np.int64)
-    numbers[order] = np.cumsum(is_next)
-    return numbers
-
-
-def independent(
-    K: Dense, beta: Vector, staircase: Staircase, share: float, *, intercept: bool
-) -> Vector:
+def independent(program: Program, beta: Vector) -> Vector:
     """Coefficients of the same machine whose free support vectors are linearly independent.
 
     Samples that depend on each other (equal ones, or more of them than features) can share their
@@ -155,27 +165,22 @@ def independent(
 
     Parameters
     ----------
-    K : array of shape (n, n)
+    program : Program
     beta : array of shape (n,)
-    staircase : Staircase
-    share : float
-        Distance from the end of a step that is rounding, relative to the step.
-    intercept : bool
-        Whether the coefficients add up to zero.
 
     Returns
     -------
     array of shape (n,)
     """
-    beta = beta.copy()
+    beta, K, stair = beta.copy(), program.kernel.values, program.stair
     for _ in range(LEAVE_ONE_OUT.rounds):
-        steps = staircase.steps(beta, share)
+        steps = stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
         F = np.flatnonzero(np.abs(steps) == 1)
         if not len(F):
             return beta
         M = K[np.ix_(F, F)]
         largest = float(np.max(np.diagonal(M)))
-        if intercept:
+        if program.is_free:
             M += largest  # of no direction along which the sum of coefficients changes
         factor, failed = dpotrf(M)
         if not failed and np.min(np.diagonal(factor)) ** 2 > LEAVE_ONE_OUT.dependent * largest:
@@ -194,7 +199,7 @@ def independent(
             if (is_moved & (v != 0.0)).any():
                 continue
             is_moved |= v != 0.0
-            _move(beta, F, v, steps, staircase)
+            _move(beta, F, v, steps, stair)
     return beta
 
 

@@ -24,7 +24,7 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import ABOVE, BELOW, Staircase
-from qpsvm.selection.tableau import Tableau, independent
+from qpsvm.selection.tableau import Program, Tableau, independent
 
 NOBODY = -1
 """In place of a sample where none is left out."""
@@ -81,7 +81,7 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
         ``NOBODY`` for the machine of all samples.
     """
     steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
-    low, high = _ends(tableau.staircase)
+    low, high = _ends(tableau.program.stair)
     found = []
     for _ in range(LEAVE_ONE_OUT.trials):
         trial = Trial.of(tableau, steps, samples)
@@ -94,16 +94,15 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
     return Machines.joined(found)
 
 
-def full_tableau(K: Dense, stair: Staircase, beta: Vector, *, is_free: bool) -> Tableau | None:
+def full_tableau(program: Program, beta: Vector) -> Tableau | None:
     """The tableau of the optimal machine, from coefficients that are nearly its own.
 
     None where it is not found, or does not exist.
     """
-    share = LEAVE_ONE_OUT.end_of_step
     for _ in range(LEAVE_ONE_OUT.rounds):
-        beta = independent(K, beta, stair, share, intercept=is_free)
-        steps = stair.steps(beta, share)
-        tableau = Tableau.of(K, stair, steps, has_intercept=is_free)
+        beta = independent(program, beta)
+        steps = program.stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        tableau = Tableau.of(program, steps)
         found = None if tableau is None else by_trials(tableau, np.array([NOBODY]))
         if found is None or not len(found.samples):
             return None
@@ -165,7 +164,7 @@ class Trial:
         step, left = steps[row, column], samples[row]
         is_left, is_free = column == left, free[column]
         follows = np.where(is_left, is_free, (np.abs(step) == 1) != is_free)
-        target = np.where(is_left, 0.0, tableau.staircase.values()[step + 2, column])
+        target = np.where(is_left, 0.0, tableau.program.stair.values()[step + 2, column])
         # a vertical step may have become another vertical one, a flat one another flat one
         is_beta = is_left | (follows == is_free)
         changes = target - np.where(is_beta, tableau.beta[column], tableau.f[column])
@@ -217,7 +216,7 @@ class Trial:
         after = np.where(x < low[step, columns], BELOW[step], ABOVE[step])
         # of equal samples one enters at a time: together they would depend on each other
         enters = np.flatnonzero((np.abs(after) == 1) & (np.abs(step - 2) != 1))
-        group = rows[enters] * len(tableau.f) + tableau.equals[columns[enters]]
+        group = rows[enters] * len(tableau.f) + tableau.program.equals[columns[enters]]
         _, first = np.unique(group, return_index=True)
         stays = np.delete(enters, first)
         after[stays] = step[stays] - 2
@@ -236,7 +235,7 @@ class Trial:
         is_given, is_vertical = ~free[column], np.abs(step) == 1
         beta = np.where(free, x, tableau.beta)
         beta[row[is_given], column[is_given]] += change[is_given]
-        values = tableau.staircase.values()[step + 2, column]
+        values = tableau.program.stair.values()[step + 2, column]
         beta[row[~is_vertical], column[~is_vertical]] = values[~is_vertical]  # not rounded
         leaves = np.flatnonzero(samples != NOBODY)
         beta[leaves, samples[leaves]] = 0.0

@@ -27,9 +27,9 @@ from qpsvm.selection.left_out import (
     intervals,
     program_of,
 )
-from qpsvm.selection.proven_steps import Program, proven_bounds
+from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Tableau
+from qpsvm.selection.tableau import Program, Tableau
 from qpsvm.selection.trials import Machines, by_trials
 from qpsvm.selection.trials import full_tableau as full_tableau_of
 
@@ -242,9 +242,10 @@ def full_tableau(problem: Any) -> tuple[Program, Tableau]:
     stair = Staircase.of_conditions(problem.model.conditions, problem.data.n_samples)
     assert stair is not None
     beta = np.asarray(qpsvm.solve(problem, eps=1e-10).expansion)
-    tableau = full_tableau_of(kernel.values, stair, beta, is_free=True)
+    program = program_of(problem, kernel, stair)
+    tableau = full_tableau_of(program, beta)
     assert tableau is not None
-    return program_of(problem, kernel, stair), tableau
+    return program, tableau
 
 
 STEEP = qpsvm.EpsilonRegression(C=1e4, epsilon=1.0)
@@ -298,7 +299,7 @@ def test_steep_regressions_are_decided() -> None:
 @pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
 def test_gaps_of_samples_are_the_duality_gap(problem: Any) -> None:
     program, tableau = full_tableau(problem)
-    stair, rng, K = tableau.staircase, np.random.default_rng(0), program.kernel.values
+    stair, rng, K = tableau.program.stair, np.random.default_rng(0), program.kernel.values
     beta = rng.uniform(stair.lowest, stair.upper, (5, len(K)))
     up, down = (np.sum(np.maximum(way * beta, 0.0), axis=1)[:, None] for way in (1.0, -1.0))
     beta *= np.where(beta > 0.0, np.minimum(1.0, down / up), np.minimum(1.0, up / down))
@@ -325,7 +326,10 @@ def test_equal_samples_enter_one_at_a_time() -> None:
         _, tableau = full_tableau(problem)
         X = data[0]
         same = (X[:, None] == X[None]).all(axis=2)
-        np.testing.assert_array_equal(same, tableau.equals[:, None] == tableau.equals)
-        at_once = replace(tableau, equals=np.arange(len(X)))
+        np.testing.assert_array_equal(
+            same, tableau.program.equals[:, None] == tableau.program.equals
+        )
+        alone = replace(tableau.program, equals=np.arange(len(X)))
+        at_once = replace(tableau, program=alone)
         found, fewer = (by_trials(each, np.arange(len(X))) for each in (tableau, at_once))
         assert len(found.samples) > len(fewer.samples)

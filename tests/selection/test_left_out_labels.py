@@ -30,8 +30,9 @@ from qpsvm.selection.left_out import (
     intervals,
     program_of,
 )
-from qpsvm.selection.proven_steps import Program, proven_bounds
+from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.tableau import Program
 from qpsvm.selection.trials import Machines, by_trials, full_tableau
 
 X, Y = (part[:60] for part in datasets.load_breast_cancer(return_X_y=True))
@@ -234,7 +235,7 @@ def test_bounds_of_machines_that_are_not_optimal_hold() -> None:
         problem = drawn.problem()
         own = program(problem)
         beta = np.asarray(qpsvm.solve(problem).expansion)
-        tableau = full_tableau(own.kernel.values, own.stair, beta, is_free=True)
+        tableau = full_tableau(own, beta)
         if tableau is None or drawn.kernel[0] == "rbf":
             continue
         machines = by_trials(tableau, np.arange(len(drawn.y)))

@@ -21,7 +21,7 @@ from qpsvm.estimators import SVC, SVR
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnknownParameterError
 from qpsvm.kernels import RBF
 from qpsvm.selection import SVCSearch, SVRSearch, search_run
-from qpsvm.selection.folds import Classes, Fold, Tube, refine_fold, run_fold
+from qpsvm.selection.folds import Classes, Fold, Tube, run_fold
 from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.settings import SearchSettings
@@ -201,7 +201,8 @@ def test_bounds_hold_for_any_coefficients(seed: int) -> None:
         (part,) = task.parts(Fold(train, test))
         block = K.values[np.ix_(part.train, part.train)]
         best, _ = machines_along_c(block, part.unit, np.array([2.0]), 1e-12)
-        exact = refine_fold(K, task, Fold(train, test), 2.0, 1e-12)
+        (exact,) = run_fold(K, task, Fold(train, test), np.array([2.0]), 1e-12)
+        exact = exact.predictions
         for size in (0.0, 1e-6, 1e-3, 0.3):
             moved = best + size * rng.normal(size=best.shape)
             found = certified(K, part, test, moved, 2.0)
