@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 HEAD = """# Leave-one-out
 
 `measure.py` times `qpsvm.selection.leave_one_out` beside one `qpsvm.solve` of the same problem (RBF
-kernel, `gamma="scale"`, one thread; processor seconds, the best of three runs), and compares 40
+kernel, `gamma="scale"`, one thread; processor seconds, the best of three runs), and compares 20
 left-out predictions with refits. Rows: `rows.jsonl`.
 
 | set | n | C | support vectors | one solve, s | leave-one-out, s | solves | by certificate |
