@@ -10,8 +10,9 @@ HERE = Path(__file__).parent
 HEAD = """# Leave-one-out
 
 `measure.py` times `qpsvm.selection.leave_one_out` beside one `qpsvm.solve` of the same problem (RBF
-kernel, `gamma="scale"`, one thread; processor seconds, the best of three runs), and compares 40
-left-out predictions with refits. Rows: `rows.jsonl`.
+kernel, `gamma="scale"`, one thread; processor seconds, the best of three runs, on a machine with
+other work), and compares 20 left-out predictions with refits. The solve goes
+[the short way](../../docs/solving.md#the-short-way). Rows: `rows.jsonl`.
 
 | set | n | C | support vectors | one solve, s | leave-one-out, s | solves | by certificate |
 by downdate | by refit | decided | labels that differ |

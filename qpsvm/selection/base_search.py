@@ -28,11 +28,10 @@ from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_flag
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import without_solution
-from qpsvm.selection import grid, scores
-from qpsvm.selection.choice import Choice
-from qpsvm.selection.cv_results import FoldScore, cv_results
-from qpsvm.selection.search_run import Learner, SearchRun
-from qpsvm.selection.tasks import Fold, Task
+from qpsvm.selection import scores
+from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, combinations, cv_results
+from qpsvm.selection.folds import Fold, Task
+from qpsvm.selection.search_run import SearchRun
 
 C_VALUES = tuple(10.0**k for k in range(-2, 5))
 """C of a search that is given none."""
@@ -74,7 +73,7 @@ class BaseSearch(ExplainsParameters, ABC):
         """Check the targets y, and store the classes where there are any."""
 
     @abstractmethod
-    def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
+    def _task(self, candidate: Candidate, weights: Vector) -> Task:
         """Build the task of a candidate on a shared kernel matrix; every C has the same."""
 
     @abstractmethod
@@ -85,7 +84,7 @@ class BaseSearch(ExplainsParameters, ABC):
 
     def _values(self) -> dict[str, list[object]]:
         """Values of the searched parameters beside gamma."""
-        return {"C": grid.as_values(self.C, "C")}
+        return {"C": as_values(self.C, "C")}
 
     # --- fitting ----------------------------------------------------------------------------------
     def fit(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> Self:
@@ -130,21 +129,23 @@ class BaseSearch(ExplainsParameters, ABC):
         samples, targets = inputs.training_data(self, X, y)
         targets = self._targets(targets)
         weights = None if sample_weight is None else inputs.weights(sample_weight, samples)
-        candidates = grid.candidates(self._values() | self._gammas(samples, weights))
+        candidates = combinations(self._values() | self._gammas(samples, weights))
         folds = self._folds(samples, targets)
         scorer: Any = self.scoring if scores.needs_estimator(self.scoring) else None
-        learner = Learner(self._estimator, self._kernel_of, self._task, self._score_of, scorer)
-        given = indexable(samples if inputs.is_precomputed(self) else X, y)
         run = SearchRun(
-            learner,
-            samples,
-            targets,
-            given,
-            weights,
-            candidates,
-            folds,
-            accuracy(self),
-            self.n_jobs,
+            estimator=self._estimator,
+            kernel=self._kernel_of,
+            task=self._task,
+            score=self._score_of,
+            scorer=scorer,
+            X=samples,
+            y=targets,
+            given=indexable(samples if inputs.is_precomputed(self) else X, y),
+            weights=weights,
+            candidates=candidates,
+            folds=folds,
+            eps=accuracy(self),
+            n_jobs=self.n_jobs,
         )
         self._store(candidates, run.outcomes())
         if self.refit:
@@ -165,7 +166,7 @@ class BaseSearch(ExplainsParameters, ABC):
         if not isinstance(self.kernel, str) or self.kernel not in WITH_GAMMA:
             return {}
         if self.gamma is not None:
-            return {"gamma": grid.as_values(self.gamma, "gamma", words=("scale", "auto"))}
+            return {"gamma": as_values(self.gamma, "gamma", words=("scale", "auto"))}
         scale: Any = self._kernel_of({"gamma": "scale"}, X, weights).resolve(X)
         return {"gamma": [factor * float(scale.gamma) for factor in GAMMA_FACTORS]}
 
@@ -180,7 +181,7 @@ class BaseSearch(ExplainsParameters, ABC):
         self.n_splits_ = len(folds)
         return folds
 
-    def _store(self, candidates: list[grid.Candidate], outcomes: list[list[FoldScore]]) -> None:
+    def _store(self, candidates: list[Candidate], outcomes: list[list[FoldScore]]) -> None:
         """Set the attributes that describe the search."""
         self.cv_results_ = results = cv_results(candidates, outcomes)
         self.best_index_ = int(results["rank_test_score"].argmin())
@@ -200,12 +201,12 @@ class BaseSearch(ExplainsParameters, ABC):
             )
 
     # --- the machines of candidates ---------------------------------------------------------------
-    def _estimator(self, candidate: grid.Candidate) -> QPEstimator:
+    def _estimator(self, candidate: Candidate) -> QPEstimator:
         """Build the estimator of a candidate."""
         common = {name: getattr(self, name) for name in self._common}
         return self._machine(tol=accuracy(self), **common, **candidate)
 
-    def _kernel_of(self, candidate: grid.Candidate, X: Samples, weights: Vector | None) -> Kernel:
+    def _kernel_of(self, candidate: Candidate, X: Samples, weights: Vector | None) -> Kernel:
         """The kernel of a candidate; ``gamma="scale"`` is that of all samples X."""
         return kernel_of(self._estimator(candidate), X, weights)
 

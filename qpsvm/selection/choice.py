@@ -1,17 +1,146 @@
-"""Result of a search: differences between candidates, with a proof of each where there is one."""
+"""Candidates of a search, their table of scores, and which differences between them are proven."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy.stats import rankdata
 
 from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arrays import Vector
-from qpsvm.selection.grid import Candidate
+from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arrays import Array, Dense, Vector
+from qpsvm.selection.scores import ScoreInterval
 from qpsvm.selection.settings import SEARCH
+
+Candidate: TypeAlias = dict[str, Any]
+"""Values of the searched parameters by name."""
+
+
+def as_values(
+    values: object, name: str, *, may_be_zero: bool = False, words: tuple[str, ...] = ()
+) -> list[object]:
+    """Check the values of one parameter; return a list of them.
+
+    Parameters
+    ----------
+    values : a number, one of the words, or a sequence of such
+    name : str
+    may_be_zero : bool
+        Numbers have to be positive otherwise.
+    words : tuple of str
+
+    Raises
+    ------
+    InvalidParameterError
+        No value, one that is no finite number of the right sign, or one that is there twice.
+    """
+    own = [values] if isinstance(values, str) or is_real_number(values) else values
+    if not isinstance(own, Iterable) or isinstance(own, Mapping):
+        raise InvalidParameterError(f"{name} is {values!r}; pass a sequence of numbers.")
+    found = [value.item() if isinstance(value, np.generic) else value for value in own]
+    if not found:
+        raise InvalidParameterError(f"{name} is empty; pass at least one value.")
+    for value in found:
+        if isinstance(value, str) and value in words:
+            continue
+        ok = is_real_number(value) and np.isfinite(value) and value >= 0.0
+        if not ok or (value == 0.0 and not may_be_zero):
+            what = "not negative" if may_be_zero else "above 0"
+            also = f", or {' or '.join(map(repr, words))}" if words else ""
+            raise InvalidParameterError(
+                f"{name} has the value {value!r}; every value must be a finite number {what}{also}."
+            )
+    if len(set(found)) < len(found):
+        raise InvalidParameterError(f"{name} has a value twice: {found!r}; pass each once.")
+    return found
+
+
+def combinations(values: Mapping[str, list[object]]) -> list[Candidate]:
+    """All combinations; names in alphabetical order, the last one changes first."""
+    found: list[Candidate] = [{}]
+    for name in sorted(values):
+        found = [one | {name: value} for one in found for value in values[name]]
+    return found
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """Score and certified figures of one candidate on one fold.
+
+    Attributes
+    ----------
+    score : ScoreInterval
+    proven : float
+        Share of the held-out labels that are proven.
+    gap : float
+        The largest certified relative gap of its machines.
+    fit_seconds, score_seconds : float
+    """
+
+    score: ScoreInterval
+    proven: float
+    gap: float
+    fit_seconds: float
+    score_seconds: float
+
+
+def cv_results(
+    candidates: Sequence[Candidate], outcomes: Sequence[Sequence[FoldScore]]
+) -> dict[str, Any]:
+    """Build ``cv_results_``.
+
+    Parameters
+    ----------
+    candidates : list of m dicts
+    outcomes : m lists of one FoldScore per fold
+    """
+    results: dict[str, object] = {}
+    for name in ("fit", "score"):
+        times = _array(outcomes, lambda each, name=name: getattr(each, f"{name}_seconds"))
+        results[f"mean_{name}_time"] = np.mean(times, axis=1)
+        results[f"std_{name}_time"] = np.std(times, axis=1)
+    for name in candidates[0]:
+        results[f"param_{name}"] = _masked([each[name] for each in candidates])
+    results["params"] = list(candidates)
+    scores = _array(outcomes, lambda each: each.score.score)
+    for k, column in enumerate(scores.T):
+        results[f"split{k}_test_score"] = column.copy()
+    mean = np.average(scores, axis=1)
+    results["mean_test_score"] = mean
+    results["std_test_score"] = np.sqrt(np.average((scores - mean[:, None]) ** 2, axis=1))
+    results["rank_test_score"] = _ranks(mean)
+    for end in ("lower", "upper"):
+        ends = _array(outcomes, lambda each, end=end: getattr(each.score, end))
+        results[f"mean_test_score_{end}"] = np.average(ends, axis=1)
+    results["mean_proven"] = np.mean(_array(outcomes, lambda each: each.proven), axis=1)
+    results["max_relative_gap"] = np.max(_array(outcomes, lambda each: each.gap), axis=1)
+    return results
+
+
+def _array(outcomes: Sequence[Sequence[FoldScore]], value: Any) -> Dense:
+    return np.array([[value(each) for each in folds] for folds in outcomes], dtype=np.float64)
+
+
+def _masked(values: list[object]) -> Array:
+    """A masked array as ``GridSearchCV`` has: of numbers where all are, else of objects."""
+    are_numbers = all(isinstance(value, int | float) for value in values)
+    return np.ma.MaskedArray(
+        np.array(values, dtype=np.float64 if are_numbers else object),
+        mask=np.zeros(len(values), dtype=bool),
+    )
+
+
+def _ranks(scores: Vector) -> Any:
+    """Ranks from 1 on, the highest score first; scores that are no numbers are last."""
+    if np.isnan(scores).all():
+        return np.ones(len(scores), dtype=np.int32)
+    known = np.where(np.isnan(scores), np.nanmin(scores) - 1.0, scores)
+    return rankdata(-known, method="min").astype(np.int32)
+
 
 Verdict: TypeAlias = Literal["proven", "equal", "undecided"]
 

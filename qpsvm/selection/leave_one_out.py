@@ -31,11 +31,9 @@ from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, require_memory
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.interrupts import without_solution
-from qpsvm.selection.kernel_sums import KernelSums
-from qpsvm.selection.left_out import HOW, How, LeftOutValues
+from qpsvm.selection.left_out import HOW, How, LeftOutValues, require_others
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.without import price_groups, require_others
 from qpsvm.solving import solve
 
 
@@ -154,20 +152,18 @@ def leave_one_out(
     >>> round(found.score, 3), bool(found.decided.all())
     (0.965, True)
     """
-    _require_staircase(problem)
+    stair = _require_staircase(problem)
     require_others(problem)
     n = problem.data.n_samples
     require_memory(n, 3 * n, "Leaving one out", "use fewer samples, or cross-validation.")
     full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=solution)
     with without_solution():
-        found, sums = LeftOutValues(problem, full, eps), KernelSums.of(problem.model)
-        for group in price_groups(problem):
-            found.by_group(group, sums)
-        found.by_refits()
+        found = LeftOutValues(problem, full, eps)
+        found.find(stair)
     return _result(found)
 
 
-def _require_staircase(problem: SVMProblem) -> None:
+def _require_staircase(problem: SVMProblem) -> Staircase:
     """Check that the conditions of a problem are the staircases of its samples.
 
     Raises
@@ -180,12 +176,13 @@ def _require_staircase(problem: SVMProblem) -> None:
     if isinstance(problem, SVMProblem) and model is not None:
         plain = model.constraints is None and model.repair is None and problem.form == "dual"
         plain = plain and model.norm_curvature > 0.0  # not of a 1-norm
-        stair = Staircase.of(model.conditions, problem.data.n_samples) if plain else None
+        stair = Staircase.of_conditions(model.conditions, problem.data.n_samples) if plain else None
     if stair is None:
         raise InvalidParameterError(
             f"leave_one_out takes the dual problem of SoftMargin (hinge loss) or EpsilonRegression "
             f"without constraints and with a positive semidefinite kernel, got {problem!r}."
         )
+    return stair
 
 
 def _result(found: LeftOutValues) -> LeaveOneOut:

@@ -1,4 +1,4 @@
-"""The duality gap of a machine of a stored kernel matrix, and bounds on exact decision values.
+"""Duality gaps of machines of a stored kernel matrix, and bounds on exact decision values.
 
 For coefficients beta in their boxes that add up to zero, ``w = sum_j beta_j phi(x_j)`` and any b,
 the gap is a sum of terms that are not negative (Fenchel and Young)::
@@ -17,155 +17,145 @@ The dual objective is strongly concave in w, so ``|w - w*| <= sqrt(2 (P - D))``,
 and the optimal intercepts lie between those of the training targets moved by as much
 (``machines.intercept.enclosing_shifts``), as in ``certificates.optimum``.
 
-The kernel is the function on the samples, not the matrix that was stored: decision values are known
-up to the errors of all kernel values (``certificates.rigorous.kernels``) and of their sums (lemma 7
-of ``docs/rounding.md``), and every term is taken at the worse end. Where coefficients add up to
-``s``, ``P - D`` grows by ``|s b*|``. For a bound B on ``|b*|`` the radius encloses the optima with
-``|b| <= B``; if their intercepts are all within ``(-B, B)``, these are all optima.
+Every term is taken at the worse end of the errors of its sum (``selection.kernel_matrix``). Where
+coefficients add up to ``s``, ``P - D`` grows by ``|s b*|``. For a bound B on ``|b*|`` the radius
+encloses the optima with ``|b| <= B``; if their intercepts are all within ``(-B, B)``, these are all
+optima. Prices that were rounded are taken a little lower in the dual (``feasible``) and a little
+higher in the losses.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from qpsvm.certificates.optimum import NORM_ROUNDING as ROUNDED_UP
 from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.display import short_repr
-from qpsvm.kernels.errors import EntryErrors
 from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
-from qpsvm.numerics import compensated
-from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.numerics.balls import UNDERFLOW, gamma, in_chunks, n_steps
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.balls import UNDERFLOW, gamma
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.selection.settings import LEAVE_ONE_OUT, SEARCH
+from qpsvm.selection.kernel_matrix import Sums
+from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.staircase import Staircase
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Decision values of held-out samples, and bounds on those of every exact optimum.
+    """Decision values of m machines for held-out samples, and bounds on those of every optimum.
 
     Attributes
     ----------
-    gap : float
-        Certified gap of the machine, relative to its primal objective.
-    own_gap : float
+    gap : array of shape (m,)
+        Certified gaps of the machines, relative to their primal objectives.
+    own_gap : array of shape (m,)
         The same for the stored kernel matrix, as if it had no errors.
-    bounds : DecisionBounds
-        Of m samples.
+    values, lower, upper : arrays of shape (m, r)
     """
 
-    gap: float
-    own_gap: float
-    bounds: DecisionBounds
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Products:
-    """``w'phi(x)`` for several samples x (rows) and machines (columns).
-
-    Attributes
-    ----------
-    values : array of shape (m, c)
-    rounding, entries : arrays of shape (m, c)
-        Bounds on the rounding of these sums, and on what the errors of kernel values change.
-    norms : array of shape (m,)
-        Upper bounds of ``|phi(x)|``.
-    """
-
+    gap: Vector
+    own_gap: Vector
     values: Dense
-    rounding: Dense
-    entries: Dense
-    norms: Vector
+    lower: Dense
+    upper: Dense
 
-    @classmethod
-    def of(
-        cls,
-        K: Dense,
-        errors: EntryErrors,
-        norms: Vector,
-        beta: Dense,
-        *,
-        more_digits: bool = False,
-    ) -> Products:
-        """``K beta`` for K of shape (m, n) with its errors, and norms of its m samples."""
-        size = np.abs(beta)
-        with np.errstate(all="ignore"):
-            columns = np.where(size > 0.0, errors.columns[:, None] * size, 0.0)
-            own, of_columns = np.split(np.abs(K) @ np.hstack([size, columns]), 2, axis=1)
-            rows, left = errors.rows[:, None], errors.left[:, None]
-            entries = rows * own + (1.0 + rows) * of_columns + left * (errors.right @ size)
-            entries += UNDERFLOW * np.sum(size, axis=0)
-            growth = 1.0 + 4.0 * gamma(len(beta))  # these sums were rounded themselves
-            entries, rounding = growth * entries, growth * gamma(n_steps(len(beta))) * own
-        entries = np.where(np.isnan(entries), np.inf, entries)
-        if more_digits:
-            rounding *= LEAVE_ONE_OUT.compensated
-            return cls(compensated.product(K, beta), rounding, entries, norms)
-        return cls(in_chunks(K, beta), rounding, entries, norms)
+    def bounds(self, k: int) -> DecisionBounds:
+        """The bounds of machine k."""
+        return DecisionBounds(self.values[k], self.lower[k], self.upper[k])
+
+    def improve(self, rows: Index, other: HeldOut) -> None:
+        """Take the bounds of other machines for some rows, where their gaps are smaller."""
+        better = other.gap < self.gap[rows]
+        for name in ("gap", "own_gap", "values", "lower", "upper"):
+            getattr(self, name)[rows[better]] = getattr(other, name)[better]
 
 
-def feasible(beta: Dense, upper: Dense, lowest: Dense) -> Dense:
-    """Move coefficients into their boxes, and to sums of zero up to rounding; shape (n, c) each."""
+def feasible(
+    beta: Dense, stair: Staircase, *, is_free: bool = True, price_error: float = 0.0
+) -> Dense:
+    """Move coefficients into their boxes, and to sums of zero up to rounding; shape (m, n).
+
+    Parameters
+    ----------
+    beta : array of shape (m, n)
+    stair : Staircase
+    is_free : bool
+        Whether coefficients have to add up to zero: with a free intercept.
+    price_error : float
+        Relative error of the prices, by which the boxes are smaller.
+    """
+    inner, rows = stair.at_price(1.0 - 2.0 * price_error), np.arange(len(beta))
+    upper, lowest = (np.broadcast_to(end, beta.shape) for end in (inner.upper, inner.lowest))
     beta = np.clip(beta, lowest, upper)
-    columns = np.arange(beta.shape[1])
-    for _ in range(2):  # the second time for the rounding of the first
-        sums = np.sum(beta, axis=0)
-        room = np.where(sums > 0.0, beta - lowest, upper - beta)
-        widest = np.argmax(room, axis=0)
-        moved = beta[widest, columns] - sums
-        beta[widest, columns] = np.clip(moved, lowest[widest, columns], upper[widest, columns])
+    for _ in range(2 if is_free else 0):  # the second time for the rounding of the first
+        sums = np.sum(beta, axis=1)
+        room = np.where(sums[:, None] > 0.0, beta - lowest, upper - beta)
+        widest = rows, np.argmax(room, axis=1)
+        beta[widest] = np.clip(beta[widest] - sums, lowest[widest], upper[widest])
     return np.asarray(beta)
 
 
 def held_out(
-    stair: Staircase, beta: Vector, trained: Products, others: Products, column: int
+    stair: Staircase,
+    beta: Dense,
+    trained: Sums,
+    others: Sums,
+    *,
+    is_free: bool = True,
+    price_error: float = 0.0,
 ) -> HeldOut:
-    """Bound a machine's duality gap, and the optimum's decision values for held-out samples.
+    """Bound duality gaps of machines, and the optima's decision values for held-out samples.
 
     Parameters
     ----------
     stair : Staircase
-        Of the n training samples.
-    beta : array of shape (n,)
+        Of the training samples, one machine a row.
+    beta : array of shape (m, n)
         From ``feasible``.
-    trained, others : Products
+    trained, others : Sums
         Of training samples and of held-out ones.
-    column : int
-        The machine's, in both.
+    is_free : bool
+        Whether the intercept is free; else it is part of the kernel, or there is none.
+    price_error : float
+        Relative error of the prices.
     """
-    w, out = trained.values[:, column], others.values[:, column]
+    outer, w, m = stair.at_price(1.0 + 2.0 * price_error), trained.values, len(beta)
     of_w, of_out = (each.rounding + each.entries for each in (trained, others))
-    sides = _Sides.of(stair, w, of_w[:, column], trained.norms)
-    b = sides.best_intercept
-    own, errors = (
-        each[:, column] + EPS * (np.abs(w) + abs(b)) for each in (trained.rounding, of_w)
-    )
-    missed = abs(math.fsum(beta.tolist()))
+    missed, b, gap, shifts = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((2, m, 1))
     with np.errstate(all="ignore"):  # nothing is known of kernel values that are rounding
-        gap, objective = _gap(stair, beta, w, b, errors)
-        own_gap = _gap(stair, beta, w, b, own)[0] + missed * abs(b)
-        gap, shift = _with_intercepts(sides, gap, missed, abs(b))
-        radius = float(np.sqrt(2.0 * gap)) * ROUNDED_UP
-        away = radius * others.norms + of_out[:, column]
-        away += 4.0 * EPS * (np.abs(out) + np.abs(shift.lower) + np.abs(shift.upper) + away)
-        low, high = out + shift.lower - away, out + shift.upper + away
-        low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
-    size = max(objective, TINY)
-    return HeldOut(gap / size, own_gap / size, DecisionBounds(out + b, low, high))
+        sides = []
+        if is_free:
+            missed = np.array([abs(math.fsum(row)) for row in beta.tolist()])
+            sides = [_Sides.of(outer, k, w[k], of_w[k], trained.norms) for k in range(m)]
+            b = np.array([each.best_intercept for each in sides])
+        sizes = EPS * (np.abs(w) + np.abs(b)[:, None])
+        gap, objective = _gaps(outer, beta, w, b, of_w + sizes)
+        own_gap = _gaps(outer, beta, w, b, trained.rounding + sizes)[0] + missed * np.abs(b)
+        for k, side in enumerate(sides):
+            error = 4.0 * EPS + 4.0 * price_error
+            gap[k], shifts[:, k, 0] = _with_intercepts(side, gap[k], missed[k], abs(b[k]), error)
+        out, radius = others.values, np.sqrt(2.0 * gap) * ROUNDED_UP
+        away = radius[:, None] * others.norms + of_out
+        away += 4.0 * EPS * (np.abs(out) + np.sum(np.abs(shifts), axis=0) + away)
+        low, high = out + shifts[0] - away, out + shifts[1] + away
+    low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+    size = np.maximum(objective, TINY)
+    return HeldOut(gap / size, own_gap / size, out + b[:, None], low, high)
 
 
-def _with_intercepts(sides: _Sides, gap: float, missed: float, b: float) -> tuple[float, Interval]:
+def _with_intercepts(
+    sides: _Sides, gap: float, missed: float, b: float, error: float
+) -> tuple[float, Interval]:
     """Add the cost of a violated ``sum(beta) = 0`` to a gap, and bound the optimal intercept."""
     bound = 1.0 + 2.0 * b
     for _ in range(SEARCH.intercepts):
         whole = gap + missed * (b + bound)
-        shift = sides.optimal_intercepts(float(np.sqrt(2.0 * whole)) * ROUNDED_UP)
+        shift = sides.optimal_intercepts(float(np.sqrt(2.0 * whole)) * ROUNDED_UP, error)
         reached = max(abs(shift.lower), abs(shift.upper))
         if missed == 0.0 or reached < bound:
             return whole, shift
@@ -175,44 +165,42 @@ def _with_intercepts(sides: _Sides, gap: float, missed: float, b: float) -> tupl
     return np.inf, Interval(-np.inf, np.inf)
 
 
-def _gap(
-    stair: Staircase, beta: Vector, w: Vector, b: float, errors: Vector
-) -> tuple[float, float]:
-    """Bound on the gap, infinite for coefficients outside of their boxes, and the objective."""
-    f, square = w + b, max(float(beta @ w), 0.0)
-    gap = _terms(stair, beta, f, errors)
-    objective = float(stair.rewards(beta[None])[0]) - 0.5 * square + gap
-    if not ((beta <= stair.upper) & (beta >= stair.lowest)).all():
-        return np.inf, objective
-    d = _stretch(stair, beta, f, errors)
-    if 0.0 < d < SEARCH.largest_stretch:
-        stretched = _terms(stair, beta, (1.0 + d) * f, (1.0 + d) * errors)
-        norm = square + float(np.abs(beta) @ errors)
-        gap = min(gap, stretched + 0.5 * d**2 * norm)
-    gap += 8.0 * EPS * objective
-    return (gap if np.isfinite(gap) else np.inf), objective
-
-
-def _stretch(stair: Staircase, beta: Vector, f: Vector, errors: Vector) -> float:
-    """Stretch d for which weights times ``1 + d`` have no hinge loss on the margin; else 0."""
-    has_a, has_c = stair.upper > 0.0, stair.lowest < 0.0
-    if not ((stair.a[has_a] == 1.0).all() and (stair.c[has_c] == -1.0).all()):
-        return 0.0
-    on_margin = ((beta > 0.0) & (beta < stair.upper)) | ((beta < 0.0) & (beta > stair.lowest))
-    margins = np.sign(beta[on_margin]) * f[on_margin] - 2.0 * errors[on_margin]
-    least = float(np.min(margins, initial=1.0))
-    return 1.0 / least - 1.0 if least > 0.0 else 0.0
-
-
-def _terms(stair: Staircase, beta: Vector, f: Vector, errors: Vector) -> float:
-    """The sum of ``loss_i(f_i) + beta_i f_i - reward_i(beta_i)``, each at the worse end of f."""
-    excess = f - stair.kinks(beta)
+def _gaps(
+    stair: Staircase, beta: Dense, w: Dense, b: Vector, errors: Dense
+) -> tuple[Vector, Vector]:
+    """Bounds on gaps, infinite for coefficients outside of their boxes, and the objectives."""
+    f = w + b[:, None]
     rounding = errors + 2.0 * EPS * (np.abs(f) + stair.sizes)
-    return float(np.sum(stair.gaps(excess[None], beta[None], rounding[None])))
+    kinks, products = stair.kinks(beta), beta * w
+    gap = np.sum(stair.gaps(f - kinks, beta, rounding), axis=1)
+    square = np.maximum(np.sum(products, axis=1), 0.0)
+    objective = stair.rewards(beta) - 0.5 * square + gap
+    d = _stretches(stair, beta, f, errors)
+    rows = np.flatnonzero((d > 0.0) & (d < SEARCH.largest_stretch))
+    if len(rows):
+        some, by = stair.of(rows), 1.0 + d[rows, None]
+        away, near = by * rounding[rows], by * f[rows] - some.kinks(beta[rows])
+        stretched = np.sum(some.gaps(near, beta[rows], away), axis=1)
+        norm = square + np.sum(np.abs(beta) * errors + gamma(w.shape[1]) * np.abs(products), axis=1)
+        stretched += 0.5 * d[rows] ** 2 * norm[rows]
+        gap[rows] = np.fmin(gap[rows], stretched)
+    gap = ROUNDED_UP * gap + 8.0 * EPS * objective + UNDERFLOW
+    inside = ((beta <= stair.upper) & (beta >= stair.lowest)).all(axis=1)
+    return np.where(inside & np.isfinite(gap), gap, np.inf), objective
 
 
-@dataclass(frozen=True, eq=False)
-class _Sides:
+def _stretches(stair: Staircase, beta: Dense, f: Dense, errors: Dense) -> Vector:
+    """Stretches d for which weights times ``1 + d`` have no hinge loss on the margin; else 0."""
+    has_a, has_c = (np.any(side, axis=0) for side in (stair.upper > 0.0, stair.lowest < 0.0))
+    if not ((stair.a[has_a] == 1.0).all() and (stair.c[has_c] == -1.0).all()):
+        return np.zeros(len(beta))
+    on_margin = (beta != 0.0) & (beta < stair.upper) & (beta > stair.lowest)
+    margins = np.where(on_margin, np.sign(beta) * f - 2.0 * errors, 1.0)
+    least = np.minimum(np.min(margins, axis=1), 1.0)
+    return np.where(least > 0.0, 1.0 / least - 1.0, 0.0)
+
+
+class _Sides(NamedTuple):
     """The losses of the training samples as functions of the intercept (``machines.intercept``)."""
 
     targets: Vector
@@ -222,13 +210,14 @@ class _Sides:
     norms: Vector
 
     @classmethod
-    def of(cls, stair: Staircase, w: Vector, errors: Vector, norms: Vector) -> _Sides:
-        above, below = np.flatnonzero(stair.upper > 0.0), np.flatnonzero(stair.lowest < 0.0)
+    def of(cls, stair: Staircase, k: int, w: Vector, errors: Vector, norms: Vector) -> _Sides:
+        upper, lowest = stair.upper[k], stair.lowest[k]
+        above, below = np.flatnonzero(upper > 0.0), np.flatnonzero(lowest < 0.0)
         both = np.concatenate([above, below])
         return cls(
             np.concatenate([stair.a[above], stair.c[below]]) - w[both],
-            np.concatenate([np.zeros(len(above)), stair.lowest[below]]),
-            np.concatenate([stair.upper[above], np.zeros(len(below))]),
+            np.concatenate([np.zeros(len(above)), lowest[below]]),
+            np.concatenate([upper[above], np.zeros(len(below))]),
             errors[both],
             norms[both],
         )
@@ -239,8 +228,8 @@ class _Sides:
         none = np.zeros(len(self.lower))
         return best_shifts(self.targets, self.lower, self.upper, none).midpoint
 
-    def optimal_intercepts(self, radius: float) -> Interval:
+    def optimal_intercepts(self, radius: float, error: float) -> Interval:
         """Enclose all optimal intercepts, for weights within a radius."""
         away = radius * self.norms + self.errors + 4.0 * EPS * np.abs(self.targets)
         none = np.zeros(len(self.lower))
-        return enclosing_shifts(self.targets, away, self.lower, self.upper, none, error=4.0 * EPS)
+        return enclosing_shifts(self.targets, away, self.lower, self.upper, none, error=error)

@@ -18,9 +18,10 @@ from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_l
 from qpsvm.kernels import KernelArgument
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector
-from qpsvm.selection import grid, scores
+from qpsvm.selection import scores
 from qpsvm.selection.base_search import C_VALUES, BaseSearch, is_refitted
-from qpsvm.selection.tasks import Classes, Task, Tube
+from qpsvm.selection.choice import Candidate, as_values
+from qpsvm.selection.folds import Classes, Task, Tube
 
 
 class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -150,7 +151,7 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
             )
         return y
 
-    def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
+    def _task(self, candidate: Candidate, weights: Vector) -> Task:
         del candidate
         given = as_class_weight(self.class_weight)
         if isinstance(given, Mapping):
@@ -248,11 +249,9 @@ class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc
         return self._numbers
 
     def _values(self) -> dict[str, list[object]]:
-        return super()._values() | {
-            "epsilon": grid.as_values(self.epsilon, "epsilon", may_be_zero=True)
-        }
+        return super()._values() | {"epsilon": as_values(self.epsilon, "epsilon", may_be_zero=True)}
 
-    def _task(self, candidate: grid.Candidate, weights: Vector) -> Task:
+    def _task(self, candidate: Candidate, weights: Vector) -> Task:
         return Tube(self._numbers, weights, float(candidate["epsilon"]))
 
     def _score_of(

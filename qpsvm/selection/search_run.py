@@ -1,37 +1,50 @@
-"""One search: every candidate on every fold, on shared kernel matrices or by separate fits."""
+"""One search: every candidate on every fold, on shared kernel matrices or by separate fits.
+
+Fitted one by one are machines with kernels that are not positive semidefinite by their type
+(matrices and functions of the caller's, the sigmoid), with more samples than
+``SearchSettings.largest_matrix`` allows, and for scorers that need a fitted estimator. Every
+machine has its own certificate.
+"""
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import _safe_split
 
 from qpsvm.display import short_repr
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
-from qpsvm.exceptions import InvalidDataError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel
+from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector, all_finite
 from qpsvm.numerics.parallel import in_parallel
-from qpsvm.selection.choice import Choice
-from qpsvm.selection.cv_results import FoldScore, cv_results
-from qpsvm.selection.fold_machines import FoldResult, refine_fold, run_fold
-from qpsvm.selection.grid import Candidate
-from qpsvm.selection.scores import Predictions, ScoreInterval
-from qpsvm.selection.separate_fits import run_separately
+from qpsvm.selection.choice import Candidate, Choice, FoldScore, cv_results
+from qpsvm.selection.folds import Fold, Outcome, Task, run_fold
+from qpsvm.selection.kernel_matrix import KernelMatrix, shared_kernels
+from qpsvm.selection.scores import Predictions, ScoreInterval, of_estimator
 from qpsvm.selection.settings import SEARCH
-from qpsvm.selection.shared_kernels import KernelMatrix, SharedKernels
-from qpsvm.selection.tasks import Fold, Task
+
+SharedKernels: TypeAlias = Callable[[Any], KernelMatrix]
+"""``gamma -> KernelMatrix`` of all samples."""
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Learner:
-    """Functions that build and score the machines of a search.
+class SearchRun:
+    """The data of one search, and functions that build and score its machines.
 
     Attributes
     ----------
@@ -45,23 +58,6 @@ class Learner:
         ``(y, Predictions, weights) -> ScoreInterval`` of held-out samples.
     scorer : callable or None
         A function of (estimator, X, y) that scores in its place.
-    """
-
-    estimator: Callable[[Candidate], QPEstimator]
-    kernel: Callable[[Candidate, object, Vector | None], Kernel]
-    task: Callable[[Candidate, Vector], Task]
-    score: Callable[[Any, Predictions, Vector | None], ScoreInterval]
-    scorer: Callable[..., float] | None
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SearchRun:
-    """The data of one search.
-
-    Attributes
-    ----------
-    learner : Learner
     X, y : checked samples and targets
     given : (X, y)
         In the containers of the caller, of which rows can be taken.
@@ -72,7 +68,11 @@ class SearchRun:
     n_jobs : int or None
     """
 
-    learner: Learner
+    estimator: Callable[[Candidate], QPEstimator]
+    kernel: Callable[[Candidate, object, Vector | None], Kernel]
+    task: Callable[[Candidate, Vector], Task]
+    score: Callable[[Any, Predictions, Vector | None], ScoreInterval]
+    scorer: Callable[..., float] | None
     X: Any
     y: Any
     given: tuple[Any, Any]
@@ -93,27 +93,32 @@ class SearchRun:
                 break
         return found
 
+    def _scored(self, fold: Fold, outcome: Outcome) -> FoldScore:
+        found, fit_seconds, score_seconds, score = outcome
+        if score is None:
+            weights = None if self.weights is None else self.weights[fold.test]
+            score = self.score(self.y[fold.test], found, weights)
+        proven = float(np.mean(found.decided))
+        return FoldScore(score, proven, found.gap, fit_seconds, score_seconds)
+
     # --- machines that share kernel matrices ------------------------------------------------------
     def _shared(self) -> SharedKernels | None:
         """Evaluate shared kernel matrices; None where machines are fitted one by one."""
-        first = self.learner.estimator(self.candidates[0])
+        first = self.estimator(self.candidates[0])
         if inputs.takes_objects(first, self.X) or inputs.is_precomputed(first):
             return None
-        if self.learner.scorer is not None:
-            return None
-        if 8 * self.X.shape[0] ** 2 > SEARCH.largest_matrix:
+        if self.scorer is not None or 8 * self.X.shape[0] ** 2 > SEARCH.largest_matrix:
             return None
         X = sp.csr_array(self.X) if sp.issparse(self.X) else np.asarray(self.X)
-        firsts = [self.candidates[rows[0]] for rows in self._groups()]
-        kernels = [self._kernel(candidate) for candidate in firsts]
+        kernels = [self._kernel(self.candidates[rows[0]]) for rows in self._groups()]
         largest = max(getattr(kernel, "gamma", 0.0) for kernel in kernels)
-        return SharedKernels.of(kernels[0], X.astype(np.float64), largest)
+        return shared_kernels(kernels[0], X.astype(np.float64), largest)
 
     def _kernel(self, candidate: Candidate) -> Kernel:
-        return self.learner.kernel(candidate, self.X, self.weights).resolve(self.X)
+        return self.kernel(candidate, self.X, self.weights).resolve(self.X)
 
     def _matrix(self, shared: SharedKernels, candidate: Candidate) -> KernelMatrix:
-        K = shared.matrix(getattr(self._kernel(candidate), "gamma", None))
+        K = shared(getattr(self._kernel(candidate), "gamma", None))
         if not all_finite(K.values):
             raise InvalidDataError(
                 f"The kernel matrix for {candidate!r} has NaN or infinite entries: the features "
@@ -124,23 +129,20 @@ class SearchRun:
 
     def _on_shared(self, shared: SharedKernels) -> list[list[FoldScore]]:
         groups = self._groups()
-        C = np.sort(np.unique([each["C"] for each in self.candidates]).astype(np.float64))
+        C = np.unique([each["C"] for each in self.candidates]).astype(np.float64)
         calls = (
             partial(run_fold, K, task, fold, C, self.eps)
             for K, task in self._tasks(shared, groups)
             for fold in self.folds
         )
-        results = in_parallel(calls, self.n_jobs, pre_dispatch="n_jobs")
+        results = iter(in_parallel(calls, self.n_jobs, pre_dispatch="n_jobs"))
         found: list[list[FoldScore]] = [[] for _ in self.candidates]
-        places = iter(results)
         for rows in groups:
-            by_fold = [next(places) for _ in self.folds]
+            by_fold = list(islice(results, len(self.folds)))
             for row in rows:
                 k = int(np.searchsorted(C, self.candidates[row]["C"]))
-                found[row] = [
-                    self._outcome(fold, result, k)
-                    for fold, result in zip(self.folds, by_fold, strict=True)
-                ]
+                pairs = zip(self.folds, by_fold, strict=True)
+                found[row] = [self._scored(fold, outcomes[k]) for fold, outcomes in pairs]
         return found
 
     def _groups(self) -> list[list[int]]:
@@ -150,8 +152,7 @@ class SearchRun:
             others = {name: value for name, value in candidate.items() if name != "C"}
             key = (repr(others.pop("gamma", None)), repr(others))
             groups.setdefault(key, []).append(row)
-        order = sorted(range(len(groups)), key=lambda k: [*groups][k][0])
-        return [[*groups.values()][k] for k in order]
+        return [rows for _, rows in sorted(groups.items(), key=lambda group: group[0][0])]
 
     def _tasks(
         self, shared: SharedKernels, groups: list[list[int]]
@@ -166,26 +167,7 @@ class SearchRun:
 
     def _task(self, candidate: Candidate) -> Task:
         weights = np.ones(self.X.shape[0]) if self.weights is None else self.weights
-        return self.learner.task(candidate, weights)
-
-    def _outcome(self, fold: Fold, result: FoldResult, k: int) -> FoldScore:
-        return self._scored(
-            fold, result.predictions[k], result.fit_seconds[k], result.score_seconds[k]
-        )
-
-    def _scored(
-        self,
-        fold: Fold,
-        found: Predictions,
-        fit_seconds: float,
-        score_seconds: float,
-        score: ScoreInterval | None = None,
-    ) -> FoldScore:
-        if score is None:
-            weights = None if self.weights is None else self.weights[fold.test]
-            score = self.learner.score(self.y[fold.test], found, weights)
-        proven = float(np.mean(found.decided))
-        return FoldScore(score, proven, found.gap, float(fit_seconds), float(score_seconds))
+        return self.task(candidate, weights)
 
     def _refine(self, shared: SharedKernels, found: list[list[FoldScore]]) -> bool:
         """Solve machines more accurately that leave the best candidate undecided."""
@@ -198,9 +180,10 @@ class SearchRun:
                     continue
                 candidate = self.candidates[row]
                 K = self._matrix(shared, candidate) if K is None else K
-                C, eps = float(candidate["C"]), SEARCH.tightest
-                better = refine_fold(K, self._task(candidate), fold, C, eps)
-                new = self._scored(fold, better, old.fit_seconds, old.score_seconds)
+                C = np.array([float(candidate["C"])])
+                (better,) = run_fold(K, self._task(candidate), fold, C, SEARCH.tightest)
+                outcome = Outcome(better.predictions, old.fit_seconds, old.score_seconds)
+                new = self._scored(fold, outcome)
                 left -= 1
                 if new.gap < old.gap:
                     found[row][k], is_changed = new, True
@@ -222,31 +205,77 @@ class SearchRun:
 
     # --- one estimator for each candidate and fold ------------------------------------------------
     def _separate(self) -> list[list[FoldScore]]:
-        scorer = self.learner.scorer
         calls = (
-            partial(
-                run_separately,
-                self._estimator(candidate),
-                *self.given,
-                self.weights,
-                fold,
-                scorer,
-            )
-            for candidate in self.candidates
+            partial(run_separately, estimator, *self.given, self.weights, fold, self.scorer)
+            for estimator in map(self._estimator, self.candidates)
             for fold in self.folds
         )
-        results = in_parallel(calls, self.n_jobs)
-        places, found = iter(results), list[list[FoldScore]]()
-        for _ in self.candidates:
-            found.append([])
-            for fold in self.folds:
-                predictions, score, fit_seconds, seconds = next(places)
-                found[-1].append(self._scored(fold, predictions, fit_seconds, seconds, score))
-        return found
+        outcomes = iter(in_parallel(calls, self.n_jobs))
+        return [
+            [self._scored(fold, next(outcomes)) for fold in self.folds] for _ in self.candidates
+        ]
 
     def _estimator(self, candidate: Candidate) -> QPEstimator:
         """Build the estimator of a candidate; ``gamma="scale"`` is that of all samples."""
         if isinstance(candidate.get("gamma"), str):
             kernel: Any = self._kernel(candidate)
             candidate = candidate | {"gamma": kernel.gamma}
-        return self.learner.estimator(candidate)
+        return self.estimator(candidate)
+
+
+def run_separately(
+    estimator: QPEstimator,
+    X: Any,
+    y: Any,
+    weights: Vector | None,
+    fold: Fold,
+    scorer: Callable[..., float] | None,
+) -> Outcome:
+    """Fit one estimator on a fold, and predict its held-out samples.
+
+    Parameters
+    ----------
+    estimator : QPEstimator
+    X, y
+        Samples and targets in the containers of the caller, of which rows can be taken; the kernel
+        matrix as an array.
+    weights : array of shape (n,) or None
+    fold : Fold
+    scorer : callable or None
+        A function of (estimator, X, y).
+
+    Returns
+    -------
+    Outcome
+        With a score by the scorer, if there is one.
+    """
+    train, test = fold.train, fold.test
+    machine, began = clone(estimator), time.perf_counter()
+    samples, targets = _safe_split(machine, X, y, train)
+    others, their_targets = _safe_split(machine, X, y, test, train)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the results
+        machine.fit(samples, targets, None if weights is None else weights[train])
+    fitted = time.perf_counter()
+    squares = np.diagonal(X)[test] if inputs.is_precomputed(estimator) else None
+    found, score = _predictions(machine, inputs.samples(machine, others), squares), None
+    if scorer is not None:
+        own = None if weights is None else weights[test]
+        score = of_estimator(machine, others, their_targets, scorer, own)
+    return Outcome(found, fitted - began, time.perf_counter() - fitted, score)
+
+
+def _predictions(machine: QPEstimator, X: Samples, squares: Vector | None) -> Predictions:
+    labels, proof = machine.predict(X), machine.certificate_
+    decided = np.zeros(len(labels), dtype=bool)
+    if is_classifier(machine):
+        with suppress(InvalidParameterError):  # k(x, x) of a repaired kernel matrix is not known
+            decided = proof.predict_certified(X, squares=squares).decided
+        values = machine.decision_function(X)
+        return Predictions(labels, decided, values, labels, labels, proof.relative_gap)
+    unknown = np.full(len(labels), np.inf)
+    low, high = -unknown, unknown
+    with suppress(InvalidParameterError):
+        bounds = proof.decision_bounds(X, squares=squares)
+        low, high = bounds.lower, bounds.upper
+    return Predictions(labels, decided, labels, low, high, proof.relative_gap)

@@ -22,18 +22,16 @@ class LeaveOneOutSettings:
         Share of a step's length from which on a coefficient of the full machine is not at its end.
     lot : int
         Samples that are left out at a time: matrices of so many rows of n are held.
-    small_block : int
-        Largest systems of equations of which many are solved in one call.
+    block : int
+        Entries of the systems of equations that are solved in one call.
+    small_set : int
+        Samples on vertical steps, at most, with which the eigenvalues of every machine are bounded
+        where one bound for all machines is zero.
     trials : int
-        Trials of the steps for one sample, after which its coefficient is followed to zero; five
-        are common.
-    events : int
-        Changes of a step along that way, after which the sample is refitted.
+        Trials of the steps for one sample, after which it is refitted; five are common.
     noise : float
         Share of a value by which a sample may be beyond the end of its step: rounding of the sums,
         which would take equal samples off their steps.
-    moved : float
-        Rates below this share of the largest are rounding.
     dependent : float
         Reciprocal condition number of equations below which their samples are dependent.
     rounds : int
@@ -41,27 +39,25 @@ class LeaveOneOutSettings:
     smallest_group : int
         Samples without which the prices are the same, from which on one machine of all samples at
         these prices is trained for them; fewer are refitted one by one.
+    inverse_iterations : int
+        Steps of the iteration that estimates the smallest eigenvalue of a kernel matrix.
     share_of_eigenvalue : float
-        Share of the computed smallest eigenvalue of a kernel matrix that is tried as a proven
-        lower bound.
-    compensated : float
-        Estimated rounding of a compensated sum, relative to that of a plain one.
+        Share of that estimate that is tried as a proven lower bound.
     """
 
     full_eps: float = 1e-9
     refit_eps: float = 1e-9
     end_of_step: float = 1e-9
     lot: int = 256
-    small_block: int = 32
+    block: int = 2**20
+    small_set: int = 128
     trials: int = 12
-    events: int = 500
     noise: float = 1e-11
-    moved: float = 1e-10
     dependent: float = 1e3 * EPS
     rounds: int = 40
     smallest_group: int = 4
+    inverse_iterations: int = 12
     share_of_eigenvalue: float = 0.5
-    compensated: float = 2.0**-20
 
 
 LEAVE_ONE_OUT = LeaveOneOutSettings()
@@ -80,6 +76,13 @@ class SearchSettings:
         samples. Larger ones are solved one by one.
     tighter : float
         Share of ``eps`` to which a machine is solved, for its gap to hold with rounding.
+    violation : float
+        Violation of optimality at which the compiled core ends, in units of ``eps``.
+    compiled_samples : int
+        Samples, at most, of a machine that it solves: its calls cannot be interrupted.
+    newton_variables : int
+        Variables between their bounds, at most, with which it makes Newton steps; with more of
+        them LAPACK does.
     refinements : int
         Times that undecided candidates are solved more accurately.
     tightest : float
@@ -94,18 +97,24 @@ class SearchSettings:
         that miss it by more are not on it.
     intercepts : int
         Bounds on the optimal intercepts that are tried, each above those of the one before.
+    compensated : float
+        Estimated rounding of a compensated sum, relative to that of a plain one.
     same_score : float
         Difference of two scores that is only rounding of their means.
     """
 
     largest_matrix: int = 2**30
     tighter: float = 0.02
+    violation: float = 1.0
+    compiled_samples: int = 2000
+    newton_variables: int = 256
     refinements: int = 1
     tightest: float = 1e-12
     most_refined: int = 10
     known_number: float = 1e-6
     largest_stretch: float = 0.5
     intercepts: int = 4
+    compensated: float = 2.0**-20
     same_score: float = 1e-12
 
 

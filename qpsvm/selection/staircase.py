@@ -21,7 +21,6 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.selection.settings import LEAVE_ONE_OUT
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
 """Names of the five steps of a staircase, from the smallest coefficient to the largest."""
@@ -40,8 +39,8 @@ class Staircase:
     ----------
     a, c : arrays of shape (n,)
         Where beta falls to zero, and below it; infinite where it does not.
-    upper, lowest : arrays of shape (n,)
-        U and -D.
+    upper, lowest : arrays of shape (n,), or (m, n)
+        U and -D; of several machines one a row.
     """
 
     a: Vector
@@ -50,7 +49,7 @@ class Staircase:
     lowest: Vector
 
     @classmethod
-    def of(cls, conditions: Conditions, n_samples: int) -> Staircase | None:
+    def of_conditions(cls, conditions: Conditions, n_samples: int) -> Staircase | None:
         """The staircases of a machine's conditions, or None if they are of another shape."""
         rows = conditions.rows
         one_each = bool((np.diff(rows.indptr) == 1).all() and (np.abs(rows.data) == 1.0).all())
@@ -69,13 +68,27 @@ class Staircase:
         lowest[sample[~above]] = -conditions.upper[~above]
         return cls(a, c, upper, lowest)
 
-    def at_price(self, C: float) -> Staircase:
-        """Scale the losses: the same staircases with all prices multiplied by C."""
+    def at_price(self, C: float | Dense) -> Staircase:
+        """Scale the losses: the same staircases with all prices multiplied by C.
+
+        C is a number, or one for each machine, shape (m, 1).
+        """
         return replace(self, upper=C * self.upper, lowest=C * self.lowest)
 
-    def steps(self, beta: Vector, share: float) -> Index:
+    def of(self, rows: Index | int | None) -> Staircase:
+        """The staircases of some of several machines, of one of them, or of one as a row (None)."""
+        return replace(self, upper=self.upper[rows], lowest=self.lowest[rows])
+
+    def without(self, samples: Index) -> Staircase:
+        """Staircases of m machines, each without one of m samples, whose losses are zero."""
+        upper, lowest = (np.tile(box, (len(samples), 1)) for box in (self.upper, self.lowest))
+        left = np.arange(len(samples)), samples
+        upper[left] = lowest[left] = 0.0
+        return replace(self, upper=upper, lowest=lowest)
+
+    def steps(self, beta: Dense, share: float) -> Index:
         """Return the step of the KKT staircase of each sample, given its coefficient."""
-        steps = np.full(len(beta), AT_ZERO)
+        steps = np.full(beta.shape, AT_ZERO)
         steps[beta > share * self.upper] = AT_A
         steps[(self.upper > 0.0) & (beta >= (1.0 - share) * self.upper)] = AT_UPPER
         steps[beta < share * self.lowest] = AT_C
@@ -99,13 +112,6 @@ class Staircase:
         inf, zero = np.full(len(self.a), np.inf), np.zeros(len(self.a))
         low = np.stack([self.c, self.lowest, self.a, zero, -inf])
         return low, np.stack([inf, zero, self.c, self.upper, self.a])
-
-    def room(self, beta: Dense) -> Dense:
-        """Distances of coefficients from the nearest kink or end of the dual objective."""
-        room = np.minimum(self.upper - beta, beta - self.lowest)
-        if self.has_both.any():  # a coefficient that crosses zero changes its reward
-            room = np.where(self.has_both, np.minimum(room, np.abs(beta)), room)
-        return room
 
     def kinks(self, beta: Dense) -> Dense:
         """Decision values at which coefficients may change: a or c, shape (m, n) or (n,)."""
@@ -143,7 +149,7 @@ class Staircase:
 
     @cached_property
     def has_both(self) -> Mask:
-        """Samples with a positive and a negative coefficient in their box, shape (n,)."""
+        """Samples with a positive and a negative coefficient in their box, as ``upper``."""
         return (self.upper > 0.0) & (self.lowest < 0.0)
 
     @cached_property
@@ -165,67 +171,3 @@ def _gaps(distance: Dense, share: Dense, price: Vector, rounding: Dense) -> Dens
     below = rounding - distance
     below *= price - share
     return np.asarray(np.maximum(above, below, out=above))
-
-
-@dataclass(frozen=True)
-class Event:
-    """The next change of a step: distance to it, sample, and the sample's step from there on."""
-
-    length: float
-    sample: int
-    step: int
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Point:
-    """Decision values, coefficients and steps of all samples, shape (n,) each."""
-
-    f: Vector
-    beta: Vector
-    steps: Index
-
-    def moved(self, rates: tuple[Vector, Vector], length: float) -> Point:
-        """Move along rates of f and beta."""
-        return Point(self.f + length * rates[0], self.beta + length * rates[1], self.steps)
-
-    def with_step(self, sample: int, step: int) -> Point:
-        """Return the point with one sample on another step."""
-        steps = self.steps.copy()
-        steps[sample] = step
-        return Point(self.f, self.beta, steps)
-
-    def until_event(
-        self,
-        stair: Staircase,
-        rates: tuple[Vector, Vector],
-        way: float,
-        i: int,
-        unit: float,
-    ) -> Event:
-        """Find the first sample other than i that comes to the end of its step.
-
-        Parameters
-        ----------
-        stair : Staircase
-        rates : (array, array) of shape (n,)
-            Of f and of beta.
-        way : {-1.0, 1.0}
-            Direction along the rates.
-        i : int
-        unit : float
-            Of rates of f.
-        """
-        steps, vertical = self.steps, np.abs(self.steps) == 1
-        x, dx = np.where(vertical, self.beta, self.f), way * np.where(vertical, rates[1], rates[0])
-        for kind, size in ((vertical, 1.0), (~vertical, unit)):  # what only rounding moves stays
-            largest = float(np.max(np.abs(dx[kind]), initial=1e-3 * size))
-            dx[kind & (np.abs(dx) <= LEAVE_ONE_OUT.moved * largest)] = 0.0
-        low, high = (ends[steps + 2, np.arange(len(x))] for ends in stair.ends)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(dx > 0.0, (high - x) / dx, np.where(dx < 0.0, (low - x) / dx, np.inf))
-        room[i] = np.inf
-        room = np.where(np.isnan(room), np.inf, np.maximum(room, 0.0))
-        first = int(np.argmin(room))
-        after = ABOVE if dx[first] > 0.0 else BELOW
-        return Event(float(room[first]), first, int(after[steps[first] + 2]))

@@ -13,12 +13,49 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs, dsytrf, dsytri
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpstrf
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.balls import gamma, outward
+from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.staircase import AT_A, Staircase
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Kernel, staircases and rounding errors of a training problem that samples are left out of.
+
+    Attributes
+    ----------
+    kernel : KernelMatrix
+    stair : Staircase
+    price_error : float
+        Relative error of its prices.
+    is_free : bool
+        Whether coefficients have to add up to zero: with a free intercept.
+    equals : array of int of shape (n,)
+        The index of the first sample that is equal.
+    """
+
+    kernel: KernelMatrix
+    stair: Staircase
+    price_error: float
+    is_free: bool
+    equals: Index
+
+    @cached_property
+    def twins(self) -> Index:
+        """The samples that are equal to another one."""
+        return np.flatnonzero(np.bincount(self.equals)[self.equals] > 1)
+
+    def missed(self, beta: Dense) -> Vector:
+        """Bound on ``|sum(beta)|`` of each machine, which is zero up to rounding, shape (m,)."""
+        size = np.sum(np.abs(beta), axis=1)
+        return np.asarray(self.is_free * outward(gamma(2 * beta.shape[1] + 4) * size))
 
 
 @short_repr
@@ -28,88 +65,63 @@ class Tableau:
 
     Attributes
     ----------
+    program : Program
     T : array of shape (n, n)
     steps : array of int of shape (n,)
-    staircase : Staircase
     f, beta : arrays of shape (n,)
         On their steps exactly; what follows is what T makes of it.
     b : float
     of_b : array of shape (n,)
         Change of b with what is given.
-    equals : array of int of shape (n,)
-        The same number for samples that are equal for the kernel.
-    has_intercept : bool
-    unit : float
-        The largest ``K_jj``.
     """
 
+    program: Program
     T: Dense
     steps: Index
-    staircase: Staircase
     f: Vector
     beta: Vector
     b: float
     of_b: Vector
-    equals: Index
-    has_intercept: bool
-    unit: float
 
     @classmethod
-    def of(
-        cls, K: Dense, staircase: Staircase, steps: Index, *, has_intercept: bool
-    ) -> Tableau | None:
+    def of(cls, program: Program, steps: Index) -> Tableau | None:
         """Build the tableau of a machine's steps; None if they do not determine the machine.
 
         Parameters
         ----------
-        K : array of shape (n, n)
-        staircase : Staircase
+        program : Program
         steps : array of int of shape (n,)
-        has_intercept : bool
-            Whether there is a free intercept.
         """
+        K, is_free = program.kernel.values, program.is_free
         n, free = len(K), np.abs(steps) == 1
-        F, N = np.flatnonzero(free), np.flatnonzero(~free & (staircase.given(steps) != 0.0))
-        m = len(F) + has_intercept
-        if has_intercept and not len(F):
+        F, N = np.flatnonzero(free), np.flatnonzero(~free)
+        if is_free and not len(F):
             return None  # any intercept of an interval is optimal
-        M = np.zeros((m, m))
-        M[: len(F), : len(F)] = K[np.ix_(F, F)]
-        if has_intercept:
-            M[-1, :-1] = M[:-1, -1] = 1.0
+        k, m = len(F), len(F) + is_free
+        M, across = np.ones((m, m)), np.ones((len(N), m))
+        M[:k, :k], across[:, :k] = K[np.ix_(F, F)], K[np.ix_(N, F)]
+        M[k:, k:] = 0.0
         inverse = _inverse(M)
         if inverse is None:
             return None
-        across = np.zeros((n, m))
-        across[:, : len(F)] = K[:, F]
-        if has_intercept:
-            across[:, -1] = 1.0
         moved = across @ inverse
-        columns = moved[:, : len(F)]
-        transposed = moved @ across.T  # row by row a column of T: a few of these are added up often
-        np.subtract(K, transposed, out=transposed)
-        transposed[:, F] = -columns
-        rows = np.ascontiguousarray(columns.T)
-        rows[:, F] = inverse[: len(F), : len(F)]
-        transposed[F] = rows
+        columns = np.empty((n, n))  # row by row a column of T: a few of these are added up often
+        columns[np.ix_(F, F)] = inverse[:k, :k]
+        columns[np.ix_(F, N)] = moved[:, :k].T
+        columns[np.ix_(N, F)] = -moved[:, :k]
+        columns[np.ix_(N, N)] = K[np.ix_(N, N)] - moved @ across.T
         of_b = np.zeros(n)
-        if has_intercept:
-            of_b = -moved[:, -1]
-            of_b[F] = inverse[-1, :-1]
-        given = staircase.given(steps)
-        sums = np.array([0.0]) if has_intercept else np.zeros(0)
-        right = np.concatenate([given[F] - K[np.ix_(F, N)] @ given[N], sums])
-        if has_intercept:
-            right[-1] -= float(np.sum(given[N]))
-        found = inverse @ right
-        beta, b = given.copy(), float(found[-1]) if has_intercept else 0.0
-        beta[F] = found[: len(F)]
+        if is_free:
+            of_b[F], of_b[N] = inverse[-1, :-1], -moved[:, -1]
+        beta, b = program.stair.given(steps), 0.0
+        right = np.concatenate([beta[F] - across[:, :k].T @ beta[N], np.zeros(m - k)])
+        right[k:] -= np.sum(beta[N])
+        f_of_F, found = beta[F], inverse @ right
+        beta[F] = found[:k]
+        b = float(np.sum(found[k:]))
         f = K @ beta + b
-        f[F] = given[F]
-        unit = float(np.max(np.diagonal(K), initial=0.0)) or 1.0
-        return cls(
-            transposed.T, steps, staircase, f, beta, b, of_b, _equals(K), has_intercept, unit
-        )
+        f[F] = f_of_F
+        return cls(program, columns.T, steps, f, beta, b, of_b)
 
     @cached_property
     def is_free(self) -> Mask:
@@ -119,32 +131,15 @@ class Tableau:
     @cached_property
     def scale(self) -> Vector:
         """Scale of the rows and columns of T, which has units of K and of 1/K; shape (n,)."""
-        root = np.sqrt(self.unit)
+        root = np.sqrt(float(np.max(np.diagonal(self.program.kernel.values), initial=0.0)) or 1.0)
         return np.asarray(np.where(self.is_free, root, 1.0 / root))
-
-    def solved(self, index: Index, right: Dense) -> Dense | None:
-        """Solve ``T_SS U = R`` for samples S; None if they depend on each other.
-
-        Parameters
-        ----------
-        index : array of int of shape (k,)
-            S.
-        right : array of shape (k, p)
-        """
-        scale = self.scale[index]
-        block = scale[:, None] * self.T[index[:, None], index] * scale
-        norm = np.abs(block).sum(axis=0).max()
-        lu, pivots, info = dgetrf(block)
-        if info or not dgecon(lu, norm)[0] > LEAVE_ONE_OUT.dependent:
-            return None
-        return np.asarray(scale[:, None] * dgetrs(lu, pivots, scale[:, None] * right)[0])
 
     def span_errors(self, samples: Index) -> int:
         """Number of some samples with ``alpha_i kappa_i >= s_i f(x_i)``, for a classifier."""
         diagonal = np.diagonal(self.T)
         with np.errstate(divide="ignore"):
             kappa = np.where(self.is_free, 1.0 / diagonal, diagonal)
-        signs = np.where(self.staircase.upper > 0.0, 1.0, -1.0)
+        signs = np.where(self.program.stair.upper > 0.0, 1.0, -1.0)
         return int(np.count_nonzero((np.abs(self.beta) * kappa >= signs * self.f)[samples]))
 
 
@@ -152,20 +147,68 @@ def _inverse(M: Dense) -> Dense | None:
     """The inverse of a symmetric matrix; None if its condition number is too large."""
     if not len(M):
         return M
-    factor, pivots, info = dsytrf(M, lower=1)
-    inverse, singular = dsytri(factor, pivots, lower=1)
-    if info or singular:
+    try:
+        inverse = np.linalg.inv(M)
+    except np.linalg.LinAlgError:
         return None
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    inverse = 0.5 * (inverse + inverse.T)
     norms = [np.max(np.sum(np.abs(A), axis=0), initial=0.0) for A in (M, inverse)]
     return inverse if norms[0] * norms[1] < 1.0 / LEAVE_ONE_OUT.dependent else None
 
 
-def _equals(K: Dense) -> Index:
-    """Return group numbers of the samples: equal for samples with equal kernel rows, shape (n,)."""
-    sums = K @ np.random.default_rng(0).uniform(1.0, 2.0, len(K))
-    order = np.argsort(sums)
-    is_next = np.diff(sums[order], prepend=-np.inf) > LEAVE_ONE_OUT.noise * np.max(np.abs(sums))
-    numbers = np.empty(len(K), dtype=np.int64)
-    numbers[order] = np.cumsum(is_next)
-    return numbers
+def independent(program: Program, beta: Vector) -> Vector:
+    """Coefficients of the same machine whose free support vectors are linearly independent.
+
+    Samples that depend on each other (equal ones, or more of them than features) can share their
+    coefficients in many ways. Along a direction that changes no decision value each is moved until
+    one of them is at the end of its step.
+
+    Parameters
+    ----------
+    program : Program
+    beta : array of shape (n,)
+
+    Returns
+    -------
+    array of shape (n,)
+    """
+    beta, K, stair = beta.copy(), program.kernel.values, program.stair
+    for _ in range(LEAVE_ONE_OUT.rounds):
+        steps = stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        F = np.flatnonzero(np.abs(steps) == 1)
+        if not len(F):
+            return beta
+        M = K[np.ix_(F, F)]
+        largest = float(np.max(np.diagonal(M)))
+        if program.is_free:
+            M += largest  # of no direction along which the sum of coefficients changes
+        factor, failed = dpotrf(M)
+        if not failed and np.min(np.diagonal(factor)) ** 2 > LEAVE_ONE_OUT.dependent * largest:
+            return beta
+        # semidefinite: a direction v is in the kernel exactly if v'Mv is zero
+        R, order, rank, _ = dpstrf(M, tol=LEAVE_ONE_OUT.dependent * largest)
+        if rank == len(F):
+            return beta
+        order = order - 1
+        first = solve_triangular(R[:rank, :rank], R[:rank, rank:])
+        is_moved = np.zeros(len(F), dtype=bool)
+        for k, d in enumerate(order[rank:]):
+            v = np.zeros(len(F))
+            v[order[:rank]], v[d] = -first[:, k], 1.0
+            v[np.abs(v) < 1e-6] = 0.0
+            if (is_moved & (v != 0.0)).any():
+                continue
+            is_moved |= v != 0.0
+            _move(beta, F, v, steps, stair)
+    return beta
+
+
+def _move(beta: Vector, F: Index, v: Vector, steps: Index, staircase: Staircase) -> None:
+    """Move coefficients along a direction until the first is at the end of its step."""
+    low = np.where(steps[F] == AT_A, 0.0, staircase.lowest[F])
+    high = np.where(steps[F] == AT_A, staircase.upper[F], 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.where(v > 0.0, (high - beta[F]) / v, np.where(v < 0.0, (low - beta[F]) / v, np.inf))
+    first = int(np.argmin(up))
+    beta[F] += up[first] * v
+    beta[F[first]] = high[first] if v[first] > 0.0 else low[first]

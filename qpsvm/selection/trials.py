@@ -18,13 +18,13 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.selection.blocks import solved, spread
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.staircase import ABOVE, BELOW, Staircase
-from qpsvm.selection.tableau import Tableau
+from qpsvm.selection.tableau import Program, Tableau, independent
 
 NOBODY = -1
 """In place of a sample where none is left out."""
@@ -46,27 +46,28 @@ class Machines:
     b : array of shape (m,)
         Intercepts.
     beta : array of shape (m, n)
-    rates : array of shape (m, n)
-        Change of the coefficients as that of the left-out sample grows and the others keep their
-        steps.
     """
 
     samples: Index
     steps: Steps
     b: Vector
     beta: Dense
-    rates: Dense
+
+    @property
+    def vertical(self) -> Mask:
+        """Mask of the samples on vertical steps, without the one that is left out, shape (m, n)."""
+        vertical = np.abs(self.steps) == 1
+        vertical[np.arange(len(vertical)), self.samples] = False
+        return np.asarray(vertical)
 
     def of(self, rows: Index | Mask) -> Machines:
         """Some of the machines."""
-        return Machines(
-            self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows], self.rates[rows]
-        )
+        return Machines(self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows])
 
     @classmethod
     def joined(cls, parts: list[Machines]) -> Machines:
         """Machines of several lots."""
-        names = ("samples", "steps", "b", "beta", "rates")
+        names = ("samples", "steps", "b", "beta")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
@@ -80,7 +81,7 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
         ``NOBODY`` for the machine of all samples.
     """
     steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
-    low, high = _ends(tableau.staircase)
+    low, high = _ends(tableau.program.stair)
     found = []
     for _ in range(LEAVE_ONE_OUT.trials):
         trial = Trial.of(tableau, steps, samples)
@@ -93,21 +94,22 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
     return Machines.joined(found)
 
 
-def optimal(tableau: Tableau) -> tuple[Index, Vector] | None:
-    """Steps and coefficients of the optimal machine of all samples; None if it is not found.
+def full_tableau(program: Program, beta: Vector) -> Tableau | None:
+    """The tableau of the optimal machine, from coefficients that are nearly its own.
 
-    The steps are those of the tableau, unless they came from a machine that was not accurate.
+    None where it is not found, or does not exist.
     """
-    found = by_trials(tableau, np.array([NOBODY]))
-    if not len(found.samples):
-        return None
-    return found.steps[0].astype(np.int64), found.beta[0]
-
-
-def of_steps(tableau: Tableau, steps: Steps, samples: Index) -> Machines:
-    """Return the machines of given steps, without those that the steps do not determine."""
-    trial = Trial.of(tableau, steps, samples)
-    return trial.machines(trial.is_determined)
+    for _ in range(LEAVE_ONE_OUT.rounds):
+        beta = independent(program, beta)
+        steps = program.stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        tableau = Tableau.of(program, steps)
+        found = None if tableau is None else by_trials(tableau, np.array([NOBODY]))
+        if found is None or not len(found.samples):
+            return None
+        beta = found.beta[0]
+        if (found.steps[0] == steps).all():
+            return tableau
+    return None
 
 
 def _ends(staircase: Staircase) -> tuple[Dense, Dense]:
@@ -136,8 +138,8 @@ class Trial:
     row, column : arrays of int of shape (k,)
     follows : bool array of shape (k,)
         Entries of S.
-    changes : array of shape (k, 2)
-        Of the values that were given, for the machine and for its direction.
+    changes : array of shape (k,)
+        Of the values that were given.
     x : array of shape (m, n)
         The values that follow in the tableau.
     """
@@ -148,7 +150,7 @@ class Trial:
     row: Index
     column: Index
     follows: Mask
-    changes: Dense
+    changes: Vector
     x: Dense
 
     @classmethod
@@ -162,27 +164,24 @@ class Trial:
         step, left = steps[row, column], samples[row]
         is_left, is_free = column == left, free[column]
         follows = np.where(is_left, is_free, (np.abs(step) == 1) != is_free)
-        target = np.where(is_left, 0.0, tableau.staircase.values()[step + 2, column])
+        target = np.where(is_left, 0.0, tableau.program.stair.values()[step + 2, column])
         # a vertical step may have become another vertical one, a flat one another flat one
         is_beta = is_left | (follows == is_free)
-        changes = np.zeros((len(row), 2))
-        changes[:, 0] = target - np.where(is_beta, tableau.beta[column], tableau.f[column])
-        changes[:, 1] = is_left
+        changes = target - np.where(is_beta, tableau.beta[column], tableau.f[column])
         S = np.flatnonzero(follows)
         given_left = np.flatnonzero((left[S] != NOBODY) & ~free[left[S]])
         across = tableau.T[column[S[given_left]], left[S[given_left]]]
-        changes[S[given_left], 0] += across * tableau.beta[left[S[given_left]]]
-        changes[S[given_left], 1] -= across
+        changes[S[given_left]] += across * tableau.beta[left[S[given_left]]]
         others = np.flatnonzero(~follows & ~is_left)
         if len(others):
             rows, compact = np.unique(row[others], return_inverse=True)
-            of_others = spread(tableau, compact, column[others], changes[others, 0], len(rows))
+            of_others = _spread(tableau, compact, column[others], changes[others], len(rows))
             place = np.full(m, -1)
             place[rows] = np.arange(len(rows))
             S_beside = S[place[row[S]] >= 0]
-            changes[S_beside, 0] -= of_others[place[row[S_beside]], column[S_beside]]
-        changes[S] = solved(tableau, row[S], column[S], changes[S])
-        out = spread(tableau, row, column, changes[:, 0], m)
+            changes[S_beside] -= of_others[place[row[S_beside]], column[S_beside]]
+        changes[S] = _solved(tableau, row[S], column[S], changes[S])
+        out = _spread(tableau, row, column, changes, m)
         out += np.where(free, tableau.beta, tableau.f)
         return cls(tableau, steps, samples, row, column, follows, changes, out)
 
@@ -207,7 +206,7 @@ class Trial:
         is_beyond[row, column] = False
         others = np.nonzero(is_beyond)
         given = np.where(tableau.is_free, tableau.f, tableau.beta)
-        x = np.where(self.follows, given[column] + self.changes[:, 0], self.x[row, column])
+        x = np.where(self.follows, given[column] + self.changes, self.x[row, column])
         step, is_left = self.steps[row, column] + 2, column == self.samples[row]
         beyond = ((x < low[step, column]) | (x > high[step, column])) & ~is_left
         rows = np.concatenate([others[0], row[beyond]])
@@ -217,7 +216,7 @@ class Trial:
         after = np.where(x < low[step, columns], BELOW[step], ABOVE[step])
         # of equal samples one enters at a time: together they would depend on each other
         enters = np.flatnonzero((np.abs(after) == 1) & (np.abs(step - 2) != 1))
-        group = rows[enters] * len(tableau.f) + tableau.equals[columns[enters]]
+        group = rows[enters] * len(tableau.f) + tableau.program.equals[columns[enters]]
         _, first = np.unique(group, return_index=True)
         stays = np.delete(enters, first)
         after[stays] = step[stays] - 2
@@ -225,24 +224,79 @@ class Trial:
         return np.asarray(np.bincount(rows, minlength=len(self.samples)) == 0)
 
     def machines(self, chosen: Mask) -> Machines:
-        """Coefficients and rates of some of the machines."""
+        """Coefficients of some of the machines."""
         tableau, free = self.tableau, self.tableau.is_free
         m = int(np.count_nonzero(chosen))
         kept = chosen[self.row]
         row, column = (np.cumsum(chosen) - 1)[self.row[kept]], self.column[kept]
         samples, steps, x = self.samples[chosen], self.steps[chosen], self.x[chosen]
-        change, along = self.changes[kept].T
+        change = self.changes[kept]
         step = steps[row, column]
         is_given, is_vertical = ~free[column], np.abs(step) == 1
         beta = np.where(free, x, tableau.beta)
         beta[row[is_given], column[is_given]] += change[is_given]
-        values = tableau.staircase.values()[step + 2, column]
+        values = tableau.program.stair.values()[step + 2, column]
         beta[row[~is_vertical], column[~is_vertical]] = values[~is_vertical]  # not rounded
-        rates = spread(tableau, row, column, along, m)
-        rates[row[is_given], column[is_given]] = along[is_given]
-        rates[np.abs(steps) != 1] = 0.0  # that of the others is rounding
         leaves = np.flatnonzero(samples != NOBODY)
-        at = leaves, samples[leaves]
-        beta[at], rates[at] = 0.0, 1.0
+        beta[leaves, samples[leaves]] = 0.0
         b = tableau.b + np.bincount(row, change * tableau.of_b[column], m).astype(np.float64)
-        return Machines(samples, steps, b, beta, rates)
+        return Machines(samples, steps, b, beta)
+
+
+def _spread(tableau: Tableau, row: Index, column: Index, change: Vector, m: int) -> Dense:
+    """Changes of dependent values ``U T'`` for changes U of fixed values, shape (m, n)."""
+    used = change != 0.0
+    starts = np.searchsorted(row[used], np.arange(m + 1))
+    shape = (m, len(tableau.f))
+    return np.asarray(csr_array((change[used], column[used], starts), shape=shape) @ tableau.T.T)
+
+
+def _solved(tableau: Tableau, row: Index, column: Index, right: Vector) -> Vector:
+    """Solve ``T_SS u = r`` for the samples S of each row.
+
+    Systems of similar size are solved together, filled up to the same size.
+
+    Parameters
+    ----------
+    tableau : Tableau
+    row, column : arrays of int of shape (k,)
+    right : array of shape (k,)
+
+    Returns
+    -------
+    array of shape (k,)
+        Not a number for samples that depend on each other.
+    """
+    found = np.full(right.shape, np.nan)
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    sizes = np.diff(starts, append=len(row))
+    widths = 2 ** np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
+    for width in np.unique(widths).tolist():
+        chosen, at_once = np.flatnonzero(widths == width), max(1, LEAVE_ONE_OUT.block // width**2)
+        for first in range(0, len(chosen), at_once):
+            some = chosen[first : first + at_once]
+            is_inside = np.arange(width) < sizes[some, None]
+            entries = starts[some, None] + np.where(is_inside, np.arange(width), 0)
+            index = column[entries]
+            scale = np.where(is_inside, tableau.scale[index], 0.0)
+            blocks = tableau.T[index[:, :, None], index[:, None, :]]
+            blocks *= scale[:, :, None] * scale[:, None, :]
+            blocks[:, np.arange(width), np.arange(width)] += ~is_inside
+            scaled = scale * right[entries]
+            solution = _solutions(blocks, scaled)
+            largest, given = (np.max(np.abs(each), axis=1) for each in (solution, scaled))
+            solution[~(largest * LEAVE_ONE_OUT.dependent < given)] = np.nan
+            found[entries[is_inside]] = (scale * solution)[is_inside]
+    return found
+
+
+def _solutions(A: Dense, right: Dense) -> Dense:
+    """Solve several linear systems; not a number where one is singular."""
+    try:
+        return np.asarray(np.linalg.solve(A, right[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        if len(A) == 1:
+            return np.full(right.shape, np.nan)
+    return np.concatenate(
+        [_solutions(*pair) for pair in zip(A[:, None], right[:, None], strict=True)]
+    )

@@ -18,15 +18,20 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.selection import leave_one_out
-from qpsvm.selection.bounds import Program, left_out_bounds
-from qpsvm.selection.downdates import downdates
-from qpsvm.selection.downdates import full_tableau as full_tableau_of
-from qpsvm.selection.kernel_sums import KernelSums
-from qpsvm.selection.left_out import BY_CERTIFICATE, BY_DOWNDATE, BY_REFIT, _program
+from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.left_out import (
+    BY_CERTIFICATE,
+    BY_DOWNDATE,
+    BY_REFIT,
+    enclosed,
+    intervals,
+    program_of,
+)
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Tableau
+from qpsvm.selection.tableau import Program, Tableau
 from qpsvm.selection.trials import Machines, by_trials
+from qpsvm.selection.trials import full_tableau as full_tableau_of
 
 MODULE = sys.modules["qpsvm.selection.left_out"]
 RNG = np.random.default_rng(0)
@@ -146,7 +151,7 @@ def test_refits_say_what_downdates_say(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = leave_one_out(problem)
     assert np.mean(usual.how == BY_REFIT) < 0.05
     assert np.mean(usual.how == BY_CERTIFICATE) > 0.3
-    monkeypatch.setattr(MODULE, "downdates", nothing)
+    monkeypatch.setattr(MODULE, "by_trials", nothing)
     slow = leave_one_out(problem)
     assert not (slow.how == BY_DOWNDATE).any()
     np.testing.assert_array_equal(slow.predictions, usual.predictions)
@@ -154,15 +159,16 @@ def test_refits_say_what_downdates_say(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(slow.decisions[refits], usual.decisions[refits], atol=1e-5)
 
 
-def test_trials_that_do_not_end_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trials_that_do_not_end_are_refitted(monkeypatch: pytest.MonkeyPatch) -> None:
     for data in (CANCER, TWINS, GRID):
         problem = qpsvm.SoftMargin(C=3.0).dual(*data, kernel=kernels.RBF(gamma=0.3))
         usual = leave_one_out(problem)
         with monkeypatch.context() as patch:
-            patch.setattr("qpsvm.selection.downdates.by_trials", nothing)
-            followed = leave_one_out(problem)
-        assert np.mean(followed.how == BY_DOWNDATE) > 0.9 * np.mean(usual.how == BY_DOWNDATE)
-        np.testing.assert_array_equal(followed.predictions, usual.predictions)
+            patch.setattr(MODULE, "by_trials", nothing)
+            refitted = leave_one_out(problem)
+        assert (refitted.how[usual.how == BY_DOWNDATE] == BY_REFIT).all()
+        assert np.mean(refitted.decided) > 0.9 * np.mean(usual.decided)
+        np.testing.assert_array_equal(refitted.predictions, usual.predictions)
 
 
 def halve(beta: np.ndarray, free: np.ndarray) -> None:
@@ -174,20 +180,20 @@ def leave_the_box(beta: np.ndarray, free: np.ndarray) -> None:
 
 
 def unbalance(beta: np.ndarray, free: np.ndarray) -> None:
-    beta[np.flatnonzero(free)[0]] += 0.3
+    beta[free] += 0.05
 
 
 @pytest.mark.parametrize("spoil", [halve, leave_the_box, unbalance])
 def test_a_wrong_machine_proves_nothing_wrong(monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
     def wrong(tableau: Tableau, samples: np.ndarray) -> Machines:
-        found = downdates(tableau, samples)
+        found = by_trials(tableau, samples)
         for beta in found.beta:
             spoil(beta, tableau.is_free)
         return found
 
     problem = qpsvm.SoftMargin(C=1.0).dual(*CANCER, kernel=kernels.RBF(gamma=0.03))
     usual = leave_one_out(problem)
-    monkeypatch.setattr(MODULE, "downdates", wrong)
+    monkeypatch.setattr(MODULE, "by_trials", wrong)
     found = leave_one_out(problem)
     np.testing.assert_array_equal(
         found.predictions[found.decided], usual.predictions[found.decided]
@@ -232,13 +238,14 @@ def test_it_prints_a_table() -> None:
 
 
 def full_tableau(problem: Any) -> tuple[Program, Tableau]:
-    sums = KernelSums.of(problem.model)
-    stair = Staircase.of(problem.model.conditions, problem.data.n_samples)
+    kernel = KernelMatrix.of_model(problem.model)
+    stair = Staircase.of_conditions(problem.model.conditions, problem.data.n_samples)
     assert stair is not None
     beta = np.asarray(qpsvm.solve(problem, eps=1e-10).expansion)
-    tableau = full_tableau_of(sums.K, stair, beta, has_intercept=True)
+    program = program_of(problem, kernel, stair)
+    tableau = full_tableau_of(program, beta)
     assert tableau is not None
-    return _program(problem, sums, stair), tableau
+    return program, tableau
 
 
 STEEP = qpsvm.EpsilonRegression(C=1e4, epsilon=1.0)
@@ -253,27 +260,13 @@ MACHINES = [
 @pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
 def test_many_at_once_are_those_one_by_one(problem: Any) -> None:
     _, tableau = full_tableau(problem)
-    together = downdates(tableau, np.arange(problem.data.n_samples))
+    together = by_trials(tableau, np.arange(problem.data.n_samples))
     assert len(together.samples) > 0.9 * problem.data.n_samples
     for k, i in enumerate(together.samples[::3].tolist()):
-        alone = downdates(tableau, np.array([i]))
-        for name in ("beta", "b", "rates"):
+        alone = by_trials(tableau, np.array([i]))
+        for name in ("beta", "b"):
             left, right = getattr(alone, name)[0], getattr(together, name)[3 * k]
             np.testing.assert_allclose(left, right, atol=1e-8 * np.max(np.abs(right), initial=1.0))
-
-
-@pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
-def test_rates_are_changes_of_the_machine(problem: Any) -> None:
-    program, tableau = full_tableau(problem)
-    found = downdates(tableau, np.arange(problem.data.n_samples))
-    rows = np.arange(len(found.samples))
-    assert (found.rates[rows, found.samples] == 1.0).all()
-    np.testing.assert_allclose(np.sum(found.rates, axis=1), 0.0, atol=1e-6)
-    # no decision value of another sample on a vertical step changes but with the intercept
-    of_rates, vertical = found.rates @ program.sums.K, np.abs(found.steps) == 1
-    vertical[rows, found.samples] = False
-    for k in rows[np.count_nonzero(vertical, axis=1) > 1]:
-        assert np.ptp(of_rates[k, vertical[k]]) < 1e-7
 
 
 @pytest.mark.parametrize(
@@ -283,13 +276,15 @@ def test_rates_are_changes_of_the_machine(problem: Any) -> None:
 )
 def test_proven_steps_narrow_intervals_around_the_same_value(problem: Any) -> None:
     program, tableau = full_tableau(problem)
-    found = downdates(tableau, np.arange(problem.data.n_samples))
-    plain, proven = (of(program, found) for of in (left_out_bounds, proven_bounds))
-    known = np.isfinite(plain.radius) & np.isfinite(proven.radius)
+    found = by_trials(tableau, np.arange(problem.data.n_samples))
+    others = program.stair.without(found.samples)
+    plain = intervals(enclosed(program, others, found.beta, found.samples))
+    values, radius = (part[:, 0] for part in plain)
+    proven = proven_bounds(program, found)
+    known = np.isfinite(radius) & np.isfinite(proven[1])
     assert np.mean(known) > 0.9
-    assert np.median(proven.radius[known] / plain.radius[known]) < 0.1
-    off = np.abs(plain.values - proven.values)[known]
-    assert (off <= plain.radius[known] + proven.radius[known]).all()
+    assert np.median(proven[1][known] / radius[known]) < 0.1
+    assert (np.abs(values - proven[0]) <= radius + proven[1])[known].all()
 
 
 def test_steep_regressions_are_decided() -> None:
@@ -304,7 +299,7 @@ def test_steep_regressions_are_decided() -> None:
 @pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
 def test_gaps_of_samples_are_the_duality_gap(problem: Any) -> None:
     program, tableau = full_tableau(problem)
-    stair, rng, K = tableau.staircase, np.random.default_rng(0), program.sums.K
+    stair, rng, K = tableau.program.stair, np.random.default_rng(0), program.kernel.values
     beta = rng.uniform(stair.lowest, stair.upper, (5, len(K)))
     up, down = (np.sum(np.maximum(way * beta, 0.0), axis=1)[:, None] for way in (1.0, -1.0))
     beta *= np.where(beta > 0.0, np.minimum(1.0, down / up), np.minimum(1.0, up / down))
@@ -331,7 +326,10 @@ def test_equal_samples_enter_one_at_a_time() -> None:
         _, tableau = full_tableau(problem)
         X = data[0]
         same = (X[:, None] == X[None]).all(axis=2)
-        np.testing.assert_array_equal(same, tableau.equals[:, None] == tableau.equals)
-        at_once = replace(tableau, equals=np.arange(len(X)))
+        np.testing.assert_array_equal(
+            same, tableau.program.equals[:, None] == tableau.program.equals
+        )
+        alone = replace(tableau.program, equals=np.arange(len(X)))
+        at_once = replace(tableau, program=alone)
         found, fewer = (by_trials(each, np.arange(len(X))) for each in (tableau, at_once))
         assert len(found.samples) > len(fewer.samples)

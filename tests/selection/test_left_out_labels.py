@@ -21,12 +21,19 @@ from benchmarks.soundness.rational import dot, exact, gram, times
 from benchmarks.soundness.small_problems import Drawn, decision_ranges, draw
 from qpsvm import kernels
 from qpsvm.selection import leave_one_out
-from qpsvm.selection.bounds import Program, left_out_bounds
-from qpsvm.selection.downdates import downdates, full_tableau
-from qpsvm.selection.kernel_sums import KernelSums
-from qpsvm.selection.left_out import BY_CERTIFICATE, BY_DOWNDATE, BY_REFIT, _program
+from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.left_out import (
+    BY_CERTIFICATE,
+    BY_DOWNDATE,
+    BY_REFIT,
+    enclosed,
+    intervals,
+    program_of,
+)
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.tableau import Program
+from qpsvm.selection.trials import Machines, by_trials, full_tableau
 
 X, Y = (part[:60] for part in datasets.load_breast_cancer(return_X_y=True))
 X = scale(X)
@@ -165,12 +172,13 @@ def test_a_decided_label_has_a_radius_smaller_than_its_value(intercept: Any) -> 
         np.testing.assert_array_equal(found.decided, found.radius < np.abs(found.decisions))
 
 
-def program_of(problem: Any) -> Program:
-    stair = Staircase.of(problem.model.conditions, problem.data.n_samples)
+def program(problem: Any) -> Program:
+    stair = Staircase.of_conditions(problem.model.conditions, problem.data.n_samples)
     assert stair is not None
-    return _program(problem, KernelSums.of(problem.model), stair)
+    return program_of(problem, KernelMatrix.of_model(problem.model), stair)
 
 
+@pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
 @pytest.mark.parametrize("intercept", ["free", "penalized"])
 @pytest.mark.parametrize(
     ("kernel", "name", "parameters"),
@@ -184,31 +192,38 @@ def program_of(problem: Any) -> Program:
     ids=["linear", "cubic", "degree 9", "rbf", "sparse rbf"],
 )
 def test_exact_sums_are_in_their_balls(
-    kernel: Any, name: str, parameters: Any, intercept: Any
+    kernel: Any, name: str, parameters: Any, intercept: Any, together: bool
 ) -> None:
     rng = np.random.default_rng(0)
     for offset in (0.0, 1e3, 1e7):
         samples = rng.normal(size=(6, 2)) + offset
         stored = sp.csr_array(samples) if "sparse" in name else samples
         formulation = qpsvm.SoftMargin(intercept=intercept)
-        program = program_of(formulation.dual(stored, np.arange(6) % 2, kernel=kernel))
+        problem = formulation.dual(stored, np.arange(6) % 2, kernel=kernel)
+        matrix = KernelMatrix.of_model(problem.model)
         beta = rng.integers(-(2**20), 2**20, (4, 6)) * 2.0 ** rng.integers(-30, 1, (4, 1))
         beta[:2, :4] = 0.0  # two samples: errors do not cancel
         beta[:, -1] -= np.sum(beta, axis=1)  # zero, exactly
-        b, rows = rng.normal(size=4), exact(samples)
-        balls = program.excess(beta, b, np.ones(beta.shape))
+        rows, sums = exact(samples), matrix.sums(beta, together=together)
+        radius = sums.rounding + sums.entries
         shift = int(intercept == "penalized")
         values = gram(name.split(maxsplit=1)[-1], rows, rows, **parameters)
         K = [[v + shift for v in row] for row in values]
         for k, coefficients in enumerate(exact(beta)):
-            if not np.isfinite(balls.rad[k]).all():
+            if not np.isfinite(radius[k]).all():
                 continue
-            truth = [v + Fraction(b[k]) - 1 for v in times(K, coefficients)]
-            off = [v - m for v, m in zip(truth, exact(balls.mid[k]), strict=True)]
+            truth = times(K, coefficients)
+            off = [v - m for v, m in zip(truth, exact(sums.values[k]), strict=True)]
             # a free intercept takes up what is the same for all samples
             common = off[0] if intercept == "free" else Fraction(0)
-            at_most = [r + (exact(balls.rad[k])[0] if common else 0) for r in exact(balls.rad[k])]
+            at_most = [r + (exact(radius[k])[0] if common else 0) for r in exact(radius[k])]
             assert all(abs(v - common) <= r for v, r in zip(off, at_most, strict=True))
+
+
+def by_gap(own: Program, machines: Machines) -> tuple[np.ndarray, np.ndarray]:
+    found = enclosed(own, own.stair.without(machines.samples), machines.beta, machines.samples)
+    values, radius = intervals(found)
+    return values[:, 0], radius[:, 0]
 
 
 def test_bounds_of_machines_that_are_not_optimal_hold() -> None:
@@ -218,28 +233,27 @@ def test_bounds_of_machines_that_are_not_optimal_hold() -> None:
         if drawn.intercept != "free" or drawn.average or drawn.class_weight == "balanced":
             continue
         problem = drawn.problem()
-        program = program_of(problem)
+        own = program(problem)
         beta = np.asarray(qpsvm.solve(problem).expansion)
-        tableau = full_tableau(program.sums.K, program.stair, beta, has_intercept=True)
+        tableau = full_tableau(own, beta)
         if tableau is None or drawn.kernel[0] == "rbf":
             continue
-        machines = downdates(tableau, np.arange(len(drawn.y)))
+        machines = by_trials(tableau, np.arange(len(drawn.y)))
         everyone = range(len(drawn.y))
         ranges = [
             decision_ranges(drawn, drawn.gram, [j for j in everyone if j != i], [int(i)])[0]
             for i in machines.samples
         ]
-        trials = product((left_out_bounds, proven_bounds), [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
+        trials = product((by_gap, proven_bounds), [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
         for bounds_of, size in trials:
             noise = size * rng.normal(size=machines.beta.shape)
             moved = replace(machines, beta=machines.beta * (1.0 + noise), b=machines.b + size)
-            bounds = bounds_of(program, moved)
-            for ends, value, radius in zip(ranges, bounds.values, bounds.radius, strict=True):
+            for ends, value, radius in zip(ranges, *bounds_of(own, moved), strict=True):
                 if np.isfinite(radius):
                     assert Fraction(value) - Fraction(radius) <= ends[0]
                     assert ends[1] <= Fraction(value) + Fraction(radius)
                     checked[bounds_of.__name__] += 1
-    assert all(checked[of.__name__] > 20 for of in (left_out_bounds, proven_bounds)), checked
+    assert all(checked[of.__name__] > 20 for of in (by_gap, proven_bounds)), checked
 
 
 def test_all_three_steps_settle_samples() -> None:

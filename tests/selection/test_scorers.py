@@ -17,7 +17,7 @@ from qpsvm.estimators import SVC
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import RBF, Polynomial
 from qpsvm.selection import SVCSearch, SVRSearch
-from qpsvm.selection.shared_kernels import SharedKernels
+from qpsvm.selection.kernel_matrix import shared_kernels
 
 RNG = np.random.default_rng(0)
 X = np.round(RNG.normal(size=(42, 2)) * 1024.0) / 1024.0
@@ -185,10 +185,10 @@ def test_errors_of_shared_kernel_values_are_bounded_for_every_gamma(
     own = [[Fraction(v) for v in row] for row in samples.tolist()]
     gammas = [1e-9, 1e-4, 0.3, 50.0]
     for kernel in (RBF(1.0), Polynomial(1.0, degree=3, coef0=0.5)):
-        shared = SharedKernels.of(kernel, container(samples), max(gammas))
+        shared = shared_kernels(kernel, container(samples), max(gammas))
         assert shared is not None
         for gamma in gammas:
-            K = shared.matrix(gamma)
+            K = shared(gamma)
             for i, j in ((0, 0), (0, 1), (0, 3), (2, 5), (4, 9), (7, 10)):
                 exact = _kernel_value(kernel, Fraction(gamma), own[i], own[j])
                 e, value = K.errors, float(K.values[i, j])

@@ -21,12 +21,11 @@ from qpsvm.estimators import SVC, SVR
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnknownParameterError
 from qpsvm.kernels import RBF
 from qpsvm.selection import SVCSearch, SVRSearch, search_run
-from qpsvm.selection.fold_machines import refine_fold, run_fold
-from qpsvm.selection.machine_bounds import feasible, held_out
-from qpsvm.selection.machines_along_c import machines_along_c
+from qpsvm.selection.folds import Classes, Fold, Tube, run_fold
+from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.settings import SearchSettings
-from qpsvm.selection.shared_kernels import KernelMatrix
-from qpsvm.selection.tasks import Classes, Fold, Tube
+from qpsvm.selection.warm_starts import machines_along_c
 
 GRID = {"C": [0.01, 0.3, 10.0, 300.0], "gamma": [0.005, 0.1]}
 
@@ -46,6 +45,14 @@ def diabetes() -> tuple[Any, Any]:
 def whole(X: Any, gamma: float) -> KernelMatrix:
     """The RBF kernel matrix of all samples, with the errors of its entries."""
     return KernelMatrix.of(RBF(gamma)(X, X), RBF(gamma), X)
+
+
+def certified(K: KernelMatrix, part: Any, test: Any, beta: Any, C: float) -> HeldOut:
+    """Bounds for coefficients that are moved into their boxes, shape (1, n)."""
+    stair = part.unit.at_price(C).of(None)
+    beta = feasible(beta, stair)
+    trained, others = (K.of_part(rows, part.train).sums(beta) for rows in (part.train, test))
+    return held_out(stair, beta, trained, others)
 
 
 @functools.cache
@@ -164,16 +171,16 @@ def test_machines_along_c_are_the_optima_of_independent_solves() -> None:
     (part,) = task.parts(Fold(train, test))
     C = np.array([0.001, 0.05, 1.0, 50.0, 1e4])
     block = K.values[np.ix_(part.train, part.train)]
-    beta = machines_along_c(block, part.unit, C, 1e-10).beta
+    beta, _ = machines_along_c(block, part.unit, C, 1e-10)
     run = run_fold(K, task, Fold(train, test), C, 1e-8)
     for k, value in enumerate(C):
         problem = qpsvm.SoftMargin(C=value).dual(X[train], y[train], kernel=RBF(gamma=0.1))
         tight = qpsvm.solve(problem, eps=1e-10)
         order = np.searchsorted(np.sort(train), part.train)
-        objective = np.abs(beta[:, k]).sum() - 0.5 * beta[:, k] @ block @ beta[:, k]
+        objective = np.abs(beta[k]).sum() - 0.5 * beta[k] @ block @ beta[k]
         assert objective == pytest.approx(qpsvm.certify(problem, tight).dual_objective, rel=1e-8)
         assert len(order) == len(train)
-        found, exact = run.predictions[k], tight.decision_function(X[test])
+        found, exact = run[k].predictions, tight.decision_function(X[test])
         bounds = qpsvm.certify(problem, tight).decision_bounds(X[test])
         # both intervals contain the exact values
         assert (
@@ -192,19 +199,19 @@ def test_bounds_hold_for_any_coefficients(seed: int) -> None:
     numbers = Tube(scale(X[:, 0]) + 0.1 * y, np.ones(len(y)), 0.2)
     for task in (Classes(y, np.array([0, 1]), np.ones(len(y)), None), numbers):
         (part,) = task.parts(Fold(train, test))
-        stair, block = part.unit.at_price(2.0), K.values[np.ix_(part.train, part.train)]
-        best = machines_along_c(block, part.unit, np.array([2.0]), 1e-12).beta
-        exact = refine_fold(K, task, Fold(train, test), 2.0, 1e-12)
+        block = K.values[np.ix_(part.train, part.train)]
+        best, _ = machines_along_c(block, part.unit, np.array([2.0]), 1e-12)
+        (exact,) = run_fold(K, task, Fold(train, test), np.array([2.0]), 1e-12)
+        exact = exact.predictions
         for size in (0.0, 1e-6, 1e-3, 0.3):
             moved = best + size * rng.normal(size=best.shape)
-            beta = feasible(moved, stair.upper[:, None], stair.lowest[:, None])
-            trained, others = (K.products(rows, part.train, beta) for rows in (part.train, test))
-            found = held_out(stair, beta[:, 0], trained, others, 0)
-            assert (found.bounds.lower <= exact.upper).all()
-            assert (exact.lower <= found.bounds.upper).all()
-            assert (found.bounds.lower <= found.bounds.values).all()
-            assert (found.bounds.values <= found.bounds.upper).all()
-            assert size == 0.0 or found.gap > exact.gap
+            found = certified(K, part, test, moved, 2.0)
+            bounds = found.bounds(0)
+            assert (bounds.lower <= exact.upper).all()
+            assert (exact.lower <= bounds.upper).all()
+            assert (bounds.lower <= bounds.values).all()
+            assert (bounds.values <= bounds.upper).all()
+            assert size == 0.0 or found.gap[0] > exact.gap
 
 
 def test_a_proven_difference_is_one_of_tight_solves() -> None:
@@ -229,12 +236,10 @@ def test_a_loose_search_leaves_the_choice_open_and_intervals_hold_the_exact_scor
     K, task = whole(X, 0.1), Classes(y, np.array([0, 1]), np.ones(len(y)), None)
     train, test = next(StratifiedKFold(3).split(X, y))
     (part,) = task.parts(Fold(train, test))
-    stair, block = part.unit.at_price(10.0), K.values[np.ix_(part.train, part.train)]
-    beta = machines_along_c(block, part.unit, np.array([10.0]), 1e-12).beta
-    rough = feasible(beta.round(3), stair.upper[:, None], stair.lowest[:, None])
-    trained, others = (K.products(rows, part.train, rough) for rows in (part.train, test))
-    found = held_out(stair, rough[:, 0], trained, others, 0)
-    predictions = task.predictions([found])
+    block = K.values[np.ix_(part.train, part.train)]
+    beta, _ = machines_along_c(block, part.unit, np.array([10.0]), 1e-12)
+    found = certified(K, part, test, beta.round(3), 10.0)
+    predictions = task.predictions([found.bounds(0)], float(found.gap[0]))
     assert 0.0 < predictions.decided.mean() < 1.0
     interval = qpsvm.selection.scores.of_classes(y[test], predictions, None)
     exact = SVC(C=10.0, gamma=0.1, eps=1e-10).fit(X[train], y[train]).score(X[test], y[test])

@@ -1,0 +1,258 @@
+"""Machines of one fold on a shared kernel matrix, and their predictions for held-out samples."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from qpsvm.certificates.predictions import DecisionBounds, wins
+from qpsvm.display import short_repr
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.formulations import OneVsOne, SoftMargin
+from qpsvm.formulations.prices import ClassWeight, factors_by_label
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
+from qpsvm.selection.scores import Predictions, ScoreInterval
+from qpsvm.selection.settings import SEARCH
+from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.warm_starts import machines_along_c, solved_from
+
+
+class Fold(NamedTuple):
+    """One split: rows of training samples and of held-out ones."""
+
+    train: Index
+    test: Index
+
+
+class Part(NamedTuple):
+    """A machine to be trained, for every C, on some of the training samples.
+
+    Parameters
+    ----------
+    train : array of int of shape (n,)
+        Rows of the kernel matrix.
+    unit : Staircase
+        Of C = 1.
+    """
+
+    train: Index
+    unit: Staircase
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Labels, by one machine for every pair of classes.
+
+    Attributes
+    ----------
+    codes : array of int of shape (n,)
+    labels : array of shape (k,)
+        The label of each code.
+    weights : array of shape (n,)
+        Of samples.
+    class_weight : mapping or "balanced" or None
+        As for ``SVC``; "balanced" is about the training samples of each fold.
+    break_ties : bool
+    shape : {"ovr", "ovo"}
+        Of decision values: one for each class, or one for each pair.
+    """
+
+    codes: Index
+    labels: Labels
+    weights: Vector
+    class_weight: ClassWeight
+    break_ties: bool = False
+    shape: Literal["ovr", "ovo"] = "ovr"
+
+    def parts(self, fold: Fold) -> list[Part]:
+        """The machines that are trained on a fold."""
+        train = fold.train[self.weights[fold.train] > 0.0]
+        codes = self.codes[train]
+        counts = np.bincount(codes, self.weights[train], len(self.labels)).astype(np.float64)
+        if (counts == 0.0).any():
+            label = self.labels[int(np.argmin(counts))]
+            raise InvalidDataError(
+                f"A fold has no training sample of class {label!r}; use fewer folds, or a cv that "
+                "stratifies, such as StratifiedKFold."
+            )
+        factors = self._factors(counts)
+        found = []
+        for i, j in itertools.combinations(range(len(self.labels)), 2):
+            own = train[(codes == i) | (codes == j)]
+            sign = np.where(self.codes[own] == j, 1.0, -1.0)
+            price = sign * self.weights[own] * factors[self.codes[own]]
+            found.append(Part(own, _hinge(price)))
+        return found
+
+    def _factors(self, counts: Vector) -> Vector:
+        given = self.class_weight
+        if given is None:
+            return np.ones(len(self.labels))
+        if isinstance(given, str):  # "balanced"
+            return np.asarray(np.sum(counts) / (len(counts) * counts))
+        return factors_by_label(given, self.labels.tolist())
+
+    def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
+        """Predictions of the machines of a fold together, in the order of ``parts``."""
+        if len(found) == 1:
+            only = found[0]
+            is_second = only.values > 0.0
+            decided = np.where(is_second, only.lower > 0.0, only.upper < 0.0)
+            labels = self.labels[is_second.astype(np.intp)]
+            return Predictions(labels, decided, only.values, only.lower, only.upper, gap)
+        vote, k = OneVsOne(SoftMargin(), break_ties=self.break_ties), len(self.labels)
+        pairs = DecisionBounds.side_by_side(found)
+        votes = vote.combine(pairs.values, k)
+        decided = wins(votes, *vote.combine_bounds(pairs.lower, pairs.upper, k))
+        labels = self.labels[np.argmax(votes, axis=1)]
+        shown = -pairs.values
+        if self.shape == "ovr":
+            shown = replace(vote, break_ties=True).combine(pairs.values, k)
+        return Predictions(labels, decided, shown, pairs.values[:, 0], pairs.values[:, 0], gap)
+
+    def are_open(self, found: HeldOut) -> Mask:
+        """Mask of the machines of which tighter bounds may prove more."""
+        return np.asarray(((found.lower <= 0.0) & (found.upper > 0.0)).any(axis=1))
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Tube:
+    """Numbers, by a machine with a tube.
+
+    Attributes
+    ----------
+    targets, weights : arrays of shape (n,)
+    epsilon : float
+        Half-width of the tube.
+    """
+
+    targets: Vector
+    weights: Vector
+    epsilon: float
+
+    def parts(self, fold: Fold) -> list[Part]:
+        """The machines that are trained on a fold."""
+        train = fold.train[self.weights[fold.train] > 0.0]
+        if not len(train):
+            raise InvalidDataError("A fold has no training sample with a weight; use fewer folds.")
+        t, price = self.targets[train], self.weights[train]
+        return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, price, -price))]
+
+    def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
+        """Predictions of the machines of a fold together, in the order of ``parts``."""
+        (only,) = found
+        widest = SEARCH.known_number * float(np.ptp(self.targets))
+        decided = only.upper - only.lower <= widest
+        return Predictions(only.values, decided, only.values, only.lower, only.upper, gap)
+
+    def are_open(self, found: HeldOut) -> Mask:
+        """Mask of the machines of which tighter bounds may prove more."""
+        return np.zeros(len(found.gap), dtype=bool)
+
+
+def _hinge(price: Vector) -> Staircase:
+    """Staircases of the hinge loss, for prices with the signs of the labels."""
+    positive = price > 0.0
+    return Staircase(
+        np.where(positive, 1.0, -np.inf),
+        np.where(positive, np.inf, -1.0),
+        np.maximum(price, 0.0),
+        np.minimum(price, 0.0),
+    )
+
+
+Task: TypeAlias = Classes | Tube
+"""A learning task on a shared kernel matrix: its machines, and their predictions together."""
+
+
+class Outcome(NamedTuple):
+    """Predictions of one fold for one candidate, seconds, and a score where a scorer gave it."""
+
+    predictions: Predictions
+    fit_seconds: float
+    score_seconds: float
+    score: ScoreInterval | None = None
+
+
+def run_fold(K: KernelMatrix, task: Task, fold: Fold, C: Vector, eps: float) -> list[Outcome]:
+    """Train the machines of a fold for ascending C, and predict its held-out samples.
+
+    Parameters
+    ----------
+    K : KernelMatrix
+    task : Task
+    fold : Fold
+    C : array of shape (m,)
+    eps : float
+        Certified gap; machines that miss it are solved more accurately.
+    """
+    seconds, found = np.zeros((2, len(C))), []
+    tight = max(SEARCH.tighter * eps, SEARCH.tightest)
+    for part in task.parts(fold):
+        trial = _Trial.of(K, part, fold.test)
+        beta, own = machines_along_c(trial.trained.values, part.unit, C, tight)
+        seconds[0] += own
+        began = time.perf_counter()
+        found.append(trial.all_of(beta, C, eps, task))
+        seconds[1] += (time.perf_counter() - began) / len(C)
+    return [
+        Outcome(_together(task, found, k), float(fit), float(score))
+        for k, (fit, score) in enumerate(seconds.T)
+    ]
+
+
+def _together(task: Task, found: list[HeldOut], k: int) -> Predictions:
+    """Predictions of the machines of a fold for the k-th C."""
+    gap = max(float(each.gap[k]) for each in found)
+    return task.predictions([each.bounds(k) for each in found], gap)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """Kernel values of the training samples of a part, and of the samples that a fold holds out."""
+
+    unit: Staircase
+    trained: KernelMatrix
+    others: KernelMatrix
+
+    @classmethod
+    def of(cls, K: KernelMatrix, part: Part, test: Index) -> _Trial:
+        return cls(part.unit, *(K.of_part(rows, part.train) for rows in (part.train, test)))
+
+    def all_of(self, beta: Dense, C: Vector, eps: float, task: Task) -> HeldOut:
+        """Bound held-out decision values of the machines for several C.
+
+        By compensated sums where others leave something open, and by another solve where the gap
+        for the stored kernel matrix is still above eps.
+        """
+        found = self._bounds(beta, C)
+        again = np.flatnonzero((found.gap > eps) | task.are_open(found))
+        if len(again):
+            found.improve(again, self._bounds(beta[again], C[again], more_digits=True))
+        again = again[found.own_gap[again] > eps]
+        if len(again):
+            K, tight = self.trained.values, max(SEARCH.tighter * eps, SEARCH.tightest)
+            stairs = [self.unit.at_price(price) for price in C[again].tolist()]
+            starts = zip(stairs, beta[again], strict=True)
+            better = np.array([solved_from(K, stair, start, tight) for stair, start in starts])
+            found.improve(again, self._bounds(better, C[again], more_digits=True))
+        return found
+
+    def _bounds(self, beta: Dense, C: Vector, *, more_digits: bool = False) -> HeldOut:
+        is_new = np.append(True, (beta[1:] != beta[:-1]).any(axis=1))
+        stair = self.unit.at_price(C[:, None])
+        beta = feasible(beta, stair)
+        distinct, place = beta[is_new], np.cumsum(is_new) - 1
+        trained, others = (
+            K.sums(distinct, more_digits=more_digits).of(place) for K in (self.trained, self.others)
+        )
+        return held_out(stair, distinct[place], trained, others)
