@@ -11,9 +11,8 @@ from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Dense
 from qpsvm.plotting.displays import Display, legend
 from qpsvm.plotting.estimator_views import EstimatorView
-from qpsvm.plotting.heights import Heights
 from qpsvm.plotting.picture import CLASS_COLOURS, Style
-from qpsvm.plotting.plane import Plane
+from qpsvm.plotting.plane import Heights, Plane
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -195,12 +194,12 @@ class DecisionRegions(Display):
     @property
     def xx0(self) -> Dense:
         """First coordinates of the grid."""
-        return self.picture.grid.xx0
+        return self.picture.grid[0]
 
     @property
     def xx1(self) -> Dense:
         """Second coordinates of the grid."""
-        return self.picture.grid.xx1
+        return self.picture.grid[1]
 
     @property
     def response(self) -> Dense:

@@ -21,13 +21,12 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.choices import require_kind
 from qpsvm.numerics.wording import an
-from qpsvm.plotting.convergence import Event
+from qpsvm.plotting.residuals import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
-from qpsvm.reports.content import Facts
+from qpsvm.reports.content import Facts, Problem, Solution
 from qpsvm.reports.grade import Evidence
 from qpsvm.reports.report import Report
-from qpsvm.reports.solved import Problem, Solution
 from qpsvm.verification import verify
 
 

@@ -12,6 +12,7 @@ from qpsvm.files import json_text
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.explanations import EXPLANATIONS
 from qpsvm.reports.implications import implications
+from qpsvm.reports.kinds import class_sizes
 from qpsvm.reports.page import Page
 
 SCHEMA = 2
@@ -163,7 +164,7 @@ def _problem(report: ReportContent) -> dict[str, object]:
 
 
 def _data(report: ReportContent) -> dict[str, object]:
-    data, classes = report.data, report.kind.classes(report)
+    data, classes = report.data, class_sizes(report.data)
     return {
         "source": report.source,
         "sha256": report.digest,

@@ -9,6 +9,7 @@ from qpsvm.plotting import Convergence
 from qpsvm.plotting.picture import count
 from qpsvm.reports.blocks import Listing
 from qpsvm.reports.content import ReportContent
+from qpsvm.reports.kinds import class_sizes
 from qpsvm.reports.numbers import figure, residual, value
 
 
@@ -51,7 +52,7 @@ def _data(report: ReportContent) -> Iterator[tuple[str, str]]:
     yield "Size", f"{data.n_samples:,} samples x {data.n_features:,} features, {data.storage}"
     if data.n_given > data.n_samples:
         yield "Left out", f"{count(data.n_given - data.n_samples, 'row')} of weight zero"
-    classes = report.kind.classes(report)
+    classes = class_sizes(report.data)
     if classes:
         yield "Classes", ", ".join(f"{label!r} ({size:,})" for label, size in classes)
     yield "SHA-256", report.digest
