@@ -8,9 +8,8 @@ from dataclasses import replace
 from qpsvm.audits.claims import Library
 from qpsvm.audits.machine import AuditedMachine
 from qpsvm.kkt_report import KKTReport
-from qpsvm.reports.build import build
 from qpsvm.reports.grade import Evidence
-from qpsvm.reports.report import Report
+from qpsvm.reports.report import Report, build
 
 MACHINES = 16
 """Machines that are printed: a screen has room for them and a few remarks."""

@@ -14,9 +14,9 @@ from qpsvm.audits.own_predictions import OwnPredictions
 from qpsvm.audits.presentation import COLUMNS, MACHINES, checks, machine_report, row
 from qpsvm.certificates import PredictionComparison
 from qpsvm.display import LINES, first_lines, wrapped
-from qpsvm.reports.formats import Formats
+from qpsvm.reports.comparison import Page
+from qpsvm.reports.files import Formats
 from qpsvm.reports.grade import Evidence, Grade, whose
-from qpsvm.reports.page import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)

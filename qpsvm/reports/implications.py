@@ -13,8 +13,8 @@ from qpsvm.certificates import Certificate
 from qpsvm.kkt_report import KKTReport
 from qpsvm.plotting.picture import count
 from qpsvm.reports.content import ReportContent
+from qpsvm.reports.grade import prediction_clauses
 from qpsvm.reports.numbers import at_least, at_most, figure, residual
-from qpsvm.reports.predictions import prediction_clauses
 
 NO_BOUND = "No bound on the distance from the optimum could be computed."
 NO_UPPER_BOUND = (
