@@ -137,7 +137,7 @@ class DecisionRegions(Display):
                 "more, or None."
             )
         view = EstimatorView(estimator, X)
-        rows = view.support if support else view.support[:0]
+        rows = view.support() if support else np.zeros(0, dtype=np.intp)
         common: dict[str, Any] = {
             "points": view.points,
             "features": view.features,

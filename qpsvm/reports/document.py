@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from qpsvm.machines.samples import MarginSummary
 from qpsvm.plotting import Convergence
 from qpsvm.plotting.picture import count
 from qpsvm.qp import exchange
@@ -53,12 +52,12 @@ def document(page: Page, *, samples: int) -> Document:
     samples : int
         Rows of each sample table.
     """
-    sections = (
-        [] if page.comparison is None else [comparison_section(page.comparison, page.left_out)]
-    )
-    several = len(page.reports) > 1
-    for i, report in enumerate(page.reports):
-        sections.append(_section(report, f"report-{i + 1}", samples, folded=several))
+    sections = [
+        _section(report, f"report-{i + 1}", samples, folded=len(page.reports) > 1)
+        for i, report in enumerate(page.reports)
+    ]
+    if page.comparison is not None:
+        sections.insert(0, comparison_section(page.comparison, page.left_out))
     has_samples = any(r.table is not None for p in page.reports for r in (p, *p.machines))
     return Document(
         title=page.title,
@@ -77,37 +76,22 @@ def document(page: Page, *, samples: int) -> Document:
 def _section(
     report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool = False
 ) -> Section:
-    machines = _machine_sections(report, key, samples)
+    title = "Quadratic program"
+    if report.data is not None:
+        title = f"{report.family}, {report.form} form, {report.kernel} kernel"
+    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
+    few = max(1, samples // 4)
     return Section(
         key=key,
-        title=_title(report),
+        title=report.name or title,
         passed=report.passed,
         blocks=tuple(_blocks(report, key, samples, folded=folded, bare=bare)),
-        sections=machines,
+        sections=tuple(
+            _section(machine, f"{key}-{i + 1}", few, folded=True, bare=machine not in worst)
+            for i, machine in enumerate(report.machines)
+        ),
         grade=report.grade,
     )
-
-
-def _machine_sections(report: ReportContent, key: str, samples: int) -> tuple[Section, ...]:
-    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
-    return tuple(
-        _section(
-            machine,
-            f"{key}-{i + 1}",
-            max(1, samples // 4),
-            folded=True,
-            bare=not any(machine is shown for shown in worst),
-        )
-        for i, machine in enumerate(report.machines)
-    )
-
-
-def _title(report: ReportContent) -> str:
-    if report.name:
-        return report.name
-    if report.data is None:
-        return "Quadratic program"
-    return f"{report.family}, {report.form} form, {report.kernel} kernel"
 
 
 def _blocks(
@@ -130,7 +114,7 @@ def _blocks(
         yield constraints_table(report, key, samples)
     if report.verified.notes:
         yield Sentences("notes", "Notes of the verifier", report.verified.notes)
-    yield Listings(tuple(_listings(report)), detail=True)
+    yield Listings(_listings(report), detail=True)
     settings = report.statistics.settings
     if settings:
         items = tuple((name, value(setting)) for name, setting in settings.items())
@@ -162,14 +146,11 @@ def _figures(report: ReportContent) -> Iterator[Figure]:
 # --- names and values about problem, data, solver and solution -----------------------------------
 
 
-def _listings(report: ReportContent) -> Iterator[Listing]:
-    """Yield the listings problem, data, solver and solution, without those that are empty."""
-    yield Listing("Problem", tuple(_problem(report)))
-    if report.data is not None:
-        yield Listing("Data", tuple(_data(report)))
-    yield Listing("Solver", tuple(_solver(report)))
-    if report.summary is not None:
-        yield Listing("Solution", tuple(_solution(report, report.summary)))
+def _listings(report: ReportContent) -> tuple[Listing, ...]:
+    """Build the listings problem, data, solver and solution, without those that are empty."""
+    titled = {"Problem": _problem, "Data": _data, "Solver": _solver, "Solution": _solution}
+    listings = (Listing(title, tuple(items(report))) for title, items in titled.items())
+    return tuple(listing for listing in listings if listing.items)
 
 
 def _problem(report: ReportContent) -> Iterator[tuple[str, str]]:
@@ -197,6 +178,8 @@ def _problem(report: ReportContent) -> Iterator[tuple[str, str]]:
 
 def _data(report: ReportContent) -> Iterator[tuple[str, str]]:
     data = report.data
+    if data is None:
+        return
     yield "Source", report.source or "given as arrays"
     yield "Size", f"{data.n_samples:,} samples x {data.n_features:,} features, {data.storage}"
     if data.n_given > data.n_samples:
@@ -228,7 +211,10 @@ def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
     yield "Versions", ", ".join(f"{name} {v}" for name, v in report.versions.items())
 
 
-def _solution(report: ReportContent, summary: MarginSummary) -> Iterator[tuple[str, str]]:
+def _solution(report: ReportContent) -> Iterator[tuple[str, str]]:
+    summary = report.summary
+    if summary is None:
+        return
     if summary.margin_width is not None:
         yield "Width of the margin", f"{figure(summary.margin_width)} (2 / |w| for margins at 1)"
     width = getattr(report.solution, "width", 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,34 +22,36 @@ from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arrays import Vector
 from qpsvm.plotting import Picture
 from qpsvm.reports import kind_pictures
+from qpsvm.reports.blocks import Cell
+from qpsvm.reports.columns import TableColumn, cells, words
+from qpsvm.reports.numbers import figure, residual, value
+
+Row: TypeAlias = Mapping[str, object]
+"""A row of a report's sample table, by the keys of the JSON."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a report's sample table.
-
-    Attributes
-    ----------
-    key : str
-        Of the row in the JSON.
-    title : str
-    form : "text", "figure" or "residual"
-        How its entries are written.
-    """
-
-    key: str
-    title: str
-    form: Literal["text", "figure", "residual"] = "figure"
+def _text(key: str, title: str) -> TableColumn[Row]:
+    return words(title, lambda row: value(row[key]))
 
 
-SAMPLE, LABEL = Column("sample", "Sample"), Column("label", "Label", "text")
-DECISION, MARGIN = Column("decision", "Decision value"), Column("margin", "Margin")
+def _number(key: str, title: str, written: Callable[[float], str] = figure) -> TableColumn[Row]:
+    def entry(row: Row) -> Cell:
+        found = row[key]
+        if isinstance(found, float):
+            return Cell(written(found), found)
+        return Cell(str(found), found) if isinstance(found, int) else Cell(value(found))
+
+    return cells(title, entry, numeric=True)
+
+
+SAMPLE, LABEL = _number("sample", "Sample"), _text("label", "Label")
+DECISION, MARGIN = _number("decision", "Decision value"), _number("margin", "Margin")
 CONDITION = (
-    Column("alpha", "alpha"),
-    Column("C", "C"),
-    Column("slack", "Slack"),
-    Column("case", "Case", "text"),
-    Column("violation", "Violation", "residual"),
+    _number("alpha", "alpha"),
+    _number("C", "C"),
+    _number("slack", "Slack"),
+    _text("case", "Case"),
+    _number("violation", "Violation", residual),
 )
 """What is common to all tables: the dual variable, its bound, and how the condition is met."""
 
@@ -71,7 +73,7 @@ class Kind:
         What ``score`` is; empty without one.
     noun : str
         What a row of the sample table is.
-    columns : tuple of Column
+    columns : tuple of TableColumn
         Of the sample table; empty without one.
     further_columns : callable
         From a problem and its sample table to additional entries of the rows, by key.
@@ -86,7 +88,7 @@ class Kind:
     score: Callable[[Any, Any, Any], float | None]
     score_name: str = ""
     noun: str = "sample"
-    columns: tuple[Column, ...] = ()
+    columns: tuple[TableColumn[Row], ...] = ()
     further_columns: Callable[[Any, SampleTable], Mapping[str, Vector]] = lambda _p, _t: {}
     margin_decides: bool = False
     support_name: str = "Support vectors"
@@ -107,13 +109,8 @@ def class_sizes(data: object) -> list[tuple[object, int]]:
 # --- scores --------------------------------------------------------------------------------------
 
 
-def _of_two_classes(problem: Any, _solution: Any, verified: Any) -> float:
-    data = problem.data
-    return float(data.score(verified.samples.decision, data.targets))
-
-
-def _of_targets(problem: Any, _solution: Any, verified: Any) -> float:
-    data = problem.data
+def _of_samples(problem: Any, _solution: Any, verified: Any) -> float:
+    data = problem.data  # a tube has two rows per sample
     return float(data.score(verified.samples.decision[: data.n_samples], data.targets))
 
 
@@ -177,9 +174,9 @@ _BY_DATA: tuple[tuple[type[TrainingSet], Kind], ...] = (
             noun="pair",
             columns=(
                 SAMPLE,
-                Column("over", "Over sample"),
-                Column("label", "Relevance", "text"),
-                Column("margin", "f(x) ahead by"),
+                _number("over", "Over sample"),
+                _text("label", "Relevance"),
+                _number("margin", "f(x) ahead by"),
                 *CONDITION,
             ),
             further_columns=_pairs,
@@ -193,14 +190,14 @@ _BY_DATA: tuple[tuple[type[TrainingSet], Kind], ...] = (
         Kind(
             "regression",
             kind_pictures.regression,
-            _of_targets,
+            _of_samples,
             "R squared on the training samples",
             noun="condition",
             columns=(
                 SAMPLE,
-                Column("label", "Target"),
-                Column("decision", "Predicted"),
-                Column("side", "Target is", "text"),
+                _number("label", "Target"),
+                _number("decision", "Predicted"),
+                _text("side", "Target is"),
                 *CONDITION,
             ),
             further_columns=_sides,
@@ -218,7 +215,7 @@ _BY_DATA: tuple[tuple[type[TrainingSet], Kind], ...] = (
             columns=(
                 SAMPLE,
                 LABEL,
-                Column("against", "Against", "text"),
+                _text("against", "Against"),
                 DECISION,
                 MARGIN,
                 *CONDITION,
@@ -230,7 +227,7 @@ _BY_DATA: tuple[tuple[type[TrainingSet], Kind], ...] = (
         Kind(
             "two-class",
             kind_pictures.two_class,
-            _of_two_classes,
+            _of_samples,
             "training accuracy",
             columns=(SAMPLE, LABEL, DECISION, MARGIN, *CONDITION),
             margin_decides=True,

@@ -141,6 +141,7 @@ def build(
     require_kind(trace, Sequence, "trace", "the list of events that the callback was given")
     require_kind(remarks, Sequence, "remarks", "a list of sentences")
     require_kind(facts, Mapping | None, "facts", "a mapping from names to values, or None")
+    versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
     own = certificate if certificate is not None else getattr(verified, "certificate", None)
     return Report(
         problem=problem,
@@ -156,7 +157,7 @@ def build(
         digest=problem.fingerprint()
         if isinstance(problem, QuadraticProgram)
         else fingerprint(problem.data),
-        versions=MappingProxyType(_versions()),
+        versions=MappingProxyType(versions | {"Python": platform.python_version()}),
         compared=predictions,
         assessed=evidence,
     )
@@ -197,8 +198,3 @@ def _by_machine(trace: Sequence[Event], n_machines: int) -> list[list[Event]]:
     groups = [group for group in groups if group]
     # "auto" may ask a second backend: then nobody knows which events belong together
     return groups if len(groups) == n_machines else [[] for _ in range(n_machines)]
-
-
-def _versions() -> dict[str, str]:
-    packages = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
-    return packages | {"Python": platform.python_version()}

@@ -11,8 +11,7 @@ from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.comparison import Comparison, ComparisonRow
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.grade import Grade
-from qpsvm.reports.kinds import Column
-from qpsvm.reports.numbers import figure, residual, value
+from qpsvm.reports.numbers import figure, residual
 
 EXPLANATIONS: Mapping[str, str] = {
     "stationarity": "gradient of the Lagrangian",
@@ -113,25 +112,13 @@ def samples_table(report: ReportContent, n: int, key: str, samples: int, *, fold
         caption = f"The {len(rows):,} rows with the largest violations of {n:,}"
     return table_of(
         [rows],
-        [_sample_column(column) for column in report.kind.columns],
+        report.kind.columns,
         key=f"{key}-samples",
         title=f"KKT conditions, {report.kind.noun} by {report.kind.noun}",
         caption=caption,
         long=folded,
         detail=True,
     )
-
-
-def _sample_column(column: Column) -> TableColumn[Mapping[str, object]]:
-    def entry(row: Mapping[str, object]) -> Cell:
-        found = row[column.key]
-        if column.form == "text" or not isinstance(found, int | float):
-            return Cell(value(found))
-        if isinstance(found, int):
-            return Cell(str(found), found)
-        return Cell(residual(found) if column.form == "residual" else figure(found), found)
-
-    return cells(column.title, entry, numeric=column.form != "text")
 
 
 def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Section:
