@@ -1,9 +1,14 @@
-"""Options shared by several commands."""
+"""Options shared by several commands, among them those of the columns of a table."""
 
 from __future__ import annotations
 
+import csv
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -88,3 +93,135 @@ WidthOption: TypeAlias = Annotated[
 FormatOption: TypeAlias = Annotated[
     DataFormat | None, typer.Option("--format", help="The data file's format.")
 ]
+
+ReportOption: TypeAlias = Annotated[Path | None, typer.Option("--report", help=REPORT_HELP)]
+
+JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def gamma_of(text: str) -> str | float:
+    """Parse the coefficient of a kernel.
+
+    Raises
+    ------
+    typer.BadParameter
+        It is neither a number nor the name of a rule.
+    """
+    if text in ("scale", "auto"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"gamma is {text!r}; pass a number above 0, 'scale' or 'auto'."
+        ) from None
+
+
+# --- columns of tables ---------------------------------------------------------------------------
+
+PANEL = "Columns of a table (CSV, Parquet)"
+
+
+class Missing(StrEnum):
+    """Policies for missing values."""
+
+    ERROR = "error"
+    DROP = "drop"
+    MEDIAN = "median"
+
+
+class Decimal(StrEnum):
+    """Decimal marks."""
+
+    POINT = "."
+    COMMA = ","
+
+
+def _columns_option(name: str, help: str) -> Any:
+    return typer.Option(f"--{name}", help=help, rich_help_panel=PANEL)
+
+
+DecimalOption: TypeAlias = Annotated[
+    Decimal | None,
+    typer.Option("--decimal", help="CSV: the decimal mark.", rich_help_panel=PANEL),
+]
+IdOption: TypeAlias = Annotated[
+    list[str] | None, _columns_option("id", "Columns to copy into the predictions.")
+]
+
+
+def _table_options(
+    features: Annotated[
+        list[str] | None,
+        _columns_option("features", "The features: names or positions, separated by commas."),
+    ] = None,
+    drop: Annotated[list[str] | None, _columns_option("drop", "Columns to leave out.")] = None,
+    id: IdOption = None,
+    categorical: Annotated[
+        list[str] | None,
+        _columns_option("categorical", "Columns to encode, one feature per value."),
+    ] = None,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="Missing values: refuse them, drop their rows, or fill in the median.",
+            rich_help_panel=PANEL,
+        ),
+    ] = Missing.ERROR,
+    decimal: DecimalOption = None,
+) -> dict[str, Any]:
+    """The options by name."""
+    return dict(locals())
+
+
+PARAMETERS: Mapping[str, inspect.Parameter] = {
+    name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    for name, parameter in inspect.signature(_table_options, eval_str=True).parameters.items()
+}
+"""The options as parameters of a command, by name."""
+
+
+def table_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a table for ``qpsvm.datasets.load``, from the values of the options."""
+    lists = ("features", "drop", "id", "categorical")
+    return {
+        **{name: columns_of(given[name]) for name in lists},
+        "missing": given["missing"].value,
+        "decimal": value_of(given["decimal"]),
+    }
+
+
+def value_of(choice: StrEnum | None) -> str | None:
+    """The value of an option with choices; None without the option."""
+    return None if choice is None else choice.value
+
+
+def columns_of(values: list[str] | None) -> tuple[str, ...]:
+    """The columns in the values of an option, which may be repeated.
+
+    Columns are separated by commas; a name with a comma is put in double quotes.
+
+    Examples
+    --------
+    >>> columns_of(['city,age', '"height, cm"'])
+    ('city', 'age', 'height, cm')
+    """
+    rows = csv.reader(values or (), skipinitialspace=True)
+    return tuple(column.strip() for row in rows for column in row)
+
+
+def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command with a parameter ``table``, a dictionary, the options it is made of."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [p.replace(kind=keyword) for p in own if p.name != "table"]
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        table = table_of({name: given.pop(name) for name in PARAMETERS})
+        command(**given, table=table)
+
+    signature = inspect.Signature([*parameters, *PARAMETERS.values()])
+    with_options.__signature__ = signature  # type: ignore[attr-defined]
+    with_options.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+    return with_options

@@ -1,31 +1,36 @@
-"""``qpsvm solve``: train and verify a support vector machine on a data file."""
+"""``qpsvm solve`` and ``qpsvm verify``: train a machine on a data file; verify a saved one."""
 
 from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from qpsvm.cli.options import (
-    REPORT_HELP,
     VERBOSE_HELP,
     DataFormat,
     Family,
     FormName,
     HeaderOption,
     Intercept,
+    JsonOption,
     KernelName,
     LabelColumn,
     NumberingOption,
+    ReportOption,
     WidthOption,
+    gamma_of,
+    with_table_options,
 )
-from qpsvm.cli.outcome import CommandResult, finish
-from qpsvm.cli.printing import note
+from qpsvm.cli.printing import console, note, print_json
 from qpsvm.cli.progress import SolveStatus
-from qpsvm.cli.table_options import TableOptions, with_table_options
+
+if TYPE_CHECKING:
+    from qpsvm.reports import Report
 
 
 @with_table_options
@@ -61,16 +66,16 @@ def solve(
     backend: Annotated[str, typer.Option(help="A name from 'qpsvm backends'.")] = "auto",
     eps: Annotated[float, typer.Option(help="Relative accuracy to certify.")] = 1e-8,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the whole solve.")] = None,
-    report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
+    report: ReportOption = None,
     model: Annotated[
         Path | None, typer.Option(help="Write the model (.npz), if it is verified.")
     ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help=f"Print the solver's own output. {VERBOSE_HELP}")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     *,
-    table: TableOptions,
+    table: dict[str, Any],
 ) -> None:
     """Train a support vector machine on a file and verify that it is optimal."""
     if verbose and as_json:
@@ -80,7 +85,7 @@ def solve(
     if family is Family.HARD_MARGIN and C is not None:
         raise typer.BadParameter("a hard margin has no C; use --family soft-margin.")
     import qpsvm
-    from qpsvm import models, reports
+    from qpsvm import datasets, models, reports
 
     if report is not None:
         reports.require_reportable(report)
@@ -93,14 +98,16 @@ def solve(
     )
     function = qpsvm.kernels.as_kernel(kernel.value)
     function = dataclasses.replace(function, **parameters)
-    qpsvm.backends.get(backend) if backend != "auto" else None
-    data = table.load(
+    if backend != "auto":
+        qpsvm.backends.get(backend)  # or an error, before the file is read
+    data = datasets.load(
         file,
         format=format,
         label=label,
         header=header,
         zero_based=zero_based,
         n_features=n_features,
+        **table,
     )
     scaling = models.Scaling.fit(data.X) if standardize else None
     samples = data.X if scaling is None else scaling(data.X)
@@ -137,13 +144,70 @@ def solve(
         note(f"Model written to {model}")
     elif model is not None:
         note("Model not written: it is not verified. A larger --eps would accept it.")
-    outcome = CommandResult(
+    _finish(
         "solve",
         built,
-        warnings=tuple(str(entry.message) for entry in caught),
-        extra={"model": str(model) if model is not None and verified.passed else None},
+        [str(entry.message) for entry in caught],
+        report=report,
+        as_json=as_json,
+        verbose=verbose,
+        model=str(model) if model is not None and verified.passed else None,
     )
-    finish(outcome, report_path=report, as_json=as_json, verbose=verbose)
+
+
+def verify(
+    model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm solve --model'.")],
+    file: Annotated[Path, typer.Argument(help="The data file it was trained on.")],
+    format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
+    label: LabelColumn = None,
+    header: HeaderOption = None,
+    zero_based: NumberingOption = None,
+    eps: Annotated[float, typer.Option(help="Relative accuracy to verify.")] = 1e-8,
+    report: ReportOption = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help=VERBOSE_HELP)] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Rebuild the training problem from the data and check the model from scratch."""
+    from qpsvm import datasets, models, reports
+    from qpsvm.cli.model_files import options_for
+
+    if report is not None:
+        reports.require_reportable(report)
+    saved = models.load(model)
+    options = options_for(saved, file, format, header=header, zero_based=zero_based)
+    data = datasets.load(file, format=format, label=label, preparation=saved.preparation, **options)
+    problem = saved.problem(data.X, data.y)
+    solution, verified = saved.verified(problem, eps)
+    built = reports.build(problem, solution, verified, source=f"{file} (model {model})")
+    _finish("verify", built, report=report, as_json=as_json, verbose=verbose)
+
+
+def _finish(
+    command: str,
+    built: Report,
+    caught: Sequence[str] = (),
+    *,
+    report: Path | None,
+    as_json: bool,
+    verbose: bool,
+    **extra: object,
+) -> NoReturn:
+    """Print the outcome, in full if ``verbose``, write the report, and raise the exit code."""
+    from qpsvm import reports
+    from qpsvm.reports.text import print_page
+
+    if as_json:
+        content = {"command": command, **built.to_dict(), **extra}
+        print_json({**content, "warnings": list(caught)})
+    else:
+        print_page(reports.Page.of(built), console(), in_full=verbose)
+        for warning in caught:
+            note(f"Warning: {warning}")
+    if report is not None:
+        reports.write(report, built)
+        if not as_json:
+            note(f"Report written to {report}")
+    raise typer.Exit(0 if built.passed else 1)
 
 
 _TAKES = {
@@ -160,12 +224,6 @@ def _kernel_parameters(kernel: KernelName, **given: str | float | None) -> dict[
     for name in parameters:
         if name not in _TAKES.get(kernel, ()):
             raise typer.BadParameter(f"the {kernel.value} kernel has no {name}; leave it out.")
-    gamma = parameters.get("gamma")
-    if gamma is not None and gamma not in ("scale", "auto"):
-        try:
-            parameters["gamma"] = float(gamma)
-        except ValueError:
-            raise typer.BadParameter(
-                f"gamma is {gamma!r}; pass a number above 0, 'scale' or 'auto'."
-            ) from None
+    if "gamma" in parameters:
+        parameters["gamma"] = gamma_of(parameters["gamma"])
     return parameters
