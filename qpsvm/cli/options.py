@@ -6,9 +6,8 @@ import csv
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -17,47 +16,8 @@ REPORT_HELP = "Also write a report (.html, .json, .md, .tex or .txt)."
 VERBOSE_HELP = "Also print all checks, problem, data, solver with its settings, and samples."
 
 
-class DataFormat(StrEnum):
-    """Formats of data files."""
-
-    LIBSVM = "libsvm"
-    CSV = "csv"
-    NPZ = "npz"
-    PARQUET = "parquet"
-
-
-class Family(StrEnum):
-    """Formulations of the ``solve`` command."""
-
-    SOFT_MARGIN = "soft-margin"
-    HARD_MARGIN = "hard-margin"
-
-
-class FormName(StrEnum):
-    """The forms of a problem: primal and dual."""
-
-    DUAL = "dual"
-    PRIMAL = "primal"
-
-
-class KernelName(StrEnum):
-    """Kernels that can be named on the command line."""
-
-    LINEAR = "linear"
-    POLYNOMIAL = "polynomial"
-    POLY = "poly"
-    RBF = "rbf"
-    SIGMOID = "sigmoid"
-    PRECOMPUTED = "precomputed"
-
-
-class Intercept(StrEnum):
-    """Kinds of intercept: free, penalised, none."""
-
-    FREE = "free"
-    PENALIZED = "penalized"
-    NONE = "none"
-
+DataFormat: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
+"""Formats of data files."""
 
 LabelColumn: TypeAlias = Annotated[
     str | None,
@@ -122,27 +82,12 @@ def gamma_of(text: str) -> str | float:
 PANEL = "Columns of a table (CSV, Parquet)"
 
 
-class Missing(StrEnum):
-    """Policies for missing values."""
-
-    ERROR = "error"
-    DROP = "drop"
-    MEDIAN = "median"
-
-
-class Decimal(StrEnum):
-    """Decimal marks."""
-
-    POINT = "."
-    COMMA = ","
-
-
 def _columns_option(name: str, help: str) -> Any:
     return typer.Option(f"--{name}", help=help, rich_help_panel=PANEL)
 
 
 DecimalOption: TypeAlias = Annotated[
-    Decimal | None,
+    Literal[".", ","] | None,
     typer.Option("--decimal", help="CSV: the decimal mark.", rich_help_panel=PANEL),
 ]
 IdOption: TypeAlias = Annotated[
@@ -162,12 +107,12 @@ def _table_options(
         _columns_option("categorical", "Columns to encode, one feature per value."),
     ] = None,
     missing: Annotated[
-        Missing,
+        Literal["error", "drop", "median"],
         typer.Option(
             help="Missing values: refuse them, drop their rows, or fill in the median.",
             rich_help_panel=PANEL,
         ),
-    ] = Missing.ERROR,
+    ] = "error",
     decimal: DecimalOption = None,
 ) -> dict[str, Any]:
     """The options by name."""
@@ -184,16 +129,7 @@ PARAMETERS: Mapping[str, inspect.Parameter] = {
 def table_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a table for ``qpsvm.datasets.load``, from the values of the options."""
     lists = ("features", "drop", "id", "categorical")
-    return {
-        **{name: columns_of(given[name]) for name in lists},
-        "missing": given["missing"].value,
-        "decimal": value_of(given["decimal"]),
-    }
-
-
-def value_of(choice: StrEnum | None) -> str | None:
-    """The value of an option with choices; None without the option."""
-    return None if choice is None else choice.value
+    return {**given, **{name: columns_of(given[name]) for name in lists}}
 
 
 def columns_of(values: list[str] | None) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from qpsvm.cli.options import (
     JsonOption,
     NumberingOption,
     columns_of,
-    value_of,
 )
 from qpsvm.cli.printing import note, print_json
 from qpsvm.cli.progress import SolveStatus
@@ -86,7 +85,7 @@ def predict(
         label=label,
         labelled=False,
         id=columns_of(id),
-        decimal=value_of(decimal),
+        decimal=decimal,
         preparation=preparation,
         **options_for(fitted, file, format, header=header, zero_based=zero_based),
     )
@@ -146,7 +145,7 @@ def score(
         label=label,
         groups=groups,
         labelled=labelled,
-        decimal=value_of(decimal),
+        decimal=decimal,
         preparation=model_files.preparation_of(fitted),
         **options_for(fitted, file, format, header=header, zero_based=zero_based),
     )

@@ -6,19 +6,15 @@ import dataclasses
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias
 
 import typer
 
 from qpsvm.cli.options import (
     VERBOSE_HELP,
     DataFormat,
-    Family,
-    FormName,
     HeaderOption,
-    Intercept,
     JsonOption,
-    KernelName,
     LabelColumn,
     NumberingOption,
     ReportOption,
@@ -31,6 +27,8 @@ from qpsvm.cli.progress import SolveStatus
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report
+
+Kernel: TypeAlias = Literal["linear", "polynomial", "poly", "rbf", "sigmoid", "precomputed"]
 
 
 @with_table_options
@@ -45,9 +43,13 @@ def solve(
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
     n_features: WidthOption = None,
-    family: Annotated[Family, typer.Option(help="Formulation.")] = Family.SOFT_MARGIN,
-    form: Annotated[FormName, typer.Option(help="Which program to solve.")] = FormName.DUAL,
-    kernel: Annotated[KernelName, typer.Option(help="Kernel.")] = KernelName.LINEAR,
+    family: Annotated[
+        Literal["soft-margin", "hard-margin"], typer.Option(help="Formulation.")
+    ] = "soft-margin",
+    form: Annotated[
+        Literal["dual", "primal"], typer.Option(help="Which program to solve.")
+    ] = "dual",
+    kernel: Annotated[Kernel, typer.Option(help="Kernel.")] = "linear",
     gamma: Annotated[
         str | None, typer.Option(help="Kernel coefficient: number, scale or auto. [default: scale]")
     ] = None,
@@ -59,7 +61,9 @@ def solve(
     C: Annotated[
         float | None, typer.Option("--C", help="Price of a margin violation. [default: 1]")
     ] = None,
-    intercept: Annotated[Intercept, typer.Option(help="Intercept.")] = Intercept.FREE,
+    intercept: Annotated[
+        Literal["free", "penalized", "none"], typer.Option(help="Intercept.")
+    ] = "free",
     standardize: Annotated[
         bool, typer.Option("--standardize", help="Scale the features; saved with the model.")
     ] = False,
@@ -82,7 +86,7 @@ def solve(
         raise typer.BadParameter("the solver's own output would spoil the JSON; choose one.")
     # before the imports below: a wrong option is told at once
     parameters = _kernel_parameters(kernel, gamma=gamma, degree=degree, coef0=coef0)
-    if family is Family.HARD_MARGIN and C is not None:
+    if family == "hard-margin" and C is not None:
         raise typer.BadParameter("a hard margin has no C; use --family soft-margin.")
     import qpsvm
     from qpsvm import datasets, models, reports
@@ -92,11 +96,11 @@ def solve(
     if model is not None:
         reports.require_writable(model, "model")
     formulation = (
-        qpsvm.HardMargin(intercept=intercept.value)
-        if family is Family.HARD_MARGIN
-        else qpsvm.SoftMargin(C=1.0 if C is None else C, intercept=intercept.value)
+        qpsvm.HardMargin(intercept=intercept)
+        if family == "hard-margin"
+        else qpsvm.SoftMargin(C=1.0 if C is None else C, intercept=intercept)
     )
-    function = qpsvm.kernels.as_kernel(kernel.value)
+    function = qpsvm.kernels.as_kernel(kernel)
     function = dataclasses.replace(function, **parameters)
     if backend != "auto":
         qpsvm.backends.get(backend)  # or an error, before the file is read
@@ -111,7 +115,7 @@ def solve(
     )
     scaling = models.Scaling.fit(data.X) if standardize else None
     samples = data.X if scaling is None else scaling(data.X)
-    build = formulation.primal if form is FormName.PRIMAL else formulation.dual
+    build = formulation.primal if form == "primal" else formulation.dual
     problem = build(samples, data.y, kernel=function)
     with (
         SolveStatus(f"{backend}: solving", enabled=not verbose) as status,
@@ -211,19 +215,19 @@ def _finish(
 
 
 _TAKES = {
-    KernelName.POLYNOMIAL: ("gamma", "degree", "coef0"),
-    KernelName.POLY: ("gamma", "degree", "coef0"),
-    KernelName.RBF: ("gamma",),
-    KernelName.SIGMOID: ("gamma", "coef0"),
+    "polynomial": ("gamma", "degree", "coef0"),
+    "poly": ("gamma", "degree", "coef0"),
+    "rbf": ("gamma",),
+    "sigmoid": ("gamma", "coef0"),
 }
 
 
-def _kernel_parameters(kernel: KernelName, **given: str | float | None) -> dict[str, str | float]:
+def _kernel_parameters(kernel: str, **given: str | float | None) -> dict[str, str | float]:
     """Collect the kernel's options; an option that the kernel does not take is an error."""
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for name in parameters:
         if name not in _TAKES.get(kernel, ()):
-            raise typer.BadParameter(f"the {kernel.value} kernel has no {name}; leave it out.")
+            raise typer.BadParameter(f"the {kernel} kernel has no {name}; leave it out.")
     if "gamma" in parameters:
         parameters["gamma"] = gamma_of(parameters["gamma"])
     return parameters

@@ -163,88 +163,73 @@ PROGRAM = Kind("program", kind_pictures.program, lambda _p, _s, _v: None)
 REDUCED = Kind("reduced", kind_pictures.reduced, _of_machines, "training accuracy")
 
 # the first that fits: a ranked training set is one of a regression, too
-_BY_DATA: tuple[tuple[type[TrainingSet], Kind], ...] = (
-    (
-        RankedTrainingSet,
-        Kind(
-            "ranking",
-            kind_pictures.ranking,
-            _share_in_order,
-            "share of pairs in order",
-            noun="pair",
-            columns=(
-                SAMPLE,
-                _number("over", "Over sample"),
-                _text("label", "Relevance"),
-                _number("margin", "f(x) ahead by"),
-                *CONDITION,
-            ),
-            further_columns=_pairs,
-            margin_decides=True,
-            support_name="Active pairs",
+_BY_DATA: Mapping[type[TrainingSet], Kind] = {
+    RankedTrainingSet: Kind(
+        "ranking",
+        kind_pictures.ranking,
+        _share_in_order,
+        "share of pairs in order",
+        noun="pair",
+        columns=(
+            SAMPLE,
+            _number("over", "Over sample"),
+            _text("label", "Relevance"),
+            _number("margin", "f(x) ahead by"),
+            *CONDITION,
+        ),
+        further_columns=_pairs,
+        margin_decides=True,
+        support_name="Active pairs",
+    ),
+    # a tube has two rows per sample (target above, target below), a quantile one
+    RegressionTrainingSet: Kind(
+        "regression",
+        kind_pictures.regression,
+        _of_samples,
+        "R squared on the training samples",
+        noun="condition",
+        columns=(
+            SAMPLE,
+            _number("label", "Target"),
+            _number("decision", "Predicted"),
+            _text("side", "Target is"),
+            *CONDITION,
+        ),
+        further_columns=_sides,
+        support_name="Active conditions",
+    ),
+    MulticlassTrainingSet: Kind(
+        "multiclass",
+        kind_pictures.multiclass,
+        _of_one_program,
+        "training accuracy",
+        noun="row",
+        columns=(
+            SAMPLE,
+            LABEL,
+            _text("against", "Against"),
+            DECISION,
+            MARGIN,
+            *CONDITION,
         ),
     ),
-    (
-        # a tube has two rows per sample (target above, target below), a quantile one
-        RegressionTrainingSet,
-        Kind(
-            "regression",
-            kind_pictures.regression,
-            _of_samples,
-            "R squared on the training samples",
-            noun="condition",
-            columns=(
-                SAMPLE,
-                _number("label", "Target"),
-                _number("decision", "Predicted"),
-                _text("side", "Target is"),
-                *CONDITION,
-            ),
-            further_columns=_sides,
-            support_name="Active conditions",
-        ),
+    BinaryTrainingSet: Kind(
+        "two-class",
+        kind_pictures.two_class,
+        _of_samples,
+        "training accuracy",
+        columns=(SAMPLE, LABEL, DECISION, MARGIN, *CONDITION),
+        margin_decides=True,
     ),
-    (
-        MulticlassTrainingSet,
-        Kind(
-            "multiclass",
-            kind_pictures.multiclass,
-            _of_one_program,
-            "training accuracy",
-            noun="row",
-            columns=(
-                SAMPLE,
-                LABEL,
-                _text("against", "Against"),
-                DECISION,
-                MARGIN,
-                *CONDITION,
-            ),
-        ),
+    TrainingSet: Kind(
+        "novelty",
+        kind_pictures.novelty,
+        _share_inside,
+        "share of the training samples inside or on the boundary",
+        columns=(SAMPLE, DECISION, *CONDITION),
+        margin_decides=True,
     ),
-    (
-        BinaryTrainingSet,
-        Kind(
-            "two-class",
-            kind_pictures.two_class,
-            _of_samples,
-            "training accuracy",
-            columns=(SAMPLE, LABEL, DECISION, MARGIN, *CONDITION),
-            margin_decides=True,
-        ),
-    ),
-    (
-        TrainingSet,
-        Kind(
-            "novelty",
-            kind_pictures.novelty,
-            _share_inside,
-            "share of the training samples inside or on the boundary",
-            columns=(SAMPLE, DECISION, *CONDITION),
-            margin_decides=True,
-        ),
-    ),
-)
+}
 
 
 def kind_of(problem: object) -> Kind:
@@ -253,4 +238,4 @@ def kind_of(problem: object) -> Kind:
         return REDUCED
     if not isinstance(problem, TrainingProblem):
         return PROGRAM
-    return next(kind for data, kind in _BY_DATA if isinstance(problem.data, data))
+    return next(kind for data, kind in _BY_DATA.items() if isinstance(problem.data, data))
