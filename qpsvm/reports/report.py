@@ -83,6 +83,7 @@ def build(
     Parameters
     ----------
     problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+        What was solved.
     solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
         As ``qpsvm.verify`` takes them.
     verified : KKTReport or ReducedReport, optional
@@ -96,6 +97,7 @@ def build(
     facts : mapping, optional
         Names and values for a table of your own.
     facts_title : str
+        Heading of that table.
     source : str
         Where the data came from, in words.
     eps : float
@@ -108,6 +110,7 @@ def build(
     Returns
     -------
     Report
+        To be printed, or written in any format.
 
     Raises
     ------
