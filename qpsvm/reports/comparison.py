@@ -221,7 +221,7 @@ class Page:
 
     @property
     def verdict(self) -> str:
-        """What the verdict means, in a sentence."""
+        """Explanation of the verdict in a sentence; empty where nothing can pass or fail."""
         if self.comparison is None:
             return "" if self.headline is None else self.headline.sentence
         c = self.comparison
