@@ -9,13 +9,13 @@ import typer
 
 from qpsvm.cli import printing
 from qpsvm.cli.options import (
-    VERBOSE_HELP,
-    DataFormat,
+    FormatOption,
     HeaderOption,
     JsonOption,
     LabelColumn,
     NumberingOption,
     ReportOption,
+    VerboseOption,
     with_table_options,
 )
 from qpsvm.cli.printing import complain, console, note, print_json, verdict
@@ -33,7 +33,7 @@ def audit(
         Path, typer.Argument(help="Model file: LIBSVM, LIBLINEAR, JSON or NPZ arrays, qpsvm.")
     ],
     file: Annotated[Path | None, typer.Argument(help="The data file it was trained on.")] = None,
-    format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
+    format: FormatOption = None,
     label: LabelColumn = None,
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
@@ -45,7 +45,7 @@ def audit(
         bool, typer.Option("--no-optimum", help="Bounds only: do not solve the program exactly.")
     ] = False,
     report: ReportOption = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help=VERBOSE_HELP)] = False,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
     *,
     table: dict[str, Any],

@@ -24,6 +24,7 @@ from qpsvm.cli.options import (
     LabelColumn,
     NumberingOption,
     ReportOption,
+    StandardizeOption,
     WidthOption,
     table_of,
 )
@@ -74,9 +75,7 @@ def _common(
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
     n_features: WidthOption = None,
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Scale the features; saved with the model.")
-    ] = False,
+    standardize: StandardizeOption = False,
     model: Annotated[
         Path | None, typer.Option("--model", help="Write the model (.npz), if it is certified.")
     ] = None,

@@ -15,6 +15,7 @@ from qpsvm.cli import model_files
 from qpsvm.cli.estimator_options import as_labels
 from qpsvm.cli.printing import console, note, print_json, verdict
 from qpsvm.cli.progress import SolveStatus
+from qpsvm.cli.scores import score_line, score_of
 from qpsvm.numerics.single_precision import Stored
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _fitted(estimator: Any, X: Stored, data: DataFile) -> dict[str, object]:
             class_weight=as_labels(weights, np.unique(np.asarray(data.y)).tolist())
         )
     estimator.fit(X, data.y, **options)
-    score_name, score = model_files.score_of(estimator, X, data.y, data.groups)
+    score_name, score = score_of(estimator, X, data.y, data.groups)
     machines = getattr(estimator.solution_, "solutions", (estimator.solution_,))
     support = np.unique(np.concatenate([machine.support for machine in machines]))
     return {
@@ -137,7 +138,7 @@ def _print(found: dict[str, Any], source: str, messages: list[str]) -> None:
     out.print(found["problem"], soft_wrap=True)
     for line in _table_lines(found):
         out.print(line, soft_wrap=True)
-    out.print(model_files.score_line(found["score_name"], found["score"], "Training"))
+    out.print(score_line(found["score_name"], found["score"], "Training"))
     out.print(f"Support vectors: {found['n_support']:,} of {found['n_samples']:,} samples")
     for message in messages:
         note(f"Warning: {message}")

@@ -50,11 +50,25 @@ WidthOption: TypeAlias = Annotated[
     typer.Option("--n-features", help="LIBSVM: number of features, if the last ones never occur."),
 ]
 
+FittedModel: TypeAlias = Annotated[
+    Path, typer.Argument(help="A model written by 'qpsvm fit --model'.")
+]
+
+SamplesFile: TypeAlias = Annotated[
+    Path, typer.Argument(help="The samples: LIBSVM, CSV (-: standard input), NPZ or Parquet.")
+]
+
 FormatOption: TypeAlias = Annotated[
     DataFormat | None, typer.Option("--format", help="The data file's format.")
 ]
 
 ReportOption: TypeAlias = Annotated[Path | None, typer.Option("--report", help=REPORT_HELP)]
+
+StandardizeOption: TypeAlias = Annotated[
+    bool, typer.Option("--standardize", help="Scale the features; saved with the model.")
+]
+
+VerboseOption: TypeAlias = Annotated[bool, typer.Option("--verbose", help=VERBOSE_HELP)]
 
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

@@ -12,12 +12,14 @@ import typer
 
 from qpsvm.cli.options import (
     DecimalOption,
+    FittedModel,
     FormatOption,
     GroupsColumn,
     HeaderOption,
     IdOption,
     JsonOption,
     NumberingOption,
+    SamplesFile,
     columns_of,
 )
 from qpsvm.cli.printing import note, print_json
@@ -30,10 +32,8 @@ if TYPE_CHECKING:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm fit --model'.")],
-    file: Annotated[
-        Path, typer.Argument(help="The samples: LIBSVM, CSV (-: standard input), NPZ or Parquet.")
-    ],
+    model: FittedModel,
+    file: SamplesFile,
     format: FormatOption = None,
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
@@ -73,37 +73,29 @@ def predict(
         raise typer.BadParameter("--training is for --certified; pass both or neither.")
     from qpsvm import datasets, reports
     from qpsvm.cli import model_files
-    from qpsvm.cli.model_files import Kind, kind_of, options_for
+    from qpsvm.cli.model_files import Kind, kind_of, read_for
+    from qpsvm.cli.scores import certified_columns
 
     if output is not None:
         reports.require_writable(output, "output")
     fitted = model_files.load(model)
-    preparation = model_files.preparation_of(fitted)
-    data = datasets.load(
-        file,
-        format=format,
-        label=label,
-        labelled=False,
-        id=columns_of(id),
-        decimal=decimal,
-        preparation=preparation,
-        **options_for(fitted, file, format, header=header, zero_based=zero_based),
-    )
+    reading = {"label": label, "labelled": False, "id": columns_of(id), "decimal": decimal}
+    data = read_for(fitted, file, format, header=header, zero_based=zero_based, **reading)
     with SolveStatus(f"{file}: predicting"), model_files.data_errors():
         X = model_files.samples_for(fitted, data, file)
         if training is None:
             columns = {"prediction": fitted.predict(X)}
         else:
             is_csv = datasets.format_of(str(training)) == "csv"
-            known = datasets.load(
+            known = read_for(
+                fitted,
                 training,
-                **options_for(fitted, training, None, header=header if is_csv else None),
+                header=header if is_csv else None,
                 label=training_label,
                 groups=training_groups,
-                preparation=preparation,
                 labelled=kind_of(fitted) is not Kind.NOVELTIES,
             )
-            columns = model_files.certified_columns(fitted, X, known)
+            columns = certified_columns(fitted, X, known)
     text = _csv(data.ids, columns, data)
     if output is None:
         typer.echo(text, nl=False)
@@ -113,10 +105,8 @@ def predict(
 
 
 def score(
-    model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm fit --model'.")],
-    file: Annotated[
-        Path, typer.Argument(help="The samples: LIBSVM, CSV (-: standard input), NPZ or Parquet.")
-    ],
+    model: FittedModel,
+    file: SamplesFile,
     format: FormatOption = None,
     label: Annotated[
         str | None,
@@ -133,25 +123,25 @@ def score(
     as_json: JsonOption = False,
 ) -> None:
     """Score a fitted model on a data file: accuracy, R squared, or the score of its family."""
-    from qpsvm import datasets
     from qpsvm.cli import model_files
-    from qpsvm.cli.model_files import Kind, kind_of, options_for
+    from qpsvm.cli.scores import score_line, score_of
 
     fitted = model_files.load(model)
-    labelled = kind_of(fitted) is not Kind.NOVELTIES
-    data = datasets.load(
+    labelled = model_files.kind_of(fitted) is not model_files.Kind.NOVELTIES
+    data = model_files.read_for(
+        fitted,
         file,
-        format=format,
+        format,
+        header=header,
+        zero_based=zero_based,
         label=label,
         groups=groups,
         labelled=labelled,
         decimal=decimal,
-        preparation=model_files.preparation_of(fitted),
-        **options_for(fitted, file, format, header=header, zero_based=zero_based),
     )
     with SolveStatus(f"{file}: predicting"), model_files.data_errors():
         X = model_files.samples_for(fitted, data, file)
-        name, value = model_files.score_of(fitted, X, data.y, data.groups)
+        name, value = score_of(fitted, X, data.y, data.groups)
     left_out = 0 if data.n_rows is None else data.n_rows - X.shape[0]
     if left_out:
         note(f"{left_out:,} of {data.n_rows:,} rows left out: a value is missing.")
@@ -159,7 +149,7 @@ def score(
         content = {"model": str(model), "source": str(file), "n_samples": int(X.shape[0])}
         print_json({"command": "score", **content, "score_name": name, "score": value})
     else:
-        typer.echo(model_files.score_line(name, value, ""))
+        typer.echo(score_line(name, value, ""))
 
 
 def _csv(ids: Mapping[str, Sequence[str]], columns: Mapping[str, Array], data: DataFile) -> str:

@@ -13,11 +13,14 @@ import typer
 from qpsvm.cli.options import (
     VERBOSE_HELP,
     DataFormat,
+    FormatOption,
     HeaderOption,
     JsonOption,
     LabelColumn,
     NumberingOption,
     ReportOption,
+    StandardizeOption,
+    VerboseOption,
     WidthOption,
     gamma_of,
     with_table_options,
@@ -64,9 +67,7 @@ def solve(
     intercept: Annotated[
         Literal["free", "penalized", "none"], typer.Option(help="Intercept.")
     ] = "free",
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Scale the features; saved with the model.")
-    ] = False,
+    standardize: StandardizeOption = False,
     backend: Annotated[str, typer.Option(help="A name from 'qpsvm backends'.")] = "auto",
     eps: Annotated[float, typer.Option(help="Relative accuracy to certify.")] = 1e-8,
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the whole solve.")] = None,
@@ -90,6 +91,7 @@ def solve(
         raise typer.BadParameter("a hard margin has no C; use --family soft-margin.")
     import qpsvm
     from qpsvm import datasets, models, reports
+    from qpsvm.cli.model_files import save_solved
 
     if report is not None:
         reports.require_reportable(report)
@@ -135,16 +137,7 @@ def solve(
     source = f"{file}, standardised" if standardize else str(file)
     built = reports.build(problem, solution, verified, trace=status.events, source=source)
     if model is not None and verified.passed:
-        models.save(
-            model,
-            problem,
-            solution,
-            verified,
-            scaling=scaling,
-            feature_names=data.feature_names,
-            preparation=data.preparation,
-            zero_based=data.zero_based,
-        )
+        save_solved(model, problem, solution, verified, scaling, data)
         note(f"Model written to {model}")
     elif model is not None:
         note("Model not written: it is not verified. A larger --eps would accept it.")
@@ -162,13 +155,13 @@ def solve(
 def verify(
     model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm solve --model'.")],
     file: Annotated[Path, typer.Argument(help="The data file it was trained on.")],
-    format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
+    format: FormatOption = None,
     label: LabelColumn = None,
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
     eps: Annotated[float, typer.Option(help="Relative accuracy to verify.")] = 1e-8,
     report: ReportOption = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help=VERBOSE_HELP)] = False,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Rebuild the training problem from the data and check the model from scratch."""
