@@ -136,9 +136,7 @@ def regression(problem: Any, solution: Any, verified: Any) -> Iterator[Picture |
     if not finite.any():
         return
     # half-width epsilon of the tube: p - e t = s target - epsilon in every row
-    half_width = float(
-        c.signs[0] * target[0] - c.required[0] + c.width_sign * solution.width,
-    )
+    half_width = float(c.signs[0] * target[0] - c.required[0] + c.width_sign * solution.width)
     deviation = predicted - target
     outside = int(np.count_nonzero(np.abs(deviation[finite]) > half_width / ON_THE_LINE))
     ends = (-half_width, half_width) if half_width > 0.0 else ()
