@@ -18,8 +18,8 @@ from qpsvm.exceptions import AuditRefusedError, InvalidDataError, InvalidParamet
 from qpsvm.formulations import EpsilonRegression, SoftMargin
 from qpsvm.formulations.family import Family
 from qpsvm.numerics.arguments import an
+from qpsvm.reports.grade import ESTIMATED
 from qpsvm.reports.numbers import at_most
-from qpsvm.reports.predictions import ESTIMATED
 
 
 @short_repr

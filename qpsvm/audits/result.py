@@ -13,10 +13,10 @@ from qpsvm.audits.machine import COLUMNS, AuditedMachine
 from qpsvm.audits.own_predictions import OwnPredictions
 from qpsvm.certificates import PredictionComparison
 from qpsvm.display import LINES, first_lines, wrapped
-from qpsvm.reports.build import build
-from qpsvm.reports.formats import Formats
+from qpsvm.reports.comparison import Page
+from qpsvm.reports.files import Formats
 from qpsvm.reports.grade import Evidence, Grade, whose
-from qpsvm.reports.page import Page
+from qpsvm.reports.report import build
 from qpsvm.verification import KKTReport
 
 MACHINES = 16

@@ -23,9 +23,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from qpsvm.cli import audit, backends, bench, demo, fit, predict, score, solve, verify
+from qpsvm.cli import audit, backends, bench, demo, fit, predict, solve
+from qpsvm.cli.estimator_options import no_such_command
 from qpsvm.cli.printing import complain, note
-from qpsvm.cli.wrong_names import no_such_command
 from qpsvm.exceptions import (
     NoOptimumError,
     QPSVMError,
@@ -105,9 +105,9 @@ def root(
 app.command("demo")(demo.demo)
 app.add_typer(fit.app, name="fit")
 app.command("predict")(predict.predict)
-app.command("score")(score.score)
+app.command("score")(predict.score)
 app.command("solve")(solve.solve)
-app.command("verify")(verify.verify)
+app.command("verify")(solve.verify)
 app.command("audit")(audit.audit)
 app.command("backends")(backends.backends)
 app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(

@@ -9,16 +9,17 @@ import typer
 
 from qpsvm.cli import printing
 from qpsvm.cli.options import (
-    REPORT_HELP,
-    VERBOSE_HELP,
-    DataFormat,
+    FormatOption,
     HeaderOption,
+    JsonOption,
     LabelColumn,
     NumberingOption,
+    ReportOption,
+    VerboseOption,
+    with_table_options,
 )
 from qpsvm.cli.printing import complain, console, note, print_json, verdict
 from qpsvm.cli.progress import SolveStatus
-from qpsvm.cli.table_options import TableOptions, with_table_options
 
 if TYPE_CHECKING:
     from qpsvm.audits import Audit
@@ -32,7 +33,7 @@ def audit(
         Path, typer.Argument(help="Model file: LIBSVM, LIBLINEAR, JSON or NPZ arrays, qpsvm.")
     ],
     file: Annotated[Path | None, typer.Argument(help="The data file it was trained on.")] = None,
-    format: Annotated[DataFormat | None, typer.Option(help="The data file's format.")] = None,
+    format: FormatOption = None,
     label: LabelColumn = None,
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
@@ -43,11 +44,11 @@ def audit(
     no_optimum: Annotated[
         bool, typer.Option("--no-optimum", help="Bounds only: do not solve the program exactly.")
     ] = False,
-    report: Annotated[Path | None, typer.Option(help=REPORT_HELP)] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help=VERBOSE_HELP)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    report: ReportOption = None,
+    verbose: VerboseOption = False,
+    as_json: JsonOption = False,
     *,
-    table: TableOptions,
+    table: dict[str, Any],
 ) -> None:
     """Verify a trained model against the optimum of its program, and explain a difference."""
     from qpsvm.files.npz import PICKLES
@@ -59,7 +60,7 @@ def audit(
     import qpsvm
     from qpsvm import datasets, models, reports
     from qpsvm.audits.files import read_model
-    from qpsvm.cli.reading import options_for
+    from qpsvm.cli.model_files import options_for
 
     if report is not None:
         reports.require_reportable(report)
@@ -69,9 +70,9 @@ def audit(
         options = options_for(parsed, file, format, **options)
     if isinstance(parsed, models.SavedModel) and parsed.preparation is not None:
         options |= {"preparation": parsed.preparation}
-        data = datasets.load(file, format=format, label=label, **options)
     else:
-        data = table.load(file, format=format, label=label, **options)
+        options |= table
+    data = datasets.load(file, format=format, label=label, **options)
     with SolveStatus(f"{model}: auditing") as status:
         found = qpsvm.audit(
             model if isinstance(parsed, models.SavedModel) else parsed,

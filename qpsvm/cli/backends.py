@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qpsvm.cli.options import JsonOption
 from qpsvm.cli.printing import console, print_json, table
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def backends(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
     installed: Annotated[bool, typer.Option("--installed", help="Only those installed.")] = False,
 ) -> None:
     """List every backend: version, licence, what it can do, or how to install it."""
@@ -42,17 +43,13 @@ def backends(
 
 def describe(capabilities: Capabilities) -> str:
     """Describe capabilities in a few words."""
-    words = []
-    if capabilities.sparse:
-        words.append("sparse")
-    if capabilities.linear_programs:
-        words.append("LP")
-    if capabilities.warm_start:
-        words.append("warm start")
-    if capabilities.time_limit:
-        words.append("time limit")
-    if capabilities.callback:
-        words.append("callback")
-    if capabilities.max_variables is not None:
-        words.append(f"up to {capabilities.max_variables} variables")
-    return ", ".join(words)
+    most = capabilities.max_variables
+    words = {
+        "sparse": capabilities.sparse,
+        "LP": capabilities.linear_programs,
+        "warm start": capabilities.warm_start,
+        "time limit": capabilities.time_limit,
+        "callback": capabilities.callback,
+        f"up to {most} variables": most is not None,
+    }
+    return ", ".join(word for word, is_so in words.items() if is_so)

@@ -54,13 +54,14 @@ def demo(
     Wisconsin breast cancer data (bundled with scikit-learn), standardised; soft margin with C = 1,
     linear and RBF kernel, primal and dual.
     """
-    from qpsvm import reports
+    from qpsvm import backends, reports
 
     began = time.perf_counter()
     can_report = _can_report(report)
     names, left_out = ((*backend,), ()) if backend else choose_backends()
     for name in names:
-        _require_known(name)
+        if name != "auto":
+            backends.get(name)  # or an error, before the first solve
     count = samples or (QUICK_SAMPLES if quick else None)
     source, problems = problems_on(count)
     tasks = [Task(kernel, form, problem, names) for kernel, form, problem in problems]
@@ -90,13 +91,6 @@ def _can_report(path: Path) -> bool:
         note(f"No report: {error}")
         return False
     return True
-
-
-def _require_known(name: str) -> None:
-    from qpsvm import backends
-
-    if name != "auto":
-        backends.get(name)
 
 
 def _run(

@@ -14,18 +14,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from qpsvm.cli.estimator_options import ESTIMATORS, options_of, parsed
+from qpsvm.cli.estimator_options import ESTIMATORS, no_such_estimator, options_of, parsed
 from qpsvm.cli.options import (
-    REPORT_HELP,
+    PARAMETERS,
     FormatOption,
     GroupsColumn,
     HeaderOption,
+    JsonOption,
     LabelColumn,
     NumberingOption,
+    ReportOption,
+    StandardizeOption,
     WidthOption,
+    table_of,
 )
-from qpsvm.cli.table_options import PARAMETERS, TableOptions
-from qpsvm.cli.wrong_names import no_such_estimator
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -73,14 +75,12 @@ def _common(
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
     n_features: WidthOption = None,
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Scale the features; saved with the model.")
-    ] = False,
+    standardize: StandardizeOption = False,
     model: Annotated[
         Path | None, typer.Option("--model", help="Write the model (.npz), if it is certified.")
     ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help=REPORT_HELP)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    report: ReportOption = None,
+    as_json: JsonOption = False,
 ) -> dict[str, Any]:
     """Options that all estimators have in common, by name."""
     return dict(locals())
@@ -97,8 +97,8 @@ def _command_of(name: str) -> Callable[..., None]:
         from qpsvm.cli import fitting
 
         request = _common(**{option: given.pop(option) for option in common})
-        table = TableOptions.of({option: given.pop(option) for option in PARAMETERS})
-        fitting.run(kind(**parsed(given)), fitting.Request(**request, table=table))
+        table = table_of({option: given.pop(option) for option in PARAMETERS})
+        fitting.run(kind(**parsed(given)), table, **request)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = (p.replace(kind=keyword) for p in common.values())

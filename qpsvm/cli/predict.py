@@ -1,4 +1,4 @@
-"""``qpsvm predict``: predictions of a fitted estimator for a data file."""
+"""``qpsvm predict`` and ``qpsvm score``: predictions of a fitted model for a data file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qpsvm.cli.errors import data_errors
-from qpsvm.cli.options import FormatOption, HeaderOption, NumberingOption
-from qpsvm.cli.printing import note
+from qpsvm.cli.options import (
+    DecimalOption,
+    FittedModel,
+    FormatOption,
+    GroupsColumn,
+    HeaderOption,
+    IdOption,
+    JsonOption,
+    NumberingOption,
+    SamplesFile,
+    columns_of,
+)
+from qpsvm.cli.printing import note, print_json
 from qpsvm.cli.progress import SolveStatus
-from qpsvm.cli.table_options import DecimalOption, IdOption, columns_of
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arrays import Array
 
@@ -23,10 +32,8 @@ if TYPE_CHECKING:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model written by 'qpsvm fit --model'.")],
-    file: Annotated[
-        Path, typer.Argument(help="The samples: LIBSVM, CSV (-: standard input), NPZ or Parquet.")
-    ],
+    model: FittedModel,
+    file: SamplesFile,
     format: FormatOption = None,
     header: HeaderOption = None,
     zero_based: NumberingOption = None,
@@ -65,37 +72,27 @@ def predict(
     if training is not None and not certified:
         raise typer.BadParameter("--training is for --certified; pass both or neither.")
     from qpsvm import datasets, reports
-    from qpsvm.cli.certified import certified_columns
-    from qpsvm.cli.model_files import Kind, kind_of, load
-    from qpsvm.cli.reading import options_for
-    from qpsvm.cli.samples import preparation_of, samples_for
+    from qpsvm.cli import model_files
+    from qpsvm.cli.model_files import Kind, kind_of, read_for
+    from qpsvm.cli.scores import certified_columns
 
     if output is not None:
         reports.require_writable(output, "output")
-    fitted = load(model)
-    preparation = preparation_of(fitted)
-    data = datasets.load(
-        file,
-        format=format,
-        label=label,
-        labelled=False,
-        id=columns_of(id),
-        decimal=None if decimal is None else decimal.value,
-        preparation=preparation,
-        **options_for(fitted, file, format, header=header, zero_based=zero_based),
-    )
-    with SolveStatus(f"{file}: predicting"), data_errors():
-        X = samples_for(fitted, data, file)
+    fitted = model_files.load(model)
+    reading = {"label": label, "labelled": False, "id": columns_of(id), "decimal": decimal}
+    data = read_for(fitted, file, format, header=header, zero_based=zero_based, **reading)
+    with SolveStatus(f"{file}: predicting"), model_files.data_errors():
+        X = model_files.samples_for(fitted, data, file)
         if training is None:
             columns = {"prediction": fitted.predict(X)}
         else:
             is_csv = datasets.format_of(str(training)) == "csv"
-            known = datasets.load(
+            known = read_for(
+                fitted,
                 training,
-                **options_for(fitted, training, None, header=header if is_csv else None),
+                header=header if is_csv else None,
                 label=training_label,
                 groups=training_groups,
-                preparation=preparation,
                 labelled=kind_of(fitted) is not Kind.NOVELTIES,
             )
             columns = certified_columns(fitted, X, known)
@@ -105,6 +102,54 @@ def predict(
     else:
         reports.write_text(output, text, "predictions")
         note(f"Predictions written to {output}")
+
+
+def score(
+    model: FittedModel,
+    file: SamplesFile,
+    format: FormatOption = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            help="CSV, Parquet: the label column's name, or its position from 0 (default: that of "
+            "the training data).",
+        ),
+    ] = None,
+    groups: GroupsColumn = None,
+    decimal: DecimalOption = None,
+    header: HeaderOption = None,
+    zero_based: NumberingOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score a fitted model on a data file: accuracy, R squared, or the score of its family."""
+    from qpsvm.cli import model_files
+    from qpsvm.cli.scores import score_line, score_of
+
+    fitted = model_files.load(model)
+    labelled = model_files.kind_of(fitted) is not model_files.Kind.NOVELTIES
+    data = model_files.read_for(
+        fitted,
+        file,
+        format,
+        header=header,
+        zero_based=zero_based,
+        label=label,
+        groups=groups,
+        labelled=labelled,
+        decimal=decimal,
+    )
+    with SolveStatus(f"{file}: predicting"), model_files.data_errors():
+        X = model_files.samples_for(fitted, data, file)
+        name, value = score_of(fitted, X, data.y, data.groups)
+    left_out = 0 if data.n_rows is None else data.n_rows - X.shape[0]
+    if left_out:
+        note(f"{left_out:,} of {data.n_rows:,} rows left out: a value is missing.")
+    if as_json:
+        content = {"model": str(model), "source": str(file), "n_samples": int(X.shape[0])}
+        print_json({"command": "score", **content, "score_name": name, "score": value})
+    else:
+        typer.echo(score_line(name, value, ""))
 
 
 def _csv(ids: Mapping[str, Sequence[str]], columns: Mapping[str, Array], data: DataFile) -> str:

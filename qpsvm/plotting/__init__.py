@@ -13,17 +13,14 @@ only without any.
         picture.figure().savefig(f"{picture.name}.pdf")
 """
 
-from qpsvm.plotting.alpha_margin import AlphaMargin
-from qpsvm.plotting.complementarity import Complementarity
-from qpsvm.plotting.convergence import Convergence
+from qpsvm.plotting.complementarity import Complementarity, Targets
 from qpsvm.plotting.decision_regions import DecisionRegions
-from qpsvm.plotting.heights import Heights
+from qpsvm.plotting.displays import AlphaMargin
 from qpsvm.plotting.histogram import Group, Histogram, Line
 from qpsvm.plotting.path_lines import PathLines
 from qpsvm.plotting.picture import CLASS_COLOURS, Picture
-from qpsvm.plotting.plane import Plane
-from qpsvm.plotting.residuals import Checks, SortedViolations
-from qpsvm.plotting.targets import Targets
+from qpsvm.plotting.plane import Heights, Plane
+from qpsvm.plotting.residuals import Checks, Convergence, SortedViolations
 
 __all__ = [
     "CLASS_COLOURS",

@@ -8,12 +8,10 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import Samples, Targets
-from qpsvm.numerics.arrays import Dense
 from qpsvm.plotting.displays import Display, legend
 from qpsvm.plotting.estimator_views import EstimatorView
-from qpsvm.plotting.heights import Heights
 from qpsvm.plotting.picture import CLASS_COLOURS, Style
-from qpsvm.plotting.plane import Plane
+from qpsvm.plotting.plane import Heights, Plane
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -61,6 +59,8 @@ class DecisionRegions(Display):
 
     def __init__(self, picture: Plane | Heights) -> None:
         self.picture = picture
+        self.xx0, self.xx1 = picture.grid
+        self.response = picture.response
 
     @classmethod
     def from_estimator(
@@ -138,7 +138,7 @@ class DecisionRegions(Display):
                 "more, or None."
             )
         view = EstimatorView(estimator, X)
-        rows = view.support if support else view.support[:0]
+        rows = view.support() if support else np.zeros(0, dtype=np.intp)
         common: dict[str, Any] = {
             "points": view.points,
             "features": view.features,
@@ -191,21 +191,6 @@ class DecisionRegions(Display):
         if levels > 1:
             entries.append(Line2D([], [], color=style.ink, linestyle="--", label="margins"))
         return entries
-
-    @property
-    def xx0(self) -> Dense:
-        """First coordinates of the grid."""
-        return self.picture.grid.xx0
-
-    @property
-    def xx1(self) -> Dense:
-        """Second coordinates of the grid."""
-        return self.picture.grid.xx1
-
-    @property
-    def response(self) -> Dense:
-        """Values of the estimator on the grid."""
-        return self.picture.response
 
     @property
     def alternative(self) -> str:

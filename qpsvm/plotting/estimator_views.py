@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,15 +17,33 @@ def is_solution(model: object) -> bool:
     return all(hasattr(model, name) for name in own) and not hasattr(model, "get_params")
 
 
-@dataclass(frozen=True, eq=False)
 class EstimatorView:
     """A fitted estimator, Pipeline that ends in one, or solution, with samples of two features.
 
-    Attributes
+    Parameters
     ----------
     estimator : object
         With the methods of scikit-learn's estimators, or of qpsvm's solutions.
     X : array or DataFrame of shape (n, 2)
+
+    Attributes
+    ----------
+    points : array of shape (n, 2)
+        The samples as numbers.
+    machine : object
+        The estimator itself, or the last step of a Pipeline.
+    features : tuple of str
+        Names of the columns.
+    is_novelty_detector : bool
+        Whether it predicts 1 for samples like the known ones, else -1.
+    classes : array of shape (k,) or None
+        The labels that are predicted, sorted; None for a regression.
+    names : tuple of str
+        A name for every class.
+    has_boundary : bool
+        Whether the sign of one decision value decides.
+    is_support_vector_machine : bool
+        Whether decision values of 1 and -1 are margins.
 
     Raises
     ------
@@ -38,113 +53,60 @@ class EstimatorView:
         The estimator is not fitted.
     """
 
-    estimator: Any
-    X: Any
-
-    def __post_init__(self) -> None:
+    def __init__(self, estimator: Any, X: Any) -> None:
+        from sklearn.base import is_outlier_detector
         from sklearn.utils.validation import check_is_fitted
 
-        if not is_solution(self.estimator):
-            check_is_fitted(self.estimator)
-        shape = np.shape(self.X)
-        if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
-            raise InvalidDataError(
-                f"X has shape {shape}; decision regions are drawn in the plane of two features: "
-                "fit an estimator to two columns and pass samples of these."
-            )
-        try:
-            numbers = np.asarray(self.X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidDataError(
-                f"X holds no plain numbers ({error}); pass a dense array or a DataFrame of numbers."
-            ) from error
-        if not np.isfinite(numbers).all():
-            raise InvalidDataError("X has NaN or infinite entries; impute them or drop the rows.")
-
-    @cached_property
-    def points(self) -> Dense:
-        """The samples as numbers, shape (n, 2)."""
-        return np.asarray(self.X, dtype=np.float64)
-
-    @cached_property
-    def machine(self) -> Any:
-        """The estimator itself, or the last step of a Pipeline."""
-        steps = getattr(self.estimator, "steps", None)
-        return self.estimator if steps is None else steps[-1][1]
-
-    @property
-    def features(self) -> tuple[str, str]:
-        """Names of the columns."""
-        names = getattr(self.X, "columns", ("feature 0", "feature 1"))
-        return str(names[0]), str(names[1])
-
-    @cached_property
-    def is_novelty_detector(self) -> bool:
-        """Return whether the estimator predicts 1 for samples like the known ones, else -1."""
-        from sklearn.base import is_outlier_detector
-
-        if is_solution(self.estimator):
-            return not (hasattr(self._data, "classes") or hasattr(self._data, "values"))
-        return bool(is_outlier_detector(self.estimator))
-
-    @cached_property
-    def classes(self) -> Any:
-        """The labels that are predicted, sorted; None for a regression."""
+        is_own = is_solution(estimator)
+        if not is_own:
+            check_is_fitted(estimator)
+        self.estimator, self.X, self.points = estimator, X, _numbers(X)
+        steps = getattr(estimator, "steps", None)
+        self.machine = estimator if steps is None else steps[-1][1]
+        names = getattr(X, "columns", ("feature 0", "feature 1"))
+        self.features = str(names[0]), str(names[1])
+        self.classes: Any
+        self.names: tuple[str, ...] = ()
+        if is_own:
+            data = estimator.data
+            self.classes = getattr(data, "classes", None)
+            self.is_novelty_detector = self.classes is None and not hasattr(data, "values")
+        else:
+            self.classes = getattr(estimator, "classes_", None)
+            self.is_novelty_detector = bool(is_outlier_detector(estimator))
         if self.is_novelty_detector:
-            return np.array([-1, 1])
-        if is_solution(self.estimator):
-            return getattr(self._data, "classes", None)
-        return getattr(self.estimator, "classes_", None)
-
-    @property
-    def _data(self) -> Any:
-        """Training set of a solution."""
-        return self.estimator.data
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """A name for every class."""
-        if self.is_novelty_detector:
-            return "novelty", "inlier"
-        return tuple(f"class {label}" for label in np.asarray(self.classes).tolist())
-
-    @cached_property
-    def has_boundary(self) -> bool:
-        """Return whether the sign of one decision value decides."""
-        decide = getattr(self.estimator, "decision_function", None)
-        if self.classes is None or len(self.classes) != 2 or decide is None:
-            return False
-        return bool(np.ndim(decide(self._like_X(self.points[:1]))) == 1)
-
-    @property
-    def is_support_vector_machine(self) -> bool:
-        """Return whether decision values of 1 and -1 are margins."""
-        kinds = ("support_", "solution_")
-        return is_solution(self.machine) or any(hasattr(self.machine, kind) for kind in kinds)
+            self.classes, self.names = np.array([-1, 1]), ("novelty", "inlier")
+        elif self.classes is not None:
+            self.names = tuple(f"class {label}" for label in np.asarray(self.classes).tolist())
+        own = ("support_", "solution_")
+        self.is_support_vector_machine = is_own or any(hasattr(self.machine, name) for name in own)
+        self.has_boundary = (
+            self.classes is not None
+            and len(self.classes) == 2
+            and hasattr(estimator, "decision_function")
+            and np.ndim(self.decision_values(self.points[:1])) == 1
+        )
 
     # --- functions of (m, 2) arrays --------------------------------------------------------------
 
     def _like_X(self, points: Dense) -> object:
         """Points as samples of the same kind as X."""
         columns = getattr(self.X, "columns", None)
-        return (
-            points if columns is None else type(self.X)(dict(zip(columns, points.T, strict=True)))
-        )
+        if columns is None:
+            return points
+        return type(self.X)(dict(zip(columns, points.T, strict=True)))
 
-    @property
-    def decision_values(self) -> Callable[[Dense], Vector]:
+    def decision_values(self, points: Dense) -> Vector:
         """The decision function."""
-        return lambda points: np.asarray(self.estimator.decision_function(self._like_X(points)))
+        return np.asarray(self.estimator.decision_function(self._like_X(points)))
 
-    @property
-    def predictions(self) -> Callable[[Dense], Vector]:
+    def predictions(self, points: Dense) -> Vector:
         """The predicted numbers."""
-        return lambda points: np.asarray(self.estimator.predict(self._like_X(points)))
+        return np.asarray(self.estimator.predict(self._like_X(points)))
 
-    @property
-    def memberships(self) -> Callable[[Dense], Dense]:
+    def memberships(self, points: Dense) -> Dense:
         """Indicators of the predicted class, shape (m, k): 1 where it is predicted, else 0."""
-        return lambda points: (self.predictions(points)[:, None] == self.classes).astype(np.float64)
+        return np.asarray(self.predictions(points)[:, None] == self.classes, dtype=np.float64)
 
     # --- samples ---------------------------------------------------------------------------------
 
@@ -181,7 +143,6 @@ class EstimatorView:
             )
         return labels
 
-    @cached_property
     def support(self) -> Index:
         """Rows of X that are support vectors; none if X is not what the machine was fitted to."""
         stored = self._stored()
@@ -216,3 +177,22 @@ class EstimatorView:
         if not isinstance(vectors, np.ndarray):
             return None
         return support, support, vectors
+
+
+def _numbers(X: Any) -> Dense:
+    """The samples as an array of numbers; what else they are is refused."""
+    shape = np.shape(X)
+    if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
+        raise InvalidDataError(
+            f"X has shape {shape}; decision regions are drawn in the plane of two features: "
+            "fit an estimator to two columns and pass samples of these."
+        )
+    try:
+        numbers = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(
+            f"X holds no plain numbers ({error}); pass a dense array or a DataFrame of numbers."
+        ) from error
+    if not np.isfinite(numbers).all():
+        raise InvalidDataError("X has NaN or infinite entries; impute them or drop the rows.")
+    return numbers

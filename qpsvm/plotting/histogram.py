@@ -107,13 +107,9 @@ class Histogram(Picture):
     @property
     def caption(self) -> str:
         where = ", ".join(f"{line.name} at {line.at:.4g}" for line in self.lines)
-        hidden = len(self.groups) - len(self._shown)
+        hidden = len(self.groups[ROWS:])
         others = f" The {hidden} other groups are not drawn." if hidden else ""
         return f"Lines: {where}.{others}"
-
-    @property
-    def _shown(self) -> tuple[Group, ...]:
-        return self.groups[:ROWS]
 
     @property
     def _in_rows(self) -> bool:
@@ -121,52 +117,38 @@ class Histogram(Picture):
 
     @property
     def height(self) -> float:
-        return 0.8 + ROW_HEIGHT * len(self._shown) if self._in_rows else picture.HEIGHT
+        return 0.8 + ROW_HEIGHT * len(self.groups[:ROWS]) if self._in_rows else picture.HEIGHT
 
     def draw(self, figure: Figure, style: Style) -> None:
-        bins = self._bins()
-        rows = len(self._shown) if self._in_rows else 1
-        axes = None
-        panels = []
+        bins, shown = self._bins(), self.groups[:ROWS]
+        rows = len(shown) if self._in_rows else 1
+        panels: list[Axes] = []
         for row in range(rows):
-            axes = picture.new_axes(figure, style, rows, 1, row + 1, sharex=axes)
+            above = panels[-1] if panels else None
+            axes = picture.new_axes(figure, style, rows, 1, row + 1, sharex=above)
             axes.grid(visible=False, axis="x")
             axes.locator_params(axis="y", integer=True, nbins=2 if self._in_rows else 7)
+            axes.tick_params(labelbottom=row == rows - 1)
             panels.append(axes)
-        for i, group in enumerate(self._shown):
-            axes = panels[i if self._in_rows else 0]
-            self._bars(axes, style, i, group, bins)
+        for i, group in enumerate(shown):
+            self._bars(panels[i if self._in_rows else 0], style, i, group, bins)
         for axes in panels:
             for line in self.lines:
-                axes.axvline(
-                    line.at,
-                    color=style.ink,
-                    linewidth=1.3,
-                    linestyle="-" if line.central else (0, (4, 3)),
-                )
-        if self._in_rows:
-            for axes in panels[:-1]:
-                axes.tick_params(labelbottom=False)
-        picture.label(panels[-1], style, self.quantity)
-        if not self._in_rows:
-            picture.label(panels[-1], style, self.quantity, f"{self.noun}s")
-            if len(self.groups) > 1:
-                picture.legend(figure, style, OVERLAID)
+                dashes = "-" if line.central else (0, (4, 3))
+                axes.axvline(line.at, color=style.ink, linewidth=1.3, linestyle=dashes)
+        picture.label(panels[-1], style, self.quantity, "" if self._in_rows else f"{self.noun}s")
+        if len(shown) > 1 and not self._in_rows:
+            picture.legend(figure, style, OVERLAID)
 
     def _bars(self, axes: Axes, style: Style, i: int, group: Group, bins: list[float]) -> None:
         values = _finite(group.values)
         text = f"{literal(group.label)} ({len(values):,})" if group.label else ""
         # the colours differ in lightness, and the patterns too: told apart without colour as well
         axes.hist(
-            values,
-            bins=bins,
-            label=text,
+            values, bins=bins, label=text, alpha=0.72, edgecolor=style.ink, linewidth=0.4,
             facecolor=picture.CLASS_COLOURS[i % len(picture.CLASS_COLOURS)],
-            alpha=0.72,
             hatch=picture.HATCHES[0 if self._in_rows else i],
-            edgecolor=style.ink,
-            linewidth=0.4,
-        )
+        )  # fmt: skip
         if self._in_rows:
             axes.text(
                 0.0, 1.0, text, transform=axes.transAxes, ha="left", va="bottom",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import is_real_number, require_choice
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.plotting.displays import Display, legend
 from qpsvm.plotting.picture import CLASS_COLOURS, Style, literal
 
@@ -27,6 +28,7 @@ LINE_STYLES: tuple[str, ...] = ("-", "--", ":")
 """Styles that tell named lines of one colour apart."""
 
 
+@dataclass(eq=False, repr=False)
 class PathLines(Display):
     r"""Plot of dual variables or coefficients along a path, one line for each that changes.
 
@@ -68,21 +70,14 @@ class PathLines(Display):
     'alpha / bound'
     """
 
-    def __init__(
-        self,
-        name: str,
-        values: Vector,
-        shares: Dense,
-        variables: object,
-        events: Vector,
-        n_variables: int,
-        *,
-        of: Drawn = "alpha",
-        names: Sequence[str] = (),
-    ) -> None:
-        self.of, self.names = of, tuple(names)
-        self.name, self.values, self.shares = name, values, shares
-        self.variables, self.events, self.n_variables = variables, events, n_variables
+    name: str
+    values: Vector
+    shares: Dense
+    variables: Index
+    events: Vector
+    n_variables: int
+    of: Drawn = field(default="alpha", kw_only=True)
+    names: Sequence[str] = field(default=(), kw_only=True)
 
     @classmethod
     def from_path(
@@ -140,29 +135,19 @@ class PathLines(Display):
         events = np.unique([event.value for event in path.events])
         features = solutions[0].data.feature_names
         names = [str(features[k]) if features else f"feature {k}" for k in chosen.tolist()]
-        size = heights.shape[1]
-        made = cls(
-            path.over,
-            path.values,
-            heights[:, chosen],
-            chosen,
-            events,
-            size,
-            of=of,
-            names=names if of == "coef" else (),
-        )
-        return made.plot(ax=ax)
+        drawn = (heights[:, chosen], chosen, events, heights.shape[1])
+        named = tuple(names) if of == "coef" else ()
+        return cls(path.over, path.values, *drawn, of=of, names=named).plot(ax=ax)
 
     def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
         is_named = 0 < len(self.names) <= NAMED
-        for k in range(self.shares.shape[1]):
+        for k, line in enumerate(self.shares.T):
+            again, colour = divmod(k, len(CLASS_COLOURS))
             axes.plot(
                 self.values,
-                self.shares[:, k],
-                color=CLASS_COLOURS[k % len(CLASS_COLOURS)],
-                linestyle=LINE_STYLES[k // len(CLASS_COLOURS) % len(LINE_STYLES)]
-                if is_named
-                else "-",
+                line,
+                color=CLASS_COLOURS[colour],
+                linestyle=LINE_STYLES[again % len(LINE_STYLES)] if is_named else "-",
                 linewidth=1.2,
                 alpha=0.8,
                 label=literal(self.names[k]) if is_named else None,
@@ -203,11 +188,6 @@ class PathLines(Display):
             f"are at their bound at the smallest value, {ends[1]} at the largest; the active set "
             f"changes at {len(self.events)} values."
         )
-
-
-def _style(line: int) -> str:
-    """Style of a named line: another one each time that the colours begin again."""
-    return LINE_STYLES[line // len(CLASS_COLOURS) % len(LINE_STYLES)]
 
 
 def _shares_of_bounds(solutions: Sequence[Any]) -> Dense:

@@ -1,18 +1,18 @@
-"""Pictures of the plane of two features: boundary, margins and support vectors."""
+"""Pictures of the plane of two features: boundaries and regions, or contours of predictions."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.plotting import picture
-from qpsvm.plotting.grid import Grid
 from qpsvm.plotting.picture import CLASS_COLOURS, CLASS_MARKERS, Picture, Style, count, literal
 
 if TYPE_CHECKING:
@@ -20,14 +20,89 @@ if TYPE_CHECKING:
     from matplotlib.contour import QuadContourSet
     from matplotlib.figure import Figure
 
+ROOM = 0.06
+"""Share of the range of the samples by which a picture extends beyond them."""
 KERNEL_VALUES = 2e7
 """About a second of them: with many support vectors the grid gets coarser."""
 FINEST, COARSEST = 160, 40
+LEVELS = 9
+"""Contours at most; Matplotlib chooses round numbers."""
+COLOURS = "cividis"
+"""Of Matplotlib's colour maps the one that looks the same to colour-blind readers."""
+
+
+class GridPicture(Picture):
+    """Base class of pictures that evaluate a function on a grid around samples."""
+
+    points: Dense
+    values: Callable[[Dense], Vector]
+    features: tuple[str, str]
+    side: int | None
+    eps: float | None
+
+    @property
+    def _quick_side(self) -> int:
+        """Points along each axis at which the function is quickly computed."""
+        return FINEST
+
+    @cached_property
+    def grid(self) -> tuple[Dense, Dense]:
+        """Both coordinates of the points of the grid, arrays of shape (side, side)."""
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        room = ROOM * np.where(high > low, high - low, 1.0)
+        if self.eps is not None:
+            room = np.full(2, self.eps)
+        side = self._quick_side if self.side is None else self.side
+        ends = zip(low - room, high + room, strict=True)
+        xx0, xx1 = np.meshgrid(*(np.linspace(a, b, side) for a, b in ends))
+        return xx0, xx1
+
+    @cached_property
+    def response(self) -> Dense:
+        """The function's values on the grid, shape (side, side) or (side, side, k)."""
+        xx0, xx1 = self.grid
+        points = np.column_stack([xx0.ravel(), xx1.ravel()])
+        found = np.asarray(self.values(points), dtype=np.float64)
+        return found.reshape(*xx0.shape, *found.shape[1:])
+
+    @property
+    def _many(self) -> bool:
+        return len(self.points) > picture.RASTERISED
+
+    def draw(self, figure: Figure, style: Style) -> None:
+        axes = picture.new_axes(figure, style)
+        axes.grid(visible=False)
+        self.draw_on(axes, style)
+
+    @abstractmethod
+    def draw_on(
+        self, axes: Axes, style: Style, *, named_rings: bool = False
+    ) -> list[QuadContourSet]:
+        """Draw into axes, without a legend; return the coloured surfaces.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes
+        style : Style
+        named_rings : bool
+            Whether a legend would name the rings.
+        """
+
+    def _draw_rings(
+        self, axes: Axes, style: Style, rows: Index, *, is_named: bool, bold: bool = False
+    ) -> None:
+        """Ring the support vectors in these rows, unless they are so many that they are hidden."""
+        if 0 < len(rows) <= picture.RINGS:
+            text = f"support vectors ({len(rows):,})" if is_named else ""
+            picture.rings(axes, self.points[rows], style, bold=bold, label=text)
+
+    def _label(self, axes: Axes, style: Style) -> None:
+        picture.label(axes, style, *(literal(name, 40) for name in self.features))
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Plane(Picture):
+class Plane(GridPicture):
     """Picture of the plane of two features, with decision boundary and support vectors.
 
     Attributes
@@ -51,6 +126,7 @@ class Plane(Picture):
     """
 
     name: ClassVar[str] = "plane"
+    height = 3.9
     points: Dense
     group: Index
     groups: tuple[str, ...]
@@ -71,21 +147,14 @@ class Plane(Picture):
         lines = "Solid: the boundary"
         if len(self.levels) > 1:
             lines += "; dashed: the margins"
-        rings = " and ".join(words for _, words in self._rings)
-        parts = (f"{lines}.", f"Ringed: {rings}." * bool(rings), picture.as_image(len(self.points)))
-        return " ".join(filter(None, parts))
-
-    @property
-    def _rings(self) -> list[tuple[int, str]]:
-        """Kinds of support vectors to mark by rings: those few enough not to hide the samples."""
-        kinds = ((1, "support vectors"), (2, "bold, support vectors at a bound"))
-        return [
-            kind for kind in kinds if 0 < np.count_nonzero(self.support == kind[0]) <= picture.RINGS
+        kinds = {1: "support vectors", 2: "bold, support vectors at a bound"}
+        ringed = [
+            words
+            for case, words in kinds.items()
+            if 0 < np.count_nonzero(self.support == case) <= picture.RINGS
         ]
-
-    @property
-    def _many(self) -> bool:
-        return len(self.points) > picture.RASTERISED
+        rings = f"Ringed: {' and '.join(ringed)}." if ringed else ""
+        return " ".join(filter(None, (f"{lines}.", rings, picture.as_image(len(self.points)))))
 
     @property
     def alternative(self) -> str:
@@ -111,40 +180,18 @@ class Plane(Picture):
         )
 
     @property
-    def height(self) -> float:
-        return 3.9
+    def _quick_side(self) -> int:
+        used = max(1, int(np.count_nonzero(self.support)))
+        return int(np.clip(np.sqrt(KERNEL_VALUES / used), COARSEST, FINEST))
 
     def draw(self, figure: Figure, style: Style) -> None:
-        axes = picture.new_axes(figure, style)
-        axes.grid(visible=False)
-        self.draw_on(axes, style)
+        super().draw(figure, style)
         if len(self.groups) > 1:
             picture.legend(figure, style, min(3, len(self.groups)))
-
-    @cached_property
-    def grid(self) -> Grid:
-        """The grid of the decision values: with many support vectors, a coarser one."""
-        used = max(1, int(np.count_nonzero(self.support)))
-        quick = int(np.clip(np.sqrt(KERNEL_VALUES / used), COARSEST, FINEST))
-        return Grid.around(self.points, quick if self.side is None else self.side, self.eps)
-
-    @cached_property
-    def response(self) -> Dense:
-        """The decision values on the grid, shape (side, side) or (side, side, k)."""
-        return self.grid.values(self.values)
 
     def draw_on(
         self, axes: Axes, style: Style, *, named_rings: bool = False
     ) -> list[QuadContourSet]:
-        """Draw into axes, without a legend; return the coloured surfaces.
-
-        Parameters
-        ----------
-        axes : matplotlib.axes.Axes
-        style : Style
-        named_rings : bool
-            Whether a legend would name the rings.
-        """
         surfaces = self._halves(axes, style) if self.levels else self._regions(axes, style)
         x, y = self.points.T
         if (self.group < 0).any():
@@ -161,50 +208,122 @@ class Plane(Picture):
                 color=CLASS_COLOURS[g % len(CLASS_COLOURS)], markersize=2.0 if self._many else 5.5,
                 label=text if len(self.groups) > 1 else "",
             )  # fmt: skip
-        for case, _ in self._rings:
-            ringed = self.points[self.support == case]
-            text = f"support vectors ({len(ringed):,})" if named_rings else ""
-            picture.rings(axes, ringed, style, bold=case == 2, label=text)
-        picture.label(axes, style, *(literal(name, 40) for name in self.features))
+        for case in (1, 2):
+            rows = np.flatnonzero(self.support == case)
+            self._draw_rings(axes, style, rows, is_named=named_rings, bold=case == 2)
+        self._label(axes, style)
         return surfaces
 
     def _halves(self, axes: Axes, style: Style) -> list[QuadContourSet]:
         """Colour both sides of the boundary and draw the level lines."""
-        grid, values = self.grid, self.response
-        surfaces = []
+        surfaces, values = [], self.response
         if len(self.groups) > 1:
+            sides = [-np.inf, self.levels[0], np.inf]
             surfaces.append(
                 axes.contourf(
-                    grid.xx0, grid.xx1, values, levels=[-np.inf, self.levels[0], np.inf],
-                    colors=CLASS_COLOURS[:2], alpha=0.13,
+                    *self.grid, values, levels=sides, colors=CLASS_COLOURS[:2], alpha=0.13
                 )
-            )  # fmt: skip
+            )
         for i, level in enumerate(self.levels):
             if values.min() < level < values.max():
-                axes.contour(
-                    grid.xx0, grid.xx1, values, levels=[level], colors=[style.ink],
-                    linestyles=["-" if i == 0 else "--"], linewidths=[1.6 if i == 0 else 1.0],
-                    zorder=2 + 3 * self._many,
-                )  # fmt: skip
+                line = {"linestyles": "--", "linewidths": 1.0} if i else {"linewidths": 1.6}
+                self._draw_line(axes, style, values, level, **line)
         return surfaces
 
     def _regions(self, axes: Axes, style: Style) -> list[QuadContourSet]:
         """Colour the region of every class."""
-        grid, values = self.grid, self.response
-        surfaces = []
+        surfaces, values = [], self.response
         best = np.argmax(values, axis=-1)
-        for g in range(values.shape[-1]):
-            others = np.max(np.delete(values, g, axis=-1), axis=-1)
-            lead = values[..., g] - others
-            if (best == g).any():
-                colour = CLASS_COLOURS[g % len(CLASS_COLOURS)]
-                surfaces.append(
-                    axes.contourf(
-                        grid.xx0, grid.xx1, lead, levels=[0.0, np.inf], colors=[colour], alpha=0.16
-                    )
-                )
-                axes.contour(
-                    grid.xx0, grid.xx1, lead, levels=[0.0], colors=[style.ink], linewidths=[1.2],
-                    zorder=2 + 3 * self._many,
-                )  # fmt: skip
+        for g in np.unique(best).tolist():
+            lead = values[..., g] - np.max(np.delete(values, g, axis=-1), axis=-1)
+            colours = [CLASS_COLOURS[g % len(CLASS_COLOURS)]]
+            surfaces.append(
+                axes.contourf(*self.grid, lead, levels=[0.0, np.inf], colors=colours, alpha=0.16)
+            )
+            self._draw_line(axes, style, lead, 0.0, linewidths=1.2)
         return surfaces
+
+    def _draw_line(
+        self, axes: Axes, style: Style, values: Dense, level: float, **options: Any
+    ) -> None:
+        above = 2 + 3 * self._many
+        axes.contour(
+            *self.grid, values, levels=[level], colors=[style.ink], zorder=above, **options
+        )
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Heights(GridPicture):
+    """Picture of predicted numbers in the plane of two features.
+
+    Attributes
+    ----------
+    points : array of shape (n, 2)
+    target : array of shape (n,) or None
+        Targets of the samples, drawn in the colours of the predictions.
+    support : array of int of shape (m,)
+        Rows of ``points`` that are support vectors.
+    values : callable
+        Of an (m, 2) array: one prediction for each row.
+    features : tuple of str
+        Names of the axes.
+    side : int
+        Points along each axis at which predictions are computed.
+    eps : float or None
+        By how much the picture extends beyond the samples; None: by a share of their range.
+    """
+
+    name: ClassVar[str] = "heights"
+    title = "Predictions and support vectors"
+    points: Dense
+    target: Vector | None
+    support: Index
+    values: Callable[[Dense], Vector]
+    features: tuple[str, str]
+    side: int
+    eps: float | None = None
+
+    @property
+    def caption(self) -> str:
+        rings = "Ringed: support vectors." * bool(len(self.support))
+        return " ".join(filter(None, (rings, picture.as_image(len(self.points)))))
+
+    @property
+    def alternative(self) -> str:
+        predicted = self.response
+        targets = ""
+        if self.target is not None:
+            targets = f" with targets from {self.target.min():.3g} to {self.target.max():.3g}"
+        return (
+            f"Contours of the prediction, from {predicted.min():.3g} to {predicted.max():.3g}, in "
+            f"the plane of {self.features[0]} and {self.features[1]}; "
+            f"{count(len(self.points), 'sample')}{targets}, {len(self.support):,} of them support "
+            "vectors."
+        )
+
+    def draw_on(
+        self, axes: Axes, style: Style, *, named_rings: bool = False
+    ) -> list[QuadContourSet]:
+        from matplotlib.colors import Normalize
+
+        seen = self.response if self.target is None else np.append(self.response, self.target)
+        scale = Normalize(float(np.min(seen)), float(np.max(seen)))
+        grid = (*self.grid, self.response)
+        surface = axes.contourf(*grid, levels=LEVELS, cmap=COLOURS, norm=scale, alpha=0.5)
+        # the levels of the coloured surface, of which matplotlib has chosen round numbers
+        lines = axes.contour(
+            *grid, levels=surface.levels, colors=[style.ink], linewidths=0.6, alpha=0.6
+        )
+        axes.clabel(lines, fontsize=picture.SMALL_TEXT - 2.0)
+        coloured: dict[str, Any] = {"c": style.soft}
+        if self.target is not None:
+            coloured = {"c": self.target, "cmap": COLOURS, "norm": scale}
+        x, y = self.points.T
+        axes.scatter(
+            x, y, zorder=3, s=4.0 if self._many else 28.0, edgecolors=style.ink,
+            linewidths=0.0 if self._many else 0.6, rasterized=self._many, **coloured,
+        )  # fmt: skip
+        self._draw_rings(axes, style, self.support, is_named=named_rings)
+        self._label(axes, style)
+        return [surface]

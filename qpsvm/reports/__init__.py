@@ -19,8 +19,7 @@ Importing this needs nothing beyond qpsvm's own dependencies; Jinja2 and Matplot
 """
 
 from qpsvm.reports import blocks, columns, numbers
-from qpsvm.reports.build import build
-from qpsvm.reports.comparison import Comparison, ComparisonRow
+from qpsvm.reports.comparison import Comparison, ComparisonRow, Page
 from qpsvm.reports.content import Facts
 from qpsvm.reports.dictionary import SCHEMA, schema
 from qpsvm.reports.files import (
@@ -32,10 +31,8 @@ from qpsvm.reports.files import (
     write_text,
 )
 from qpsvm.reports.html import html_of
-from qpsvm.reports.markdown import markdown_of
-from qpsvm.reports.page import Page
-from qpsvm.reports.report import Report
-from qpsvm.reports.templating import Extra, require_packages
+from qpsvm.reports.markup import Extra, markdown_of, require_packages
+from qpsvm.reports.report import Report, build
 from qpsvm.reports.text import print_sections
 
 __all__ = [

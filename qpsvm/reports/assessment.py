@@ -10,16 +10,17 @@ import numpy as np
 
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.comparison import from_bounds, from_table
-from qpsvm.certificates.reduced import ReducedCertificate
+from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
 from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.problem import MachineProblem
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored, stored_values
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
-from qpsvm.reports.solved import Machine, SolvedProblem
 from qpsvm.verification import KKTReport
 
 FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
@@ -27,7 +28,7 @@ FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 
 
 def evidence_of_machine(
-    problem: Machine,
+    problem: MachineProblem,
     verified: KKTReport,
     proof: Certificate | None,
     predictions: PredictionComparison | None,
@@ -42,13 +43,12 @@ def evidence_of_machine(
         None: nothing could be measured.
     predictions : PredictionComparison or None
     """
-    eps = verified.eps
     if proof is None:
         notes = verified.notes or ("its numbers cannot be evaluated",)
-        return Evidence(verified.passed, eps, math.inf, math.inf, refused=notes[-1])
+        return _refused(verified, notes[-1])
     return Evidence(
         passed=verified.passed,
-        eps=eps,
+        eps=verified.eps,
         relative_gap=proof.relative_gap_upper,
         gap_upper=proof.gap_upper,
         infeasibility=proof.infeasibility,
@@ -60,14 +60,14 @@ def evidence_of_machine(
 
 def evidence_of_program(verified: KKTReport) -> Evidence:
     """Collect the evidence about a bare program."""
-    found, eps = verified.bound, verified.eps
+    found = verified.bound
     if found is None:
         notes = verified.notes or ("its objectives are not finite numbers",)
-        return Evidence(verified.passed, eps, math.inf, math.inf, refused=notes[0])
+        return _refused(verified, notes[0])
     missed = [c.scaled for c in verified.checks if c.name in FEASIBILITY and not c.passed]
     return Evidence(
         passed=verified.passed,
-        eps=eps,
+        eps=verified.eps,
         relative_gap=found.relative_gap,
         gap_upper=found.gap_upper,
         infeasibility=max(missed, default=0.0),
@@ -76,41 +76,41 @@ def evidence_of_program(verified: KKTReport) -> Evidence:
 
 
 def evidence_of_machines(
-    several: SolvedProblem, parts: Sequence[Evidence], predictions: PredictionComparison | None
+    verified: ReducedReport[KKTReport],
+    parts: Sequence[Evidence],
+    predictions: PredictionComparison | None,
 ) -> Evidence:
     """Collect the evidence about several machines together.
 
     Parameters
     ----------
-    several : SolvedProblem
-        Of a ReducedProblem.
+    verified : ReducedReport
     parts : sequence of Evidence
-        That about each of its machines.
+        That about each of the machines.
     predictions : PredictionComparison or None
         Of all machines together.
     """
-    machines = several.machines
-    if not machines:
-        notes = several.verified.notes or ("there is no machine",)
-        return Evidence(several.passed, several.eps, math.inf, math.inf, refused=notes[0])
-    pairs = list(zip(machines, parts, strict=True))
-    refused = [f"{machine.name}: {part.refused}" for machine, part in pairs if part.refused]
-    worst, of_worst = max(pairs, key=lambda pair: (pair[0].relative_gap, pair[0].worst))
+    if not parts:
+        notes = verified.notes or ("there is no machine",)
+        return _refused(verified, notes[0])
+    machines = list(zip(verified.names, verified.reports, parts, strict=True))
+    worst, _, of_worst = max(machines, key=lambda m: (m[1].relative_gap, m[1].worst))
+    refused = [f"{name}: {part.refused}" for name, _, part in machines if part.refused]
     return Evidence(
-        passed=several.passed,
-        eps=several.eps,
-        relative_gap=several.relative_gap,
+        passed=verified.passed,
+        eps=verified.eps,
+        relative_gap=verified.relative_gap,
         gap_upper=float(np.max([part.gap_upper for part in parts])),
         infeasibility=float(np.max([part.infeasibility for part in parts])),
         predictions=predictions,
         failed=of_worst.failed,
         refused=refused[0] if refused else "",
-        whose=whose(worst.name, len(machines)),
+        whose=whose(worst, len(parts)),
     )
 
 
 def predictions_of_machine(
-    problem: Machine,
+    problem: MachineProblem,
     verified: KKTReport,
     proof: Certificate | None,
     rounding: Vector | None = None,
@@ -123,37 +123,41 @@ def predictions_of_machine(
     """
     if proof is None:
         return None
-    if isinstance(proof.model, SupportVectorModel):
-        if verified.samples is None:
-            return None
-        has_labels = kind_of(problem).margin_decides
-        found = from_table(
-            proof.model, proof, verified.samples, has_labels=has_labels, rounding=rounding
-        )
-        if found is None or has_labels:
-            return found
-        return replace(found, n_samples=problem.data.n_samples)
-    return None if verified.passed else _from_bounds(proof, problem, problem.data.X)
-
-
-def compared_with_optimum(solved: SolvedProblem) -> PredictionComparison | None:
-    """Compare a problem's training predictions with the exact optimum's; None if unknown.
-
-    Of several machines together, at the cost of a pass over the kernel matrix for each, only where
-    the verdict leaves something to be said.
-    """
-    if isinstance(solved.verified, KKTReport):
-        return predictions_of_machine(solved.problem, solved.verified, solved.certificate)
-    proofs = [machine.certificate for machine in solved.machines]
-    known = tuple(proof for proof in proofs if proof is not None)
-    if solved.passed or not known or len(known) < len(proofs):
+    if not isinstance(proof.model, SupportVectorModel):
+        return None if verified.passed else _from_bounds(proof, problem, problem.data.X)
+    if verified.samples is None:
         return None
-    problem = solved.problem
+    has_labels = kind_of(problem).margin_decides
+    found = from_table(
+        proof.model, proof, verified.samples, has_labels=has_labels, rounding=rounding
+    )
+    if found is None or has_labels:
+        return found
+    return replace(found, n_samples=problem.data.n_samples)
+
+
+def predictions_of_machines(
+    problem: ReducedProblem,
+    verified: ReducedReport[KKTReport],
+    proofs: Sequence[Certificate | None],
+) -> PredictionComparison | None:
+    """Compare the training predictions of several machines together; None if unknown.
+
+    This takes a pass over the kernel matrix for each machine, which is spent only where the verdict
+    leaves something to be said.
+    """
+    known = tuple(proof for proof in proofs if proof is not None)
+    if verified.passed or not known or len(known) < len(proofs):
+        return None
     several = ReducedCertificate(problem.names, known, problem.reduction, problem.data)
     return _from_bounds(several, problem.problems[0], problem.data.X)
 
 
 # --- small pieces --------------------------------------------------------------------------------
+
+
+def _refused(verified: KKTReport | ReducedReport[KKTReport], reason: str) -> Evidence:
+    return Evidence(verified.passed, verified.eps, math.inf, math.inf, refused=reason)
 
 
 def _worst_failed(checks: tuple[Check, ...]) -> Check | None:
@@ -163,7 +167,7 @@ def _worst_failed(checks: tuple[Check, ...]) -> Check | None:
 
 def _from_bounds(
     proof: Certificate | ReducedCertificate[Certificate],
-    problem: Machine,
+    problem: MachineProblem,
     X: Stored,
 ) -> PredictionComparison | None:
     precomputed = isinstance(problem.kernel, Precomputed)

@@ -280,3 +280,25 @@ def _word(passed: bool | None, grade: Grade | None) -> str:
     if grade is not None:
         return grade.title
     return "" if passed is None else "PASS" if passed else "FAIL"
+
+
+# --- for formats that are read from top to bottom ------------------------------------------------
+
+
+def flat(sections: tuple[Section, ...], level: int = 2) -> list[tuple[int, Section]]:
+    """List all sections in order with the level of their headings."""
+    return [
+        pair
+        for section in sections
+        for pair in ((level, section), *flat(section.sections, level + 1))
+    ]
+
+
+def names_and_values(
+    block: Figures | Listing | Listings,
+) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Title and items of every listing in a block."""
+    if isinstance(block, Figures):
+        return [("", tuple((figure.label, figure.text) for figure in block.figures))]
+    listings = (block,) if isinstance(block, Listing) else block.listings
+    return [(listing.title, listing.items) for listing in listings]

@@ -1,15 +1,18 @@
-"""Comparison of backends that solved the same problems."""
+"""Pages: several reports, with an optional comparison of the backends behind them."""
 
 from __future__ import annotations
 
 import math
 import re
 import textwrap
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias
 
 from qpsvm.display import Table, short_repr
 from qpsvm.machines import SVMSolution
+from qpsvm.reports.content import ReportContent
+from qpsvm.reports.grade import Headline, worst
+from qpsvm.reports.numbers import residual
 from qpsvm.verification import KKTReport
 
 Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]
@@ -179,3 +182,59 @@ class Comparison(Table):
             "largest_spread": self.largest_spread,
             "rows": [vars(row).copy() for row in self.rows],
         }
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A page of reports, with an optional comparison of the backends behind them.
+
+    Attributes
+    ----------
+    title, subtitle : str
+    reports : tuple of Report
+    comparison : Comparison or None
+    left_out : tuple of str
+        What was not compared, and why.
+    assessed : Headline or None
+        What is said of all reports together, by whoever knows more than each of them says.
+    """
+
+    title: str
+    subtitle: str
+    reports: tuple[ReportContent, ...]
+    comparison: Comparison | None = None
+    left_out: tuple[str, ...] = field(default_factory=tuple)
+    assessed: Headline | None = None
+
+    @classmethod
+    def of(cls, report: ReportContent) -> Page:
+        """Build a page about one report."""
+        return cls(report.title, report.source, (report,))
+
+    @property
+    def headline(self) -> Headline | None:
+        """The headline of all reports together; None for a comparison."""
+        if self.comparison is not None or not self.reports:
+            return None
+        return self.assessed or worst([report.headline for report in self.reports])
+
+    @property
+    def verdict(self) -> str:
+        """Explanation of the verdict in a sentence; empty where nothing can pass or fail."""
+        if self.comparison is None:
+            return "" if self.headline is None else self.headline.sentence
+        c = self.comparison
+        return (
+            f"{c.count('PASS')} of {len(c.rows)} solves verified at a relative accuracy of "
+            f"{residual(c.eps)}; {c.count('FAIL')} failed, {c.count('skipped')} skipped. "
+            f"Objectives of the same machine {'agree' if c.agree else 'disagree'}: largest "
+            f"relative difference {residual(c.largest_spread)}."
+        )
+
+    @property
+    def passed(self) -> bool:
+        """Return whether there are reports or a comparison, and all passed."""
+        compared = self.comparison is None or self.comparison.passed
+        there = bool(self.reports) or self.comparison is not None
+        return there and compared and all(report.passed for report in self.reports)

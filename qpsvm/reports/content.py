@@ -1,32 +1,47 @@
 """The content of a report, independent of its format.
 
-``ReportContent`` has a solved problem and the caller's remarks. It adds only words and pictures:
-every figure comes from the verifier or the certificate.
+``ReportContent`` has a solved problem with its verdict and the caller's remarks. It adds only words
+and pictures: every figure comes from the verifier or the certificate.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from qpsvm.certificates import PredictionComparison
+from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.display import short_repr
+from qpsvm.machines import ReducedSolution, SVMSolution
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.problem import MachineProblem
+from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.plotting import Convergence, Picture, SortedViolations
-from qpsvm.plotting.convergence import Event
-from qpsvm.qp.kkt_residuals import Tolerances
+from qpsvm.plotting.residuals import Event
+from qpsvm.qp.kkt_residuals import Check, Tolerances
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution, SolveStatistics
 from qpsvm.reports.assessment import (
-    compared_with_optimum,
     evidence_of_machine,
     evidence_of_machines,
     evidence_of_program,
+    predictions_of_machine,
+    predictions_of_machines,
 )
 from qpsvm.reports.grade import Evidence, Grade, Headline
 from qpsvm.reports.kinds import Kind, kind_of
-from qpsvm.reports.solved import SolvedProblem
 from qpsvm.verification import KKTReport
+
+Problem: TypeAlias = MachineProblem | ReducedProblem | QuadraticProgram
+"""What can be solved and reported."""
+
+Solution: TypeAlias = SVMSolution | JointSolution | ReducedSolution | QPSolution
+"""The answer to a problem."""
 
 
 @short_repr
@@ -48,11 +63,19 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class ReportContent(SolvedProblem):
-    """A solved problem with grade, pictures, and remarks of the caller.
+class ReportContent:
+    """A solved problem with its verdict, grade and pictures, and remarks of the caller.
 
     Attributes
     ----------
+    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+    solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
+    verified : KKTReport or ReducedReport
+    certificate : Certificate or None
+        What is said about the gap; None for a bare program, for several machines, which have their
+        own, and where nothing could be measured.
+    name : str
+        Of a machine that is one of several.
     machines : tuple of ReportContent
         The machines of a ReducedProblem.
     source : str
@@ -72,6 +95,11 @@ class ReportContent(SolvedProblem):
         For the grade, by whoever knows more than the verdict says.
     """
 
+    problem: Any  # what reads them knows, by the kind of report, which one it is
+    solution: Any
+    verified: KKTReport | ReducedReport[KKTReport]
+    certificate: Certificate | None
+    name: str
     machines: tuple[ReportContent, ...]
     source: str
     remarks: tuple[str, ...]
@@ -82,12 +110,47 @@ class ReportContent(SolvedProblem):
     compared: PredictionComparison | None = None
     assessed: Evidence | None = None
 
-    # --- the grade -------------------------------------------------------------------------------
+    # --- the verdict -----------------------------------------------------------------------------
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the verifier's report passed."""
+        return self.verified.passed
+
+    @property
+    def eps(self) -> float:
+        """The relative accuracy that the verifier required."""
+        return self.verified.eps
+
+    @property
+    def relative_gap(self) -> float:
+        """The certified relative gap; of several machines, the largest."""
+        return self.verified.relative_gap
+
+    @property
+    def worst(self) -> float:
+        """The worst check, in units of eps: see ``KKTReport.worst``."""
+        return self.verified.worst
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of the verifier's report; empty for a reduction."""
+        return self.verified.checks if isinstance(self.verified, KKTReport) else ()
+
+    @property
+    def objective(self) -> float | None:
+        """Primal objective; None for a reduction."""
+        return self.verified.objective if isinstance(self.verified, KKTReport) else None
 
     @cached_property
     def predictions(self) -> PredictionComparison | None:
         """Comparison of training predictions with the exact optimum's; None if unknown."""
-        return self.compared if self.compared is not None else compared_with_optimum(self)
+        if self.compared is not None:
+            return self.compared
+        if isinstance(self.verified, KKTReport):
+            return predictions_of_machine(self.problem, self.verified, self.certificate)
+        proofs = [machine.certificate for machine in self.machines]
+        return predictions_of_machines(self.problem, self.verified, proofs)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -97,7 +160,7 @@ class ReportContent(SolvedProblem):
         verified = self.verified
         if isinstance(verified, ReducedReport):
             parts = [machine.evidence for machine in self.machines]
-            return evidence_of_machines(self, parts, self.predictions)
+            return evidence_of_machines(verified, parts, self.predictions)
         if self.data is None:
             return evidence_of_program(verified)
         return evidence_of_machine(self.problem, verified, self.certificate, self.predictions)
@@ -112,6 +175,13 @@ class ReportContent(SolvedProblem):
         """The grade, with its reason in one sentence."""
         return self.evidence.headline
 
+    # --- what was solved -------------------------------------------------------------------------
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind of problem, which chooses words, tables and pictures."""
+        return kind_of(self.problem)
+
     @property
     def title(self) -> str:
         """Title of the report: the problem and its grade."""
@@ -119,17 +189,104 @@ class ReportContent(SolvedProblem):
         what = "Support vector machines" if self.n_machines else what
         return f"{what}, {self.grade.description}"
 
-    # --- the samples -----------------------------------------------------------------------------
+    @property
+    def family(self) -> str:
+        """Name of the formulation with its parameters."""
+        if isinstance(self.problem, ReducedProblem):
+            two_class = self.problem.problems[0].family
+            return f"{type(self.problem.reduction).__name__}({two_class})"
+        return "QuadraticProgram" if self.data is None else self.problem.family
 
-    @cached_property
-    def kind(self) -> Kind:
-        """The kind of problem, which chooses words, tables and pictures."""
-        return kind_of(self.problem)
+    @property
+    def form(self) -> str | None:
+        """Form of the program, "primal" or "dual"; None for a bare program."""
+        return None if self.data is None else self.problem.form
 
-    @cached_property
-    def score(self) -> float | None:
-        """Score of the machine on its training samples; ``kind.score_name`` names it."""
-        return self.kind.score(self, self.table)
+    @property
+    def kernel(self) -> str | None:
+        """Name and parameters of the kernel; None for a bare program."""
+        if self.data is None:
+            return None
+        first = self.problem.problems[0] if self.n_machines else self.problem
+        return str(first.kernel)
+
+    @property
+    def n_machines(self) -> int:
+        """Number of two-class machines of a reduction; 0 for a single program."""
+        return len(self.problem.problems) if isinstance(self.problem, ReducedProblem) else 0
+
+    @property
+    def data(self) -> Any:
+        """The training set; None for a bare program."""
+        return getattr(self.problem, "data", None)
+
+    @property
+    def program(self) -> QuadraticProgram | None:
+        """The solver's program; None for a reduction."""
+        if isinstance(self.problem, QuadraticProgram):
+            return self.problem
+        return getattr(self.problem, "qp", None)
+
+    @property
+    def constraints(self) -> list[tuple[str, str, float]]:
+        """Name, kind and multiplier of each of the caller's constraints on (w, b)."""
+        rules = getattr(getattr(self.problem, "model", None), "constraints", None)
+        if rules is None:
+            return []
+        kinds = ["inequality"] * len(rules.h) + ["equality"] * len(rules.b)
+        multipliers = self.solution.constraint_multipliers
+        if len(multipliers) != len(kinds):
+            return []  # of another problem
+        return list(zip(rules.names, kinds, multipliers.tolist(), strict=True))
+
+    # --- the solve -------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """Verified status; of several machines, the worst."""
+        return str(self.solution.status.value)
+
+    @property
+    def qp_solution(self) -> QPSolution | None:
+        """The solution of the program; None for a reduction or without a solution."""
+        own = self.solution if self.data is None else getattr(self.solution, "qp", None)
+        return own if isinstance(own, QPSolution) else None
+
+    @property
+    def statistics(self) -> SolveStatistics:
+        """Statistics of the solve; of several machines, their sum and the first settings."""
+        own, parts = self.qp_solution, [machine.statistics for machine in self.machines]
+        if own is not None:
+            return own.statistics
+        if not parts:
+            return SolveStatistics()
+        iterations = [part.iterations for part in parts if part.iterations is not None]
+        steps = dict.fromkeys(step for part in parts for step in part.seconds)
+        return SolveStatistics(
+            backend=", ".join(dict.fromkeys(part.backend for part in parts)),
+            version=", ".join(dict.fromkeys(part.version for part in parts)),
+            iterations=sum(iterations) if len(iterations) == len(parts) else None,
+            setup_seconds=sum(part.setup_seconds for part in parts),
+            solve_seconds=sum(part.solve_seconds for part in parts),
+            seconds={step: math.fsum(p.seconds.get(step, 0.0) for p in parts) for step in steps},
+            asked=tuple(dict.fromkeys(name for part in parts for name in part.asked)),
+            polished=any(part.polished for part in parts),
+            escalated=any(part.escalated for part in parts),
+            settings=parts[0].settings,
+            note=parts[0].note,
+        )
+
+    # --- samples and pictures --------------------------------------------------------------------
+
+    @property
+    def table(self) -> SampleTable | None:
+        """The sample table: every condition with its KKT case."""
+        return self.verified.samples if isinstance(self.verified, KKTReport) else None
+
+    @property
+    def summary(self) -> MarginSummary | None:
+        """The textbook figures of a single machine."""
+        return self.verified.summary if isinstance(self.verified, KKTReport) else None
 
     def samples(self, limit: int | None = None) -> list[dict[str, object]]:
         """One row per condition, worst violation first; the keys are in ``docs/report.md``.
@@ -142,23 +299,34 @@ class ReportContent(SolvedProblem):
         table = self.table
         if table is None:
             return []
-        further = self.kind.further_columns(self)
+        further = self.kind.further_columns(self.problem, table)
         return [
             table.row(i) | {key: column[i].item() for key, column in further.items()}
             for i in table.worst_first()[:limit].tolist()
         ]
 
-    # --- pictures --------------------------------------------------------------------------------
+    @property
+    def _has_samples(self) -> bool:
+        """Return whether the samples are known, where the kind of problem has any of its own."""
+        return self.table is not None or not self.kind.columns
+
+    @cached_property
+    def score(self) -> float | None:
+        """Score of the machine on its training samples; ``kind.score_name`` names it."""
+        if not self._has_samples:
+            return None
+        return self.kind.score(self.problem, self.solution, self.verified)
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
         """The pictures of the report, each drawn only on request."""
-        found: list[Picture | None] = [*self.kind.pictures(self, self.table)]
+        found: list[Picture | None] = []
+        if self._has_samples:
+            found += self.kind.pictures(self.problem, self.solution, self.verified)
         if self.table is not None:
             tolerance = Tolerances(self.eps).of("natural")
             found.append(SortedViolations(self.table.violation, tolerance, self.kind.noun))
-        own = self.verified
-        if isinstance(own, KKTReport):
-            last = own.residuals.primal_objective
+        if isinstance(self.verified, KKTReport):
+            last = self.verified.residuals.primal_objective
             found.append(Convergence.of(self.trace, self.eps, last))
         return tuple(picture for picture in found if picture is not None)

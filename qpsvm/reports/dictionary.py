@@ -9,13 +9,29 @@ import importlib.resources
 from typing import cast
 
 from qpsvm.files import json_text
+from qpsvm.reports.comparison import Page
 from qpsvm.reports.content import ReportContent
-from qpsvm.reports.explanations import EXPLANATIONS
 from qpsvm.reports.implications import implications
-from qpsvm.reports.page import Page
+from qpsvm.reports.kinds import class_sizes
+from qpsvm.reports.tables import EXPLANATIONS
 
 SCHEMA = 2
 """Version of the JSON; it grows with every change that could break a reader."""
+
+EVENT = ("stage", "backend", "iteration", "seconds", "objective", "residual")
+KERNEL_REPAIR = ("policy", "smallest_eigenvalue", "n_negative", "relative_change")
+SOLVE = (
+    "iterations",
+    "setup_seconds",
+    "solve_seconds",
+    "seconds",
+    "asked",
+    "polished",
+    "escalated",
+    "settings",
+    "note",
+)
+"""Attributes that the JSON has under their own names."""
 
 
 def schema() -> dict[str, object]:
@@ -69,11 +85,6 @@ def n_rows(report: ReportContent) -> int:
     return 0 if report.table is None else len(report.table)
 
 
-def _bound(report: ReportContent) -> dict[str, object] | None:
-    found = getattr(report.verified, "bound", None)
-    return None if found is None else found.to_dict()
-
-
 def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, object]:
     """Convert a report to plain Python types: strict JSON by the schema of ``docs/report.md``.
 
@@ -87,7 +98,9 @@ def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, ob
     NaN and infinities, which JSON lacks, are the strings ``"NaN"``, ``"Infinity"`` and
     ``"-Infinity"``; Python's ``float`` reads them.
     """
-    certificate, summary = report.certificate, report.summary
+    program, own, statistics = report.program, report.qp_solution, report.statistics
+    repair = getattr(report.problem, "kernel_repair", None)
+    bound = getattr(report.verified, "bound", None)
     result = {
         "schema": SCHEMA,
         "kind": report.kind.name,
@@ -95,19 +108,27 @@ def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, ob
         "passed": report.passed,
         "grade": report.grade.value,
         "headline": report.headline.sentence,
-        "eps": report.eps,
-        "objective": report.objective,
-        "relative_gap": report.relative_gap,
-        "worst": report.worst,
-        "remarks": list(report.remarks),
-        "facts": report.facts and {"title": report.facts.title, "values": report.facts.values},
-        "problem": _problem(report),
+        **_picked(report, "eps", "objective", "relative_gap", "worst", "remarks"),
+        "facts": report.facts and _picked(report.facts, "title", "values"),
+        "problem": {
+            **_picked(report, "family", "form", "kernel"),
+            **_picked(program, "n_variables", "n_inequalities", "n_equalities"),
+            "hessian": program and type(program.P).__name__,
+            "n_machines": report.n_machines or None,
+            "kernel_repair": repair and _picked(repair, *KERNEL_REPAIR),
+            "fingerprint": report.digest if report.data is None else None,
+        },
         "constraints": [
             {"name": name, "kind": kind, "multiplier": multiplier}
             for name, kind, multiplier in report.constraints
         ],
         "data": None if report.data is None else _data(report),
-        "solver": _solver(report),
+        "solver": {
+            **_picked(statistics, "backend", "version"),
+            "status": report.status,
+            "native_status": own.native_status if own is not None else "",
+            **_picked(statistics, *SOLVE),
+        },
         "versions": report.versions,
         "score": None
         if report.score is None
@@ -116,23 +137,13 @@ def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, ob
             check.to_dict() | {"meaning": EXPLANATIONS.get(check.name, "")}
             for check in report.checks
         ],
-        "certificate": None if certificate is None else certificate.to_dict(),
-        "bound": _bound(report),
-        "implications": list(implications(report)),
-        "predictions": None if report.predictions is None else report.predictions.to_dict(),
-        "summary": None if summary is None else vars(summary),
-        "notes": list(report.verified.notes),
-        "trace": [
-            {
-                "stage": event.stage,
-                "backend": event.backend,
-                "iteration": event.iteration,
-                "seconds": event.seconds,
-                "objective": event.objective,
-                "residual": event.residual,
-            }
-            for event in report.trace
-        ],
+        "certificate": report.certificate and report.certificate.to_dict(),
+        "bound": bound and bound.to_dict(),
+        "implications": implications(report),
+        "predictions": report.predictions and report.predictions.to_dict(),
+        "summary": report.summary and vars(report.summary),
+        "notes": report.verified.notes,
+        "trace": [_picked(event, *EVENT) for event in report.trace],
         "machines": [report_dict(machine, samples=samples) for machine in report.machines],
     }
     if samples:
@@ -140,57 +151,17 @@ def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, ob
     return dict(json_text.plain(result))
 
 
-def _problem(report: ReportContent) -> dict[str, object]:
-    program, repair = report.program, getattr(report.problem, "kernel_repair", None)
-    return {
-        "family": report.family,
-        "form": report.form,
-        "kernel": report.kernel,
-        "n_variables": program and program.n_variables,
-        "n_inequalities": program and program.n_inequalities,
-        "n_equalities": program and program.n_equalities,
-        "hessian": program and type(program.P).__name__,
-        "n_machines": report.n_machines or None,
-        "kernel_repair": repair
-        and {
-            "policy": repair.policy,
-            "smallest_eigenvalue": repair.smallest_eigenvalue,
-            "n_negative": repair.n_negative,
-            "relative_change": repair.relative_change,
-        },
-        "fingerprint": report.digest if report.data is None else None,
-    }
+def _picked(thing: object, *names: str) -> dict[str, object]:
+    """Attributes by their names; None for each where there is no such thing."""
+    return {name: None if thing is None else getattr(thing, name) for name in names}
 
 
 def _data(report: ReportContent) -> dict[str, object]:
-    data, classes = report.data, report.kind.classes(report)
+    classes = class_sizes(report.data)
     return {
         "source": report.source,
         "sha256": report.digest,
-        "n_samples": data.n_samples,
-        "n_given": data.n_given,
-        "n_features": data.n_features,
-        "storage": data.storage,
-        "feature_names": data.feature_names,
+        **_picked(report.data, "n_samples", "n_given", "n_features", "storage", "feature_names"),
         "classes": [label for label, _ in classes] or None,
         "class_counts": [size for _, size in classes] or None,
-    }
-
-
-def _solver(report: ReportContent) -> dict[str, object]:
-    statistics, own = report.statistics, report.qp_solution
-    return {
-        "backend": statistics.backend,
-        "version": statistics.version,
-        "status": report.status,
-        "native_status": own.native_status if own is not None else "",
-        "iterations": statistics.iterations,
-        "setup_seconds": statistics.setup_seconds,
-        "solve_seconds": statistics.solve_seconds,
-        "seconds": dict(statistics.seconds),
-        "asked": list(statistics.asked),
-        "polished": statistics.polished,
-        "escalated": statistics.escalated,
-        "settings": dict(statistics.settings),
-        "note": statistics.note,
     }

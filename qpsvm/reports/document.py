@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from qpsvm.plotting import Convergence
+from qpsvm.plotting.picture import count
 from qpsvm.qp import exchange
 from qpsvm.reports.blocks import (
     Block,
@@ -17,13 +19,18 @@ from qpsvm.reports.blocks import (
     Section,
     Sentences,
 )
-from qpsvm.reports.comparison_blocks import comparison_section
+from qpsvm.reports.comparison import Page
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.implications import implications
-from qpsvm.reports.listings import listings
+from qpsvm.reports.kinds import class_sizes
 from qpsvm.reports.numbers import figure, percentage, residual, value
-from qpsvm.reports.page import Page
-from qpsvm.reports.tables import checks_table, constraints_table, machines_table, samples_table
+from qpsvm.reports.tables import (
+    checks_table,
+    comparison_section,
+    constraints_table,
+    machines_table,
+    samples_table,
+)
 
 ILLUSTRATED = 8
 """Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
@@ -45,56 +52,22 @@ def document(page: Page, *, samples: int) -> Document:
     samples : int
         Rows of each sample table.
     """
-    sections = (
-        [] if page.comparison is None else [comparison_section(page.comparison, page.left_out)]
-    )
-    several = len(page.reports) > 1
-    for i, report in enumerate(page.reports):
-        sections.append(_section(report, f"report-{i + 1}", samples, folded=several))
+    sections = [
+        _section(report, f"report-{i + 1}", samples, folded=len(page.reports) > 1)
+        for i, report in enumerate(page.reports)
+    ]
+    if page.comparison is not None:
+        sections.insert(0, comparison_section(page.comparison, page.left_out))
     has_samples = any(r.table is not None for p in page.reports for r in (p, *p.machines))
     return Document(
         title=page.title,
         subtitle=page.subtitle,
         passed=page.passed,
-        verdict=_verdict(page),
+        verdict=page.verdict,
         grade=page.headline.grade if page.headline is not None else None,
         sections=tuple(sections),
         footer=(CASES,) if has_samples else (),
     )
-
-
-def _verdict(page: Page) -> str:
-    if page.comparison is not None:
-        c = page.comparison
-        return (
-            f"{c.count('PASS')} of {len(c.rows)} solves verified at a relative accuracy of "
-            f"{residual(c.eps)}; {c.count('FAIL')} failed, {c.count('skipped')} skipped. "
-            f"Objectives of the same machine {'agree' if c.agree else 'disagree'}: largest "
-            f"relative difference {residual(c.largest_spread)}."
-        )
-    return "" if page.headline is None else page.headline.sentence
-
-
-# --- for formats that are read from top to bottom ------------------------------------------------
-
-
-def flat(sections: tuple[Section, ...], level: int = 2) -> list[tuple[int, Section]]:
-    """List all sections in order with the level of their headings."""
-    return [
-        pair
-        for section in sections
-        for pair in ((level, section), *flat(section.sections, level + 1))
-    ]
-
-
-def names_and_values(
-    block: Figures | Listing | Listings,
-) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Title and items of every listing in a block."""
-    if isinstance(block, Figures):
-        return [("", tuple((figure.label, figure.text) for figure in block.figures))]
-    listings = (block,) if isinstance(block, Listing) else block.listings
-    return [(listing.title, listing.items) for listing in listings]
 
 
 # --- one report ----------------------------------------------------------------------------------
@@ -103,37 +76,22 @@ def names_and_values(
 def _section(
     report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool = False
 ) -> Section:
-    machines = _machine_sections(report, key, samples)
+    title = "Quadratic program"
+    if report.data is not None:
+        title = f"{report.family}, {report.form} form, {report.kernel} kernel"
+    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
+    few = max(1, samples // 4)
     return Section(
         key=key,
-        title=_title(report),
+        title=report.name or title,
         passed=report.passed,
         blocks=tuple(_blocks(report, key, samples, folded=folded, bare=bare)),
-        sections=machines,
+        sections=tuple(
+            _section(machine, f"{key}-{i + 1}", few, folded=True, bare=machine not in worst)
+            for i, machine in enumerate(report.machines)
+        ),
         grade=report.grade,
     )
-
-
-def _machine_sections(report: ReportContent, key: str, samples: int) -> tuple[Section, ...]:
-    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
-    return tuple(
-        _section(
-            machine,
-            f"{key}-{i + 1}",
-            max(1, samples // 4),
-            folded=True,
-            bare=not any(machine is shown for shown in worst),
-        )
-        for i, machine in enumerate(report.machines)
-    )
-
-
-def _title(report: ReportContent) -> str:
-    if report.name:
-        return report.name
-    if report.data is None:
-        return "Quadratic program"
-    return f"{report.family}, {report.form} form, {report.kernel} kernel"
 
 
 def _blocks(
@@ -156,7 +114,7 @@ def _blocks(
         yield constraints_table(report, key, samples)
     if report.verified.notes:
         yield Sentences("notes", "Notes of the verifier", report.verified.notes)
-    yield Listings(tuple(listings(report)), detail=True)
+    yield Listings(_listings(report), detail=True)
     settings = report.statistics.settings
     if settings:
         items = tuple((name, value(setting)) for name, setting in settings.items())
@@ -183,3 +141,95 @@ def _figures(report: ReportContent) -> Iterator[Figure]:
         name = report.kind.score_name
         shown = figure(report.score, 5) if "R squared" in name else percentage(report.score)
         yield Figure("score", name[:1].upper() + name[1:], shown)
+
+
+# --- names and values about problem, data, solver and solution -----------------------------------
+
+
+def _listings(report: ReportContent) -> tuple[Listing, ...]:
+    """Build the listings problem, data, solver and solution, without those that are empty."""
+    titled = {"Problem": _problem, "Data": _data, "Solver": _solver, "Solution": _solution}
+    listings = (Listing(title, tuple(items(report))) for title, items in titled.items())
+    return tuple(listing for listing in listings if listing.items)
+
+
+def _problem(report: ReportContent) -> Iterator[tuple[str, str]]:
+    yield "Formulation", report.family
+    if report.form is not None:
+        yield "Form and kernel", f"{report.form}, {report.kernel}"
+    program = report.program
+    if program is not None:
+        yield (
+            "Program",
+            f"{count(program.n_variables, 'variable')}, {program.n_inequalities:,} inequality and "
+            f"{program.n_equalities:,} equality rows, Hessian {type(program.P).__name__}",
+        )
+    repair = getattr(report.problem, "kernel_repair", None)
+    if repair is not None:
+        yield (
+            "Indefinite kernel",
+            f"{repair.policy}: smallest eigenvalue {figure(repair.smallest_eigenvalue)}, matrix "
+            f"changed by {figure(repair.relative_change, 3)} of its norm",
+        )
+    if report.data is None:
+        yield "SHA-256, first digits", report.digest
+    yield "Accuracy asked for", f"eps = {report.eps:g}"
+
+
+def _data(report: ReportContent) -> Iterator[tuple[str, str]]:
+    data = report.data
+    if data is None:
+        return
+    yield "Source", report.source or "given as arrays"
+    yield "Size", f"{data.n_samples:,} samples x {data.n_features:,} features, {data.storage}"
+    if data.n_given > data.n_samples:
+        yield "Left out", f"{count(data.n_given - data.n_samples, 'row')} of weight zero"
+    classes = class_sizes(report.data)
+    if classes:
+        yield "Classes", ", ".join(f"{label!r} ({size:,})" for label, size in classes)
+    yield "SHA-256", report.digest
+
+
+def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
+    statistics, own = report.statistics, report.qp_solution
+    yield "Backend", f"{statistics.backend or 'not stated'} {statistics.version}".strip()
+    said = "" if own is None else f" (the solver said: {own.native_status or 'nothing'})"
+    yield "Status", f"{report.status}{said}"
+    if statistics.iterations is not None:
+        yield "Iterations", value(statistics.iterations)
+    more = ", polished" * statistics.polished + ", asked twice" * statistics.escalated
+    yield "Time", f"{statistics.total_seconds:.3f} s{more}"
+    drawn = any(isinstance(picture, Convergence) for picture in report.pictures)
+    if report.trace and not drawn and report.trace[-1].residual is not None:
+        last = residual(report.trace[-1].residual)
+        yield (
+            "Convergence",
+            f"the solver reported no residuals; the verifier measured {last} at the end",
+        )
+    if statistics.note:
+        yield "Note", statistics.note
+    yield "Versions", ", ".join(f"{name} {v}" for name, v in report.versions.items())
+
+
+def _solution(report: ReportContent) -> Iterator[tuple[str, str]]:
+    summary = report.summary
+    if summary is None:
+        return
+    if summary.margin_width is not None:
+        yield "Width of the margin", f"{figure(summary.margin_width)} (2 / |w| for margins at 1)"
+    width = getattr(report.solution, "width", 0.0)
+    if width:
+        yield "Width chosen by the program", figure(width)
+    yield (
+        report.kind.support_name,
+        f"{summary.n_support:,} by this solution's alpha: {summary.n_free:,} free, "
+        f"{summary.n_bound:,} at a bound",
+    )
+    if summary.training_errors is not None:
+        yield "Training errors", f"{summary.training_errors:,} of {report.data.n_samples:,}"
+    if summary.leave_one_out_bound is not None:
+        bound = figure(summary.leave_one_out_bound, 4)
+        yield (
+            "Leave-one-out error",
+            f"at most {bound} expected of an exact optimum with so many support vectors (Vapnik)",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
@@ -10,26 +11,20 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import atomic, json_text
 from qpsvm.numerics.arguments import an, require_path
 from qpsvm.numerics.calls import explains_calls
+from qpsvm.reports.comparison import Page
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.dictionary import page_dict
+from qpsvm.reports.document import document
 from qpsvm.reports.html import html
-from qpsvm.reports.latex import latex
-from qpsvm.reports.markdown import markdown
-from qpsvm.reports.page import Page
-from qpsvm.reports.templating import require_packages
+from qpsvm.reports.markup import latex_of, markdown_of, require_packages
 from qpsvm.reports.text import text
-
-
-def _json(page: Page) -> str:
-    return json_text.dumps(page_dict(page), indent=1) + "\n"
-
 
 WRITERS: Mapping[str, Callable[[Page], str]] = {
     "html": html,
     "htm": html,
-    "json": _json,
-    "md": markdown,
-    "tex": latex,
+    "json": lambda page: json_text.dumps(page_dict(page), indent=1) + "\n",
+    "md": lambda page: markdown_of(document(page, samples=20)),
+    "tex": lambda page: latex_of(document(page, samples=30)),
     "txt": text,
 }
 NEEDS_NOTHING = ("json", "txt")
@@ -243,3 +238,54 @@ def suffix_of(path: str | os.PathLike[str], known: Collection[str]) -> str:
             f"{', '.join(f'.{each}' for each in known)}."
         )
     return suffix
+
+
+class Formats(ABC):
+    """Base class of objects that are shown as text, JSON, HTML, Markdown and LaTeX."""
+
+    @abstractmethod
+    def as_page(self) -> Page:
+        """The page to write: one report, or several with a title."""
+
+    def to_json(self) -> str:
+        """Return JSON by the schema of ``docs/report.md``, with every training sample."""
+        return text_of(self.as_page(), "json")
+
+    def to_text(self) -> str:
+        """Return plain text for a terminal or a log."""
+        return text_of(self.as_page(), "txt")
+
+    def to_html(self) -> str:
+        """Return a self-contained HTML page.
+
+        Raises
+        ------
+        MissingPackageError
+            Jinja2 or Matplotlib, the extra ``qpsvm[report]``, is not installed.
+        """
+        return text_of(self.as_page(), "html")
+
+    def to_markdown(self) -> str:
+        """Return GitHub Markdown; raises what ``to_html`` raises."""
+        return text_of(self.as_page(), "md")
+
+    def to_latex(self) -> str:
+        """Return a complete LaTeX document with tables; raises what ``to_html`` raises."""
+        return text_of(self.as_page(), "tex")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file, completely or not at all, in the format that the suffix selects.
+
+        Parameters
+        ----------
+        path : path
+            Ending in ``.html``, ``.htm``, ``.json``, ``.md``, ``.tex`` or ``.txt``.
+
+        Raises
+        ------
+        InvalidParameterError
+            Another suffix, or a path that cannot be written.
+        MissingPackageError
+            As ``to_html``.
+        """
+        write(path, self.as_page())

@@ -28,7 +28,6 @@ from qpsvm.certificates import PredictionComparison
 from qpsvm.display import short_repr
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.numbers import at_most, residual
-from qpsvm.reports.predictions import prediction_clauses
 
 Tone: TypeAlias = Literal["good", "neutral", "bad"]
 
@@ -38,51 +37,38 @@ Users who round their results to two digits see such a difference; smaller ones 
 
 
 class Grade(Enum):
-    """The proven quality of an answer, the best grade first; values are used in the JSON."""
+    """The proven quality of an answer, the best grade first; values are used in the JSON.
 
-    OPTIMAL = "optimal"
-    SAME_PREDICTIONS = "same_predictions"
-    BOUNDED = "bounded"
-    UNPROVEN = "unproven"
-    WRONG = "wrong"
+    Attributes
+    ----------
+    title : str
+        The grade in one or two words, for headlines.
+    description : str
+        The grade as a phrase that completes a title, such as "the same predictions as ...".
+    tone : "good", "neutral" or "bad"
+        Tone of the grade (good or bad news), by which formats choose colours.
+    """
 
-    @property
-    def title(self) -> str:
-        """The grade in one or two words, for headlines."""
-        return _TITLES[self]
+    title: str
+    description: str
+    tone: Tone
 
-    @property
-    def description(self) -> str:
-        """The grade as a phrase that completes a title, such as "the same predictions as ..."."""
-        return _DESCRIPTIONS[self]
+    OPTIMAL = "optimal", "OPTIMAL", "optimal", "good"
+    SAME_PREDICTIONS = (
+        "same_predictions",
+        "SAME PREDICTIONS",
+        "same predictions as the optimum",
+        "good",
+    )
+    BOUNDED = "bounded", "WITHIN A BOUND", "within a bound of the optimum", "neutral"
+    UNPROVEN = "unproven", "NOT PROVEN", "nothing proven", "bad"
+    WRONG = "wrong", "WRONG", "wrong", "bad"
 
-    @property
-    def tone(self) -> Tone:
-        """Tone of the grade (good or bad news), by which formats choose colours."""
-        return _TONES[self]
-
-
-_TITLES = {
-    Grade.OPTIMAL: "OPTIMAL",
-    Grade.SAME_PREDICTIONS: "SAME PREDICTIONS",
-    Grade.BOUNDED: "WITHIN A BOUND",
-    Grade.WRONG: "WRONG",
-    Grade.UNPROVEN: "NOT PROVEN",
-}
-_DESCRIPTIONS = {
-    Grade.OPTIMAL: "optimal",
-    Grade.SAME_PREDICTIONS: "same predictions as the optimum",
-    Grade.BOUNDED: "within a bound of the optimum",
-    Grade.UNPROVEN: "nothing proven",
-    Grade.WRONG: "wrong",
-}
-_TONES: dict[Grade, Tone] = {
-    Grade.OPTIMAL: "good",
-    Grade.SAME_PREDICTIONS: "good",
-    Grade.BOUNDED: "neutral",
-    Grade.WRONG: "bad",
-    Grade.UNPROVEN: "bad",
-}
+    def __new__(cls, value: str, title: str, description: str, tone: Tone) -> Grade:
+        grade = object.__new__(cls)
+        grade._value_ = value
+        grade.title, grade.description, grade.tone = title, description, tone
+        return grade
 
 
 WORDS: dict[str, Tone] = {"PASS": "good", "FAIL": "bad"}
@@ -190,88 +176,113 @@ class Evidence:
     @property
     def headline(self) -> Headline:
         """The grade, and one sentence with its reason, the most important clause first."""
-        return Headline(self.grade, "; ".join(_CLAUSES[self.grade](self)) + ".")
+        compared: tuple[str, ...] = ()
+        if self.predictions is not None:
+            compared = prediction_clauses(self.predictions, self.noun)
+        grade, proven = self.grade, "" if self.excess is not None else "proven "
+        not_optimal = f"Not {proven}optimal to {self.eps:g}"
+        clauses: tuple[str, ...]
+        match grade:
+            case Grade.OPTIMAL:
+                what = f"the {self.gap_name}{self.whose} is {residual(self.relative_gap)}"
+                clauses = (f"Optimal: {what} (allowed {self.eps:g})", *compared)
+            case Grade.SAME_PREDICTIONS:
+                first, *more = compared
+                first = f"{not_optimal}, but {first}"
+                clauses = (first, *more, self._distance(), *self.reasons)
+            case Grade.BOUNDED:
+                clauses = (f"{not_optimal}: {self._distance()}", *self.reasons, *compared)
+            case Grade.UNPROVEN:
+                first = "Not proven: no bound on the distance from the optimum could be computed"
+                if self.failed is not None:
+                    first += f" ({_missed(self.failed, ', ')})"
+                clauses = (first, *self.reasons)
+            case Grade.WRONG:
+                clauses = self._wrong(compared)
+        return Headline(grade, "; ".join(clauses) + ".")
 
-    # --- its parts -------------------------------------------------------------------------------
-
-    @property
-    def _not_optimal(self) -> str:
-        """Begin a sentence about a failed answer: not optimal, or not proven optimal."""
-        proven = "" if self.excess is not None else "proven "
-        return f"Not {proven}optimal to {self.eps:g}"
-
-    def _compared(self) -> tuple[str, ...]:
-        return () if self.predictions is None else prediction_clauses(self.predictions, self.noun)
+    def _wrong(self, compared: tuple[str, ...]) -> tuple[str, ...]:
+        if self.refused:
+            return (f"Not an answer to this problem: {self.refused.rstrip('.')}",)
+        if self.finding:
+            return (self.finding.rstrip("."), f"for its stored numbers {self._distance()}")
+        if self.infeasibility > self.eps:
+            missed = at_most(self.infeasibility)
+            first = f"Not feasible: a condition that must hold is missed by {missed} of its size"
+            return (first, *compared)
+        found, distance = self.predictions, self._distance()
+        if found is not None and found.n_different:
+            labels = f"training {self.noun}{'s' if found.n_samples != 1 else ''}"
+            differ = f"{found.n_different:,} of {found.n_samples:,} {labels} proven to differ"
+            first = f"Not optimal: {differ} from the exact optimum's"
+            return (first, distance, *self.reasons, *compared)
+        return (f"Not optimal: {distance}", *self.reasons, *compared)
 
     def _distance(self) -> str:
         """Clause about the distance from the optimum, or about the failed check."""
-        gap, whose = residual(self.relative_gap), self.whose
+        gap, name = residual(self.relative_gap), f"the {self.gap_name}"
         if self.relative_gap <= self.eps and self.failed is not None:
-            check = self.failed
-            return (
-                f"the {self.gap_name}{whose} is {gap}, but {check.name.replace('_', ' ')} "
-                f"is {residual(check.scaled)} (allowed {residual(check.tolerance)})"
-            )
-        name, allowed = self.gap_name, f"allowed {self.eps:g}"
+            return f"{name}{self.whose} is {gap}, but {_missed(self.failed, ' (')})"
+        allowed = f"allowed {self.eps:g}"
         if self.above:
-            above = f"the objective{whose} exceeds the optimum by {self.above}"
-            return f"{above} ({name} {gap}, {allowed})"
-        return f"the {name}{whose} is {gap} ({allowed})"
+            above = f"the objective{self.whose} exceeds the optimum by {self.above}"
+            return f"{above} ({self.gap_name} {gap}, {allowed})"
+        return f"{name}{self.whose} is {gap} ({allowed})"
 
 
-def _optimal(evidence: Evidence) -> tuple[str, ...]:
-    gap = residual(evidence.relative_gap)
-    what = f"the {evidence.gap_name}{evidence.whose} is {gap}"
-    first = f"Optimal: {what} (allowed {evidence.eps:g})"
-    return (first, *evidence._compared())
+def _missed(check: Check, separator: str) -> str:
+    name, scaled = check.name.replace("_", " "), residual(check.scaled)
+    return f"{name} is {scaled}{separator}allowed {residual(check.tolerance)}"
 
 
-def _same_predictions(evidence: Evidence) -> tuple[str, ...]:
-    first, *more = evidence._compared()
-    return (
-        f"{evidence._not_optimal}, but {first}",
-        *more,
-        evidence._distance(),
-        *evidence.reasons,
-    )
+# --- the clauses about predictions ---------------------------------------------------------------
+
+ESTIMATED = " (rounding is estimated, not enclosed)"
+"""What a claim that is not rigorous has to say."""
 
 
-def _bounded(evidence: Evidence) -> tuple[str, ...]:
-    first = f"{evidence._not_optimal}: {evidence._distance()}"
-    return (first, *evidence.reasons, *evidence._compared())
-
-
-def _wrong(evidence: Evidence) -> tuple[str, ...]:
-    if evidence.refused:
-        return (f"Not an answer to this problem: {evidence.refused.rstrip('.')}",)
-    if evidence.finding:
-        return (evidence.finding.rstrip("."), f"for its stored numbers {evidence._distance()}")
-    if evidence.infeasibility > evidence.eps:
-        missed = at_most(evidence.infeasibility)
-        first = f"Not feasible: a condition that must hold is missed by {missed} of its size"
-        return (first, *evidence._compared())
-    compared, distance = evidence.predictions, evidence._distance()
-    if compared is not None and compared.n_different:
-        labels = f"training {evidence.noun}{'s' if compared.n_samples != 1 else ''}"
-        differ = f"{compared.n_different:,} of {compared.n_samples:,} {labels} proven to differ"
-        first = f"Not optimal: {differ} from the exact optimum's"
-        return (first, distance, *evidence.reasons, *evidence._compared())
-    return (f"Not optimal: {distance}", *evidence.reasons, *evidence._compared())
-
-
-def _unproven(evidence: Evidence) -> tuple[str, ...]:
-    first = "Not proven: no bound on the distance from the optimum could be computed"
-    if evidence.failed is not None:
-        check = evidence.failed
-        name, scaled = check.name.replace("_", " "), residual(check.scaled)
-        first += f" ({name} is {scaled}, allowed {residual(check.tolerance)})"
-    return (first, *evidence.reasons)
-
-
-_CLAUSES = {
-    Grade.OPTIMAL: _optimal,
-    Grade.SAME_PREDICTIONS: _same_predictions,
-    Grade.BOUNDED: _bounded,
-    Grade.WRONG: _wrong,
-    Grade.UNPROVEN: _unproven,
+SUBJECTS = {
+    "prediction": "no training sample's decision value",
+    "pair order": "no training pair's difference of decision values",
 }
+"""What ``largest_change`` is about, by what is predicted."""
+
+
+def prediction_clauses(compared: PredictionComparison, noun: str = "prediction") -> tuple[str, ...]:
+    """Clauses that count proven predictions and bound the change of decision values.
+
+    Parameters
+    ----------
+    compared : PredictionComparison
+    noun : "prediction" or "pair order"
+        What the counts are about.
+
+    Examples
+    --------
+    >>> prediction_clauses(PredictionComparison(3, 3, 0, 0.5, rigorous=True))
+    ('all 3 training predictions are proven to be those of the exact optimum',)
+    """
+    basis, n = "" if compared.rigorous else ESTIMATED, compared.n_samples
+    change = compared.largest_change
+    moves = ""
+    if math.isfinite(change):
+        subject = "no training prediction" if compared.n_same is None else SUBJECTS[noun]
+        moves = f"{subject} is farther than {at_most(change)} from the exact optimum's"
+    if compared.n_same is None:
+        unknown = "how far training predictions are from the exact optimum's is not known"
+        return (moves + basis if moves else unknown,)
+    if compared.all_same:
+        rows = f"all {n:,} training {noun}s are" if n > 1 else f"the training {noun} is"
+        those = "those" if n > 1 else "that"
+        return (f"{rows} proven to be {those} of the exact optimum{basis}",)
+    counts = (
+        f"{compared.n_same:,} of {n:,} training {noun}s proven to be those of the exact optimum, "
+        f"{compared.n_different:,} proven to differ, {compared.n_undecided:,} undecided at this "
+        "accuracy"
+    )
+    apart = compared.n_computed_differ
+    if apart:
+        gap = compared.computed_gap
+        within = "" if gap is None else f" to a relative gap of {residual(gap)}"
+        counts += f" ({apart:,} of these differ from an optimum computed{within})"
+    return (counts + basis, moves) if moves else (counts + basis,)

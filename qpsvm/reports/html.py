@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from qpsvm.files import json_text
 from qpsvm.plotting import Picture
-from qpsvm.reports.blocks import Document, Section
+from qpsvm.reports.blocks import Document, Section, flat
+from qpsvm.reports.comparison import Page
 from qpsvm.reports.dictionary import n_rows, page_dict
 from qpsvm.reports.document import document
 from qpsvm.reports.grade import Tone, tone_of
-from qpsvm.reports.page import Page
-from qpsvm.reports.templating import REPORT, Extra, now, resource, template
+from qpsvm.reports.markup import REPORT, Extra, now, resource, template
 
 SHOWN_SAMPLES = 200
 EMBEDDED_SAMPLES = 10_000
@@ -36,7 +37,7 @@ def html(page: Page) -> str:
     content = document(page, samples=SHOWN_SAMPLES)
     return html_of(
         content,
-        contents=tuple(_contents(content.sections)),
+        contents=[section for _, section in flat(content.sections)],
         data=page_dict(page, samples=EMBEDDED_SAMPLES),
         embedded=_embedded(page),
     )
@@ -99,7 +100,7 @@ def html_of(
     >>> page.startswith("<!doctype html>"), "Gaussian" in page
     (True, True)
     """
-    page = template(name, filters=FILTERS, package=package, extra=extra)
+    page = template(name, FILTERS, package=package, extra=extra, autoescape=True)
     all_scripts = (*before, resource("page.js"), *scripts)
     text = page.render(
         document=content,
@@ -115,13 +116,6 @@ def html_of(
     return str(text).lstrip()
 
 
-def _contents(sections: tuple[Section, ...]) -> Iterator[Section]:
-    """Yield all sections, nested ones included, for the table of contents."""
-    for section in sections:
-        yield section
-        yield from _contents(section.sections)
-
-
 def _embedded(page: Page) -> str:
     rows = [sum(map(n_rows, (report, *report.machines))) for report in page.reports]
     if max(rows, default=0) > EMBEDDED_SAMPLES:
@@ -134,26 +128,13 @@ def _data_uri(picture: Picture) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
-def sort_key(number: float) -> str:
-    """A number as text that JavaScript reads."""
-    if math.isfinite(number):
-        return repr(number)
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0.0 else "-Infinity"
-
-
 CLASSES: Mapping[Tone, str] = {"good": "pass", "neutral": "skipped", "bad": "fail"}
 """The colours of the style sheet."""
 
-
-def _colours(word: str) -> str:
-    """CSS class of a verdict, by its tone."""
-    return CLASSES[tone_of(word)]
-
-
 FILTERS: Mapping[str, Callable[..., str]] = {
     "data_uri": _data_uri,
-    "sort_key": sort_key,
-    "colours": _colours,
+    "sort_key": partial(json.dumps, default=float),  # NaN and infinities as JavaScript reads them
+    "colours": lambda word: CLASSES[tone_of(word)],
 }
 """What the templates of pages use."""
 

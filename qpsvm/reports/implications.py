@@ -1,19 +1,15 @@
-"""Sentences about the consequences of the certified gap.
-
-A new figure of ``Certificate`` becomes a sentence by one function here, and its name in
-``SENTENCES``.
-"""
+"""Sentences about the consequences of the certified gap."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 
 from qpsvm.certificates import Certificate
 from qpsvm.plotting.picture import count
 from qpsvm.reports.content import ReportContent
+from qpsvm.reports.grade import prediction_clauses
 from qpsvm.reports.numbers import at_least, at_most, figure, residual
-from qpsvm.reports.predictions import prediction_clauses
 from qpsvm.verification import KKTReport
 
 NO_BOUND = "No bound on the distance from the optimum could be computed."
@@ -35,8 +31,11 @@ def implications(report: ReportContent) -> tuple[str, ...]:
     certificate = report.certificate
     if certificate is None or not math.isfinite(certificate.gap):
         return (NO_BOUND,)
-    sentences = (sentence(report, certificate) for sentence in SENTENCES)
-    return tuple(words for words in sentences if words)
+    return (
+        *_about_objective(certificate),
+        *_about_machine(report, certificate),
+        *_about_samples(report, certificate),
+    )
 
 
 def _of_machines(report: ReportContent) -> str:
@@ -63,27 +62,42 @@ def _of_program(verified: KKTReport) -> str:
     )
 
 
-# --- one sentence each ---------------------------------------------------------------------------
+# --- one machine ---------------------------------------------------------------------------------
 
 
-def _optimum(report: ReportContent, certificate: Certificate) -> str:
-    del report
+def _about_objective(certificate: Certificate) -> Iterator[str]:
+    """Yield sentences about the optimal objective, and what the bounds on it rest on."""
     if not math.isfinite(certificate.gap_upper):
-        return NO_UPPER_BOUND
-    above = (
-        f"this machine's objective is at most {at_most(certificate.gap_upper)} above the best "
-        f"possible one (relative gap {residual(certificate.relative_gap)})"
-    )
-    basis = (
-        "This holds in exact arithmetic on these numbers: rounding errors are bounded rigorously."
-        if certificate.rigorous
-        else "Here and below, rounding error is estimated, not rigorously bounded."
-    )
-    ends = _ends(certificate)
-    if ends is None:
-        return f"{above[:1].upper()}{above[1:]}. {basis}"
-    lower, upper = at_least(ends[0], DIGITS), at_most(ends[1], DIGITS)
-    return f"The exact optimum lies between {lower} and {upper}: {above}. {basis}"
+        yield NO_UPPER_BOUND
+    else:
+        above = (
+            f"this machine's objective is at most {at_most(certificate.gap_upper)} above the best "
+            f"possible one (relative gap {residual(certificate.relative_gap)})"
+        )
+        basis = (
+            "This holds in exact arithmetic on these numbers: rounding errors are bounded "
+            "rigorously."
+            if certificate.rigorous
+            else "Here and below, rounding error is estimated, not rigorously bounded."
+        )
+        ends = _ends(certificate)
+        if ends is None:
+            yield f"{above[:1].upper()}{above[1:]}. {basis}"
+        else:
+            lower, upper = at_least(ends[0], DIGITS), at_most(ends[1], DIGITS)
+            yield f"The exact optimum lies between {lower} and {upper}: {above}. {basis}"
+    if certificate.infeasibility > 0.0:
+        missed = f"A condition that must hold is missed by {at_most(certificate.infeasibility)}"
+        consequence = "this machine's own objective may be below the best one that is allowed"
+        if certificate.model.is_hard and not certificate.model.n_constraints:
+            consequence = "the objective is that of this machine scaled up until it holds"
+        yield f"{missed}: {consequence}."
+    hidden = certificate.rounding * max(abs(certificate.primal_objective), certificate.floor)
+    if not certificate.rigorous and hidden > abs(certificate.gap):
+        yield (
+            f"Errors of kernel values and rounding may add up to {at_most(hidden)} to the gap, "
+            "more than the gap itself."
+        )
 
 
 def _ends(certificate: Certificate) -> tuple[float, float] | None:
@@ -99,117 +113,60 @@ def _ends(certificate: Certificate) -> tuple[float, float] | None:
     return ends if all(map(math.isfinite, ends)) else None
 
 
-def _infeasible(report: ReportContent, certificate: Certificate) -> str:
-    del report
-    if not certificate.infeasibility > 0.0:
-        return ""
-    missed = f"A condition that must hold is missed by {at_most(certificate.infeasibility)}"
-    if certificate.model.is_hard and not certificate.model.n_constraints:
-        return f"{missed}: the objective is that of this machine scaled up until it holds."
-    return f"{missed}: this machine's own objective may be below the best one that is allowed."
-
-
-def _rounding(report: ReportContent, certificate: Certificate) -> str:
-    del report
-    size = max(abs(certificate.primal_objective), certificate.floor)
-    hidden = certificate.rounding * size
-    if certificate.rigorous or not hidden > abs(certificate.gap):
-        return ""
-    return (
-        f"Errors of kernel values and rounding may add up to {at_most(hidden)} to the gap, more "
-        "than the gap itself."
-    )
-
-
-def _weights(report: ReportContent, certificate: Certificate) -> str:
-    del report
-    if not math.isfinite(certificate.gap_upper):
-        return ""
-    if not math.isfinite(certificate.weight_error):
-        return "The gap bounds the objective; the weights of the optimum need not be unique."
-    return (
-        f"The weights w are within {at_most(certificate.weight_error)} of the optimal ones, in "
-        "the norm of the feature space."
-    )
-
-
-def _predictions(report: ReportContent, certificate: Certificate) -> str:
-    del certificate
+def _about_machine(report: ReportContent, certificate: Certificate) -> Iterator[str]:
+    """Yield sentences about weights, predictions and intercept."""
+    if math.isfinite(certificate.gap_upper):
+        if math.isfinite(certificate.weight_error):
+            yield (
+                f"The weights w are within {at_most(certificate.weight_error)} of the optimal "
+                "ones, in the norm of the feature space."
+            )
+        else:
+            yield "The gap bounds the objective; the weights of the optimum need not be unique."
     evidence = report.evidence
-    if evidence.predictions is None:
-        return ""
-    words = "; ".join(prediction_clauses(evidence.predictions, evidence.noun))
-    return f"{words[:1].upper()}{words[1:]}."
+    if evidence.predictions is not None:
+        words = "; ".join(prediction_clauses(evidence.predictions, evidence.noun))
+        yield f"{words[:1].upper()}{words[1:]}."
+    bounds, summary = certificate.intercept_bounds, report.summary
+    is_free = certificate.model.intercept == "free"
+    if is_free and bounds is not None and all(map(math.isfinite, bounds)):
+        lower, upper = at_least(bounds.lower, 9), at_most(bounds.upper, 9)
+        where = f"The intercept of every exact optimum lies between {lower} and {upper}"
+        unique = certificate.intercept_is_unique
+        if unique is None:
+            yield f"{where}; whether it is unique is undecided at this accuracy."
+        else:
+            yield f"{where}; it is {'unique' if unique else 'not unique'}."
+    # a sample that lies on the margin fixes the intercept
+    is_fixed = summary is None or summary.n_free or certificate.screening.count("free")
+    if is_free and certificate.intercept_interval is not None and not is_fixed:
+        lower, upper = map(figure, certificate.intercept_interval)
+        if lower != upper:  # or a point, up to rounding
+            yield (
+                f"With these weights every intercept from about {lower} to {upper} gives the same "
+                "objective."
+            )
 
 
-def _intercept(report: ReportContent, certificate: Certificate) -> str:
-    bounds = certificate.intercept_bounds
-    if bounds is None or not all(map(math.isfinite, bounds)):
-        return ""
-    if report.problem.model.intercept != "free":
-        return ""
-    lower, upper = at_least(bounds.lower, 9), at_most(bounds.upper, 9)
-    where = f"The intercept of every exact optimum lies between {lower} and {upper}"
-    unique = certificate.intercept_is_unique
-    if unique is None:
-        return f"{where}; whether it is unique is undecided at this accuracy."
-    return f"{where}; it is unique." if unique else f"{where}; it is not unique."
-
-
-def _interval(report: ReportContent, certificate: Certificate) -> str:
-    """Sentence about the intercepts that are optimal for these weights; empty if redundant."""
-    interval, summary = certificate.intercept_interval, report.summary
-    if interval is None or certificate.model.intercept != "free":
-        return ""
-    if summary is None or summary.n_free or certificate.screening.count("free"):
-        return ""  # a sample that lies on the margin fixes the intercept
-    lower, upper = map(figure, interval)
-    if lower == upper:  # a point, up to rounding
-        return ""
-    return (
-        f"With these weights every intercept from about {lower} to {upper} gives the same "
-        "objective."
-    )
-
-
-def _statuses(report: ReportContent, certificate: Certificate) -> str:
-    known, noun = certificate.screening.counts, report.kind.noun
-    n = sum(known.values())
-    if known["undecided"] == n:
-        return ""
-    words = (
-        f"Proven for the exact optimum: {known['zero']:,} of {count(n, noun)} "
-        f"{'is not a support vector' if known['zero'] == 1 else 'are not support vectors'} "
-        f"(alpha = 0), {known['free']:,} have alpha strictly between its bounds, and "
-        f"{known['bound']:,} at a bound"
-    )
-    left = (
-        f"; {known['undecided']:,} are undecided at this accuracy." if known["undecided"] else "."
-    )
-    return words + left
-
-
-def _degenerate(report: ReportContent, certificate: Certificate) -> str:
+def _about_samples(report: ReportContent, certificate: Certificate) -> Iterator[str]:
+    """Yield sentences about what is proven of the samples at the optimum."""
     screening, noun = certificate.screening, report.kind.noun
+    known = screening.counts
+    n, undecided = sum(known.values()), known["undecided"]
+    if undecided < n:
+        left = f"; {undecided:,} are undecided at this accuracy." if undecided else "."
+        yield (
+            f"Proven for the exact optimum: {known['zero']:,} of {count(n, noun)} "
+            f"{'is not a support vector' if known['zero'] == 1 else 'are not support vectors'} "
+            f"(alpha = 0), {known['free']:,} have alpha strictly between its bounds, and "
+            f"{known['bound']:,} at a bound{left}"
+        )
+    n_degenerate = len(screening.degenerate)
     if screening.strictly_complementary:
-        return f"No {noun} is degenerate: strict complementarity is proven."
-    n = len(screening.degenerate)
-    if not n or not certificate.relative_gap <= report.eps:
-        return ""  # "as far as this accuracy shows" would be nothing
-    return (
-        f"{count(n, noun)} {'looks' if n == 1 else 'look'} degenerate: met exactly, with alpha at "
-        "a bound, as far as this accuracy shows."
-    )
-
-
-SENTENCES: tuple[Callable[[ReportContent, Certificate], str], ...] = (
-    _optimum,
-    _infeasible,
-    _rounding,
-    _weights,
-    _predictions,
-    _intercept,
-    _interval,
-    _statuses,
-    _degenerate,
-)
+        yield f"No {noun} is degenerate: strict complementarity is proven."
+    elif n_degenerate and certificate.relative_gap <= report.eps:
+        # otherwise "as far as this accuracy shows" would be nothing
+        yield (
+            f"{count(n_degenerate, noun)} {'looks' if n_degenerate == 1 else 'look'} degenerate: "
+            "met exactly, with alpha at a bound, as far as this accuracy shows."
+        )

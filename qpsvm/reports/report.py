@@ -1,14 +1,33 @@
-"""A report in every format: text, JSON, HTML, Markdown and LaTeX."""
+"""Reports: their construction from a problem, its solution and the verdict, in every format."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, cast
 
-from qpsvm.display import wrapped
-from qpsvm.reports.content import ReportContent
+from qpsvm.certificates import Certificate, PredictionComparison
+from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
+from qpsvm.data.fingerprints import fingerprint
+from qpsvm.display import one_line, wrapped
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.arguments import require_pair, takes_pair
+from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.numerics.arguments import an, require_kind
+from qpsvm.numerics.calls import explains_calls
+from qpsvm.plotting.residuals import Event
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+from qpsvm.reports.comparison import Page
+from qpsvm.reports.content import Facts, Problem, ReportContent, Solution
 from qpsvm.reports.dictionary import report_dict
-from qpsvm.reports.formats import Formats
-from qpsvm.reports.page import Page
+from qpsvm.reports.files import Formats
+from qpsvm.reports.grade import Evidence
+from qpsvm.verification import KKTReport, verify
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -17,9 +36,9 @@ class Report(ReportContent, Formats):
 
     Attributes
     ----------
-    problem, solution, verified, certificate, name
-        As those of ``SolvedProblem``.
-    source, remarks, facts, trace, digest, versions, compared, assessed
+    problem, solution, verified, certificate, name, source, remarks, facts
+        As those of ``ReportContent``.
+    trace, digest, versions, compared, assessed
         As those of ``ReportContent``.
     machines : tuple of Report
         The machines of a ReducedProblem.
@@ -38,3 +57,145 @@ class Report(ReportContent, Formats):
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else "failed"
         return wrapped(f"Report({self.family}, {verdict} at eps={self.eps:g}; print it to read it)")
+
+
+@takes_pair
+@explains_calls
+def build(
+    problem: Problem,
+    solution: Solution,
+    verified: KKTReport | ReducedReport[KKTReport] | None = None,
+    *,
+    certificate: Certificate | ReducedCertificate[Certificate] | None = None,
+    trace: Sequence[Event] = (),
+    remarks: Sequence[str] = (),
+    facts: Mapping[str, object] | None = None,
+    facts_title: str = "Facts",
+    source: str = "",
+    eps: float = 1e-8,
+    predictions: PredictionComparison | None = None,
+    evidence: Evidence | None = None,
+) -> Report:
+    """Build a report on a problem and its solution.
+
+    Parameters
+    ----------
+    problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
+        What was solved.
+    solution : SVMSolution, JointSolution, ReducedSolution or QPSolution
+        As ``qpsvm.verify`` takes them.
+    verified : KKTReport or ReducedReport, optional
+        What ``qpsvm.verify(problem, solution)`` returned; without it, that is called.
+    certificate : Certificate or ReducedCertificate, optional
+        One that says more than that of ``verified``.
+    trace : sequence of Event, optional
+        What ``qpsvm.solve`` told its callback: ``trace = []; solve(..., callback=trace.append)``.
+    remarks : sequence of str, optional
+        Sentences of your own, shown first.
+    facts : mapping, optional
+        Names and values for a table of your own.
+    facts_title : str
+        Heading of that table.
+    source : str
+        Where the data came from, in words.
+    eps : float
+        Relative accuracy, where ``verified`` is not given.
+    predictions : PredictionComparison, optional
+        Of the training predictions with the exact optimum's, if you know more than the certificate.
+    evidence : Evidence, optional
+        What the grade follows from, if you know more than the verdict says.
+
+    Returns
+    -------
+    Report
+        To be printed, or written in any format.
+
+    Raises
+    ------
+    InvalidParameterError
+        As ``qpsvm.verify``; or ``verified`` is not what it returns for such a problem.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> report = build(problem, qpsvm.solve(problem), source="two numbers")
+    >>> report.passed, report.to_dict()["problem"]["family"]
+    (True, 'SoftMargin(C=1.0)')
+    """
+    require_pair("reports.build", problem, solution, programs=True, recovers=True)
+    if verified is None:
+        pair: Any = problem, solution  # which belong together
+        verified = verify(*pair, eps=eps)
+    expected = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
+    if not isinstance(verified, expected):
+        raise InvalidParameterError(
+            f"verified is {an(verified)}; pass what qpsvm.verify(problem, solution) returned."
+        )
+    if verified.problem != one_line(problem):
+        raise InvalidParameterError(
+            f"verified is about {verified.problem}, and the problem is {problem!r}; pass what "
+            "qpsvm.verify(problem, solution) returned."
+        )
+    if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
+        solution = problem.recover(solution)
+    require_kind(trace, Sequence, "trace", "the list of events that the callback was given")
+    require_kind(remarks, Sequence, "remarks", "a list of sentences")
+    require_kind(facts, Mapping | None, "facts", "a mapping from names to values, or None")
+    versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
+    own = certificate if certificate is not None else getattr(verified, "certificate", None)
+    return Report(
+        problem=problem,
+        solution=solution,
+        verified=verified,
+        certificate=None if isinstance(own, ReducedCertificate) else own,
+        source=source,
+        name="",
+        remarks=tuple(remarks),
+        facts=None if facts is None else Facts(facts_title, facts),
+        trace=tuple(trace),
+        machines=_machines(problem, solution, verified, certificate, trace, source),
+        digest=problem.fingerprint()
+        if isinstance(problem, QuadraticProgram)
+        else fingerprint(problem.data),
+        versions=MappingProxyType(versions | {"Python": platform.python_version()}),
+        compared=predictions,
+        assessed=evidence,
+    )
+
+
+def _machines(
+    problem: Problem,
+    solution: Solution,
+    verified: KKTReport | ReducedReport[KKTReport],
+    certificate: Certificate | ReducedCertificate[Certificate] | None,
+    trace: Sequence[Event],
+    source: str,
+) -> tuple[Report, ...]:
+    """Build one report per machine of a reduction; empty if the solution does not belong to it."""
+    if not isinstance(problem, ReducedProblem) or not isinstance(verified, ReducedReport):
+        return ()
+    if not verified.reports:
+        return ()
+    names, answer = problem.names, cast("ReducedSolution", solution)
+    proofs: Sequence[Certificate | None] = (None,) * len(names)
+    if isinstance(certificate, ReducedCertificate):
+        proofs = certificate.certificates
+    traces = _by_machine(trace, len(names))
+    parts = zip(problem.parts(answer), names, verified.reports, proofs, traces, strict=True)
+    return tuple(
+        replace(build(*part, report, certificate=proof, trace=events, source=source), name=name)
+        for part, name, report, proof, events in parts
+    )
+
+
+def _by_machine(trace: Sequence[Event], n_machines: int) -> list[list[Event]]:
+    """Split the events of consecutive solves, each of which ends with the stage ``"done"``."""
+    groups: list[list[Event]] = [[]]
+    for event in trace:
+        groups[-1].append(event)
+        if event.stage == "done":
+            groups.append([])
+    groups = [group for group in groups if group]
+    # "auto" may ask a second backend: then nobody knows which events belong together
+    return groups if len(groups) == n_machines else [[] for _ in range(n_machines)]

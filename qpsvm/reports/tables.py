@@ -1,28 +1,45 @@
-"""Tables of a report: checks, machines, constraints, samples."""
+"""Tables of a report: checks, machines, constraints, samples, and a comparison of backends."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 from qpsvm.qp.kkt_residuals import Check
-from qpsvm.reports.blocks import Cell, Table
+from qpsvm.reports.blocks import Block, Cell, Section, Sentences, Table
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.comparison import Comparison, ComparisonRow
 from qpsvm.reports.content import ReportContent
-from qpsvm.reports.explanations import EXPLANATIONS
 from qpsvm.reports.grade import Grade
-from qpsvm.reports.kinds import Column
-from qpsvm.reports.numbers import figure, residual, value
+from qpsvm.reports.numbers import figure, residual
 
+EXPLANATIONS: Mapping[str, str] = {
+    "stationarity": "gradient of the Lagrangian",
+    "inequality": "violated inequality rows",
+    "equality": "violated equality rows",
+    "lower_bound": "variables below their bound",
+    "upper_bound": "variables above their bound",
+    "multiplier_sign": "negative multipliers",
+    "complementarity": "multiplier times slack",
+    "duality_gap": "gap of the program's own solution",
+    "natural": "natural residual, zero exactly at an optimum",
+    "certified_gap": "certified gap of the stored machine",
+    "feasibility": "violated hard conditions and constraints",
+    "sample_kkt": "largest KKT violation of a sample",
+    "slack": "stated slack against decision values",
+    "dual_repair": "change that makes alpha feasible",
+    "intercept_interval": "stated intercept interval against the optimal one",
+    "expansion": "stated coefficients against alpha",
+    "rounding": "estimated rounding error of the objective",
+    "weights": "weights against those that alpha implies",
+    "own_predictions": "the model's own predictions against its stored numbers",
+    "predictions": "numbers the file predicts with against verified ones",
+}
+"""What every check of a verdict measures."""
 
-def _verdict_cell(passed: bool) -> Cell:
-    """A cell with PASS or FAIL."""
-    word = "PASS" if passed else "FAIL"
-    return Cell(word, 0.0 if passed else 1.0, word)
-
-
-def _grade_cell(grade: Grade) -> Cell:
-    """A cell with a grade, sorted by quality."""
-    return Cell(grade.title, float(list(Grade).index(grade)), grade.title)
+PASSED, FAILED = Cell("PASS", 0.0, "PASS"), Cell("FAIL", 1.0, "FAIL")
+GRADES = {grade: Cell(grade.title, float(i), grade.title) for i, grade in enumerate(Grade)}
+"""Cells of verdicts, the best sorted first."""
 
 
 def _long_figure(number: float | None) -> str:
@@ -33,7 +50,7 @@ def checks_table(report: ReportContent, key: str) -> Table:
     """Table of the checks with their tolerances."""
     columns: tuple[TableColumn[Check], ...] = (
         words("Check", lambda check: check.name.replace("_", " ")),
-        cells("Verdict", lambda check: _verdict_cell(check.passed)),
+        cells("Verdict", lambda check: PASSED if check.passed else FAILED),
         numbers("Scaled", lambda check: check.scaled, residual),
         numbers("Allowed", lambda check: check.tolerance, residual),
         numbers("Absolute", lambda check: check.absolute, residual),
@@ -53,7 +70,7 @@ def machines_table(report: ReportContent, key: str) -> Table:
     """Table of the machines of a reduction."""
     columns: tuple[TableColumn[ReportContent], ...] = (
         words("Machine", lambda machine: machine.name),
-        cells("Verdict", lambda machine: _grade_cell(machine.grade)),
+        cells("Verdict", lambda machine: GRADES[machine.grade]),
         numbers("Objective", lambda machine: machine.objective, _long_figure),
         numbers("Certified gap", lambda machine: machine.relative_gap, residual),
         numbers("Worst check", lambda machine: machine.worst, residual),
@@ -95,7 +112,7 @@ def samples_table(report: ReportContent, n: int, key: str, samples: int, *, fold
         caption = f"The {len(rows):,} rows with the largest violations of {n:,}"
     return table_of(
         [rows],
-        [_sample_column(column) for column in report.kind.columns],
+        report.kind.columns,
         key=f"{key}-samples",
         title=f"KKT conditions, {report.kind.noun} by {report.kind.noun}",
         caption=caption,
@@ -104,13 +121,39 @@ def samples_table(report: ReportContent, n: int, key: str, samples: int, *, fold
     )
 
 
-def _sample_column(column: Column) -> TableColumn[Mapping[str, object]]:
-    def entry(row: Mapping[str, object]) -> Cell:
-        found = row[column.key]
-        if column.form == "text" or not isinstance(found, int | float):
-            return Cell(value(found))
-        if isinstance(found, int):
-            return Cell(str(found), found)
-        return Cell(residual(found) if column.form == "residual" else figure(found), found)
-
-    return cells(column.title, entry, numeric=column.form != "text")
+def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Section:
+    """Build the section of a page's comparison of backends."""
+    columns: tuple[TableColumn[ComparisonRow], ...] = (
+        words("Backend", lambda row: row.backend),
+        cells("Verdict", lambda row: Cell(row.verdict, verdict=row.verdict)),
+        words("Kernel", lambda row: row.kernel),
+        words("Form", lambda row: row.form),
+        numbers("Objective", lambda row: row.objective, _long_figure),
+        numbers("Certified gap", lambda row: row.relative_gap, residual),
+        numbers("KKT residual", lambda row: row.residual, residual),
+        numbers("Support vectors", lambda row: row.n_support),
+        numbers("Seconds", lambda row: row.seconds, "{:.2f}".format),
+    )
+    groups = itertools.groupby(comparison.rows, lambda row: (row.kernel, row.form))
+    meaning = (
+        "The primal and the dual form give a solver different quadratic programs of the same "
+        "machine. The verifier measures objective, gap and residual after the solve; none of "
+        "these figures is the solver's own."
+    )
+    table = table_of(
+        (rows for _, rows in groups),
+        columns,
+        key="comparison-table",
+        caption=f"Backends, relative accuracy {residual(comparison.eps)}",
+        sortable=False,
+    )
+    reasons = [
+        f"{word}: {name}, {', '.join(programs)}: {reason}"
+        for word, name, programs, reason in comparison.reasons()
+    ]
+    if left_out:
+        reasons.append(f"not run: {', '.join(left_out)}")
+    blocks: list[Block] = [Sentences("meaning", "", (meaning,)), table]
+    if reasons:
+        blocks.append(Sentences("notes", "Left out or not passed, and why", tuple(reasons)))
+    return Section("comparison", "Every backend on every program", None, tuple(blocks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from qpsvm.reports.blocks import (
@@ -13,14 +14,16 @@ from qpsvm.reports.blocks import (
     Section,
     Sentences,
     Table,
+    flat,
 )
-from qpsvm.reports.document import document, flat
+from qpsvm.reports.comparison import Page
+from qpsvm.reports.document import document
 from qpsvm.reports.grade import tone_of
-from qpsvm.reports.page import Page
-from qpsvm.reports.templating import one_line
+from qpsvm.reports.markup import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
     from rich.text import Text
 
 SHOWN_SAMPLES = 5
@@ -53,7 +56,9 @@ def print_page(page: Page, console: Console, *, in_full: bool = False) -> None:
         samples.
     """
     content = document(page, samples=SHOWN_SAMPLES)
-    _print_verdict(content, page, console)
+    asked = {f"{report.eps:g}" for report in page.reports}
+    where = f"at eps={asked.pop()}:" if len(asked) == 1 else ""
+    console.print(*filter(None, (verdict(content.word), where, content.verdict)), soft_wrap=True)
     if page.subtitle and not in_full:
         console.print(_plain(page.subtitle), soft_wrap=True)
     console.print()
@@ -85,53 +90,53 @@ def print_sections(content: Document, console: Console, *, in_full: bool = True)
     <BLANKLINE>
     """
     for level, section in flat(content.sections):
-        _print_section(section, level, console, in_full=in_full)
+        for part in _parts(section, level, in_full=in_full):
+            console.print(part, soft_wrap=hasattr(part, "plain"))
+        console.print()
 
 
-def _print_section(section: Section, level: int, console: Console, *, in_full: bool) -> None:
+def _parts(section: Section, level: int, *, in_full: bool) -> Iterator[Text | RichTable]:
+    """Yield what is printed of a section, one below the other."""
     title = _plain(section.title, "bold")
     if section.verdict and level > 2:
         title += _text(" ") + verdict(section.verdict)
-    console.print(title, soft_wrap=True)
+    yield title
     for block in section.blocks:
-        if isinstance(block, Table | Listings) and block.detail and not in_full:
-            continue
-        if isinstance(block, Sentences):
-            if block.title:
-                console.print(_plain(block.title, "bold"), soft_wrap=True)
-            for sentence in block.sentences:
-                words = f"note: {sentence}" if block.role == "notes" else sentence
+        match block:
+            case Table() | Listings() if block.detail and not in_full:
+                continue
+            case Sentences():
+                if block.title:
+                    yield _plain(block.title, "bold")
+                before = "note: " if block.role == "notes" else ""
                 style = "bold" if block.role == "remarks" else ""
-                console.print(_plain(words, style), soft_wrap=True)
-        elif isinstance(block, Listing):
-            _print_listing(block, console)
-        elif isinstance(block, Table) and level == 2:
-            _print_table(block, console)
-        elif isinstance(block, Figures):
-            shown = ", ".join(f"{figure.label} {figure.text}" for figure in block.figures)
-            console.print(_plain(shown), soft_wrap=True)
-        elif isinstance(block, Listings) and level == 2:
-            for listing in block.listings:
-                _print_listing(listing, console)
-    console.print()
+                for sentence in block.sentences:
+                    yield _plain(before + sentence, style)
+            case Listing():
+                yield from _listing(block)
+            case Figures():
+                yield _plain(", ".join(f"{each.label} {each.text}" for each in block.figures))
+            case Listings() if level == 2:
+                for listing in block.listings:
+                    yield from _listing(listing)
+            case Table() if level == 2:
+                yield _plain(f"{block.title}: {block.caption}" if block.title else block.caption)
+                yield _table(block)
 
 
-def _print_listing(listing: Listing, console: Console) -> None:
+def _listing(listing: Listing) -> Iterator[Text]:
     items = [(one_line(name), one_line(words)) for name, words in listing.items]
-    if not items:
-        return
-    width = max(len(name) for name, _ in items)
-    console.print(_plain(listing.title, "bold"), soft_wrap=True)
-    for name, words in items:
-        console.print(_text(f"  {name:<{width}}  {words}"), soft_wrap=True)
+    if items:
+        width = max(len(name) for name, _ in items)
+        yield _plain(listing.title, "bold")
+        for name, words in items:
+            yield _text(f"  {name:<{width}}  {words}")
 
 
-def _print_table(block: Table, console: Console) -> None:
+def _table(block: Table) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
 
-    title = f"{block.title}: " if block.title else ""
-    console.print(_plain(f"{title}{block.caption}"), soft_wrap=True)
     # eighty columns must do for the figures
     table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for heading in block.headings:
@@ -142,14 +147,7 @@ def _print_table(block: Table, console: Console) -> None:
         )
     for row in block.rows:
         table.add_row(*(verdict(c.verdict) if c.verdict else _plain(c.text) for c in row))
-    console.print(table)
-
-
-def _print_verdict(content: Document, page: Page, console: Console) -> None:
-    asked = {f"{report.eps:g}" for report in page.reports}
-    where = f"at eps={asked.pop()}:" if len(asked) == 1 else ""
-    word = verdict(content.word)
-    console.print(*filter(None, (word, where, content.verdict)), soft_wrap=True)
+    return table
 
 
 def verdict(word: str) -> Text:

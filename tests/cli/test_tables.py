@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from qpsvm import datasets
 from qpsvm.cli import app
-from qpsvm.cli.table_options import columns_of
+from qpsvm.cli.options import columns_of
 from qpsvm.estimators import SVC
 
 CITIES = ("Lima", "New York, NY", "São Paulo")

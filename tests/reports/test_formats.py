@@ -15,7 +15,7 @@ from rich.console import Console
 import qpsvm
 from qpsvm import reports
 from qpsvm.display import LINES
-from qpsvm.reports import latex, markdown
+from qpsvm.reports import markup
 from qpsvm.reports.implications import implications
 from qpsvm.reports.numbers import figure, residual
 from qpsvm.reports.text import print_page
@@ -258,20 +258,20 @@ def test_hostile_texts_stay_texts_in_a_page(evil):
 @pytest.mark.parametrize("evil", EVIL, ids=range(len(EVIL)))
 def test_markdown_shows_the_text_itself(evil):
     for before in ("", "words before "):
-        (shown_text,) = shown_markdown(markdown.escape(before + evil))
+        (shown_text,) = shown_markdown(markup.escape_markdown(before + evil))
         assert shown_text == printable(before + evil)
 
 
 @pytest.mark.parametrize("start", ["- a", "+ a", "1. a", "12) a", "# a", "> a", "=== a", "---"])
 def test_markdown_texts_begin_no_block(start):
-    kinds = [token.type for token in inline_tokens(markdown.escape(start))]
+    kinds = [token.type for token in inline_tokens(markup.escape_markdown(start))]
     assert kinds == ["paragraph_open", "inline", "text", "paragraph_close"]
 
 
 def test_latex_escapes_every_special_character():
-    text = latex.escape("\\ { } $ & # % _ ^ ~ < > |")
+    text = markup.escape_latex("\\ { } $ & # % _ ^ ~ < > |")
     assert re.sub(r"\\(text\w+\{\}|[{}$&#%_])", "", text).split() == []
-    assert latex.escape("漢") == r"\unichar{6F22}"
+    assert markup.escape_latex("漢") == r"\unichar{6F22}"
 
 
 @pytest.mark.skipif(which("pdflatex") is None, reason="no pdflatex on the PATH")

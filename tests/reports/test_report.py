@@ -10,9 +10,9 @@ import pytest
 import qpsvm
 from qpsvm import reports
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.reports.explanations import EXPLANATIONS
 from qpsvm.reports.implications import implications
 from qpsvm.reports.kinds import kind_of
+from qpsvm.reports.tables import EXPLANATIONS
 from tests.reports.cases import ALL, EPS, FAILED, MACHINES, MOONS, report, solved
 from tests.tolerances import ROUNDING
 
@@ -81,9 +81,8 @@ def test_every_row_is_there_worst_first(name):
     violations = [row["violation"] for row in rows]
     assert violations == sorted(violations, reverse=True)
     assert built.samples(3) == rows[:3]
-    columns = {column.key for column in built.kind.columns}
-    assert all(columns <= row.keys() for row in rows)
-    own = built.kind.further_columns(built).keys()
+    assert all(column.entry(row).text for column in built.kind.columns for row in rows)
+    own = built.kind.further_columns(built.problem, table).keys()
     for row, i in zip(rows, table.worst_first(), strict=True):
         expected = table.row(int(i))
         assert row.keys() == expected.keys() | own
