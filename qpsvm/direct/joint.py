@@ -27,6 +27,7 @@ from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.machines.joint.evaluation import JointEvaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.native import Status, descend_classes
 from qpsvm.numerics.arrays import Dense, Mask, default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
@@ -75,7 +76,9 @@ def _suits(model: JointModel) -> bool:
     is_small = n <= DIRECT.samples and 8 * n * (n + 8 * k) <= default_memory_limit() // 4
     if model.repair is not None or not is_small:
         return False
-    return isinstance(model.gram, KernelQuadratic) or model.data.storage == "dense"
+    if isinstance(model.gram, KernelQuadratic):
+        return exact_kernel(model) is not None
+    return model.data.storage == "dense"
 
 
 def _kernel_matrix(model: JointModel) -> Dense:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from time import perf_counter
 
 import numpy as np
@@ -18,10 +19,11 @@ from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.native import SmallMachine
-from qpsvm.numerics.arrays import default_memory_limit
+from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
+from qpsvm.verification import verify_evaluated
 
 REASON = "the kernel matrix is small: steps of pairs on all of it"
 """Note of a solution that was found the short way."""
@@ -44,19 +46,24 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
         found = program.solved(settings.eps)
         if found is None:
             return None
-        if found.error > DIRECT.stated * settings.eps * program.unit:
-            found = with_compensated_values(problem.model, found)
-    return solution_of(problem, found, perf_counter() - began)
-
-
-def with_compensated_values(model: SupportVectorModel, found: Certified) -> Certified:
-    """Replace decision values of the training samples by those that the verifier would compute.
-
-    Multipliers and slack are stated to ``eps``, which the bound on a gap does not ask for.
-    """
-    if found.coef is not None:
-        return found._replace(values=np.asarray(model.data.X @ found.coef))
-    return found._replace(values=model.kernel_product(found.expansion))
+        solution = solution_of(problem, found, settings.eps, perf_counter() - began)
+        if found.error <= DIRECT.stated * settings.eps * program.unit:
+            return solution
+        # multipliers and slack are stated to eps, which the bound on a gap does not ask for
+        evaluation = problem.model.recovered(
+            solution.qp,
+            found.alpha,
+            expansion=found.expansion,
+            coef=found.coef,
+            b=found.interval.midpoint,
+            t=found.width,
+        )
+        qp = problem.to_qp(evaluation.solution).replace(
+            status=Status.OPTIMAL, statistics=solution.qp.statistics
+        )
+        evaluation = evaluation.of(evaluation.solution.replace(qp=qp))
+        report = verify_evaluated(problem, evaluation, eps=settings.eps)
+    return evaluation.solution if report.passed else None
 
 
 def is_plain(settings: Settings) -> bool:
@@ -150,12 +157,33 @@ def statistics_of(points: int, seconds: float) -> SolveStatistics:
     )
 
 
-def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
+def _multipliers(
+    model: SupportVectorModel, alpha: Vector, gradient: Vector, eps: float
+) -> tuple[Vector, Vector]:
+    """The multipliers of both bounds, which are the gradient of the Lagrangian.
+
+    Where kernel values are far above 1, so is the gradient's residual at variables between their
+    bounds. It is left to stationarity there, whose unit grows with them: of a multiplier it would
+    be more than complementary slackness allows.
+    """
+    c = model.conditions
+    at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
+    above, below = alpha - c.lower, c.upper - alpha
+    natural = np.maximum(np.minimum(at_lower, above), np.minimum(at_upper, below))
+    size = min(1.0, float(np.max(np.abs(alpha), initial=0.0)))
+    if float(np.max(natural, initial=0.0)) <= DIRECT.natural_share * math.sqrt(eps) * size:
+        return at_lower, at_upper
+    largest = float(np.max(np.abs(model.gram.diagonal()))) + float(np.max(c.curvature))
+    at_lower = np.where(largest * above <= at_lower, at_lower, 0.0)
+    return at_lower, np.where(largest * below <= at_upper, at_upper, 0.0)
+
+
+def solution_of(problem: SVMProblem, found: Certified, eps: float, seconds: float) -> SVMSolution:
     """Build the solution of a certified machine, with the program's own one."""
     model, b = problem.model, found.interval.midpoint
     c, v = model.conditions, model.violations(found.values, b, found.width)
     gradient = c.curvature * found.alpha - v
-    at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
+    at_lower, at_upper = _multipliers(model, found.alpha, gradient, eps)
     qp = QPSolution(
         Status.OPTIMAL,
         x=found.alpha,

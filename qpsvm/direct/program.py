@@ -157,22 +157,56 @@ class DirectProgram:
         return np.asarray(f + own.signs * (curved - own.required))
 
     def certified(self, alpha: Vector) -> Certified | None:
-        """Bound the excess of the machine that dual variables imply; None where it overflows.
+        """Bound the excess of the machine that dual variables imply.
+
+        None where it overflows, or where the sums that the machine keeps are missed by more than
+        their rounding: the intercept at the optimum, which nobody knows, would be their price.
 
         Parameters
         ----------
         alpha : array of shape (N,)
-            In the box.
+            In the box. Sums that it misses are made up for by variables between their bounds.
         """
-        own = self.machine
-        flat = 0.0
+        found = self._bounds(alpha)
+        if found is not None and self._misses_sums(alpha, found):
+            alpha = self._with_sums(alpha, found)
+            found = self._bounds(alpha)
+        if found is None or self._misses_sums(alpha, found):
+            return None
+        return self._certificate(alpha, found)
+
+    def _bounds(self, alpha: Vector) -> MachineBounds | None:
+        own, flat = self.machine, 0.0
         if own.is_free and own.curved is None:  # as for ``machines.intercept``
             ends = float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
             flat = len(alpha) * EPS * (ends + abs(own.price) + own.total)
         X = self.matrix.X if isinstance(self.matrix, Features) else None
-        found = own.bounds(alpha, self.matrix.errors, X=X, flat=flat, unit=self.unit)
-        if found is None:
-            return None
+        return own.bounds(alpha, self.matrix.errors, X=X, flat=flat, unit=self.unit)
+
+    def _misses_sums(self, alpha: Vector, found: MachineBounds) -> bool:
+        own = self.machine
+        allowed = DIRECT.sum_roundings * EPS * float(np.sum(np.abs(alpha)))
+        if own.is_free and not abs(found.balance - own.price) <= allowed:
+            return True
+        return bool(own.side) and not abs(found.total - own.total) <= allowed
+
+    def _with_sums(self, alpha: Vector, found: MachineBounds) -> Vector:
+        """Spread what sums are missed by over the variables between their bounds."""
+        own = self.machine
+        balance = found.balance - own.price
+        total = found.total - own.total if own.side else 0.0
+        moved = alpha.copy()
+        is_free = (alpha > own.lower) & (alpha < own.upper)
+        groups = [(is_free, balance)]
+        if own.side:  # the sums of either sign
+            above, below = 0.5 * (total + balance), 0.5 * (balance - total)
+            groups = [(is_free & (own.signs > 0.0), above), (is_free & (own.signs < 0.0), below)]
+        for some, missed in groups:
+            moved[some] -= own.signs[some] * (missed / max(int(np.count_nonzero(some)), 1))
+        return np.minimum(np.maximum(moved, own.lower), own.upper)
+
+    def _certificate(self, alpha: Vector, found: MachineBounds) -> Certified:
+        own = self.machine
         beta, interval = found.expansion, Interval(found.first, found.last)
         b, c = interval.midpoint, own.constant
         prices = own.price * b + own.side * own.total * found.width
@@ -193,7 +227,7 @@ class DirectProgram:
             lost += len(alpha) * EPS * (found.losses + abs(own.price * b) + own.total * found.width)
         relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * lost, TINY)
         error = float(np.max(found.errors, initial=0.0))
-        coef = None if X is None else found.coef
+        coef = found.coef if isinstance(self.matrix, Features) else None
         rest = found.values, error, interval, found.width, relative, found.violation
         return Certified(alpha, beta, coef, *rest, self._below(alpha, found.values + b), 0)
 

@@ -42,6 +42,9 @@ class DirectSettings:
         margin that a certificate has for its own sums.
     newton_steps, halvings : int
         Steps of it, and halvings of a step that increases the objective, at most.
+    sum_roundings : float
+        By how much sums that a machine keeps may be missed, in roundings of the sum of the sizes of
+        all variables.
     sign : float
         By how much a multiplier may be below zero, in units of ``eps``.
     stated : float
@@ -70,6 +73,7 @@ class DirectSettings:
     entries: int = 5_000_000
     newton_steps: int = 40
     halvings: int = 30
+    sum_roundings: float = 32.0
     sign: float = 0.5
     stated: float = 0.1
     natural_share: float = 0.1

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from qpsvm.backends.settings import Settings
-from qpsvm.direct.machine import is_plain, solution_of, with_compensated_values
+from qpsvm.direct.machine import is_plain, solution_of
 from qpsvm.direct.matrices import Features, KernelMatrix
 from qpsvm.direct.program import Certified, DirectProgram
 from qpsvm.direct.settings import DIRECT
@@ -42,9 +42,10 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
         found = list[Certified]()
         for side, matrix in zip(shared.sides, _matrices(shared), strict=True):
-            one = _program(shared, side, matrix).solved(settings.eps)
-            if one is None:
-                return None
+            program = _program(shared, side, matrix)
+            one = program.solved(settings.eps)
+            if one is None or one.error > DIRECT.stated * settings.eps * program.unit:
+                return None  # each by itself, with values of more digits
             found.append(one)
         beta = np.zeros((len(shared.order), len(found)))
         for column, (side, one) in enumerate(zip(shared.sides, found, strict=True)):
@@ -133,7 +134,5 @@ def _solutions(
         order = np.argsort(shared.order[_places(side)])
         alpha, beta, values = (each[order] for each in (one.alpha, one.expansion, one.values))
         own = one._replace(alpha=alpha, expansion=beta, values=values)
-        if one.error > DIRECT.stated * eps * part.model.unit:
-            own = with_compensated_values(part.model, own)
-        built.append(solution_of(part, own, seconds))
+        built.append(solution_of(part, own, eps, seconds))
     return tuple(built)

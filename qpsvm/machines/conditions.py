@@ -34,6 +34,7 @@ from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.numerics.arrays import Index, Mask, Sparse, Vector, freeze, restore_frozen
 from qpsvm.numerics.layout import index_width, is_frozen, plain_sparse
+from qpsvm.numerics.precision import EPS
 
 ZERO: Vector = freeze(np.zeros(1))
 UNBOUNDED: Vector = freeze(np.full(1, np.inf))
@@ -68,7 +69,8 @@ def squared_spread(diagonal: Vector, products: Vector) -> float:
     ``diagonal`` has their squared sizes, ``products`` those with the mean.
     """
     size = float(np.max(diagonal - 2.0 * products)) + float(np.mean(products))
-    return size if size > 0.0 else 1.0
+    rounding = 8.0 * EPS * float(np.max(np.abs(diagonal), initial=0.0))
+    return size if size > rounding else 1.0
 
 
 @short_repr

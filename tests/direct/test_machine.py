@@ -15,9 +15,11 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.backends import Settings
 from qpsvm.direct.machine import program_of, solved_directly, suits
-from qpsvm.direct.matrices import KernelMatrix
+from qpsvm.direct.matrices import Features, KernelMatrix
+from qpsvm.direct.program import DirectProgram
 from qpsvm.kernels.errors import EntryErrors
 from qpsvm.machines.offsets import best_offsets
+from qpsvm.native import SmallMachine
 from tests.strategies import examples
 
 seeds = st.integers(0, 2**32 - 1)
@@ -151,6 +153,49 @@ def test_errors_of_a_matrix_are_no_smaller_than_those_of_its_entries(seed: int) 
         for j in range(n):
             r, c = Fraction(rows[i]), Fraction(columns[j])
             assert Fraction(relative[i]) * Fraction(factors[j]) >= r + c + r * c
+
+
+def test_sums_that_are_missed_are_made_up_for_or_refused() -> None:
+    """The optimal intercept is their price, and zero is not it."""
+    X = np.array([[1.0], [-0.5]])
+    machine = SmallMachine(
+        X @ X.T, np.array([1.0, -1.0]), np.ones(2), np.zeros(2), np.array([2.0, 1.0])
+    )
+    program = DirectProgram(machine, Features(X))
+    assert program.certified(np.array([2.0, 1.0])) is None  # no variable is free to do so
+    found = program.certified(np.array([0.5, 1.0]))
+    assert found is not None
+    assert abs(float(machine.signs @ found.alpha)) <= 1e-15
+    assert found.relative_gap > 0.1
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, -3.0])
+def test_a_feature_in_place_of_the_intercept_hides_no_missed_sum(shift: float) -> None:
+    """Slopes of a steep loss miss their sum; a feature that is nearly constant stands in for b."""
+    left = [2.409895646153969, -1.9716694138828772, 2.87843921251341]
+    X = [[x, 334.608593225575] for x in left]
+    X += [[27.6381924338825, -318.5181253330956], [-36.01322398229477, -318.5181253330956]]
+    y = [1, 0, 1, 1, 0]
+    for C in np.geomspace(1e8, 1e12, 40):
+        formulation = qpsvm.SoftMargin(C=float(C), loss="squared_hinge")
+        made = formulation.dual(np.array(X) + np.array([shift, 0.0]), y)
+        solution = solved_directly(made, Settings())
+        assert solution is None or qpsvm.verify(made, solution).passed
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e2, 1e5])
+@pytest.mark.parametrize("name", ["one class", "nu", "nu tube"])
+def test_multipliers_are_stated_in_the_units_of_the_verifier(name: str, scale: float) -> None:
+    """Kernel values far from 1; samples that are all equal have no spread but rounding."""
+    rng = np.random.default_rng(0)
+    formulation: Any = FORMULATIONS[name](4.0)
+    for X in (scale * rng.standard_normal((30, 3)), np.tile(scale * rng.random(3), (30, 1))):
+        given = (X,) if name == "one class" else (X, np.arange(30) % 2)
+        made = formulation.dual(*given, kernel=kernels.Polynomial(1.0, 2, 1.0))
+        solution = solved_directly(made, Settings())
+        if solution is not None:
+            report = qpsvm.verify(made, solution)
+            assert report.passed, [check for check in report.checks if not check.passed]
 
 
 def test_a_machine_that_is_not_certified_goes_the_general_way() -> None:

@@ -15,7 +15,7 @@ from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
 from qpsvm.solvers.interior_point.newton import NewtonSystem, OfBoth, OfVariables, OfWeights
 from qpsvm.solvers.interior_point.settings import DEFAULTS
-from qpsvm.solvers.starting_points.open_set import above, between
+from qpsvm.solvers.starting_points.central import above, between
 from tests import tolerances
 from tests.strategies import examples
 

@@ -14,7 +14,8 @@ from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.translate import Direct
-from qpsvm.solvers.starting_points.open_set import OpenSet, point_at
+from qpsvm.solvers.starting_points.central import point_at
+from qpsvm.solvers.starting_points.open_set import OpenSet
 
 EPS = 1e-8
 SETTINGS = InteriorPointSettings(slow_iterations=0)
