@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from time import perf_counter
 
 import numpy as np
@@ -46,8 +45,8 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
         found = program.solved(settings.eps)
         if found is None:
             return None
-        solution = solution_of(problem, found, settings.eps, perf_counter() - began)
-        if found.error <= DIRECT.stated * settings.eps * program.unit:
+        solution = solution_of(problem, found, perf_counter() - began)
+        if program.states_enough_digits(found, settings.eps):
             return solution
         # multipliers and slack are stated to eps, which the bound on a gap does not ask for
         evaluation = problem.model.recovered(
@@ -58,8 +57,12 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
             b=found.interval.midpoint,
             t=found.width,
         )
+        at_lower, at_upper = _nearer_bounds(problem.model, solution.qp)
         qp = problem.to_qp(evaluation.solution).replace(
-            status=Status.OPTIMAL, statistics=solution.qp.statistics
+            status=Status.OPTIMAL,
+            statistics=solution.qp.statistics,
+            z_lower=at_lower,
+            z_upper=at_upper,
         )
         evaluation = evaluation.of(evaluation.solution.replace(qp=qp))
         report = verify_evaluated(problem, evaluation, eps=settings.eps)
@@ -157,33 +160,25 @@ def statistics_of(points: int, seconds: float) -> SolveStatistics:
     )
 
 
-def _multipliers(
-    model: SupportVectorModel, alpha: Vector, gradient: Vector, eps: float
-) -> tuple[Vector, Vector]:
-    """The multipliers of both bounds, which are the gradient of the Lagrangian.
+def _nearer_bounds(model: SupportVectorModel, qp: QPSolution) -> tuple[Vector, Vector]:
+    """Multipliers of the variables that are nearer to a bound than their gradient moves them.
 
-    Where kernel values are far above 1, so is the gradient's residual at variables between their
-    bounds. It is left to stationarity there, whose unit grows with them: of a multiplier it would
-    be more than complementary slackness allows.
+    The residual of the gradient of the others is left to stationarity.
     """
-    c = model.conditions
-    at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
+    c, alpha = model.conditions, np.asarray(qp.x)
+    at_lower, at_upper = np.asarray(qp.z_lower), np.asarray(qp.z_upper)
     above, below = alpha - c.lower, c.upper - alpha
-    natural = np.maximum(np.minimum(at_lower, above), np.minimum(at_upper, below))
-    size = min(1.0, float(np.max(np.abs(alpha), initial=0.0)))
-    if float(np.max(natural, initial=0.0)) <= DIRECT.natural_share * math.sqrt(eps) * size:
-        return at_lower, at_upper
     largest = float(np.max(np.abs(model.gram.diagonal()))) + float(np.max(c.curvature))
     at_lower = np.where(largest * above <= at_lower, at_lower, 0.0)
     return at_lower, np.where(largest * below <= at_upper, at_upper, 0.0)
 
 
-def solution_of(problem: SVMProblem, found: Certified, eps: float, seconds: float) -> SVMSolution:
+def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
     """Build the solution of a certified machine, with the program's own one."""
     model, b = problem.model, found.interval.midpoint
     c, v = model.conditions, model.violations(found.values, b, found.width)
     gradient = c.curvature * found.alpha - v
-    at_lower, at_upper = _multipliers(model, found.alpha, gradient, eps)
+    at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
     qp = QPSolution(
         Status.OPTIMAL,
         x=found.alpha,

@@ -231,6 +231,33 @@ class DirectProgram:
         rest = found.values, error, interval, found.width, relative, found.violation
         return Certified(alpha, beta, coef, *rest, self._below(alpha, found.values + b), 0)
 
+    def states_enough_digits(self, found: Certified, eps: float) -> bool:
+        """Return whether slack and multipliers are known to the digits that the verifier asks for.
+
+        Multipliers of variables between their bounds are residuals of the gradient. With quadratic
+        losses, or where kernel values are far above 1 and nothing is required, they may be more
+        than complementary slackness allows, while their share in the gap is small.
+        """
+        own, alpha = self.machine, found.alpha
+        if found.error > DIRECT.stated * eps * self.unit:
+            return False
+        if own.curved is not None:
+            f = found.values + found.interval.midpoint
+            f = f if own.rows is None else f[own.rows]
+            residual = (own.curved * alpha - own.required + own.signs * f) * alpha
+            is_free = (alpha > own.lower) & (alpha < own.upper)
+            size = 0.5 * float(found.expansion @ found.values)
+            return float(np.sum(np.abs(residual[is_free]))) <= DIRECT.gap_share * eps * size
+        if own.required.any():
+            return True
+        gradient = own.signs * (found.values + found.interval.midpoint) + own.side * found.width
+        above, below = np.maximum(gradient, 0.0), np.maximum(-gradient, 0.0)
+        natural = np.maximum(
+            np.minimum(above, alpha - own.lower), np.minimum(below, own.upper - alpha)
+        )
+        size = min(1.0, float(np.max(np.abs(alpha), initial=0.0)))
+        return float(np.max(natural, initial=0.0)) <= DIRECT.natural_share * math.sqrt(eps) * size
+
     def _missed_sums(self, found: MachineBounds, b: float) -> float:
         """Cost of dual equality rows that hold only up to rounding (``accuracy.missed_sums``)."""
         own = self.machine

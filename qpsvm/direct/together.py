@@ -44,7 +44,7 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
         for side, matrix in zip(shared.sides, _matrices(shared), strict=True):
             program = _program(shared, side, matrix)
             one = program.solved(settings.eps)
-            if one is None or one.error > DIRECT.stated * settings.eps * program.unit:
+            if one is None or not program.states_enough_digits(one, settings.eps):
                 return None  # each by itself, with values of more digits
             found.append(one)
         beta = np.zeros((len(shared.order), len(found)))
@@ -56,7 +56,7 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     intercepts = np.array([one.interval.midpoint for one in found])
     widths = tuple([one.width for one in found])
     seconds = perf_counter() - began
-    build = partial(_solutions, problem, found, settings.eps, seconds / len(found))
+    build = partial(_solutions, problem, found, seconds / len(found))
     whole = Together(shared.kernel, beta, coef, intercepts, widths, build)
     return ReducedSolution.of_all(whole, problem.data, problem.reduction)
 
@@ -124,7 +124,6 @@ def _places(side: Side) -> Index:
 def _solutions(
     problem: ReducedProblem,
     found: Sequence[Certified],
-    eps: float,
     seconds: float,
 ) -> tuple[SVMSolution, ...]:
     """Build the solutions of all machines, in the order of their problems' samples."""
@@ -134,5 +133,5 @@ def _solutions(
         order = np.argsort(shared.order[_places(side)])
         alpha, beta, values = (each[order] for each in (one.alpha, one.expansion, one.values))
         own = one._replace(alpha=alpha, expansion=beta, values=values)
-        built.append(solution_of(part, own, eps, seconds))
+        built.append(solution_of(part, own, seconds))
     return tuple(built)
