@@ -48,12 +48,13 @@ class Deadly:
 
     def read(self) -> RawChunk:
         for k in range(1, self.number + 1):
-            mark = Path(self.folder, f"read-{k}")
-            if not mark.exists():
-                mark.touch()
-                if k == self.number:
-                    self.fire()
-                break
+            try:  # of two processes that come at the same time one makes the mark
+                Path(self.folder, f"read-{k}").touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            if k == self.number:
+                self.fire()
+            break
         raw: RawChunk = self.reader.read()
         return raw
 
