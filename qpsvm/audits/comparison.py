@@ -32,11 +32,11 @@ from qpsvm.reports.numbers import at_least, share
 from qpsvm.verification import KKTReport
 
 RIGOROUS_SAMPLES = 20_000
-"""Training samples up to which rounding is enclosed and not estimated. With 20,000 samples the
+"""Most training samples for which an audit bounds rounding rigorously. With 20,000 samples the
 enclosure takes about as long as the exact solve (8 s beside 11 s); it grows with their square."""
 
 COMBINED_ROUNDING = 64.0 * EPS
-"""Bound on the rounding of a value combined from a few dozen terms, relative to its size."""
+"""Relative rounding error allowed for a class's value that combines several machines' values."""
 
 
 @short_repr
@@ -157,7 +157,7 @@ def with_optimum(
 
 
 def excess(own: Certificate | None, best: Certificate, error: float) -> dict[str, float]:
-    """Compare a model's objective with a computed optimum: the excesses of ``Optimum`` by name.
+    """Compute by how much a model's objective is above the optimum that an audit has computed.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def excess(own: Certificate | None, best: Certificate, error: float) -> dict[str
 
 
 def _of_coefficients(claim: Claim, own: Decisions) -> float:
-    """Bound on how much rounding of the weights ``X'beta`` changes a model's objective."""
+    """Bound the change of a linear model's objective by rounding of its weights ``X'beta``."""
     model, alpha = claim.problem.model, claim.alpha
     if alpha is None or claim.coef is not None or not model.is_linear:
         return 0.0

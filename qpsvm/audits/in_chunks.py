@@ -150,7 +150,7 @@ def audit_in_chunks(
 
 
 def _program(model: Estimator) -> tuple[Family, Task]:
-    """The formulation that a model claims to solve, and its kind of task."""
+    """Determine the formulation that an audited model claims to solve, and its kind of task."""
     C = attributes.number(model, "C")
     if not hasattr(model, "classes_"):
         return EpsilonRegression(C, attributes.number(model, "epsilon")), "regression"

@@ -23,7 +23,7 @@ OWN_PREDICTIONS = "own_predictions"
 """Name of the check that compares a model's own predictions with those of its stored numbers."""
 
 COLUMNS = ("objective", "above optimum", "relative gap", "worst check", "labels differ", "float32")
-"""Columns of ``AuditedMachine.cells``."""
+"""Titles of the columns in the printed table of an audit's machines."""
 
 
 @short_repr

@@ -31,6 +31,7 @@ from qpsvm.solvers.interior_point.translate import translation
 from qpsvm.solvers.work_budget import WorkBudget
 
 MAX_ITERATIONS = 500
+"""Iterations of the interior-point method, at most, unless the caller asks for another limit."""
 
 
 class IPMBackend(Backend):

@@ -160,7 +160,7 @@ def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> 
 def chosen_rows(
     contents: Contents, n_sample: int, seed: Sequence[int], codes: Index | None = None
 ) -> tuple[Index, Vector]:
-    """Choose about ``n_sample`` rows of a chunk at random, with the inverse of their probabilities.
+    """Draw a random sample of a chunk's rows, each weighted by the inverse of its probability.
 
     Parameters
     ----------

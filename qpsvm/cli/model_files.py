@@ -169,7 +169,7 @@ def options_for(
     header: bool | None = None,
     zero_based: bool | None = None,
 ) -> dict[str, Any]:
-    """Parameters of ``qpsvm.datasets.load`` with which a file has the features of a model.
+    """Choose how a data file is read so that it has the features of a model.
 
     A model that knows the names of its features finds them in the header of a CSV file. A LIBSVM
     file is counted as that of the training data.

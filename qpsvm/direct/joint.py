@@ -30,6 +30,7 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.native import Status, descend_classes
 from qpsvm.numerics.arrays import Dense, Mask, default_memory_limit
+from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.solution import QPSolution
@@ -61,13 +62,12 @@ def solved_jointly(problem: JointProblem, settings: Settings) -> JointSolution |
                 return None
             found = _evaluated(problem, tau)
             gap, rounding = _relative_gap(model, found)
-            if not _nearly_holds(model, found, settings.eps):
-                continue
-            if gap + rounding <= DIRECT.gap_share * settings.eps:
-                return _solution(problem, found, SolutionStatus.OPTIMAL, count, began)
-            if gap <= DIRECT.aim * settings.eps:
-                return _solution(problem, found, SolutionStatus.INACCURATE, count, began)
-            tolerance *= min(DIRECT.tighter, DIRECT.aim * settings.eps / gap)
+            if _nearly_holds(model, found, settings.eps):
+                if gap + rounding <= DIRECT.gap_share * settings.eps:
+                    return _solution(problem, found, SolutionStatus.OPTIMAL, count, began)
+                if gap <= DIRECT.aim * settings.eps:
+                    return _solution(problem, found, SolutionStatus.INACCURATE, count, began)
+            tolerance *= min(DIRECT.tighter, DIRECT.aim * settings.eps / max(gap, TINY))
     return None
 
 

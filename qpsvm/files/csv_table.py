@@ -190,7 +190,7 @@ def header_of(
 
 
 def _has_named_column(first: Row, wanted: Wanted) -> bool | None:
-    """True if the caller names a column by a cell of the first row; None says nothing."""
+    """Return True if a wanted column is named by a cell of the first row; None if none is."""
     for name in wanted.names:
         is_position = _WHOLE.fullmatch(name) and -len(first) <= int(name) < len(first)
         if name in first and not is_position:

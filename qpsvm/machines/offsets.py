@@ -13,7 +13,7 @@ from qpsvm.numerics.arrays import Vector
 def best_offsets(
     model: TrainingSetup, scores: Vector, b: float, t: float
 ) -> tuple[Interval, float]:
-    """The interval of optimal intercepts for given weights, and the best t at its midpoint.
+    """Find the interval of intercepts that are optimal for given weights, and the best width t.
 
     ``b`` and ``t`` are the program's own, used where it is not a matter of the losses alone:
     for a penalised intercept, and where a constraint involves b.
@@ -31,7 +31,7 @@ def best_offsets(
 def offsets_of_conditions(
     c: Conditions, targets: Vector, b: float, *, is_free: bool
 ) -> tuple[Interval, float]:
-    """The interval of optimal intercepts for given weights, and the best t at its midpoint.
+    """Find the interval of intercepts that are optimal for given weights, and the best width t.
 
     Parameters
     ----------

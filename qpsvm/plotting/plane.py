@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROOM = 0.06
-"""Share of the range of the samples by which a picture extends beyond them."""
+"""Margin of a picture around its samples, as a share of their range."""
 KERNEL_VALUES = 2e7
 """About a second of them: with many support vectors the grid gets coarser."""
 FINEST, COARSEST = 160, 40

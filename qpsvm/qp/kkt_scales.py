@@ -129,7 +129,7 @@ def objectives(
     z_lower: Vector,
     z_upper: Vector,
 ) -> tuple[float, float]:
-    """Compute the objective ``1/2 x'Px + q'x`` and the dual one, for given multipliers."""
+    """Compute the primal and the dual objective of a quadratic program at a given candidate."""
     quadratic = 0.5 * float(x @ Px)
     primal = quadratic + float(program.q @ x)
     # D = -1/2 x'Px - h'z - b'y + lb'z_lower - ub'z_upper, finite bounds only

@@ -91,7 +91,7 @@ class FoldScore:
 def cv_results(
     candidates: Sequence[Candidate], outcomes: Sequence[Sequence[FoldScore]]
 ) -> dict[str, Any]:
-    """Build ``cv_results_``.
+    """Build the table of a search's scores, ``cv_results_``, as scikit-learn has it.
 
     Parameters
     ----------

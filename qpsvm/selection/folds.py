@@ -101,7 +101,7 @@ class Classes:
         return factors_by_label(given, self.labels.tolist())
 
     def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
-        """Predictions of the machines of a fold together, in the order of ``parts``."""
+        """Combine the decision values of a fold's two-class machines to predictions."""
         if len(found) == 1:
             only = found[0]
             is_second = only.values > 0.0
@@ -148,7 +148,7 @@ class Tube:
         return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, price, -price))]
 
     def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
-        """Predictions of the machines of a fold together, in the order of ``parts``."""
+        """Combine the decision values of a fold's two-class machines to predictions."""
         (only,) = found
         widest = SEARCH.known_number * float(np.ptp(self.targets))
         decided = only.upper - only.lower <= widest

@@ -209,7 +209,7 @@ def _vector(values: Targets) -> Vector:
 
 
 def as_printed(values: Vector, digits: int) -> Vector:
-    """Round numbers exactly as ``printf("%.{digits}g")`` and reading back would.
+    """Round numbers to significant digits, exactly as writing them by ``printf`` and reading would.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ REMEDY = (
     "correct this line, or save the model again: only what LIBSVM, ThunderSVM and LIBLINEAR write "
     "is read"
 )
-"""Remedy for a line of a model file that is refused, although LIBSVM itself may read it."""
+"""Advice of the error that refuses a line of a model file. LIBSVM itself may read such lines."""
 
 Word = TypeVar("Word", bound=str)
 
@@ -164,7 +164,7 @@ class ModelText:
         return cast("Word", word)
 
     def integers(self, key: str, count: int, low: int) -> Index:
-        """Parse a given number of integers of 32 bits from ``low`` on."""
+        """Parse the given number of 32-bit integers, none of them below ``low``."""
         words = self.words(key)
         for word in words:
             if not _INTEGER.fullmatch(word) or not low <= int(word) <= INT32_MAX:

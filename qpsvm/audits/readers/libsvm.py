@@ -110,7 +110,7 @@ class Expansions(Reading):
         return self._machine(EpsilonRegression(C, parameters["epsilon"]), y)
 
     def expansion(self, i: int, j: int) -> Vector:
-        """Coefficients of all samples in the machine of the classes i < j, shape (n,)."""
+        """Coefficients of all samples in the two-class machine of classes i < j, shape (n,)."""
         expansion = np.zeros(len(self.codes))
         for label, row in ((i, j - 1), (j, i)):
             members = self.codes[self.rows] == label

@@ -174,7 +174,7 @@ def fitted_weights(
 
 
 def fitted_classes(model: Estimator, inputs: Inputs, found: Weights) -> tuple[Index, Labels]:
-    """The class of every sample, and the classes, for which there must be as many machines.
+    """Find every sample's class, and check that a linear model has a machine for each class.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def read_estimator(model: Estimator, inputs: Inputs) -> Reading:
 
 
 def read_saved(model: SavedModel, inputs: Inputs) -> Reading:
-    """Read a model file of this package.
+    """Read a model file that qpsvm has written.
 
     Raises
     ------

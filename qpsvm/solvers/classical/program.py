@@ -72,7 +72,7 @@ DEFAULTS = ClassicalSettings()
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """Limits of the programs that the textbooks' dual methods take; they are no options.
+    """Settings of the textbooks' dual methods that are no options: the programs that they take.
 
     Attributes
     ----------

@@ -71,7 +71,7 @@ def minimised(
     tolerance: float,
     budget: WorkBudget,
 ) -> Vector:
-    """Minimise over the variables of a working set; return the best values found.
+    """Minimise a kernel dual over the variables of a working set, by Newton steps on a device.
 
     Parameters
     ----------

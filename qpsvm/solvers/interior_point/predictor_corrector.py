@@ -21,7 +21,7 @@ from qpsvm.solvers.interior_point.variables import Variables
 
 
 def step_along(system: LinearSystem, direction: SearchDirection) -> Variables:
-    """The point after a step that stops short of the nearest bound of s, t, z or v.
+    """Step along a search direction, as far as slacks s, t and multipliers z, v stay positive.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from qpsvm.solvers.interior_point.variables import NO_BOUND_DISTANCE, Residuals,
 
 @dataclass(frozen=True, eq=False)
 class BestPoint:
-    """The most accurate point of a search.
+    """The most accurate point that an interior-point search has come to.
 
     Attributes
     ----------
