@@ -184,8 +184,9 @@ def on_chunk(
     except InvalidDataError as error:
         raise InvalidDataError(f"Chunk {name}: {error}") from error
     except Exception as error:  # whatever a reader raises on a damaged or missing file
+        kind = "" if isinstance(error, ChunkError) else f"{type(error).__name__}: "
         raise ChunkError(
-            f"Cannot read chunk {name}: {type(error).__name__}: {error}. Restore it, and continue "
+            f"Cannot read chunk {name}: {kind}{str(error).rstrip('.')}. Restore it, and continue "
             "with resume= if there is a checkpoint."
         ) from error
     try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from qpsvm.chunked.chunks import (
     rows_of_arrays,
 )
 from qpsvm.exceptions import ChunkError, InvalidDataError
+from qpsvm.files import npz
 from qpsvm.numerics.arguments import an
 from qpsvm.numerics.arrays import IN_CACHE, row_blocks
 
@@ -190,27 +192,26 @@ class NpzFile:
     weight: str | None
 
     def read(self) -> RawChunk:
-        # NumPy leaves a damaged file open that it has opened itself
-        with Path(self.path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            missing = [n for n in (self.target, self.weight) if n and n not in arrays.files]
-            if missing:
-                raise ValueError(f"it has the arrays {arrays.files} and no {missing[0]!r}")
-            y = arrays[self.target] if self.target else None
-            weights = arrays[self.weight] if self.weight else None
-            if "X" in arrays.files:
-                return RawChunk(arrays["X"], y, weights)
-            form = arrays["format"].item() if "format" in arrays.files else b"csr"
-            if form not in (b"csr", "csr"):
-                raise ValueError(
-                    f"it holds a sparse matrix in the format {bytes(form).decode()!r}; write "
-                    "matrix.tocsr()"
-                )
-            parts = ("data", "indices", "indptr", "shape")
-            if not set(parts) <= set(arrays.files):
-                raise ValueError(f"it has the arrays {arrays.files} and no 'X'")
-            data, indices, indptr, shape = (arrays[name] for name in parts)
-            X = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-            return RawChunk(X, y, weights)
+        parts = ("data", "indices", "indptr", "shape")
+        wanted = ["X", "format", *parts, *filter(None, (self.target, self.weight))]
+        arrays = npz.read(self.path, ChunkError, limit_bytes=sys.maxsize, only=wanted)
+        missing = [n for n in (self.target, self.weight) if n and n not in arrays]
+        if missing:
+            raise ValueError(f"it has the arrays {npz.names(self.path)} and no {missing[0]!r}")
+        y, weights = (None if n is None else arrays[n] for n in (self.target, self.weight))
+        if "X" in arrays:
+            return RawChunk(arrays["X"], y, weights)
+        form = arrays["format"].item() if "format" in arrays else b"csr"
+        if form not in (b"csr", "csr"):
+            raise ValueError(
+                f"it holds a sparse matrix in the format {bytes(form).decode()!r}; write "
+                "matrix.tocsr()"
+            )
+        if not set(parts) <= set(arrays):
+            raise ValueError(f"it has the arrays {npz.names(self.path)} and no 'X'")
+        data, indices, indptr, shape = (arrays[name] for name in parts)
+        X = sp.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+        return RawChunk(X, y, weights)
 
 
 def _of_npy(files: Sequence[Path], beside: Beside, rows: int) -> Iterator[Chunk]:

@@ -12,9 +12,11 @@ import io
 import math
 import os
 import struct
+import threading
 import warnings
 import zipfile
 import zlib
+from collections.abc import Container
 from typing import IO, Any, TypeAlias
 
 import numpy as np
@@ -32,6 +34,9 @@ KINDS = "biufUS"
 _MAX_MEMBERS = 64
 _MAX_HEADER = 10_000
 _MAX_QUOTED = 200
+_ONE_HEADER = threading.RLock()
+"""Held while a header is parsed: Python 3.11 counts the depth of syntax trees for all threads
+together and raises SystemError where two of them parse at once (CPython's issue 106905)."""
 _DAMAGE = (
     zipfile.BadZipFile,
     NotImplementedError,  # an unknown compression
@@ -60,8 +65,9 @@ def read(
     *,
     limit_bytes: int,
     compressed: bool = True,
+    only: Container[str] | None = None,
 ) -> Arrays:
-    """Read every array of an NPZ file by name.
+    """Read the arrays of an NPZ file by name.
 
     Parameters
     ----------
@@ -72,6 +78,8 @@ def read(
         Largest size of all arrays together.
     compressed : bool
         Whether compressed members are accepted.
+    only : container of str, optional
+        The arrays to read, where present; all by default.
 
     Returns
     -------
@@ -80,7 +88,7 @@ def read(
     require_path(path)
     try:
         with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
-            members = archive.infolist()
+            members = [m for m in archive.infolist() if only is None or _name(m) in only]
             _require_harmless(path, members, error, limit_bytes, compressed)
             return {_name(m): _array(path, m, archive.read(m), error) for m in members}
     except error:
@@ -99,6 +107,12 @@ def read(
             f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]}); write it "
             f"again.{pickled}"
         ) from problem
+
+
+def names(path: str | os.PathLike[str]) -> list[str]:
+    """Names of the arrays in an NPZ file that can be read."""
+    with zipfile.ZipFile(path) as archive:
+        return [_name(member) for member in archive.infolist()]
 
 
 def write(stream: IO[bytes], arrays: Arrays) -> None:
@@ -144,7 +158,7 @@ def _array(
 ) -> npt.NDArray[Any]:
     where = f"{os.fspath(path)!r}: array {_name(member)[:_MAX_QUOTED]!r}"
     stream = io.BytesIO(content)
-    with warnings.catch_warnings():
+    with _ONE_HEADER, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a header written by Python 2 is not worth a word
         version = np.lib.format.read_magic(stream)
         if version == (1, 0):
