@@ -70,21 +70,14 @@ class Features:
     Attributes
     ----------
     X : array of shape (n, d)
-    products : array of shape (n, n), optional
-        ``X X'``, where it is known.
     """
 
     X: Dense
-    products: Dense | None = None
 
     @cached_property
     def K(self) -> Dense:
         """``X X'``, shape (n, n)."""
-        return self.X @ self.X.T if self.products is None else self.products
-
-    def block(self, block: Dense, samples: Index) -> Features:
-        """Take the inner products of some samples that were computed before."""
-        return Features(self.X[samples], block)
+        return self.X @ self.X.T
 
     @property
     def are_few(self) -> bool:

@@ -15,6 +15,8 @@ class DirectSettings:
     ----------
     samples : int
         Samples, at most, whose kernel matrix is evaluated as a whole.
+    part : int
+        Machines of one kernel matrix that are solved in one thread after the other.
     tolerance : float
         Violation of optimality with which the steps of pairs end at first, in units of ``eps``.
     boundary : float
@@ -59,6 +61,7 @@ class DirectSettings:
     """
 
     samples: int = 2500
+    part: int = 6
     tolerance: float = 0.3
     boundary: float = 1e-3
     tighter: float = 0.1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import perf_counter
 
@@ -20,7 +20,7 @@ from qpsvm.machines.together import SharedMatrix, Side, Together
 from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Index
 from qpsvm.numerics.row_sums import common_offset
-from qpsvm.numerics.threads import one_blas_thread
+from qpsvm.numerics.threads import for_each, one_blas_thread
 
 
 def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolution | None:
@@ -39,12 +39,22 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     if shared.gram is None and common_offset(shared.X) is not None:
         return None
     began = perf_counter()
-    with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
-        found = list[Certified]()
-        for side, matrix in zip(shared.sides, _matrices(shared), strict=True):
-            program = _program(shared, side, matrix)
+    sides, found = shared.sides, list[Certified]()
+    answers: list[Certified | None] = [None] * len(sides)
+
+    def solve(places: slice) -> None:
+        for k, matrix in zip(range(*places.indices(len(sides))), matrices(places), strict=True):
+            program = _program(shared, sides[k], matrix)
             one = program.solved(settings.eps)
             if one is None or not program.states_enough_digits(one, settings.eps):
+                return
+            answers[k] = one
+
+    with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
+        matrices = _matrices(shared)
+        for_each(solve, [slice(k, k + DIRECT.part) for k in range(0, len(sides), DIRECT.part)])
+        for one in answers:
+            if one is None:
                 return None  # each by itself, with values of more digits
             found.append(one)
         beta = np.zeros((len(shared.order), len(found)))
@@ -67,30 +77,37 @@ def _is_small(shared: SharedMatrix) -> bool:
     return max([len(side.signs) for side in shared.sides]) <= DIRECT.samples
 
 
-def _matrices(shared: SharedMatrix) -> Iterator[KernelMatrix | Features]:
-    """Yield the kernel matrix of every machine, in memory that the next one uses again."""
-    whole: KernelMatrix | Features
-    if shared.gram is not None:
-        errors = gram_errors(shared.kernel, shared.gram)
-        whole = KernelMatrix.of(shared.gram.dense, errors)
-    else:
-        whole = Features(shared.X)
-        if shared.is_squared and whole.are_few:  # Newton's method needs no products of samples
-            for side in shared.sides:
-                yield whole if len(side.places) == 1 else Features(shared.X[_places(side)])
-            return
-    largest = max([len(side.signs) for side in shared.sides if len(side.places) > 1], default=0)
-    memory, K = np.empty(largest * largest), whole.K
-    for side in shared.sides:
-        if len(side.places) == 1:
-            yield whole
-            continue
-        first, second = side.places
-        m, k = len(side.signs), first.stop - first.start
-        block = memory[: m * m].reshape(m, m)
-        block[:k, :k], block[:k, k:] = K[first, first], K[first, second]
-        block[k:, :k], block[k:, k:] = K[second, first], K[second, second]
-        yield whole.block(block, _places(side))
+def _matrices(
+    shared: SharedMatrix,
+) -> Callable[[slice], Iterator[KernelMatrix | Features]]:
+    """Return a function that yields the matrices of some machines, in memory used again by each."""
+    sides = shared.sides
+    if shared.gram is None:  # inner products of two classes are computed sooner than copied
+        features = Features(shared.X)
+
+        def of_features(places: slice) -> Iterator[Features]:
+            for side in sides[places]:
+                yield features if len(side.places) == 1 else Features(shared.X[_places(side)])
+
+        return of_features
+    whole = KernelMatrix.of(shared.gram.dense, gram_errors(shared.kernel, shared.gram))
+
+    def of_kernel(places: slice) -> Iterator[KernelMatrix]:
+        some, K = sides[places], whole.K
+        largest = max([len(side.signs) for side in some if len(side.places) > 1], default=0)
+        memory = np.empty(largest * largest)
+        for side in some:
+            if len(side.places) == 1:
+                yield whole
+                continue
+            first, second = side.places
+            m, k = len(side.signs), first.stop - first.start
+            block = memory[: m * m].reshape(m, m)
+            block[:k, :k], block[:k, k:] = K[first, first], K[first, second]
+            block[k:, :k], block[k:, k:] = K[second, first], K[second, second]
+            yield whole.block(block, _places(side))
+
+    return of_kernel
 
 
 def _program(shared: SharedMatrix, side: Side, matrix: KernelMatrix | Features) -> DirectProgram:
