@@ -20,6 +20,14 @@ Rows: `rows.jsonl`. `twelve.py` measures the table of the README (`twelve.jsonl`
 
 """
 
+FAMILIES = """## The other estimators
+
+`families.py` times five further estimators on ten sets each, and `predict`, beside scikit-learn's;
+medians of paired runs, processor time in milliseconds. `LinearSVR` of scikit-learn ends by its
+tolerance, at objectives that it proves nothing about. Rows: `families.jsonl`.
+
+"""
+
 ACCURACY = """## Accuracy
 
 `accuracy.py` fits both with the same parameters (defaults; hinge loss and epsilon 0.1 for the
@@ -69,7 +77,28 @@ def page() -> str:
         f"{len(beyond)} (largest "
         f"{1e3 * max(beyond):.1f} ms, median {1e3 * float(np.median(beyond)):.1f} ms).\n"
     )
-    return "\n".join([HEAD + summary, *lines, "", ACCURACY + accuracy()]) + "\n"
+    parts = [HEAD + summary, *lines, "", FAMILIES + families(), "", ACCURACY + accuracy()]
+    return "\n".join(parts) + "\n"
+
+
+def families() -> str:
+    """The tables of the other estimators: a summary, then every row."""
+    latest = {}
+    for row in map(json.loads, (HERE / "families.jsonl").read_text("utf-8").splitlines()):
+        latest[row["what"], row["set"], row["n"]] = row
+    lines = ["| estimator | set | n | ms | scikit-learn, ms | ratio | gap |", "|---" * 7 + "|"]
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for (what, name, n), row in latest.items():
+        ratios[what].append(row["cpu"] / row["cpu_sk"])
+        gap = f"{row['gap']:.0e}" if "gap" in row else ""
+        lines.append(
+            f"| {what} | {name} | {n} | {1e3 * row['cpu']:.1f} | {1e3 * row['cpu_sk']:.1f} | "
+            f"{ratios[what][-1]:.2f} | {gap} |"
+        )
+    head = ["| estimator | geometric mean | largest |", "|---|---|---|"]
+    for what, own in ratios.items():
+        head.append(f"| {what} | {np.exp(np.mean(np.log(own))):.2f} | {max(own):.1f} |")
+    return "\n".join([*head, "", *lines])
 
 
 def accuracy() -> str:

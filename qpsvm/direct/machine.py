@@ -104,13 +104,14 @@ def suits(model: SupportVectorModel) -> bool:
 
 def _is_small(model: SupportVectorModel) -> bool:
     n, c = model.gram.size, model.conditions
-    if n <= DIRECT.samples:
-        return 8 * n * n <= default_memory_limit() // 4
-    is_smooth = c.curvature[0] > 0.0 and len(c) == n
-    if not (is_smooth and model.is_linear and model.data.storage == "dense"):
+    is_dense = model.is_linear and model.data.storage == "dense"
+    if is_dense and c.curvature[0] > 0.0 and len(c) == n:
+        X = model.data.X
+        if X.shape[1] <= DIRECT.newton_features and X.size <= DIRECT.entries:
+            return True
+    if is_dense and len(c) ** 2 > Features(model.data.X).work(len(c)):
         return False
-    X = model.data.X
-    return X.shape[1] <= DIRECT.newton_features and X.size <= DIRECT.entries
+    return n <= DIRECT.samples and 8 * n * n <= default_memory_limit() // 4
 
 
 def program_of(model: SupportVectorModel) -> DirectProgram:

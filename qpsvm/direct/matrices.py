@@ -52,6 +52,10 @@ class KernelMatrix:
         """Take a kernel matrix that was evaluated before, for the samples that it belongs to."""
         return KernelMatrix(block, ValueErrors(*[each[samples] for each in self.errors]))
 
+    def work(self, _size: int) -> float:
+        """Return how many steps of pairs are worth making, times the number of variables."""
+        return np.inf
+
     @property
     def diagonal(self) -> Vector:
         """``|phi(x_i)|^2``, shape (n,)."""
@@ -83,6 +87,10 @@ class Features:
     def are_few(self) -> bool:
         """Return whether the features are so few that Newton's method on the weights is cheap."""
         return bool(self.X.shape[1] <= DIRECT.newton_features)
+
+    def work(self, size: int) -> float:
+        """Return how many steps of pairs are worth making, times the number of variables."""
+        return DIRECT.linear_work + DIRECT.linear_share * size * self.X.shape[1] ** 2
 
     @cached_property
     def diagonal(self) -> Vector:

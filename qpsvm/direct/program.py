@@ -102,7 +102,8 @@ class DirectProgram:
         tolerance = DIRECT.tolerance * eps * max(scale, TINY)
         if own.price:
             tolerance *= DIRECT.boundary
-        run, numbers = None, DIRECT.numbers._replace(rough=DIRECT.numbers.rough * scale)
+        run, rough, work = None, DIRECT.numbers.rough * scale, matrix.work(len(own.signs))
+        numbers = DIRECT.numbers._replace(rough=rough, work=work)
         for count in range(1, DIRECT.certificates + 1):
             run = own.run(tolerance, numbers, run)
             if run.status in (Status.UNBOUNDED, Status.NOT_FINITE):
@@ -131,10 +132,13 @@ class DirectProgram:
     def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:
         """Continue by Newton steps with LAPACK where many variables lie between their bounds.
 
-        None for a machine with a quadratic loss or without an equality row.
+        None for a machine with a quadratic loss, without an equality row, or with few features, for
+        which interior points take less time.
         """
         own = self.machine
         if not own.is_free or own.curved is not None or own.K is None:
+            return None
+        if self.matrix.work(len(own.signs)) < 2.0 * DIRECT.linear_work:
             return None
         q, is_positive = -own.signs * own.required, own.signs > 0.0
         lower = np.where(is_positive, own.lower, -own.upper)

@@ -31,6 +31,10 @@ class DirectSettings:
         Of the runs of steps of pairs and Newton steps.
     larger_steps : float
         Gap, in units of ``eps``, to which machines with many free variables are solved.
+    linear_work, linear_share : float
+        Steps of pairs, at most, for a linear machine with n variables and d features: n times their
+        number is at most ``linear_work + linear_share n d^2``: about the time of an interior-point
+        method, which is asked then.
     class_steps : int
         Steps of samples in a run, at most, for every sample, with one decision function per class.
     class_variables : int
@@ -69,6 +73,8 @@ class DirectSettings:
     certificates: int = 3
     numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
     larger_steps: float = 0.05
+    linear_work: float = 4e6
+    linear_share: float = 0.2
     class_steps: int = 10
     class_variables: int = 2000
     class_work: float = 2e10

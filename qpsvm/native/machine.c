@@ -170,11 +170,11 @@ static void begin(const struct machine *m, const double *lower, const double *up
  * is free, 1'a = total where there is a width, by runs of steps of pairs and Newton steps in turn, to
  * a violation of tol.
  *
- * numbers (5,) = rough, the violation with which the first run ends; ridge; first and between, steps
+ * numbers (6,) = rough, the violation with which the first run ends; ridge; first and between, steps
  * of pairs, at most, for every variable in the first run and for every free one in the others;
- * turns. v, g (N,) are a start and its gradient, where has_start, and the result; alpha (N,) is
+ * turns; work, steps of pairs, at most, in all runs times N. v, g (N,) are a start and its gradient, where has_start, and the result; alpha (N,) is
  * s v. free (3 N,), box (9 N,) and work (most (most + 1),) are memory. Returns the status of the last
- * run: DONE, or LIMIT after so many turns, or where free variables are more than `most`. */
+ * run: DONE, or LIMIT after so many turns, so much work, or where free variables are more than `most`. */
 PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const double *numbers,
                                  int64_t most, int64_t has_start, double *v, double *g,
                                  double *alpha, int64_t *free, double *box, double *work,
@@ -197,6 +197,9 @@ PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const doub
     block.offsets = offsets;
   }
   for (int64_t turn = 0; turn < (int64_t)numbers[4]; turn++) {
+    double left = numbers[5] / (double)n - (double)*steps;
+    if (!(left >= 1.0)) break;
+    if ((double)at_most > left) at_most = (int64_t)left;
     status = EXPORTED(pairs_run)(&block, m->curved, lower, upper, group, n_groups, until, at_most,
                                  v, g, box + 2 * n, &violation, &now);
     *steps += now;

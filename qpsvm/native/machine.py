@@ -104,6 +104,8 @@ class RunNumbers(NamedTuple):
         for every free one.
     turns : int
         Runs of steps of pairs, at most.
+    work : float
+        Steps of pairs, at most, in all of these runs, times the number of variables.
     most : int
         Free variables, at most, with which Newton steps are made; with more of them a run ends, for
         steps by a library that factors large matrices faster.
@@ -114,6 +116,7 @@ class RunNumbers(NamedTuple):
     first: float = 3.0
     between: float = 3.0
     turns: int = 100
+    work: float = np.inf
     most: int = 256
 
 
@@ -246,7 +249,7 @@ class SmallMachine:
         alpha = np.empty(n)
         v, g = (np.empty(n), np.empty(n)) if start is None else (start.v, start.gradient)
         steps = np.zeros(1, np.int64)
-        own = np.array(numbers[:5], dtype=np.float64)
+        own = np.array(numbers[:6], dtype=np.float64)
         memory = np.empty(3 * n, np.int64), np.empty(9 * n), np.empty(most * (most + 1))
         has_start = start is not None
         place = v, g, alpha, *memory, steps
