@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from functools import singledispatch
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -18,32 +19,29 @@ from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.consistency import require_same_values
 from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.problem import MachineProblem
-from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.settings import MACHINES
-from qpsvm.machines.verifiable import VerifiableModel
 from qpsvm.numerics.arguments import require_flag
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.precision import TINY
-from qpsvm.qp.program import Result, Result_co
 
 CHUNKED = ChunkedProblem, ChunkedKernelProblem
 """Classes of the SVM problems whose samples are read chunk by chunk."""
 
-AnySolution_contra = TypeVar("AnySolution_contra", contravariant=True)
-AnySolution = TypeVar("AnySolution")
+Chunked: TypeAlias = ChunkedProblem | ChunkedKernelProblem
 
 
-class Certifiable(Protocol[AnySolution_contra, Result_co]):
-    """Protocol of problems for ``certify``, with the types of their solutions and certificates."""
-
-    def accept(self, visitor: Certification, solution: AnySolution_contra) -> Result_co: ...
-
-
+@overload
+def certify(problem: MachineProblem, solution: Any, *, rigorous: bool = ...) -> Certificate: ...
+@overload
+def certify(
+    problem: ReducedProblem, solution: Any, *, rigorous: bool = ...
+) -> ReducedCertificate: ...
+@overload
+def certify(problem: Chunked, solution: Any, *, rigorous: bool = ...) -> ChunkedCertificate: ...
 @takes_pair
 @explains_calls
-def certify(
-    problem: Certifiable[AnySolution, Result], solution: AnySolution, *, rigorous: bool = False
-) -> Result:
+def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     r"""Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
@@ -88,57 +86,40 @@ def certify(
     """
     require_flag(rigorous, "rigorous")
     require_pair("certify", problem, solution, others=CHUNKED)
-    return problem.accept(Certification(rigorous), solution)
+    return _certified(problem, solution, rigorous)
 
 
-@dataclass(frozen=True)
-class Certification:
-    """Computation of certificates, with a method for every kind of SVM problem.
+@singledispatch
+def _certified(problem: Any, solution: Any, rigorous: bool) -> Any:
+    """Compute the certificate of one trained machine."""
+    problem.model.require_own(solution)
+    require_same_values(problem.model)
+    with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
+        return certificate_of(problem.model, problem.model.evaluate(solution), rigorous=rigorous)
 
-    Attributes
-    ----------
-    rigorous : bool
-        Whether both objectives are enclosed.
-    """
 
-    rigorous: bool
+@_certified.register
+def _(problem: ReducedProblem, solution: Any, rigorous: bool) -> ReducedCertificate:
+    parts = problem.parts(solution)
+    proofs = tuple(certify(*part, rigorous=rigorous) for part in parts)
+    return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
 
-    def machine(self, problem: MachineProblem, solution: object) -> Certificate:
-        """Compute the certificate of one trained machine."""
-        problem.model.require_own(solution)
-        require_same_values(problem.model)
-        with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-            evaluation = problem.model.evaluate(solution)
-            return certificate_of(problem.model, evaluation, rigorous=self.rigorous)
 
-    def reduced(
-        self, problem: ReducedProblem, solution: ReducedSolution
-    ) -> ReducedCertificate[Certificate]:
-        """Compute the certificates of all machines of a multiclass solution."""
-        parts = problem.parts(solution)
-        proofs = tuple(certify(*part, rigorous=self.rigorous) for part in parts)
-        return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
-
-    def chunked(
-        self, problem: ChunkedProblem | ChunkedKernelProblem, solution: object
-    ) -> ChunkedCertificate:
-        """Compute the certificate of a machine on samples in chunks, by one pass over them."""
-        if self.rigorous:
-            raise InvalidParameterError(
-                "rigorous=True needs all samples at once; the bound for samples in chunks includes "
-                "a bound on its rounding (gap_upper)."
-            )
-        return problem.certified(solution)
-
-    chunked_kernel = chunked
+@_certified.register(ChunkedProblem)
+@_certified.register(ChunkedKernelProblem)
+def _(problem: Chunked, solution: Any, rigorous: bool) -> ChunkedCertificate:
+    """Compute the certificate of a machine on samples in chunks, by one pass over them."""
+    if rigorous:
+        raise InvalidParameterError(
+            "rigorous=True needs all samples at once; the bound for samples in chunks includes "
+            "a bound on its rounding (gap_upper)."
+        )
+    certificate: ChunkedCertificate = problem.certified(solution)
+    return certificate
 
 
 def certificate_of(
-    model: VerifiableModel[Any, Any, Any],
-    evaluation: Any,
-    *,
-    rigorous: bool = False,
-    eps: float = MACHINES.certified,
+    model: Any, evaluation: Any, *, rigorous: bool = False, eps: float = MACHINES.certified
 ) -> Certificate:
     """The certificate of an evaluated solution of this problem; see ``certify``.
 
@@ -189,7 +170,7 @@ class _Bounded:
     feasible: FeasibleMachine | None
 
 
-def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded:
+def _bounded(model: Any, evaluation: Any) -> _Bounded:
     """Bound the excess: by the sum of its terms, or else by the distance of both objectives."""
     primal, dual = model.primal_objective(evaluation), model.dual_objective(evaluation)
     feasible = model.feasible_machine(evaluation)

@@ -7,15 +7,11 @@ from time import perf_counter
 import numpy as np
 
 from qpsvm.backends.settings import Settings
-from qpsvm.direct.matrices import Features, KernelMatrix
-from qpsvm.direct.program import Certified, DirectProgram
-from qpsvm.direct.settings import DIRECT
-from qpsvm.machines.dual_program import bound_multipliers
+from qpsvm.direct.program import DIRECT, Certified, DirectProgram, Features, KernelMatrix
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.score_errors import exact_kernel
-from qpsvm.machines.setup import NO_MULTIPLIERS
+from qpsvm.machines.setup import DecisionValues, stated_solution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Vector, default_memory_limit
@@ -55,7 +51,6 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
             expansion=found.expansion,
             coef=found.coef,
             b=found.interval.midpoint,
-            t=found.width,
         )
         at_lower, at_upper = _nearer_bounds(problem.model, solution.qp)
         qp = problem.to_qp(evaluation.solution).replace(
@@ -98,7 +93,7 @@ def suits(model: SupportVectorModel) -> bool:
     if not (is_bounded and (np.abs(c.selection[0]) == 1.0).all()):
         return False
     if isinstance(model.gram, KernelQuadratic):
-        return exact_kernel(model) is not None
+        return model.exact_kernel is not None
     return model.data.storage == "dense" and model.offset is None
 
 
@@ -176,29 +171,11 @@ def _nearer_bounds(model: SupportVectorModel, qp: QPSolution) -> tuple[Vector, V
 def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
     """Build the solution of a certified machine, with the program's own one."""
     model, b = problem.model, found.interval.midpoint
-    c, v = model.conditions, model.violations(found.values, b, found.width)
-    gradient = c.curvature * found.alpha - v
-    at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
-    qp = QPSolution(
-        Status.OPTIMAL,
-        x=found.alpha,
-        z=np.array([found.width] if c.width_sign else []),
-        y=np.full(int(c.intercept == "free"), b),
-        z_lower=at_lower,
-        z_upper=at_upper,
-        statistics=statistics_of(found.points, seconds),
+    draft = stated_solution(
+        model, found.alpha, b, coef=found.coef, expansion=found.expansion, width=found.width
     )
-    return SVMSolution(
-        alpha=found.alpha,
-        expansion=found.expansion,
-        coef=found.coef,
-        intercept=b,
-        intercept_interval=found.interval,
-        width=found.width,
-        slack=model.slack(v),
-        constraint_multipliers=NO_MULTIPLIERS,
-        conditions=c,
-        kernel=model.kernel,
-        data=model.data,
-        qp=qp,
+    qp = problem.recovery.to_qp(DecisionValues(draft, found.values, np.nan)).replace(
+        status=Status.OPTIMAL, native_status="", statistics=statistics_of(found.points, seconds)
     )
+    slack = model.slack(model.violations(found.values, b, found.width))
+    return draft.replace(intercept_interval=found.interval, slack=slack, qp=qp)

@@ -10,13 +10,10 @@ import numpy as np
 
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.machine import is_plain, solution_of
-from qpsvm.direct.matrices import Features, KernelMatrix
-from qpsvm.direct.program import Certified, DirectProgram
-from qpsvm.direct.settings import DIRECT
+from qpsvm.direct.program import DIRECT, Certified, DirectProgram, Features, KernelMatrix
 from qpsvm.kernels.errors import gram_errors
-from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution, SharedMatrix, Side, Together
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.machines.together import SharedMatrix, Side, Together
 from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Index
 from qpsvm.numerics.row_sums import common_offset
@@ -122,9 +119,7 @@ def _places(side: Side) -> Index:
 
 
 def _solutions(
-    problem: ReducedProblem,
-    found: Sequence[Certified],
-    seconds: float,
+    problem: ReducedProblem, found: Sequence[Certified], seconds: float
 ) -> tuple[SVMSolution, ...]:
     """Build the solutions of all machines, in the order of their problems' samples."""
     shared, built = problem.shared, list[SVMSolution]()
