@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any, TypeAlias, overload
 
@@ -17,7 +17,6 @@ from qpsvm.chunked import ChunkedCertificate, ChunkedKernelProblem, ChunkedProbl
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.consistency import require_same_values
-from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.settings import MACHINES
@@ -129,48 +128,20 @@ def certificate_of(
     evaluation = evaluation.of(copy(evaluation.solution))  # the caller may give his other fields
     with np.errstate(all="ignore"):
         found = _bounded(model, evaluation)
-        allowed = eps * found.scale
-        is_open = found.upper - 2.0 * found.rounding * found.scale <= allowed < found.upper
+        scale, upper = found.objective_scale, found.excess_upper
+        allowed = eps * scale
+        is_open = upper - 2.0 * found.rounding * scale <= allowed < upper
         # the scale itself may be rounding
-        is_vague = found.smallest_scale < (1.0 - MACHINES.vague_objective) * found.scale
+        is_vague = found.smallest_scale < (1.0 - MACHINES.vague_objective) * scale
         if is_open or is_vague:
             share = MACHINES.refined_share * allowed
-            precise = model.refined(evaluation, share, everywhere=is_vague)
-            again = _bounded(model, precise)
-            if again.upper / again.smallest_scale <= found.upper / found.smallest_scale:
-                evaluation, found = precise, again
-        return Certificate(
-            primal_objective=found.primal,
-            dual_objective=found.dual,
-            repair=model.repair_size(evaluation),
-            infeasibility=model.infeasibility(evaluation),
-            intercept_interval=model.best_intercepts(evaluation),
-            rounding=found.rounding,
-            objective_rounding=found.objective_rounding,
-            smallest_scale=found.smallest_scale,
-            excess_upper=found.upper,
-            model=model,
-            evaluation=evaluation,
-            enclosure=enclose(model, evaluation.solution) if rigorous else None,
-            feasible=found.feasible,
-        )
+            again = _bounded(model, model.refined(evaluation, share, everywhere=is_vague))
+            if again.excess_upper / again.smallest_scale <= upper / found.smallest_scale:
+                found = again
+        return replace(found, enclosure=enclose(model, found.solution)) if rigorous else found
 
 
-@dataclass(frozen=True)
-class _Bounded:
-    """Primal and dual objective of a machine, and a bound on its distance from the optimum."""
-
-    primal: float
-    dual: float
-    upper: float
-    rounding: float
-    objective_rounding: float
-    scale: float
-    smallest_scale: float
-    feasible: FeasibleMachine | None
-
-
-def _bounded(model: Any, evaluation: Any) -> _Bounded:
+def _bounded(model: Any, evaluation: Any) -> Certificate:
     """Bound the excess: by the sum of its terms, or else by the distance of both objectives."""
     primal, dual = model.primal_objective(evaluation), model.dual_objective(evaluation)
     feasible = model.feasible_machine(evaluation)
@@ -189,8 +160,17 @@ def _bounded(model: Any, evaluation: Any) -> _Bounded:
     upper, rounding, terms = spread + both, both, model.gap_bound(evaluation)
     if terms is not None:
         upper, rounding = terms.upper, terms.upper - terms.gap
-    upper = upper if upper >= 0.0 else math.inf
-    rounding = rounding if rounding >= 0.0 else math.inf
-    return _Bounded(
-        primal, dual, upper, rounding / scale, both / scale, scale, min(smallest, scale), feasible
+    return Certificate(
+        primal_objective=primal,
+        dual_objective=dual,
+        repair=model.repair_size(evaluation),
+        infeasibility=model.infeasibility(evaluation),
+        intercept_interval=model.best_intercepts(evaluation),
+        rounding=(rounding if rounding >= 0.0 else math.inf) / scale,
+        objective_rounding=both / scale,
+        smallest_scale=min(smallest, scale),
+        excess_upper=upper if upper >= 0.0 else math.inf,
+        model=model,
+        evaluation=evaluation,
+        feasible=feasible,
     )

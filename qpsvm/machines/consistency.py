@@ -143,7 +143,6 @@ def require_same_problem(
             f"The solution has another kind of weights: a coef, and {model.kernel} kernels have no "
             "explicit weights; it belongs to another problem."
         )
-    require_own_properties(solution)
 
 
 def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
@@ -169,6 +168,7 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
             "The solution's conditions (what is required of each sample, and at what price C) are "
             "not the problem's; it belongs to another problem."
         )
+    require_own_properties(solution)
 
 
 def described(kernel: object) -> str:

@@ -79,7 +79,7 @@ def best_shifts(
     Slopes are compared to zero with a tolerance of n roundings of their terms: on a flat piece the
     true slope is zero, and only rounding would pick one end of it.
     """
-    if not np.isfinite(targets).all():
+    if not _are_finite(targets, curvature, price):
         return NOT_A_NUMBER
     rounding = len(lower) * EPS * _size_of_terms(lower, upper, price)
     found = _minimisers(targets, lower, upper, curvature, price, rounding)
@@ -127,9 +127,9 @@ def enclosing_shifts(
     Interval
         The whole line where nothing is known.
     """
-    if len(targets) == 0 or not np.isfinite(targets).all() or not np.isfinite(radius).all():
-        return EVERYWHERE
     low, high = np.nextafter(targets - radius, -np.inf), np.nextafter(targets + radius, np.inf)
+    if len(targets) == 0 or not _are_finite(low, high, curvature, price):
+        return EVERYWHERE
     if (curvature > 0.0).any():
         return Interval(
             _pushed(low, lower, upper, curvature, price, error, -1.0),
@@ -140,8 +140,6 @@ def enclosing_shifts(
             float(np.max(low[np.isinf(upper)], initial=-math.inf)),
             float(np.min(high[np.isinf(lower)], initial=math.inf)),
         )
-    if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        return EVERYWHERE
     flat = (4.0 * len(lower) * EPS + 2.0 * error) * _size_of_terms(lower, upper, price)
     first = _minimisers(low, lower, upper, curvature, price, flat).lower
     last = _minimisers(high, lower, upper, curvature, price, flat).upper
@@ -160,8 +158,6 @@ def _pushed(
     side: float,
 ) -> float:
     """A point close to the minimisers and certainly beyond them on a side (-1: left, +1: right)."""
-    if not np.isfinite(targets).all():
-        return side * math.inf
     best = _minimisers(targets, lower, upper, d, price, 0.0)
     b = best.lower if side < 0.0 else best.upper
     if not math.isfinite(b):
@@ -176,6 +172,10 @@ def _pushed(
             return b
         step *= 2.0
     return side * math.inf
+
+
+def _are_finite(*arrays: Vector | float) -> bool:
+    return all(np.isfinite(array).all() for array in arrays)
 
 
 def _size_of_terms(lower: Vector, upper: Vector, price: float) -> float:

@@ -46,6 +46,7 @@ from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines import accuracy
 from qpsvm.machines.consistency import follows_from_alpha, require_same_problem
 from qpsvm.machines.evaluation import Evaluation, hessian_product, kernel_sums
+from qpsvm.machines.exact_types import require_own_properties
 from qpsvm.machines.joint.solution import JointSolution, alpha_unit
 from qpsvm.machines.primal_dual import ColumnSizes, DualPoint, DualWeights
 from qpsvm.machines.repair import nearest_rows
@@ -280,6 +281,7 @@ class JointModel(KernelSetup):
             raise InvalidDataError(
                 "The solution has another price C than the problem; it belongs to another one."
             )
+        require_own_properties(solution)
 
     def sample_table(self, evaluation: Evaluation) -> ClassTable:
         """Compare every sample and class with the KKT case of its alpha.
