@@ -13,7 +13,6 @@ from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.setup import DecisionValues, stated_solution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -113,33 +112,24 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     c, gram = model.conditions, model.gram
     assert c.selection is not None  # as it suits
     signs, rows = c.selection
-    curved = c.curvature if c.curvature[0] > 0.0 else None
-    required, lower, upper = map(np.ascontiguousarray, (c.required, c.lower, c.upper))
-    curved = None if curved is None else np.ascontiguousarray(curved)
     matrix: KernelMatrix | Features
     if isinstance(gram, KernelQuadratic):
         assert model.kernel_errors is not None  # as it suits
         matrix = KernelMatrix.of(gram.gram.dense, model.kernel_errors)
     else:
         matrix = Features(np.asarray(model.data.X))
-    is_smooth = curved is not None and rows is None
-    K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
-    machine = SmallMachine(
-        K,
-        np.ascontiguousarray(signs),
-        required,
-        lower,
-        upper,
-        curved=curved,
-        rows=rows,
+    return DirectProgram.of(
+        matrix,
+        (signs, c.required, c.lower, c.upper),
+        c.curvature if c.curvature[0] > 0.0 else None,
+        rows,
+        c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit,
         is_free=c.intercept == "free",
         constant=model.constant,
         price=c.intercept_price,
         side=c.width_sign,
         total=c.width_sign * c.width_price,
     )
-    unit = c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit
-    return DirectProgram(machine, matrix, unit)
 
 
 def statistics_of(points: int, seconds: float) -> SolveStatistics:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -269,6 +269,26 @@ class DirectProgram:
     machine: SmallMachine
     matrix: KernelMatrix | Features
     unit: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        matrix: KernelMatrix | Features,
+        conditions: tuple[Vector, Vector, Vector, Vector],
+        curved: Vector | None,
+        rows: Index | None = None,
+        unit: float = 1.0,
+        **kind: Any,
+    ) -> DirectProgram:
+        """The program of conditions (signs, required, lower, upper) on the samples of a matrix.
+
+        ``kind`` are the parameters of ``SmallMachine`` that say which machine it is.
+        """
+        signs, *box = map(np.ascontiguousarray, conditions)
+        d = None if curved is None else np.ascontiguousarray(curved)
+        is_smooth = d is not None and rows is None
+        K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
+        return cls(SmallMachine(K, signs, *box, curved=d, rows=rows, **kind), matrix, unit)
 
     def solved(self, eps: float) -> Certified | None:
         """Solve the dual; return the first machine whose proven gap is within ``eps``, or None."""
