@@ -48,7 +48,7 @@ class Start:
             b,
             coef=coef,
             expansion=None if m.is_linear and self.problem.form == "primal" else expansion,
-            multipliers=mu,
+            constraint_multipliers=mu,
             width=t,
         )
         return self.dressed(draft)

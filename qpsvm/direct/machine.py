@@ -8,10 +8,11 @@ import numpy as np
 
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.program import DIRECT, Certified, DirectProgram, Features, KernelMatrix
+from qpsvm.machines.dual_program import bound_multipliers
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.setup import DecisionValues, stated_solution
+from qpsvm.machines.setup import stated_solution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
@@ -161,11 +162,25 @@ def _nearer_bounds(model: SupportVectorModel, qp: QPSolution) -> tuple[Vector, V
 def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
     """Build the solution of a certified machine, with the program's own one."""
     model, b = problem.model, found.interval.midpoint
-    draft = stated_solution(
-        model, found.alpha, b, coef=found.coef, expansion=found.expansion, width=found.width
+    c, v = model.conditions, model.violations(found.values, b, found.width)
+    at_lower, at_upper = bound_multipliers(c.curvature * found.alpha - v, c.lower, c.upper)
+    qp = QPSolution(
+        Status.OPTIMAL,
+        x=found.alpha,
+        z=np.array([found.width] if c.width_sign else []),
+        y=np.full(int(c.intercept == "free"), b),
+        z_lower=at_lower,
+        z_upper=at_upper,
+        statistics=statistics_of(found.points, seconds),
     )
-    qp = problem.recovery.to_qp(DecisionValues(draft, found.values, np.nan)).replace(
-        status=Status.OPTIMAL, native_status="", statistics=statistics_of(found.points, seconds)
+    return stated_solution(
+        model,
+        found.alpha,
+        b,
+        expansion=found.expansion,
+        coef=found.coef,
+        intercept_interval=found.interval,
+        width=found.width,
+        slack=model.slack(v),
+        qp=qp,
     )
-    slack = model.slack(model.violations(found.values, b, found.width))
-    return draft.replace(intercept_interval=found.interval, slack=slack, qp=qp)

@@ -79,9 +79,8 @@ class SupportVectorModel(PrimalDualPair):
         midpoint, if there are many). ``b`` is the program's own. ``multiply`` is that of
         ``evaluated``.
         """
-        draft = stated_solution(
-            self, alpha, 0.0, coef=coef, expansion=expansion, multipliers=multipliers, qp=qp
-        )
+        parts = {"coef": coef, "expansion": expansion, "constraint_multipliers": multipliers}
+        draft = stated_solution(self, alpha, 0.0, qp=qp, **parts)
         if self.constraints is not None:
             draft = feasibility.cleaned(self, draft.replace(intercept=b))
             b = draft.intercept

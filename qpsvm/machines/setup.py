@@ -352,43 +352,34 @@ class TrainingSetup(KernelSetup):
 
 
 def stated_solution(
-    model: TrainingSetup,
-    alpha: Vector,
-    intercept: float,
-    *,
-    coef: Vector | None = None,
-    expansion: Vector | None = None,
-    multipliers: Vector = NO_MULTIPLIERS,
-    width: float = 0.0,
-    qp: QPSolution | None = None,
+    model: TrainingSetup, alpha: Vector, intercept: float, **stated: Any
 ) -> SVMSolution:
-    """Build a solution from stated numbers; the slack is zero, to be computed later.
+    """Build a solution from stated numbers; what is not stated is to be computed later.
 
     Parameters
     ----------
     model : TrainingSetup
     alpha : array of shape (N,)
     intercept : float
-    coef : array of shape (d,), optional
-    expansion : array of shape (n,), optional
-    multipliers : array of shape (m,)
-        Of the constraints on (w, b).
-    width : float
-    qp : QPSolution, optional
-        The program's own solution; one of status UNKNOWN by default.
+    **stated
+        Other fields of an ``SVMSolution``. By default there are no weights and multipliers of
+        constraints, width and slack are zero, and the program's solution has status UNKNOWN.
     """
+    fields: dict[str, Any] = {
+        "expansion": None,
+        "coef": None,
+        "intercept_interval": Interval(intercept, intercept),
+        "width": 0.0,
+        "slack": np.zeros(len(model.conditions)),
+        "constraint_multipliers": NO_MULTIPLIERS,
+        "qp": QPSolution(Status.UNKNOWN),
+    }
     return SVMSolution(
         alpha=alpha,
-        expansion=expansion,
-        coef=coef,
         intercept=intercept,
-        intercept_interval=Interval(intercept, intercept),
-        width=width,
-        slack=np.zeros(len(model.conditions)),
-        constraint_multipliers=multipliers,
         conditions=model.conditions,
         kernel=model.kernel,
         data=model.data,
-        qp=QPSolution(Status.UNKNOWN) if qp is None else qp,
         repair=model.repair,
+        **(fields | stated),
     )
