@@ -24,7 +24,7 @@ from benchmarks.chunked.measure import Memory, cluster
 from qpsvm.chunked import chunked
 from qpsvm.chunked.contents import run_pass
 from qpsvm.kernels import RBF
-from qpsvm.machines.prediction import expanded
+from qpsvm.machines.prediction import KernelSums
 
 SEED = 5
 
@@ -64,7 +64,7 @@ def tiles_alone(contents: Any, request: Any, number: int) -> float:
     vectors, beta, gamma = request
     total = 0.0
     for _, X in contents.blocks():
-        total += float(expanded(RBF(gamma), vectors, beta, X)[0])
+        total += float(KernelSums(RBF(gamma), vectors, beta)(X)[0])
     return total
 
 

@@ -13,7 +13,7 @@ from benchmarks.soundness import disguises
 from benchmarks.soundness.exact_machines import ExactMachines
 from benchmarks.soundness.rational import Optimum, gram, optimum
 from qpsvm.machines import Interval
-from qpsvm.machines.stated_solution import stated_solution
+from qpsvm.machines.setup import stated_solution
 
 DISGUISED = "an object that predicts something else"
 SHARP = (0.5, 0.9, 1.1, 1.5, 3.0, 10.0, 100.0)
@@ -48,7 +48,7 @@ class Start:
             b,
             coef=coef,
             expansion=None if m.is_linear and self.problem.form == "primal" else expansion,
-            multipliers=mu,
+            constraint_multipliers=mu,
             width=t,
         )
         return self.dressed(draft)
@@ -57,7 +57,7 @@ class Start:
         """The machine with slack, interval and program's solution of its own."""
         model = self.problem.model
         made = model.recovered(
-            s.qp, s.alpha, expansion=s.expansion, coef=s.coef, b=s.intercept, t=s.width,
+            s.qp, s.alpha, expansion=s.expansion, coef=s.coef, b=s.intercept,
             multipliers=s.constraint_multipliers,
         ).solution  # fmt: skip
         if not best:

@@ -56,7 +56,7 @@ def dressed(ground: Ground, s: Any, *, best: bool = False) -> Any:
     else:
         b, t = s.intercept, s.width
         made = model.recovered(
-            s.qp, s.alpha, multipliers=s.constraint_multipliers, b=b, t=t, **parts
+            s.qp, s.alpha, multipliers=s.constraint_multipliers, b=b, **parts
         ).solution
         if not best:
             scores = model.decision_values(made).scores

@@ -16,14 +16,12 @@ from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.evaluation import Evaluation, Multiply, evaluated
-from qpsvm.machines.intercept import Interval, best_shifts
-from qpsvm.machines.joint.evaluation import JointEvaluation
+from qpsvm.machines.intercept import Interval, offsets_of_conditions
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.offsets import best_offsets
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import CombinationRule
-from qpsvm.machines.stated_solution import stated_solution
+from qpsvm.machines.setup import stated_solution
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Vector, is_sparse
@@ -121,21 +119,21 @@ class Claim:
 
     def completed(
         self, draft: Solution, library: Library, multiply: Multiply | None = None
-    ) -> Evaluation | JointEvaluation:
+    ) -> Evaluation:
         """Complete a draft by slack, width and intercepts, and evaluate it on the training samples.
 
         ``multiply`` gives products with the kernel matrix; None: the model's own.
         """
         model = self.problem.model
         if isinstance(draft, JointSolution):
-            joint: JointEvaluation = model.evaluate(draft)
+            joint: Evaluation = model.evaluate(draft)
             slack = np.maximum(model.shortfall(joint.decisions), 0.0)
             return joint.of(draft.replace(slack=slack))
         evaluation = evaluated(model, draft, multiply)
         scores, b, width = evaluation.scores, draft.intercept, self.width
         if width is None:
             width = best_width(model, scores, b)
-        interval, _ = best_offsets(model, scores, b, width)
+        interval, _ = model.best_offsets(scores, b)
         if not interval.upper > interval.lower:
             interval = Interval(b, b)
         slack = model.slack(model.violations(scores, b, width))
@@ -243,9 +241,5 @@ def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
 
 def best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
     """Minimise ``price_t t + sum_i loss_i(v_i - e t)`` over t >= 0 for a given b."""
-    c = model.conditions
-    if not c.width_sign:
-        return 0.0
-    v = model.violations(scores, b, 0.0)
-    shifts = best_shifts(v, c.lower, c.upper, c.curvature, c.width_sign * c.width_price)
-    return max(0.0, c.width_sign * shifts.midpoint)
+    targets = model.violations(scores, b, 0.0)
+    return offsets_of_conditions(model.conditions, targets, b, is_free=False)[1]

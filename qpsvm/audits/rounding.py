@@ -45,8 +45,8 @@ from qpsvm.audits.rebuilt import FORMULAS, kernel_sizes
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Kernel, Polynomial, Precomputed, Sigmoid
 from qpsvm.kernels.errors import entry_errors, gram_errors
+from qpsvm.machines.conditions import losses
 from qpsvm.machines.evaluation import Evaluation
-from qpsvm.machines.losses import losses
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
@@ -196,7 +196,7 @@ def _rounded_gap(rounded: RoundedKernel, evaluation: Evaluation, width: float | 
         square = c.norm_weight * float(own @ of_feasible)
         sides = float(c.signs @ a)
         square += model.constant * sides * sides + float((c.curvature * a) @ a)
-        return primal - (float(c.required @ a) - 0.5 * square)
+        return float(primal - (float(c.required @ a) - 0.5 * square))
 
 
 def _lost_digits(rounded: RoundedKernel, evaluation: Evaluation, iterations: int) -> LostDigits:

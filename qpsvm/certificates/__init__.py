@@ -5,13 +5,15 @@ from qpsvm.certificates.comparison import PredictionComparison
 from qpsvm.certificates.gap import Certificate
 from qpsvm.certificates.infeasibility import (
     InfeasibilityCertificate,
+    Inseparability,
     certify_infeasible,
     conflict,
+    inseparability,
+    not_separable,
     without_constraints,
 )
-from qpsvm.certificates.inseparable import Inseparability, inseparability, not_separable
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds
-from qpsvm.certificates.rigorous.arithmetic import require_ieee
+from qpsvm.certificates.rigorous.kernels import require_ieee
 from qpsvm.certificates.screening import STATUSES, Screening
 
 __all__ = [

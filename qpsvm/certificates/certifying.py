@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -16,34 +17,30 @@ from qpsvm.chunked import ChunkedCertificate, ChunkedKernelProblem, ChunkedProbl
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.consistency import require_same_values
-from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.problem import MachineProblem
-from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.settings import MACHINES
-from qpsvm.machines.verifiable import VerifiableModel
 from qpsvm.numerics.arguments import require_flag
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.precision import TINY
-from qpsvm.qp.program import Result, Result_co
 
 CHUNKED = ChunkedProblem, ChunkedKernelProblem
 """Classes of the SVM problems whose samples are read chunk by chunk."""
 
-AnySolution_contra = TypeVar("AnySolution_contra", contravariant=True)
-AnySolution = TypeVar("AnySolution")
+Chunked: TypeAlias = ChunkedProblem | ChunkedKernelProblem
 
 
-class Certifiable(Protocol[AnySolution_contra, Result_co]):
-    """Protocol of problems for ``certify``, with the types of their solutions and certificates."""
-
-    def accept(self, visitor: Certification, solution: AnySolution_contra) -> Result_co: ...
-
-
+@overload
+def certify(problem: MachineProblem, solution: Any, *, rigorous: bool = ...) -> Certificate: ...
+@overload
+def certify(
+    problem: ReducedProblem, solution: Any, *, rigorous: bool = ...
+) -> ReducedCertificate: ...
+@overload
+def certify(problem: Chunked, solution: Any, *, rigorous: bool = ...) -> ChunkedCertificate: ...
 @takes_pair
 @explains_calls
-def certify(
-    problem: Certifiable[AnySolution, Result], solution: AnySolution, *, rigorous: bool = False
-) -> Result:
+def certify(problem: Any, solution: Any, *, rigorous: bool = False) -> Any:
     r"""Bound the distance of any solution from the exact optimum of ``problem``.
 
     Parameters
@@ -88,57 +85,40 @@ def certify(
     """
     require_flag(rigorous, "rigorous")
     require_pair("certify", problem, solution, others=CHUNKED)
-    return problem.accept(Certification(rigorous), solution)
+    return _certified(problem, solution, rigorous)
 
 
-@dataclass(frozen=True)
-class Certification:
-    """Computation of certificates, with a method for every kind of SVM problem.
+@singledispatch
+def _certified(problem: Any, solution: Any, rigorous: bool) -> Any:
+    """Compute the certificate of one trained machine."""
+    problem.model.require_own(solution)
+    require_same_values(problem.model)
+    with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
+        return certificate_of(problem.model, problem.model.evaluate(solution), rigorous=rigorous)
 
-    Attributes
-    ----------
-    rigorous : bool
-        Whether both objectives are enclosed.
-    """
 
-    rigorous: bool
+@_certified.register
+def _(problem: ReducedProblem, solution: Any, rigorous: bool) -> ReducedCertificate:
+    parts = problem.parts(solution)
+    proofs = tuple(certify(*part, rigorous=rigorous) for part in parts)
+    return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
 
-    def machine(self, problem: MachineProblem, solution: object) -> Certificate:
-        """Compute the certificate of one trained machine."""
-        problem.model.require_own(solution)
-        require_same_values(problem.model)
-        with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-            evaluation = problem.model.evaluate(solution)
-            return certificate_of(problem.model, evaluation, rigorous=self.rigorous)
 
-    def reduced(
-        self, problem: ReducedProblem, solution: ReducedSolution
-    ) -> ReducedCertificate[Certificate]:
-        """Compute the certificates of all machines of a multiclass solution."""
-        parts = problem.parts(solution)
-        proofs = tuple(certify(*part, rigorous=self.rigorous) for part in parts)
-        return ReducedCertificate(problem.names, proofs, problem.reduction, problem.data)
-
-    def chunked(
-        self, problem: ChunkedProblem | ChunkedKernelProblem, solution: object
-    ) -> ChunkedCertificate:
-        """Compute the certificate of a machine on samples in chunks, by one pass over them."""
-        if self.rigorous:
-            raise InvalidParameterError(
-                "rigorous=True needs all samples at once; the bound for samples in chunks includes "
-                "a bound on its rounding (gap_upper)."
-            )
-        return problem.certified(solution)
-
-    chunked_kernel = chunked
+@_certified.register(ChunkedProblem)
+@_certified.register(ChunkedKernelProblem)
+def _(problem: Chunked, solution: Any, rigorous: bool) -> ChunkedCertificate:
+    """Compute the certificate of a machine on samples in chunks, by one pass over them."""
+    if rigorous:
+        raise InvalidParameterError(
+            "rigorous=True needs all samples at once; the bound for samples in chunks includes "
+            "a bound on its rounding (gap_upper)."
+        )
+    certificate: ChunkedCertificate = problem.certified(solution)
+    return certificate
 
 
 def certificate_of(
-    model: VerifiableModel[Any, Any, Any],
-    evaluation: Any,
-    *,
-    rigorous: bool = False,
-    eps: float = MACHINES.certified,
+    model: Any, evaluation: Any, *, rigorous: bool = False, eps: float = MACHINES.certified
 ) -> Certificate:
     """The certificate of an evaluated solution of this problem; see ``certify``.
 
@@ -148,48 +128,20 @@ def certificate_of(
     evaluation = evaluation.of(copy(evaluation.solution))  # the caller may give his other fields
     with np.errstate(all="ignore"):
         found = _bounded(model, evaluation)
-        allowed = eps * found.scale
-        is_open = found.upper - 2.0 * found.rounding * found.scale <= allowed < found.upper
+        scale, upper = found.objective_scale, found.excess_upper
+        allowed = eps * scale
+        is_open = upper - 2.0 * found.rounding * scale <= allowed < upper
         # the scale itself may be rounding
-        is_vague = found.smallest_scale < (1.0 - MACHINES.vague_objective) * found.scale
+        is_vague = found.smallest_scale < (1.0 - MACHINES.vague_objective) * scale
         if is_open or is_vague:
             share = MACHINES.refined_share * allowed
-            precise = model.refined(evaluation, share, everywhere=is_vague)
-            again = _bounded(model, precise)
-            if again.upper / again.smallest_scale <= found.upper / found.smallest_scale:
-                evaluation, found = precise, again
-        return Certificate(
-            primal_objective=found.primal,
-            dual_objective=found.dual,
-            repair=model.repair_size(evaluation),
-            infeasibility=model.infeasibility(evaluation),
-            intercept_interval=model.best_intercepts(evaluation),
-            rounding=found.rounding,
-            objective_rounding=found.objective_rounding,
-            smallest_scale=found.smallest_scale,
-            excess_upper=found.upper,
-            model=model,
-            evaluation=evaluation,
-            enclosure=enclose(model, evaluation.solution) if rigorous else None,
-            feasible=found.feasible,
-        )
+            again = _bounded(model, model.refined(evaluation, share, everywhere=is_vague))
+            if again.excess_upper / again.smallest_scale <= upper / found.smallest_scale:
+                found = again
+        return replace(found, enclosure=enclose(model, found.solution)) if rigorous else found
 
 
-@dataclass(frozen=True)
-class _Bounded:
-    """Primal and dual objective of a machine, and a bound on its distance from the optimum."""
-
-    primal: float
-    dual: float
-    upper: float
-    rounding: float
-    objective_rounding: float
-    scale: float
-    smallest_scale: float
-    feasible: FeasibleMachine | None
-
-
-def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded:
+def _bounded(model: Any, evaluation: Any) -> Certificate:
     """Bound the excess: by the sum of its terms, or else by the distance of both objectives."""
     primal, dual = model.primal_objective(evaluation), model.dual_objective(evaluation)
     feasible = model.feasible_machine(evaluation)
@@ -208,8 +160,17 @@ def _bounded(model: VerifiableModel[Any, Any, Any], evaluation: Any) -> _Bounded
     upper, rounding, terms = spread + both, both, model.gap_bound(evaluation)
     if terms is not None:
         upper, rounding = terms.upper, terms.upper - terms.gap
-    upper = upper if upper >= 0.0 else math.inf
-    rounding = rounding if rounding >= 0.0 else math.inf
-    return _Bounded(
-        primal, dual, upper, rounding / scale, both / scale, scale, min(smallest, scale), feasible
+    return Certificate(
+        primal_objective=primal,
+        dual_objective=dual,
+        repair=model.repair_size(evaluation),
+        infeasibility=model.infeasibility(evaluation),
+        intercept_interval=model.best_intercepts(evaluation),
+        rounding=(rounding if rounding >= 0.0 else math.inf) / scale,
+        objective_rounding=both / scale,
+        smallest_scale=min(smallest, scale),
+        excess_upper=upper if upper >= 0.0 else math.inf,
+        model=model,
+        evaluation=evaluation,
+        feasible=feasible,
     )

@@ -219,9 +219,7 @@ def from_table(
 
 
 def from_bounds(
-    certificate: Certificate | ReducedCertificate[Certificate],
-    X: Samples,
-    squares: ArrayLike | None = None,
+    certificate: Certificate | ReducedCertificate, X: Samples, squares: ArrayLike | None = None
 ) -> PredictionComparison:
     """Compare predictions on X by a certificate's bounds on decision values.
 

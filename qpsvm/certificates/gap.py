@@ -16,6 +16,7 @@ machine, its decisive kernel values are evaluated with more digits (``machines.c
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.classes import screen_classes
 from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, locate
 from qpsvm.certificates.predictions import (
     CertifiedPredictions,
@@ -31,9 +31,8 @@ from qpsvm.certificates.predictions import (
     certified,
     decision_bounds,
 )
-from qpsvm.certificates.printing import printed
 from qpsvm.certificates.rigorous import Enclosure
-from qpsvm.certificates.screening import Screening, fixes_intercept, screen
+from qpsvm.certificates.screening import Screening, fixes_intercept, screen, screen_classes
 from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
@@ -74,7 +73,7 @@ class Certificate:
         included. Infinite where nothing is known.
     model : VerifiableModel
         Of the problem that the certificate is about.
-    evaluation : Evaluation or JointEvaluation
+    evaluation : Evaluation
         The solution that the certificate is about, on the training samples.
     enclosure : Enclosure or None
         With ``rigorous=True``: bounds on both objectives that hold in exact arithmetic.
@@ -200,7 +199,7 @@ class Certificate:
         adds its distance ``infeasibility * |w'|`` from the feasible multiple w' that the gap is
         about. Infinite where w is not determined (L1-norm). Where a given kernel matrix K has
         eigenvalues down to ``-delta``, w and w* are those of :math:`K + 2 \delta I`
-        (``machines.negative_curvature``).
+        (``machines.accuracy``).
         """
         curvature = self.model.norm_curvature
         if not math.isfinite(self.gap_upper) or not curvature > 0.0:
@@ -323,7 +322,31 @@ class Certificate:
         return True if fixes_intercept(self.model, self.screening) else None
 
     def __str__(self) -> str:
-        return "\n".join(printed(self))
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        """Yield the lines that ``print(certificate)`` shows, the relative gap first."""
+        how = "enclosed: the gap holds in exact arithmetic" if self.rigorous else "estimated"
+        yield f"relative gap {self.relative_gap:.2e}"
+        ends = self.dual_objective, self.feasible_objective
+        if all(map(math.isfinite, ends)):
+            yield f"  optimum in [{ends[0]:.12g}, {ends[1]:.12g}], up to rounding"
+        else:
+            yield "  optimum without bounds: an objective is not finite"
+        yield (
+            f"  objective {self.primal_objective:.12g}, at most {self.gap_upper:.1e} above the "
+            "optimum, rounding included"
+        )
+        yield f"  rounding of the gap {self.rounding:.1e}, relative; {how}"
+        if self.infeasibility > 0.0:
+            yield f"  constraints are missed by {self.infeasibility:.1e}"
+        if math.isfinite(self.weight_error):
+            yield f"  weights within {self.weight_error:.1e} of the optimal ones"
+        bounds = self.intercept_bounds
+        if bounds is not None and all(map(math.isfinite, bounds)):
+            lower, upper = bounds
+            yield f"  intercept of every optimum in [{lower:.9g}, {upper:.9g}]"
+        yield "  further: .screening, .decision_bounds(X), .to_dict()"
 
     def __repr__(self) -> str:
         return (

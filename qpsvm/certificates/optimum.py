@@ -30,14 +30,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
-from qpsvm.certificates.rigorous.figures import own_norms, price_error, required
-from qpsvm.certificates.rigorous.kernels import gram_product
+from qpsvm.certificates.rigorous.kernels import gram_product, own_norms, price_error, required
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.score_errors import exact_kernel
-from qpsvm.numerics.arrays import Vector
+from qpsvm.machines.setup import KernelSetup
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.balls import UNDERFLOW, root
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
@@ -161,26 +160,28 @@ def distances(
 
 def _own_squares(model: SupportVectorModel) -> Vector:
     """``k(x_i, x_i)`` of the training samples; upper bounds if a function computes them."""
-    if exact_kernel(model) is None:
+    if model.exact_kernel is None:
         return np.abs(model.gram.diagonal())
     return np.asarray(NORM_ROUNDING * own_norms(model) ** 2)
 
 
-def score_errors(model: SupportVectorModel, evaluation: Evaluation, rigorous: bool) -> Vector:
-    """Bound on the rounding errors of ``w'phi(x_i)`` for the training samples."""
+def score_errors(model: KernelSetup, evaluation: Evaluation, rigorous: bool) -> Dense:
+    """Bound on the rounding errors of ``w'phi(x_i)`` for the training samples, as scores are."""
     solution, scores = evaluation.solution, evaluation.scores
     if rigorous and model.repair is None:
         # the diagonal of a precomputed matrix is k(x, x), as it was handed in
         diagonal = model.gram.diagonal() if isinstance(model.kernel, Precomputed) else None
         values, errors = decision_enclosure(solution, model.data.X, diagonal)
-        if model.conditions.minus_self_similarity:
+        if solution.is_ball:
             values = values + model.gram.diagonal()
-        return np.asarray(np.abs(scores + solution.intercept - values) + errors)
+        return np.asarray(np.abs(evaluation.decisions - values) + errors)
     if rigorous and isinstance(model.gram, KernelQuadratic) and solution.expansion is not None:
         # the repaired matrix is the problem
-        own = gram_product(model.gram.gram, None, solution.expansion[:, None])
-        return np.asarray(np.abs(scores - own.mid[:, 0]) + own.rad[:, 0])
-    return evaluation.errors + EPS * np.abs(scores) + UNDERFLOW
+        beta = solution.expansion.reshape(len(scores), -1)
+        own = gram_product(model.gram.gram, None, beta)
+        mid, rad = own.mid.reshape(scores.shape), own.rad.reshape(scores.shape)
+        return np.asarray(np.abs(scores - mid) + rad)
+    return np.asarray(evaluation.errors + EPS * np.abs(scores) + UNDERFLOW)
 
 
 # --- what does not depend on the weights ---------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,6 @@ from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze, stored
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
-
-if TYPE_CHECKING:
-    from qpsvm.machines.verifiable import VerifiableModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +126,7 @@ class CertifiedPredictions(Table):
 
 
 def decision_bounds(
-    model: VerifiableModel[Any, Any, Any],
+    model: Any,
     solution: Any,
     radius: float,
     optimum: Optimum | None,

@@ -1,21 +1,17 @@
-"""Certificates and reports of reductions; the worst machine decides.
-
-What a single certificate and a single report look like is not known here, only what they are asked.
-"""
+"""Certificates of reductions; the worst machine decides."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qpsvm.certificates.gap import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.data.training_sets import MulticlassTrainingSet
-from qpsvm.display import LINES, first_lines
+from qpsvm.display import first_lines
 from qpsvm.machines.reduced import CombinationRule, ReducedSolution
 from qpsvm.numerics.arguments import Samples
 
@@ -23,40 +19,8 @@ MACHINES = 18
 """Machines that are printed: a screen has room for them and a few notes."""
 
 
-class Proof(Protocol):
-    """Protocol of the certificate of one machine of a reduction."""
-
-    @property
-    def solution(self) -> Any: ...
-    @property
-    def relative_gap(self) -> float: ...
-    def passed(self, eps: float) -> bool: ...
-    def decision_bounds(
-        self, X: Samples, *, squares: ArrayLike | None = None
-    ) -> DecisionBounds: ...
-    def to_dict(self) -> dict[str, object]: ...
-
-
-class Verdict(Protocol):
-    """Protocol of the report on one machine of a reduction."""
-
-    @property
-    def passed(self) -> bool: ...
-    @property
-    def relative_gap(self) -> float: ...
-    @property
-    def objective(self) -> float: ...
-    @property
-    def worst(self) -> float: ...
-    def to_dict(self) -> dict[str, object]: ...
-
-
-AnyProof = TypeVar("AnyProof", bound=Proof)
-AnyVerdict = TypeVar("AnyVerdict", bound=Verdict)
-
-
 @dataclass(frozen=True, eq=False)
-class ReducedCertificate(Generic[AnyProof]):
+class ReducedCertificate:
     """The certificates of a reduction's two-class machines.
 
     Attributes
@@ -68,7 +32,7 @@ class ReducedCertificate(Generic[AnyProof]):
     """
 
     names: tuple[str, ...]
-    certificates: tuple[AnyProof, ...]
+    certificates: tuple[Certificate, ...]
     reduction: CombinationRule
     data: MulticlassTrainingSet
 
@@ -125,77 +89,3 @@ class ReducedCertificate(Generic[AnyProof]):
             "relative_gap": self.relative_gap,
             "certificates": [{"name": name} | proof.to_dict() for name, proof in parts],
         }
-
-
-@dataclass(frozen=True, eq=False)
-class ReducedReport(Generic[AnyVerdict]):
-    """The reports on a reduction's two-class machines, and errors in their combination.
-
-    Attributes
-    ----------
-    eps : float
-        The relative accuracy asked for.
-    problem : str
-        All of it in one line.
-    names : tuple of str
-    reports : tuple of KKTReport
-        Empty where the solution belongs to another problem.
-    notes : tuple of str
-        Why it does; each of them fails the verdict.
-    """
-
-    eps: float
-    problem: str
-    names: tuple[str, ...]
-    reports: tuple[AnyVerdict, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        """Return whether there are reports, all pass, and the machines belong together."""
-        return bool(self.reports) and not self.notes and all(r.passed for r in self.reports)
-
-    @property
-    def relative_gap(self) -> float:
-        """The largest relative gap of the machines; infinite if there are none."""
-        return max((report.relative_gap for report in self.reports), default=math.inf)
-
-    @property
-    def worst(self) -> float:
-        """The worst check of all machines, in the units of ``KKTReport.worst``."""
-        return max((report.worst for report in self.reports), default=math.inf)
-
-    def to_dict(self) -> dict[str, object]:
-        """The reports by the names of their machines, in plain Python types, for JSON."""
-        parts = zip(self.names, self.reports, strict=False)
-        return {
-            "problem": self.problem,
-            "passed": self.passed,
-            "eps": self.eps,
-            "relative_gap": self.relative_gap,
-            "reports": [{"name": name} | report.to_dict() for name, report in parts],
-            "notes": list(self.notes),
-        }
-
-    def __str__(self) -> str:
-        width = max(len(name) for name in ("machine", *self.names))
-        lines = [
-            f"{'PASS' if self.passed else 'FAIL'} at eps={self.eps:g}: {self.problem}",
-            f"  {'machine':<{width}} {'objective':>14} {'relative gap':>12} {'worst check':>11}",
-        ]
-        parts = list(zip(self.names, self.reports, strict=False))
-        if len(parts) > MACHINES:
-            parts.sort(key=lambda part: (part[1].passed, -part[1].worst))
-        rows = [
-            f"  {name:<{width}} {report.objective:>14.8g} {report.relative_gap:>12.2e} "
-            f"{report.worst:>11.2e}" + ("" if report.passed else "  FAIL")
-            for name, report in parts
-        ]
-        lines += first_lines(rows, MACHINES, "machines that are no worse: .names and .reports")
-        notes = [f"  note: {note}" for note in self.notes]
-        return "\n".join(lines + first_lines(notes, LINES - len(lines), "further notes: .notes"))
-
-    def __repr__(self) -> str:
-        verdict = "passed" if self.passed else "failed"
-        gap = f"relative gap {self.relative_gap:.2e}"
-        return f"ReducedReport({verdict} at eps={self.eps:g}, {gap}; print it for every machine)"

@@ -17,6 +17,12 @@ prices as they were rounded: a' is any exactly feasible point in a ball, D(a') i
 over that ball, and an alpha is inside its box when it is inside the smaller one.
 
 Source: Rump, "Verification of positive definiteness", *BIT* 46 (2006), theorem 2.3.
+
+With one decision function per class, a sample pays ``C_i max_m c_m`` with ``c_m = f_m(x_i) + 1 -
+f_y(x_i)`` for the other classes and ``c_y = 0`` for its own; ``tau_im = C_i ([m = y] - p_m)`` with
+p a distribution over the largest. Two decision functions differ from the optimum's by at most
+``sqrt(2) r |phi(x_i)|`` together, so every c_m is known to an interval, and a class below another
+one for sure has ``p_m = 0``, whatever ``C_i`` is.
 """
 
 from __future__ import annotations
@@ -28,22 +34,23 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum
+from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, score_errors
 from qpsvm.certificates.rigorous.feasible import feasible_ball
-from qpsvm.certificates.rigorous.figures import (
+from qpsvm.certificates.rigorous.kernels import (
     larger,
     own_norms,
     price_error,
     smaller,
 )
-from qpsvm.certificates.rigorous.single import dual_lower
+from qpsvm.certificates.rigorous.objectives import dual_lower
 from qpsvm.display import Column, Table
 from qpsvm.machines.evaluation import Evaluation
+from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
-from qpsvm.numerics.balls import UNDERFLOW, outward, up
+from qpsvm.numerics.balls import UNDERFLOW, outward, root, up
 from qpsvm.numerics.balls import U as U_ROUNDING
 from qpsvm.numerics.precision import EPS
 
@@ -273,3 +280,33 @@ def _looks_degenerate(
     from_bound = np.minimum(alpha - c.lower, c.upper - alpha) / alpha_unit(alpha, c)
     tolerance = max(math.sqrt(min(relative_gap, 1.0)), 1e-8)
     return np.asarray(np.maximum(np.abs(v) / unit, from_bound) <= tolerance)
+
+
+def screen_classes(model: JointModel, evaluation: Evaluation, radius: float) -> Screening:
+    """Screen every pair of a sample and a class; return one row per sample."""
+    decisions, own = evaluation.decisions, model.own
+    c = np.where(own, 0.0, decisions + 1.0 - decisions[own][:, None])
+    norms = root(own_norms(model) ** 2 + model.constant)
+    errors = np.max(score_errors(model, evaluation, rigorous=True), axis=1)
+    errors += 4.0 * EPS * (1.0 + np.max(np.abs(decisions), axis=1))
+    reach = NORM_ROUNDING * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
+    reach = np.where(own, 0.0, reach)
+    surely, possibly = c - reach, c + reach
+    idle = possibly < _largest_other(surely)
+    alone = ~idle & (np.sum(~idle, axis=1) == 1)[:, None]
+    status = np.full(c.shape, UNDECIDED, dtype=np.intp)
+    status[idle] = np.where(own, BOUND, ZERO)[idle]
+    status[alone] = np.where(own, ZERO, BOUND)[alone]
+    return Screening(freeze(status.ravel()), freeze(np.zeros(0, dtype=np.intp)))
+
+
+def _largest_other(values: np.ndarray) -> np.ndarray:
+    """Largest other entry of its row for every entry; -inf where that is NaN."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    first = np.argmax(values, axis=1)
+    rows = np.arange(len(values))
+    rest = values.copy()
+    rest[rows, first] = -np.inf
+    result = np.repeat(values[rows, first][:, None], values.shape[1], axis=1)
+    result[rows, first] = np.max(rest, axis=1)
+    return result

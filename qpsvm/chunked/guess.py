@@ -17,7 +17,7 @@ from qpsvm.chunked.open_problem import SolveProgram, open_conditions, solve_open
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.settings import PassSettings
 from qpsvm.chunked.sums import Decided
-from qpsvm.machines.offsets import offsets_of_conditions
+from qpsvm.machines.intercept import offsets_of_conditions
 from qpsvm.numerics.arrays import Dense, Vector
 
 

@@ -35,9 +35,7 @@ from qpsvm.data.training_sets import (
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Linear
 from qpsvm.kernels.gram import Gram, gram
-from qpsvm.machines.conditions import Conditions
-from qpsvm.machines.intercept import InterceptKind
-from qpsvm.machines.losses import losses, slopes
+from qpsvm.machines.conditions import Conditions, InterceptKind, losses, slopes
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.precision import EPS

@@ -19,8 +19,8 @@ from qpsvm.classical.settings import METHODS
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.setup import stated_solution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.machines.stated_solution import stated_solution
 from qpsvm.numerics.arrays import Vector, as_vector
 from qpsvm.numerics.calls import explains_calls
 

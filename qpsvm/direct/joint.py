@@ -22,12 +22,12 @@ from scipy.linalg.lapack import dposv
 from qpsvm.backends.engines import BY_ROUNDING
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.machine import is_plain, statistics_of
-from qpsvm.direct.settings import DIRECT
+from qpsvm.direct.program import DIRECT
 from qpsvm.formulations.crammer_singer import JointProblem
-from qpsvm.machines.joint.evaluation import JointEvaluation
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
-from qpsvm.machines.score_errors import exact_kernel
+from qpsvm.machines.repair import nearest_rows
 from qpsvm.native import Status, descend_classes
 from qpsvm.numerics.arrays import Dense, Mask, default_memory_limit
 from qpsvm.numerics.precision import TINY
@@ -60,7 +60,8 @@ def solved_jointly(problem: JointProblem, settings: Settings) -> JointSolution |
         for count in range(1, DIRECT.certificates + 1):
             if not _minimise(model, K, tau, tolerance):
                 return None
-            found = _evaluated(problem, tau)
+            alpha = nearest_rows(tau, model.upper)  # rows add up to zero
+            found = model.of_tau(QPSolution(SolutionStatus.OPTIMAL), alpha)
             gap, rounding = _relative_gap(model, found)
             if _nearly_holds(model, found, settings.eps):
                 if gap + rounding <= DIRECT.gap_share * settings.eps:
@@ -77,7 +78,7 @@ def _suits(model: JointModel) -> bool:
     if model.repair is not None or not is_small:
         return False
     if isinstance(model.gram, KernelQuadratic):
-        return exact_kernel(model) is not None
+        return model.exact_kernel is not None
     return model.data.storage == "dense"
 
 
@@ -119,8 +120,9 @@ def _newton_step(model: JointModel, K: Dense, tau: Dense, g: Dense, is_free: Mas
     more than the way to the first bound, which is taken otherwise. The gradient moves with it.
     Returns how many variables are free, 0 where no step was made.
     """
+    upper = model.upper
     several = is_free & (np.count_nonzero(is_free, axis=1) > 1)[:, None]
-    pivot = np.argmax(np.where(several, model.upper - tau, -np.inf), axis=1)  # farthest from it
+    pivot = np.argmax(np.where(several, upper - tau, -np.inf), axis=1)  # farthest from it
     rest = several.copy()
     rest[np.arange(len(tau)), pivot] = False
     i, m = np.nonzero(rest)
@@ -138,10 +140,10 @@ def _newton_step(model: JointModel, K: Dense, tau: Dense, g: Dense, is_free: Mas
     step[i, m] = z
     np.subtract.at(step, (i, p), z)
     rises = step > 0.0
-    first = min(1.0, float(np.min((model.upper - tau)[rises] / step[rises], initial=1.0)))
+    first = min(1.0, float(np.min((upper - tau)[rises] / step[rises], initial=1.0)))
     wanted = (first - 0.5 * first * first) * float(slope @ z)  # below zero
     for length in (1.0, first):
-        after = np.minimum(model.feasible_dual(tau + length * step), model.upper)
+        after = np.minimum(nearest_rows(tau + length * step, upper), upper)
         change = after - tau
         used = np.flatnonzero(change.any(axis=1))
         moved = K[:, used] @ change[used] + model.constant * np.sum(change, axis=0)
@@ -154,20 +156,7 @@ def _newton_step(model: JointModel, K: Dense, tau: Dense, g: Dense, is_free: Mas
     return len(i)
 
 
-def _evaluated(problem: JointProblem, tau: Dense) -> JointEvaluation:
-    """Evaluate the machine of tau, whose rows are made to add up to zero."""
-    model, qp = problem.model, QPSolution(SolutionStatus.OPTIMAL)
-    alpha = model.feasible_dual(tau)
-    return model.recovered(
-        qp,
-        alpha,
-        expansion=alpha,
-        coef=model.coef(alpha),
-        intercept=model.intercepts(alpha),
-    )
-
-
-def _relative_gap(model: JointModel, found: JointEvaluation) -> tuple[float, float]:
+def _relative_gap(model: JointModel, found: Evaluation) -> tuple[float, float]:
     """The duality gap, and the rounding of both objectives, relative to the primal one."""
     primal, dual = model.primal_objective(found), model.dual_objective(found)
     rounding = model.rounding(found, primal) * abs(primal) + model.dual_rounding(found, primal)
@@ -177,18 +166,14 @@ def _relative_gap(model: JointModel, found: JointEvaluation) -> tuple[float, flo
     return abs(primal - dual) / scale, rounding / scale
 
 
-def _nearly_holds(model: JointModel, found: JointEvaluation, eps: float) -> bool:
+def _nearly_holds(model: JointModel, found: Evaluation, eps: float) -> bool:
     """Return whether complementary slackness nearly holds, in the units of the verifier."""
     violation = model.sample_table(found).violation
     return float(np.max(violation)) <= DIRECT.natural_share * math.sqrt(eps)
 
 
 def _solution(
-    problem: JointProblem,
-    found: JointEvaluation,
-    status: SolutionStatus,
-    count: int,
-    began: float,
+    problem: JointProblem, found: Evaluation, status: SolutionStatus, count: int, began: float
 ) -> JointSolution:
     statistics = statistics_of(count, perf_counter() - began)
     qp = problem.recovery.to_qp(found).replace(
@@ -196,4 +181,5 @@ def _solution(
         statistics=statistics,
         native_status="" if status is SolutionStatus.OPTIMAL else BY_ROUNDING,
     )
-    return found.solution.replace(qp=qp)
+    own: JointSolution = found.solution.replace(qp=qp)
+    return own

@@ -7,17 +7,13 @@ from time import perf_counter
 import numpy as np
 
 from qpsvm.backends.settings import Settings
-from qpsvm.direct.matrices import Features, KernelMatrix
-from qpsvm.direct.program import Certified, DirectProgram
-from qpsvm.direct.settings import DIRECT
+from qpsvm.direct.program import DIRECT, Certified, DirectProgram, Features, KernelMatrix
 from qpsvm.machines.dual_program import bound_multipliers
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.score_errors import exact_kernel
-from qpsvm.machines.setup import NO_MULTIPLIERS
+from qpsvm.machines.setup import stated_solution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -55,7 +51,6 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
             expansion=found.expansion,
             coef=found.coef,
             b=found.interval.midpoint,
-            t=found.width,
         )
         at_lower, at_upper = _nearer_bounds(problem.model, solution.qp)
         qp = problem.to_qp(evaluation.solution).replace(
@@ -98,7 +93,7 @@ def suits(model: SupportVectorModel) -> bool:
     if not (is_bounded and (np.abs(c.selection[0]) == 1.0).all()):
         return False
     if isinstance(model.gram, KernelQuadratic):
-        return exact_kernel(model) is not None
+        return model.exact_kernel is not None
     return model.data.storage == "dense" and model.offset is None
 
 
@@ -119,33 +114,24 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     c, gram = model.conditions, model.gram
     assert c.selection is not None  # as it suits
     signs, rows = c.selection
-    curved = c.curvature if c.curvature[0] > 0.0 else None
-    required, lower, upper = map(np.ascontiguousarray, (c.required, c.lower, c.upper))
-    curved = None if curved is None else np.ascontiguousarray(curved)
     matrix: KernelMatrix | Features
     if isinstance(gram, KernelQuadratic):
         assert model.kernel_errors is not None  # as it suits
         matrix = KernelMatrix.of(gram.gram.dense, model.kernel_errors)
     else:
         matrix = Features(np.asarray(model.data.X))
-    is_smooth = curved is not None and rows is None
-    K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
-    machine = SmallMachine(
-        K,
-        np.ascontiguousarray(signs),
-        required,
-        lower,
-        upper,
-        curved=curved,
-        rows=rows,
+    return DirectProgram.of(
+        matrix,
+        (signs, c.required, c.lower, c.upper),
+        c.curvature if c.curvature[0] > 0.0 else None,
+        rows,
+        c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit,
         is_free=c.intercept == "free",
         constant=model.constant,
         price=c.intercept_price,
         side=c.width_sign,
         total=c.width_sign * c.width_price,
     )
-    unit = c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit
-    return DirectProgram(machine, matrix, unit)
 
 
 def statistics_of(points: int, seconds: float) -> SolveStatistics:
@@ -178,8 +164,7 @@ def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSol
     """Build the solution of a certified machine, with the program's own one."""
     model, b = problem.model, found.interval.midpoint
     c, v = model.conditions, model.violations(found.values, b, found.width)
-    gradient = c.curvature * found.alpha - v
-    at_lower, at_upper = bound_multipliers(gradient, c.lower, c.upper)
+    at_lower, at_upper = bound_multipliers(c.curvature * found.alpha - v, c.lower, c.upper)
     qp = QPSolution(
         Status.OPTIMAL,
         x=found.alpha,
@@ -189,17 +174,14 @@ def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSol
         z_upper=at_upper,
         statistics=statistics_of(found.points, seconds),
     )
-    return SVMSolution(
-        alpha=found.alpha,
+    return stated_solution(
+        model,
+        found.alpha,
+        b,
         expansion=found.expansion,
         coef=found.coef,
-        intercept=b,
         intercept_interval=found.interval,
         width=found.width,
         slack=model.slack(v),
-        constraint_multipliers=NO_MULTIPLIERS,
-        conditions=c,
-        kernel=model.kernel,
-        data=model.data,
         qp=qp,
     )

@@ -10,14 +10,10 @@ import numpy as np
 
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.machine import is_plain, solution_of
-from qpsvm.direct.matrices import Features, KernelMatrix
-from qpsvm.direct.program import Certified, DirectProgram
-from qpsvm.direct.settings import DIRECT
+from qpsvm.direct.program import DIRECT, Certified, DirectProgram, Features, KernelMatrix
 from qpsvm.kernels.errors import gram_errors
-from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution, SharedMatrix, Side, Together
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.machines.together import SharedMatrix, Side, Together
-from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Index
 from qpsvm.numerics.row_sums import common_offset
 from qpsvm.numerics.threads import for_each, one_blas_thread
@@ -115,23 +111,17 @@ def _program(shared: SharedMatrix, side: Side, matrix: KernelMatrix | Features) 
     zero, upper, curved = np.zeros(n), side.prices, None
     if shared.is_squared:
         upper, curved = np.full(n, np.inf), 0.5 / side.prices
-    is_free, constant = shared.intercept == "free", float(shared.intercept == "penalized")
-    K = None if isinstance(matrix, Features) and shared.is_squared and matrix.are_few else matrix.K
-    required, margin = np.full(n, 0.0 if shared.total else 1.0), -1.0 if shared.total else 0.0
-    machine = SmallMachine(
-        K,
-        side.signs,
-        required,
-        zero,
-        upper,
-        curved=curved,
-        is_free=is_free,
-        constant=constant,
-        side=margin,
+    required = np.full(n, 0.0 if shared.total else 1.0)
+    return DirectProgram.of(
+        matrix,
+        (side.signs, required, zero, upper),
+        curved,
+        unit=shared.total * matrix.squared_spread() if shared.total else 1.0,
+        is_free=shared.intercept == "free",
+        constant=float(shared.intercept == "penalized"),
+        side=-1.0 if shared.total else 0.0,
         total=shared.total,
     )
-    unit = shared.total * matrix.squared_spread() if shared.total else 1.0
-    return DirectProgram(machine, matrix, unit)
 
 
 def _places(side: Side) -> Index:
@@ -139,9 +129,7 @@ def _places(side: Side) -> Index:
 
 
 def _solutions(
-    problem: ReducedProblem,
-    found: Sequence[Certified],
-    seconds: float,
+    problem: ReducedProblem, found: Sequence[Certified], seconds: float
 ) -> tuple[SVMSolution, ...]:
     """Build the solutions of all machines, in the order of their problems' samples."""
     shared, built = problem.shared, list[SVMSolution]()

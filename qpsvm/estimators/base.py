@@ -181,7 +181,7 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
 
     # --- what is proven ---------------------------------------------------------------------------
     @property
-    def certificate_(self) -> Certificate | ReducedCertificate[Certificate]:
+    def certificate_(self) -> Certificate | ReducedCertificate:
         """Certificate of the solution, or one for each of its programs."""
         with on_device(self._device):
             return self._proven.certificate

@@ -13,7 +13,7 @@ from qpsvm.chunked import ChunkedProblem, is_chunked
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Kernel, Linear
-from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.numerics.arguments import Samples, Weights, is_real_number, require_flag
 from qpsvm.numerics.arrays import Array, Vector

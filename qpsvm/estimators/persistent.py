@@ -72,9 +72,9 @@ class Proof:
     solution: Any
 
     @cached_property
-    def certificate(self) -> Certificate | ReducedCertificate[Certificate]:
+    def certificate(self) -> Certificate | ReducedCertificate:
         """Certificate, or ReducedCertificate with one for every program."""
-        proof: Certificate | ReducedCertificate[Certificate] = certify(self.problem, self.solution)
+        proof: Certificate | ReducedCertificate = certify(self.problem, self.solution)
         return proof
 
 

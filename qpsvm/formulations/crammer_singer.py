@@ -34,8 +34,7 @@ from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
 from qpsvm.kernels.indefinite import require_policy
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.machines.joint.model import JointModel
-from qpsvm.machines.joint.primal_dual import JointIntercept
+from qpsvm.machines.joint.model import JointIntercept, JointModel
 from qpsvm.machines.joint.programs import (
     JointDualRecovery,
     JointPrimalRecovery,

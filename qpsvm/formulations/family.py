@@ -37,7 +37,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.verifiable import Form
+from qpsvm.machines.setup import Form
 from qpsvm.numerics.arguments import Samples, Targets, Weights, with_article
 from qpsvm.qp.program import QuadraticProgram
 

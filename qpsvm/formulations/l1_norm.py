@@ -34,8 +34,7 @@ from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.l1_programs import L1DualRecovery, L1PrimalRecovery, l1_dual, l1_primal
 from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind, one_each
 from qpsvm.machines.norms import ABSOLUTE
 
 

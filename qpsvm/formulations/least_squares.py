@@ -25,8 +25,7 @@ from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import UNBOUNDED, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.conditions import UNBOUNDED, Conditions, InterceptKind, one_each
 
 
 @dataclass(frozen=True, repr=False)

@@ -31,8 +31,7 @@ from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.parameters import require_price
 from qpsvm.formulations.prices import ClassWeight, price_factors, prices
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind, one_each
 from qpsvm.numerics.arguments import is_real_number
 
 

@@ -40,8 +40,7 @@ from qpsvm.formulations.family import Classifier, Regressor
 from qpsvm.formulations.prices import ClassWeight, in_range, prices
 from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind, one_each
 from qpsvm.numerics.arrays import Vector
 
 ROUNDED_SHARES = 1e-12

@@ -17,7 +17,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.prices import as_class_weight
-from qpsvm.machines.intercept import InterceptKind, require_intercept_kind
+from qpsvm.machines.conditions import InterceptKind, require_intercept_kind
 from qpsvm.numerics.arguments import is_real_number, require_choice, require_flag
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from qpsvm.data.training_sets import (
     TrainingSet,
 )
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.machines.price_factors import PriceFactors
+from qpsvm.machines.conditions import PriceFactors
 from qpsvm.numerics.arguments import VectorLike, is_real_number
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.integers import is_rounded

@@ -27,8 +27,7 @@ from qpsvm.formulations.parameters import require_share
 from qpsvm.formulations.prices import in_range, price_factors, prices
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions, one_each
-from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind, one_each
 
 
 @dataclass(frozen=True, repr=False)

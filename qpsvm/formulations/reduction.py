@@ -28,9 +28,8 @@ from qpsvm.kernels import Kernel, KernelArgument, Linear, Precomputed, as_kernel
 from qpsvm.kernels.gram import Gram, gram
 from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.machines.together import SharedMatrix
-from qpsvm.machines.verifiable import Form
+from qpsvm.machines.reduced import ReducedProblem, SharedMatrix
+from qpsvm.machines.setup import Form
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Dense, Index, Mask, freeze
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of

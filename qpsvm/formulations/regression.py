@@ -33,8 +33,7 @@ from qpsvm.formulations.family import (
 )
 from qpsvm.formulations.prices import price_factors, prices
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
-from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind
 from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Sparse, Vector
 

@@ -12,7 +12,7 @@ from qpsvm.formulations.margin import SoftMargin
 from qpsvm.formulations.nu import NuClassification
 from qpsvm.formulations.prices import prices
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
-from qpsvm.machines.together import SharedMatrix, Side
+from qpsvm.machines.reduced import SharedMatrix, Side
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.qp.sample_gram import KEPT_BYTES, SampleGram
 

@@ -1,20 +1,100 @@
-"""Accuracy of computed figures: violated conditions and constraints, and rounding errors."""
+"""Accuracy of computed figures: violated conditions and constraints, and rounding errors.
+
+A kernel matrix may have slightly negative eigenvalues, and weak duality needs ``x'Kx >= 0``. Where
+a matrix that callers give has eigenvalues down to ``-delta``, a dual point and a machine with
+coefficients beta satisfy::
+
+    D(a) <= P(beta, b) + kappa/2 delta |beta - R'a / kappa|^2
+
+so that the certified gap holds up to the second term, for the farthest dual point there can be.
+What the gap says about weights needs more: with ``v = beta - beta*`` it bounds ``v'Kv``, which is
+not a squared distance. But ``K + 2 delta I`` is a Gram matrix, also with any sample repeated, and::
+
+    (Kv)_i^2  <=  (K_ii + 2 delta) v'(K + 2 delta I)v  <=  (K_ii + 2 delta) (v'Kv + 2 delta |v|^2)
+
+So 2 delta is added to every squared norm of a sample, and ``2 delta |v|^2`` to the squared distance
+of the weights. A primal program with such a matrix is not convex, and may be unbounded; what is
+certified of it is about machines whose coefficients come from dual variables.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from qpsvm.machines.conditions import slopes
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.feasibility import missed_constraints
-from qpsvm.machines.losses import slopes
-from qpsvm.machines.negative_curvature import negative_curvature_price
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import DecisionValues
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.precision import EPS, TINY
+
+PRICE_ROUNDING = 1.0 + 1e-9
+"""Factor that covers the rounding of the sums in a price."""
+
+
+def negative_curvature_price(model: Any, alpha: Dense, upper: float) -> float:
+    """Bound on the error of the duality gap by negative eigenvalues of K; 0 without any.
+
+    Parameters
+    ----------
+    model : SupportVectorModel or JointModel
+    alpha : array of shape (N,) or (n, k)
+        Dual feasible.
+    upper : float
+        At least the optimal objective.
+    """
+    delta = model.negative_bound * model.norm_curvature
+    return _times_square(0.5 * delta, model.reach(alpha, upper)) if delta > 0.0 else 0.0
+
+
+def hidden_square(model: Any, evaluation: Evaluation) -> float:
+    """Bound ``2 delta |beta - beta*|^2`` for every optimum; 0 where K is semidefinite."""
+    own, delta = evaluation.solution.expansion, model.negative_bound
+    if not delta > 0.0:
+        return 0.0
+    if own is None:
+        return math.inf
+    reach = model.reach(evaluation.point.alpha, model.primal_objective(evaluation))
+    return _times_square(2.0 * delta, reach + np.abs(own - evaluation.dual.expansion))
+
+
+def _times_square(factor: float, moved: Dense) -> float:
+    """``factor |moved|^2`` with its rounding; infinite for NaN."""
+    bound = PRICE_ROUNDING * factor * float(np.sum(moved * moved))
+    return bound if bound >= 0.0 else math.inf
+
+
+def reach(model: PrimalDualPair, alpha: Vector, upper: float) -> Vector:
+    """Bound the distance of every coefficient from those of an optimum, shape (n,).
+
+    From the box of the dual variables and the objective: a quadratic loss is at most the objective,
+    ``d a^2 / 2 <= upper``; and where dual points may be scaled down, the best multiple of an
+    optimum is the optimum itself: ``p'a <= 2 upper``.
+    """
+    c = model.conditions
+    with np.errstate(all="ignore"):
+        curved = np.sqrt(2.0 * upper / np.where(c.curvature > 0.0, c.curvature, np.nan))
+        curved = np.where(c.curvature > 0.0, curved, np.inf)
+        lower, highest = np.maximum(c.lower, -curved), np.minimum(c.upper, curved)
+        scales = c.intercept_price == 0.0 and not c.width_sign and model.constraints is None
+        if scales and (c.lower >= 0.0).all() and (c.required > 0.0).all():
+            highest = np.minimum(highest, 2.0 * upper / c.required)
+    return c.sample_sizes(np.maximum(alpha - lower, highest - alpha)) / c.norm_weight
+
+
+def repair_size(model: Any, evaluation: Evaluation) -> float:
+    """Largest change the repair made to an alpha, relative to ``alpha_unit``."""
+    alpha = evaluation.solution.alpha
+    moved = np.abs(evaluation.point.alpha - alpha) / model.alpha_unit(alpha)
+    return float(np.max(moved, initial=0.0))
+
+
+# --- conditions, constraints and rounding --------------------------------------------------------
 
 
 def infeasibility(model: PrimalDualPair, values: DecisionValues) -> float:
@@ -71,7 +151,7 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
     total = float(passed_on[soft] @ errors[soft]) + square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
     total += EPS * offsets
-    return total / max(abs(objective), model.objective_floor, TINY)
+    return float(total / max(abs(objective), model.objective_floor, TINY))
 
 
 def condition_errors(model: PrimalDualPair, evaluation: Evaluation) -> Vector:
@@ -183,4 +263,4 @@ def missed_width(model: PrimalDualPair, evaluation: Evaluation) -> float:
     if not c.width_sign:
         return 0.0
     excess = exact_sum([*(c.width_sign * point.alpha).tolist(), -c.width_price])
-    return max(0.0, excess) * abs(evaluation.solution.width)
+    return float(max(0.0, excess) * abs(evaluation.solution.width))

@@ -41,6 +41,14 @@ class ModelRecovery(ABC, Generic[Model]):
 
     model: Model
 
+    @abstractmethod
+    def recover(self, qp: QPSolution) -> Any:
+        """Recover the machine, with its evaluation on the training samples."""
+
+    @abstractmethod
+    def to_qp(self, values: Any) -> QPSolution:
+        """Build the program's solution from a machine's decision values there."""
+
     @staticmethod
     @abstractmethod
     def blocks_of(model: Any) -> dict[str, slice]:

@@ -9,7 +9,8 @@ the duality gap is a sum of non-negative terms::
 h is convex and zero where a is the slope of the loss at v. So an error of v costs nothing in a
 condition whose variable is at the end of its box and whose violation is clear of zero, and only the
 values of the others, mostly of free support vectors, have to be known well. Where kernel values
-leave too much open these few are evaluated with digits to spare (``machines.more_digits``).
+leave too much open, ``refined`` evaluates these few with digits to spare, and the distance of the
+weights from those that its dual variables imply.
 
 Source: Fenchel and Young's inequality; Shalev-Shwartz and Zhang, "Stochastic dual coordinate ascent
 methods for regularized loss minimization", *JMLR* 14 (2013), section 6, for the gap as this sum.
@@ -18,24 +19,26 @@ methods for regularized loss minimization", *JMLR* 14 (2013), section 6, for the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from qpsvm.kernels.precise import PreciseSums, precise_expansion, precise_products
 from qpsvm.machines.accuracy import (
     condition_errors,
     expansion_rounding,
     missed_balance,
     missed_sums,
     missed_width,
+    negative_curvature_price,
 )
-from qpsvm.machines.evaluation import Evaluation
-from qpsvm.machines.losses import slopes
-from qpsvm.machines.negative_curvature import negative_curvature_price
+from qpsvm.machines.conditions import gap_terms
+from qpsvm.machines.evaluation import Evaluation, PreciseViolations, evaluated
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.double_double import DoubleDouble, two_sum
 from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.precision import EPS
 
@@ -92,10 +95,9 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
         v[some], errors[some] = values, known
     if model.is_hard:
         return _of_hard_margin(model, evaluation, v, errors)
-    middle = _complementarity(model, a, v)
-    highest = np.maximum(
-        _complementarity(model, a, v + errors), _complementarity(model, a, v - errors)
-    )
+    box = a, c.lower, c.upper, c.curvature
+    middle = gap_terms(v, *box)
+    highest = np.maximum(gap_terms(v + errors, *box), gap_terms(v - errors, *box))
     distance, error = weights_apart(model, evaluation)
     hidden, moved = _missed(model, evaluation)
     error += moved
@@ -197,14 +199,6 @@ def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float
     return 2.0 * (missed * price + of_width), apart
 
 
-def _complementarity(model: PrimalDualPair, a: Vector, v: Vector) -> Vector:
-    """``loss(v) + d/2 a^2 - a v`` for every condition: zero where a is the slope of the loss."""
-    c = model.conditions
-    best = slopes(v, c.lower, c.upper, c.curvature)
-    terms = (best - a) * (v - 0.5 * c.curvature * (best + a))
-    return np.where(best == a, 0.0, np.maximum(terms, 0.0) if not np.isnan(terms).any() else terms)
-
-
 def weights_apart(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
     """``|w - w_a|`` of the machine's weights and those that its dual point implies; its error."""
     solution, dual = evaluation.solution, evaluation.dual
@@ -228,3 +222,147 @@ def weights_apart(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float,
         hidden = float(np.abs(apart) @ errors)
     middle = math.sqrt(max(square, 0.0))
     return middle, math.sqrt(max(square, 0.0) + hidden) - middle + error
+
+
+def refined(
+    model: PrimalDualPair, evaluation: Evaluation, allowance: float, *, everywhere: bool = False
+) -> Evaluation:
+    """Evaluate some decision values with digits to spare: those on which a bound depends.
+
+    Parameters
+    ----------
+    model : PrimalDualPair
+    evaluation : Evaluation
+    allowance : float
+        How much the errors of the remaining values may add to the gap together.
+    everywhere : bool
+        Include all support vectors: the objectives themselves are then known.
+
+    Returns
+    -------
+    Evaluation
+        The given one where no digits are to be had: K is data, or rows have other entries than
+        -1 and 1.
+    """
+    c, own = model.conditions, evaluation.solution.expansion
+    is_expansion = own is not None and evaluation.solution.coef is None
+    if not (np.abs(c.rows.data) == 1.0).all() or (is_expansion and model.exact_kernel is None):
+        return evaluation
+    if is_expansion and c.is_cone:
+        # the best multiple of the dual variables followed from values without digits
+        evaluation = evaluated(model, evaluation.solution, best_multiple=False)
+    chosen = _decisive(model, evaluation, allowance)
+    if everywhere:
+        chosen = np.union1d(chosen, np.flatnonzero(evaluation.point.alpha))
+    evaluation = _with_precise_scores(model, evaluation, chosen)
+    if not is_expansion:
+        return evaluation
+    return replace(evaluation, square_apart=_precise_square_apart(model, evaluation, allowance))
+
+
+def _with_precise_scores(
+    model: PrimalDualPair, evaluation: Evaluation, chosen: Index
+) -> Evaluation:
+    """Replace the values of some conditions by values with digits to spare."""
+    c, own = model.conditions, evaluation.solution.expansion
+    samples = np.unique(c.rows[chosen].indices).astype(np.intp)
+    sums = _precise_scores(model, evaluation, samples) if len(samples) else None
+    if sums is None:
+        return evaluation
+    scores, errors = evaluation.scores.copy(), evaluation.errors.copy()
+    scores[samples] = sums.hi + sums.lo
+    errors[samples] = sums.error + EPS * np.abs(sums.hi)
+    precise = None
+    if not (c.minus_self_similarity and model.diagonal_errors.any()):
+        precise = _precise_violations(model, evaluation, chosen, samples, sums)
+    changed = replace(evaluation, scores=scores, errors=errors, precise=precise)
+    if own is None or evaluation.solution.coef is not None:
+        return changed
+    changed = replace(changed, square=float(own @ scores))
+    if np.array_equal(own, evaluation.dual.expansion):
+        dual = replace(evaluation.dual, square=float(own @ scores))
+        changed = replace(changed, dual=dual, dual_scores=scores, dual_errors=errors)
+    return changed
+
+
+def _decisive(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> Index:
+    """Indices of the conditions whose errors must be reduced to bring the bound within reach."""
+    found = gap_bound(model, evaluation)
+    if found is None or model.is_hard:
+        near = _may_be_nearest(model, evaluation)
+        return np.flatnonzero(near | (evaluation.point.alpha != 0.0))
+    order = np.argsort(found.shares, kind="stable")
+    total = np.cumsum(found.shares[order])
+    return np.sort(order[~(total <= allowance)])  # NaN counts
+
+
+def _may_be_nearest(model: PrimalDualPair, evaluation: Evaluation) -> Mask:
+    """Return which conditions of a hard margin may have the smallest margin, given their errors."""
+    c = model.conditions
+    rows = model.row_values(evaluation.scores, evaluation.solution.intercept)
+    errors = condition_errors(model, evaluation)
+    smallest = np.min((rows + errors) / c.required)
+    return np.asarray(~((rows - errors) / c.required > smallest))
+
+
+def _precise_scores(
+    model: PrimalDualPair, evaluation: Evaluation, samples: Index
+) -> PreciseSums | None:
+    """``w'phi(x_i)`` of some samples with digits to spare; None where K is data."""
+    solution, X = evaluation.solution, model.data.X
+    if solution.coef is not None:
+        return precise_products(X[samples], solution.coef)
+    kernel, own = model.exact_kernel, solution.expansion
+    if kernel is None or own is None or not np.isfinite(own).all():
+        return None
+    used = np.flatnonzero(own)
+    return precise_expansion(kernel, X[samples], X[used], own[used])
+
+
+def _precise_square_apart(
+    model: PrimalDualPair, evaluation: Evaluation, allowance: float
+) -> tuple[float, float] | None:
+    """``|w - w_a|^2`` of a kernel machine, and a bound on its error; None if it is good enough."""
+    distance, error = weights_apart(model, evaluation)
+    own, kernel = evaluation.solution.expansion, model.exact_kernel
+    adds = 0.5 * model.conditions.norm_weight * error * (2.0 * distance + error)
+    if own is None or kernel is None or adds <= allowance:
+        return None
+    apart = own - evaluation.dual.expansion
+    used = np.flatnonzero(apart)
+    X = model.data.X[used]
+    sums = precise_expansion(kernel, X, X, apart[used])
+    if sums is None:
+        return None
+    weights = np.abs(apart[used])
+    # the difference of coefficients was rounded itself, by less than its error here
+    return float(apart[used] @ sums.hi), float(weights @ (sums.error + 4.0 * EPS * np.abs(sums.hi)))
+
+
+def _precise_violations(
+    model: PrimalDualPair, evaluation: Evaluation, chosen: Index, samples: Index, sums: PreciseSums
+) -> PreciseViolations:
+    """``v = p - R f - e t`` of some conditions, added up in twice the precision."""
+    c, solution = model.conditions, evaluation.solution
+    place = np.zeros(model.data.n_samples, dtype=np.intp)
+    place[samples] = np.arange(len(samples))
+    total = two_sum(c.required[chosen], -c.signs[chosen] * solution.intercept)
+    sizes = np.abs(total.hi) + np.abs(c.required[chosen])
+    terms = [np.full(len(chosen), -c.width_sign * solution.width)]
+    first, length = c.rows.indptr[chosen], np.diff(c.rows.indptr)[chosen]
+    for k in range(int(np.max(length, initial=0))):
+        entry = np.minimum(first + k, len(c.rows.data) - 1)
+        own, sign = place[c.rows.indices[entry]], np.where(k < length, -c.rows.data[entry], 0.0)
+        terms += [sign * sums.hi[own], sign * sums.lo[own]]
+    for term in terms:
+        after = two_sum(total.hi, term)
+        total = DoubleDouble(after.hi, total.lo + after.lo)
+        sizes += np.abs(term)
+    values = total.hi + total.lo
+    all_errors = np.zeros(model.data.n_samples)
+    all_errors[samples] = sums.error
+    errors = c.row_sizes(all_errors)[chosen] + EPS * np.abs(values)
+    errors += 2.0 * len(terms) ** 2 * EPS * EPS * sizes
+    if not (np.abs(c.required) <= 1.0).all() or np.any(c.required % 1.0):
+        errors += EPS * np.abs(c.required[chosen])  # p = t - epsilon was rounded
+    return PreciseViolations(chosen, values, errors)

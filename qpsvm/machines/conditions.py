@@ -8,21 +8,47 @@ All families but two minimise the same function of a machine ``f(x) = w'phi(x) +
 Row k of R says which samples condition k looks at and with which sign: ``s_i`` for a classifier,
 ``+1`` and ``-1`` for the two sides of a regression's tube, both at once for a ranked pair. ``p`` is
 what the row must reach; t, where there is one, is the half-width of a margin or tube that the
-program chooses itself. The losses are those of ``losses``.
-
-The dual follows by conjugacy, one variable a_k per condition::
+program chooses itself. The dual follows by conjugacy, one variable a_k per condition::
 
     minimize    1/2 a'(R K R' / kappa + diag(d)) a - p'a
     subject to  (R 1)'a = price_b,   e 1'a <= price_t,   lower <= a <= upper
 
 with K replaced by K + 1, and the equality gone, where the intercept is penalised.
+
+All losses are one formula, the support function of an interval: a condition that is violated by v
+costs ::
+
+    loss(v) = max { a v - d/2 a^2  :  lower <= a <= upper }
+
+and the maximising a is its dual variable. The interval and d decide which loss it is:
+
+==========================  ===========  ==========  =========  =========================
+loss                        lower        upper       d          loss(v)
+==========================  ===========  ==========  =========  =========================
+hinge                       0            C           0          ``C max(0, v)``
+squared hinge               0            infinity    1/(2C)     ``C max(0, v)^2``
+hard margin                 0            infinity    0          0, infinite for v > 0
+pinball                     -C (1-tau)   C tau       0          ``C tau v``, ``-C (1-tau) v``
+squared                     -infinity    infinity    1/C        ``C/2 v^2``
+==========================  ===========  ==========  =========  =========================
+
+Sources: Rockafellar, *Convex Analysis* (1970), section 12; Boyd and Vandenberghe, *Convex
+Optimization*, section 3.3 (the loss is the conjugate of ``d/2 a^2`` restricted to the interval).
+
+``PriceFactors`` are the exact factors of the prices C_i. A price such as ``C x weight / sum of
+weights`` is rounded. Bounds allow for that; whether the
+prices of some samples add up to *exactly* as much as those of others does not survive it: with
+``OneClass(nu=0.1)`` and ten samples, ``1/(nu n)`` is 1 in double precision, and less than 1 for the
+number that 0.1 is there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,37 +56,139 @@ import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.machines.intercept import InterceptKind
-from qpsvm.machines.price_factors import PriceFactors
-from qpsvm.numerics.arrays import Index, Mask, Sparse, Vector, freeze, restore_frozen
+from qpsvm.numerics.arguments import require_choice
+from qpsvm.numerics.arrays import Array, Index, Mask, Sparse, Vector, freeze, restore_frozen
 from qpsvm.numerics.layout import index_width, is_frozen, plain_sparse
 from qpsvm.numerics.precision import EPS
+
+
+def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
+    """The slope of every loss at v (at a kink, the larger one), shape (n,)."""
+    with np.errstate(all="ignore"):
+        flat = np.where(v >= 0.0, upper, lower)
+        if not d.any():
+            return flat
+        return np.where(d > 0.0, np.clip(v / np.where(d > 0.0, d, 1.0), lower, upper), flat)
+
+
+def losses(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
+    """Compute the loss of every condition; vectors of other shapes are broadcast."""
+    with np.errstate(all="ignore"):
+        if not d.any() and np.isfinite(lower).all() and np.isfinite(upper).all():
+            return np.maximum(lower * v, upper * v)
+        a = np.where(v == 0.0, 0.0, slopes(v, lower, upper, d))  # infinity times zero is zero here
+        return np.where(d > 0.0, a * v - 0.5 * d * a * a, a * v)  # a may be infinite without d
+
+
+def gap_terms(v: Vector, a: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
+    """``loss(v) + d/2 a^2 - a v`` of every condition: its share of the duality gap at (w, a).
+
+    The one formula of a gap that does not cancel (Fenchel and Young): zero where the dual variable
+    a is the slope of the loss at v. Convex in v, so that the largest within an error of v is at one
+    of its ends. NaN is passed on.
+    """
+    best = slopes(v, lower, upper, d)
+    terms = (best - a) * (v - 0.5 * d * (best + a))
+    return np.where(best == a, 0.0, np.maximum(terms, 0.0) if not np.isnan(terms).any() else terms)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class PriceFactors:
+    """``C_i = scale x weights_i x factor of the class of i [/ sum of weights]``, without rounding.
+
+    Attributes
+    ----------
+    scale : Fraction
+        C, or 1/nu.
+    weights : array of shape (n,)
+        Sample weights.
+    average : bool
+        Whether prices are divided by the sum of the sample weights.
+    codes : array of int of shape (n,), optional
+        The class of every sample; None where all have the factor 1.
+    factors : sequence of float or None
+        One for every class. None: "balanced", ``W / (k W_c)`` with the sums W_c of sample weights.
+    above, below : Fraction
+        A condition that is violated has the slope ``above C_i``, one that has room left the slope
+        ``-below C_i``.
+    """
+
+    scale: Fraction
+    weights: Vector
+    average: bool = False
+    codes: Index | None = None
+    factors: Sequence[float] | None = None
+    above: Fraction = Fraction(1)
+    below: Fraction = Fraction(0)
+
+    @property
+    def are_relative(self) -> bool:
+        """Return whether a price depends on the weights of other samples."""
+        return self.average or (self.codes is not None and self.factors is None)
+
+    @property
+    def are_plain(self) -> bool:
+        """Return whether every ``C_i`` equals C: no sample or class weights, no average."""
+        ones = bool((self.weights == 1.0).all())
+        return ones and not self.average and self.codes is None
+
+    def sum_of_slopes(self, signs: Vector, violated: Array) -> Fraction:
+        """``sum_k s_k slope_k``, exactly.
+
+        Parameters
+        ----------
+        signs : array of shape (N,)
+            -1, 0 or +1. Condition k is about sample ``k mod n``.
+        violated : array of bool of shape (N,)
+        """
+        n = len(self.weights)
+        codes = np.zeros(n, dtype=np.intp) if self.codes is None else self.codes
+        classes = range(int(np.max(codes, initial=0)) + 1)
+        sums = [_sum(self.weights[codes == c]) for c in classes]
+        of_condition = np.resize(codes, len(signs))
+        weights = np.resize(self.weights, len(signs))
+        total = Fraction(0)
+        for c, factor in zip(classes, self._class_factors(sums), strict=True):
+            of_class = of_condition == c
+            over, under = of_class & violated, of_class & ~violated
+            total += factor * self.above * _sum((signs * weights)[over])
+            total -= factor * self.below * _sum((signs * weights)[under])
+        return self.scale * total / (sum(sums) if self.average else 1)
+
+    def _class_factors(self, sums: list[Fraction]) -> list[Fraction]:
+        if self.codes is None:
+            return [Fraction(1)]
+        if self.factors is None:
+            return [sum(sums) / (len(sums) * of_class) for of_class in sums]
+        return [Fraction(factor) for factor in self.factors]
+
+
+def _sum(values: Vector) -> Fraction:
+    return sum(map(Fraction, values.tolist()), start=Fraction(0))
+
+
+InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
+"""``"free"``: b is not in the objective. ``"penalized"``: 1/2 b^2 is (what LIBLINEAR solves).
+``"none"``: b = 0."""
 
 ZERO: Vector = freeze(np.zeros(1))
 UNBOUNDED: Vector = freeze(np.full(1, np.inf))
 """For families where every condition has the same bound: vectors of length 1 are repeated."""
 
 
-def one_each(signs: Vector) -> Any:
-    """The matrix R of conditions on one sample each, in order, for ``Conditions``."""
-    return _OneEach(signs)
+def require_intercept_kind(kind: str) -> None:
+    """Raise InvalidParameterError unless kind is "free", "penalized" or "none"."""
+    require_choice(
+        kind, ("free", "penalized", "none"), "intercept", " (penalized: 1/2 b^2 in the objective)"
+    )
 
 
-class _OneEach(NamedTuple):
-    """``diag(signs)``, built when it is first read: sparse matrices take longer than small fits.
-
-    Parameters
-    ----------
-    signs : array of shape (n,)
-    """
-
-    signs: Vector
-
-    def matrix(self) -> Sparse:
-        """``diag(signs)`` as a CSR array."""
-        n = len(self.signs)
-        ends = np.arange(n + 1, dtype=index_width(n, (n, n)))
-        return sp.csr_array((self.signs, ends[:-1], ends), shape=(n, n))
+def one_each(signs: Vector) -> Sparse:
+    """The matrix R of conditions on one sample each, in order: ``diag(signs)`` as a CSR array."""
+    n = len(signs)
+    ends = np.arange(n + 1, dtype=index_width(n, (n, n)))
+    return sp.csr_array((signs, ends[:-1], ends), shape=(n, n))
 
 
 def squared_spread(diagonal: Vector, products: Vector) -> float:
@@ -81,7 +209,7 @@ class Conditions:
     Attributes
     ----------
     rows : CSR array of shape (N, n_samples)
-        R. That of ``one_each`` is built when it is first read.
+        R.
     required : array of shape (N,)
         p.
     lower, upper, curvature : arrays of shape (N,)
@@ -124,17 +252,12 @@ class Conditions:
     price_factors: PriceFactors | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        given: object = vars(self)["rows"]
-        if isinstance(given, _OneEach):
-            size = len(given.signs)
-            vars(self)["selection"] = freeze(np.array(given.signs)), None
-            del vars(self)["rows"]
-        else:
-            size = self.rows.shape[0]
-            rows = plain_sparse(self.rows, sp.csr_array, take_over=True)
-            object.__setattr__(self, "rows", freeze(rows))
+        rows = plain_sparse(self.rows, sp.csr_array, take_over=True)
+        object.__setattr__(self, "rows", freeze(rows))
         for name in ("required", "lower", "upper", "curvature"):
-            vector = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), size)
+            vector = np.broadcast_to(
+                np.asarray(getattr(self, name), dtype=np.float64), rows.shape[0]
+            )
             if not is_frozen(vector):
                 vector = freeze(vector.copy())
             object.__setattr__(self, name, vector)
@@ -146,25 +269,12 @@ class Conditions:
                 "above zero for all: otherwise a violation of zero would cost."
             )
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            """Build the matrix of conditions on one sample each when it is first read."""
-            if name != "rows" or "selection" not in vars(self):
-                raise AttributeError(f"'Conditions' object has no attribute {name!r}")
-            rows = _OneEach(self.selection[0]).matrix()
-            object.__setattr__(self, "rows", freeze(plain_sparse(rows, sp.csr_array)))
-            return self.rows
-
     def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 
     @property
     def n_samples(self) -> int:
         """Number of samples, the columns of R."""
-        selection = self.selection
-        if selection is not None and selection[1] is None:
-            return len(selection[0])
         return int(self.rows.shape[1])
 
     def __len__(self) -> int:
@@ -194,54 +304,26 @@ class Conditions:
 
         ``v`` has a value for every sample.
         """
-        if self.selection is None:
-            return np.asarray(self.rows @ values)
-        signs, index = self.selection
-        if values.shape != (self.n_samples,):
-            raise self._wrong_length(values)
-        return signs * (values if index is None else values[index])
+        return np.asarray(self.rows @ values)
 
     def sample_sums(self, alpha: Vector) -> Vector:
         """Compute ``R'a``, the sum over the conditions of every sample, shape (n_samples,).
 
         ``a`` has a value for every condition.
         """
-        if self.selection is None:
-            return np.asarray(self.rows.T @ alpha)
-        if alpha.shape != (len(self),):
-            raise self._wrong_length(alpha)
-        return self._gathered(self.selection[0] * alpha)
+        return np.asarray(self.rows.T @ alpha)
 
     def row_sizes(self, values: Vector) -> Vector:
         """Compute ``|R| v`` for v >= 0, the sums of absolute terms of ``R v``, shape (N,)."""
-        if self.selection is None:
-            return np.asarray(abs(self.rows) @ values)
-        signs, index = self.selection
-        if values.shape != (self.n_samples,):
-            raise self._wrong_length(values)
-        return np.abs(signs) * (values if index is None else values[index])
+        return np.asarray(self._sizes @ values)
 
     def sample_sizes(self, alpha: Vector) -> Vector:
         """Compute ``|R|'a`` for a >= 0, the sizes of the sums ``R'a``, shape (n_samples,)."""
-        if self.selection is None:
-            return np.asarray(abs(self.rows).T @ alpha)
-        if alpha.shape != (len(self),):
-            raise self._wrong_length(alpha)
-        return self._gathered(np.abs(self.selection[0]) * alpha)
+        return np.asarray(self._sizes.T @ alpha)
 
-    def _wrong_length(self, vector: Vector) -> ValueError:
-        """Build the error for a vector whose length is not the number of rows or columns of R.
-
-        NumPy would repeat a single entry.
-        """
-        return ValueError(f"R of shape {self.rows.shape} and a vector of shape {vector.shape}")
-
-    def _gathered(self, terms: Vector) -> Vector:
-        """Add up the terms of conditions on the same sample, in the order of the conditions."""
-        index = None if self.selection is None else self.selection[1]
-        if index is None:
-            return terms
-        return np.bincount(index, terms, self.n_samples).astype(np.float64, copy=False)
+    @cached_property
+    def _sizes(self) -> Sparse:
+        return abs(self.rows)
 
     @cached_property
     def signs(self) -> Vector:

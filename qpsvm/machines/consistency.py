@@ -35,9 +35,8 @@ from qpsvm.machines.intercept import Interval
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.settings import MACHINES
+from qpsvm.machines.setup import Form, Implication, KernelSetup
 from qpsvm.machines.solution import SVMSolution, alpha_unit
-from qpsvm.machines.verifiable import Form, Implication
-from qpsvm.numerics.arguments import with_article
 from qpsvm.numerics.arrays import Vector, largest_magnitude
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.quadratic import SYMMETRY_RTOL
@@ -67,7 +66,7 @@ def require_same_values(model: Any, *, every: bool = True) -> None:
 
     Parameters
     ----------
-    model : PrimalDualPair or JointPair
+    model : SupportVectorModel or JointModel
     every : bool
         Otherwise a few columns only: all samples with some.
 
@@ -95,46 +94,44 @@ def require_same_values(model: Any, *, every: bool = True) -> None:
         )
 
 
-def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
-    """Refuse a solution that predicts with another kernel or other data than the problem's."""
-    require_stored(solution, SVMSolution)
+def require_same_problem(
+    model: KernelSetup, solution: Any, kind: type, shapes: dict[str, tuple[int, ...]]
+) -> None:
+    """Refuse a solution that predicts with another kernel or other data than the problem's.
+
+    Parameters
+    ----------
+    model : SupportVectorModel or JointModel
+    solution, kind
+        ``kind`` is the class of the problem's solutions.
+    shapes : dict
+        Of the solution's arrays by name; ``expansion`` or ``coef`` may be None.
+
+    Raises
+    ------
+    InvalidDataError
+        It does, or one of its fields is none that a plain solution has.
+    """
+    require_stored(solution, kind)
     require_unchanged_samples(model.data)
-    n, d = model.data.n_samples, model.data.n_features
-    conditions = model.conditions
-    if solution.alpha is None:
-        raise InvalidDataError("The solution has no alpha: there is no lower bound to certify.")
-    for name, expected in (
-        ("alpha", len(conditions)),
-        ("expansion", n),
-        ("coef", d),
-        ("constraint_multipliers", model.n_constraints),
-    ):
+    for name, expected in shapes.items():
         vector = getattr(solution, name)
-        if vector is not None and np.shape(vector) != (expected,):
+        is_absent = vector is None and name in ("expansion", "coef")
+        if not is_absent and np.shape(vector) != expected:
             raise InvalidDataError(
                 f"The solution's {name} has shape {np.shape(vector)}, the problem needs "
-                f"({expected},); it belongs to another problem."
+                f"{expected}; it belongs to another problem."
             )
-    if solution.constraint_multipliers is None:
-        raise InvalidDataError("The solution has no constraint_multipliers; pass an empty array.")
-    if solution.coef is None and model.n_constraints:
-        raise InvalidDataError("The solution has no coef: nothing to hold the constraints against.")
-    if solution.coef is None and solution.expansion is None:
-        raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
     if not same_kernel(model.kernel, solution.kernel):
         raise InvalidDataError(
-            f"The solution predicts with the {described(solution.kernel)} kernel, the problem has "
-            f"{described(model.kernel)}; it belongs to another problem."
+            f"The solution predicts with another kernel than the problem's: "
+            f"{described(solution.kernel)}, not {described(model.kernel)}; it belongs to another "
+            "problem."
         )
     if not same_data(model.data, solution.data):
         raise InvalidDataError(
             "The solution predicts with other training data than the problem's (samples, labels "
             "or their order); it belongs to another problem."
-        )
-    if not conditions.equals(solution.conditions):
-        raise InvalidDataError(
-            "The solution's conditions (what is required of each sample, and at what price C) are "
-            "not the problem's; it belongs to another problem."
         )
     if not same_repair(solution.repair, model.repair):
         raise InvalidDataError(
@@ -143,8 +140,33 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
         )
     if solution.coef is not None and not model.is_linear:
         raise InvalidDataError(
-            f"The solution has a coef, but {with_article(f'{model.kernel} kernel')} has no "
+            f"The solution has another kind of weights: a coef, and {model.kernel} kernels have no "
             "explicit weights; it belongs to another problem."
+        )
+
+
+def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
+    """Refuse a solution that predicts with another kernel or other data than the problem's."""
+    require_stored(solution, SVMSolution)
+    for name in ("alpha", "constraint_multipliers"):
+        if getattr(solution, name) is None:
+            raise InvalidDataError(
+                f"The solution has no {name}: there is no lower bound to certify; pass an array."
+            )
+    n, d, m = model.data.n_samples, model.data.n_features, model.n_constraints
+    shapes = {"alpha": len(model.conditions), "expansion": n, "coef": d}
+    shapes |= {"constraint_multipliers": m}
+    require_same_problem(
+        model, solution, SVMSolution, {name: (size,) for name, size in shapes.items()}
+    )
+    if solution.coef is None and m:
+        raise InvalidDataError("The solution has no coef: nothing to hold the constraints against.")
+    if solution.coef is None and solution.expansion is None:
+        raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
+    if not model.conditions.equals(solution.conditions):
+        raise InvalidDataError(
+            "The solution's conditions (what is required of each sample, and at what price C) are "
+            "not the problem's; it belongs to another problem."
         )
     require_own_properties(solution)
 
@@ -171,11 +193,7 @@ def same_repair(mine: KernelRepair | None, theirs: KernelRepair | None) -> bool:
 
 
 def implications(
-    model: PrimalDualPair,
-    form: Form,
-    evaluation: Evaluation,
-    table: SampleTable,
-    best: Interval,
+    model: PrimalDualPair, form: Form, evaluation: Evaluation, table: SampleTable, best: Interval
 ) -> Iterator[Implication]:
     """Yield (name, stated value, value implied by the weights) for a solution's other fields.
 

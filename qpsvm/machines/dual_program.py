@@ -94,7 +94,6 @@ class DualRecovery(ModelRecovery[SupportVectorModel]):
             coef=model.coef(expansion, multipliers),
             multipliers=multipliers,
             b=b,
-            t=float(vector_or_nan(qp.z, 1)[0]) if c.width_sign else 0.0,
         )
 
     def to_qp(self, values: DecisionValues) -> QPSolution:

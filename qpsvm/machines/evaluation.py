@@ -8,8 +8,8 @@ over the kernel matrix or the samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,7 +22,7 @@ from qpsvm.machines.score_errors import (
     product_errors,
     sums_of_rows_errors,
 )
-from qpsvm.machines.setup import DecisionValues
+from qpsvm.machines.setup import DecisionValues, KernelSetup
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.exact_sums import exact_sum
@@ -31,6 +31,7 @@ from qpsvm.qp.hessian_product import HessianProduct, LowRankProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.repeated import RepeatedQuadratic
 
 Multiply: TypeAlias = Callable[[Dense, Dense], tuple[Dense, Dense]]
 """Function that returns ``K V`` and ``K W`` with the kernel matrix K, for arrays V and W of n rows.
@@ -88,10 +89,6 @@ class Evaluation(DecisionValues):
     precise: PreciseViolations | None = None
     square_apart: tuple[float, float] | None = None
 
-    def of(self, solution: SVMSolution) -> Evaluation:
-        """Attach this evaluation to another solution with equal weights and dual variables."""
-        return replace(self, solution=solution)
-
 
 def evaluated(
     model: PrimalDualPair,
@@ -148,7 +145,8 @@ def _with_features(
     if found.score_sizes is not None:
         errors = product_errors(model.data.X, found.score_sizes)
     elif solution.expansion is not None:
-        size = _size_bound(model, np.abs(solution.expansion))
+        norms = np.sqrt(np.abs(model.gram.diagonal()))
+        size = norms * float(norms @ np.abs(solution.expansion))
         errors = product_errors(model.data.X, size) + sums_of_rows_errors(model.data.X, size)
     return Evaluation(
         solution,
@@ -173,24 +171,14 @@ def _with_kernel(
     """Evaluate a machine without explicit features, in one pass over its kernel matrix."""
     beta = model.expansion(point.alpha)
     own = solution.expansion if solution.coef is None else None
-    vectors = [beta] if own is None else [own, beta]
     terms = _expansion_sizes(model, point.alpha)
-    absolute = [terms] if own is None else [np.abs(own), terms]
-    is_positive = model.kernel.is_nonnegative
-    sums, sizes = _products(multiply, vectors, absolute if is_positive else [])
-    if not is_positive:
-        sizes = [_size_bound(model, v) for v in absolute]
+    sums, errors = kernel_sums(model, own, beta, terms, multiply)
     dual = DualWeights(beta, None, float(beta @ sums[-1]))
     implied = dual
     if not given.equals(point):
         # nothing asks for |w|^2 of dual variables that are not feasible
         implied = DualWeights(model.expansion(given.alpha), None, np.nan)
     values = model.decision_values(solution, None if own is None else sums[0])
-    largest = largest_values(model.gram)
-    errors = [
-        expansion_errors(model.kernel_errors, size, v, largest)
-        for size, v in zip(sizes, absolute, strict=True)
-    ]
     return Evaluation(
         solution,
         values.scores,
@@ -204,85 +192,107 @@ def _with_kernel(
     )
 
 
+def kernel_sums(
+    model: KernelSetup, own: Dense | None, beta: Dense, terms: Dense, multiply: Multiply
+) -> tuple[list[Dense], list[Dense]]:
+    """``K B`` for the coefficients of a machine and of its dual point, and bounds on the errors.
+
+    In one pass over K; equal columns are multiplied once.
+
+    Parameters
+    ----------
+    model : KernelSetup
+    own, beta : arrays of shape (n,), or (n, k) with one decision function per class
+        Coefficients of the machine, unless None, and of the dual point.
+    terms : array of that shape
+        Sums of the absolute terms of ``beta``, at least ``|beta|``.
+    multiply : callable
+        ``(V, W) -> (K V, K W)``.
+    """
+    vectors = [beta] if own is None else [own, beta]
+    absolute = [terms] if own is None else [np.abs(own), terms]
+    is_positive = model.kernel.is_nonnegative
+    columns = [_distinct(vectors), _distinct(absolute if is_positive else [])]
+    n = len(beta)
+    products = multiply(*(np.array(some).reshape(-1, n).T for some, _ in columns))
+    of_vectors, of_sizes = (
+        [product[:, place].reshape(beta.shape) for place in places]
+        for product, (_, places) in zip(products, columns, strict=True)
+    )
+    if not is_positive:  # |k(x, z)| <= |phi(x)| |phi(z)|
+        norms = np.sqrt(np.abs(model.gram.diagonal()))
+        of_sizes = [np.multiply.outer(norms, norms @ sizes) for sizes in absolute]
+    largest = largest_values(model.gram)
+    return of_vectors, [
+        expansion_errors(model.kernel_errors, sizes, weights, largest)
+        for sizes, weights in zip(of_sizes, absolute, strict=True)
+    ]
+
+
+def _distinct(arrays: list[Dense]) -> tuple[list[Vector], list[list[int]]]:
+    """Different columns of arrays of one shape, and the places of each array's own among them."""
+    found, places = list[Vector](), list[list[int]]()
+    for array in arrays:
+        places.append([])
+        for column in array.reshape(len(array), -1).T:
+            same = [k for k, known in enumerate(found) if np.array_equal(column, known)]
+            places[-1].append(same[0] if same else len(found))
+            if not same:
+                found.append(column)
+    return found, places
+
+
 def hessian_product(
-    model: PrimalDualPair, evaluation: Evaluation, P: Quadratic, x: Vector | None
+    model: KernelSetup, evaluation: Evaluation, P: Quadratic, x: Vector | None
 ) -> HessianProduct | None:
     """Compute ``P x`` from known products; None where it does not follow from them.
 
     That is where P is a Hessian over the model's own samples or kernel matrix, and x are the dual
-    variables whose weights were evaluated, both bit for bit.
+    variables whose weights were evaluated, both bit for bit. If a linear machine predicts with
+    these weights, ``X w`` are its scores; otherwise the product is a second one, because decision
+    values of other weights say nothing about the residuals of x.
     """
     if x is None or np.shape(x) != (P.size,):
         return None
-    if isinstance(P, LowRankQuadratic):
-        return _product_of_weights(model, evaluation, P, x)
-    if not isinstance(P, KernelQuadratic) or not isinstance(model.gram, KernelQuadratic):
+    part, times = (P.part, P.times) if isinstance(P, RepeatedQuadratic) else (P, 1)
+    if not isinstance(part, LowRankQuadratic | KernelQuadratic):
         return None
-    if P.gram is not model.gram.gram:
-        return None
-    sums = P.selection.gather(x)
-    for vector, product in (
-        (evaluation.solution.expansion, evaluation.scores),
-        (evaluation.dual.expansion, evaluation.dual_scores),
-    ):
-        if vector is not None and product is not None and np.array_equal(vector, sums):
-            return HessianProduct(P, x, P.from_product(x, product))
+    pieces, sizes = np.reshape(x, (times, -1)), evaluation.implied.column_sizes
+    sums = np.column_stack([part.selection.gather(piece) for piece in pieces])
+    for vector, product in _known_products(model, evaluation, part):
+        if vector is None or not np.array_equal(vector.reshape(sums.shape), sums):
+            continue
+        pairs = zip(pieces, product().reshape(sums.shape).T, strict=True)
+        value = np.concatenate([part.from_product(*pair) for pair in pairs])
+        if isinstance(P, LowRankQuadratic) and sizes is not None:
+            return LowRankProduct(P, x, value, P.factor_sizes(x, sizes.of_terms))
+        return HessianProduct(P, x, value)
     return None
 
 
-def _product_of_weights(
-    model: PrimalDualPair, evaluation: Evaluation, P: LowRankQuadratic, x: Vector
-) -> HessianProduct | None:
-    """Compute ``P x`` of a linear machine from ``X w`` of the weights that x implies.
-
-    If the machine predicts with these weights, ``X w`` are its scores; otherwise the product is a
-    second one, because decision values of other weights say nothing about the residuals of x.
-    """
-    implied = evaluation.implied
-    if not isinstance(model.gram, LowRankQuadratic) or P.samples is not model.gram.samples:
-        return None
-    if implied.coef is None or model.n_constraints:
-        return None  # constraints are rows of P, beside those of the samples
-    if not np.array_equal(P.selection.gather(x), implied.expansion):
-        return None
-    own = evaluation.solution.coef
-    if own is not None and np.array_equal(own, implied.coef):
-        scores = evaluation.scores
-    else:
-        scores = np.asarray(P.samples @ implied.coef)
-    value, sizes = P.from_product(x, scores), implied.column_sizes
-    if sizes is None or model.conditions.norm_weight != 1.0:
-        return HessianProduct(P, x, value)
-    return LowRankProduct(P, x, value, P.factor_sizes(x, sizes.of_terms))
-
-
-def _products(
-    multiply: Multiply, vectors: Sequence[Vector], absolute: Sequence[Vector]
-) -> tuple[list[Vector], list[Vector]]:
-    """``K v`` of every vector, in one pass over K; equal ones are multiplied once."""
-    distinct = list[Vector](), list[Vector]()
-    places = list[int](), list[int]()
-    for given, different, own in zip((vectors, absolute), distinct, places, strict=True):
-        for vector in given:
-            same = [k for k, known in enumerate(different) if np.array_equal(vector, known)]
-            own.append(same[0] if same else len(different))
-            if not same:
-                different.append(vector)
-    n = len(vectors[0])
-    sums, sizes = multiply(*(np.array(rows).reshape(-1, n).T for rows in distinct))
-    return [sums[:, k] for k in places[0]], [sizes[:, k] for k in places[1]]
+def _known_products(
+    model: KernelSetup, evaluation: Evaluation, part: LowRankQuadratic | KernelQuadratic
+) -> Iterator[tuple[Dense | None, Callable[[], Dense]]]:
+    """Yield vectors over the samples of P with their products with the kernel matrix."""
+    own, implied, gram = evaluation.solution, evaluation.implied, model.gram
+    scores, dual_scores, w = evaluation.scores, evaluation.dual_scores, implied.coef
+    if isinstance(part, LowRankQuadratic):
+        # constraints are rows of P, beside those of the samples
+        shared = isinstance(gram, LowRankQuadratic) and part.samples is gram.samples
+        if shared and w is not None and not len(own.constraint_multipliers):
+            same = own.coef is not None and np.array_equal(own.coef, w)
+            yield implied.expansion, lambda: scores if same else np.asarray(part.samples @ w.T)
+    elif isinstance(gram, KernelQuadratic) and part.gram is gram.gram:
+        if own.coef is None:
+            yield own.expansion, lambda: scores
+        if dual_scores is not None:
+            yield evaluation.dual.expansion, lambda: dual_scores
 
 
 def _expansion_sizes(model: PrimalDualPair, alpha: Vector) -> Vector:
     """The sums of the absolute terms of ``beta = R'a / kappa``, shape (n,); it is rounded, too."""
     c = model.conditions
     return c.sample_sizes(np.abs(alpha)) / c.norm_weight
-
-
-def _size_bound(model: PrimalDualPair, sizes: Vector) -> Vector:
-    """Upper bound of ``|K| sizes``, shape (n,), as ``|k(x, z)| <= |phi(x)| |phi(z)|``."""
-    norms = np.sqrt(np.abs(model.gram.diagonal()))
-    return np.asarray(norms * float(norms @ sizes))
 
 
 def _offset_sizes(model: PrimalDualPair, point: DualPoint, beta: Vector, offset: Vector) -> Vector:

@@ -28,16 +28,11 @@ NUMBER_TYPES = (bool, int, float, np.float64, np.float32, np.int64, np.int32)
 """Types whose instances are equal where their values are."""
 
 _NONE = type(None)
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "alpha": (np.ndarray, _NONE),
-    "expansion": (np.ndarray, _NONE),
-    "coef": (np.ndarray, _NONE),
+_ARRAYS = "alpha", "expansion", "coef", "slack", "upper", "constraint_multipliers"
+_FIELDS: dict[str, tuple[type, ...]] = dict.fromkeys(_ARRAYS, (np.ndarray, _NONE)) | {
     "intercept": (float,),
     "intercept_interval": (Interval,),
     "width": (float,),
-    "slack": (np.ndarray, _NONE),
-    "upper": (np.ndarray, _NONE),
-    "constraint_multipliers": (np.ndarray, _NONE),
     "conditions": (Conditions,),
     "qp": (QPSolution, _NONE),
     "repair": (KernelRepair, _NONE),

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.display import short_repr
-from qpsvm.machines.losses import slopes
+from qpsvm.machines.conditions import slopes
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues
@@ -213,5 +213,5 @@ def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector
     price = float(steepest[soft] @ moved[soft]) + abs(c.intercept_price) * db
     if model.norm_curvature > 0.0:
         price += model.norm_curvature * float(dw @ np.abs(coef) + 0.5 * dw @ dw)
-        return price + model.constant * (db * abs(b) + 0.5 * db * db)
+        return float(price + model.constant * (db * abs(b) + 0.5 * db * db))
     return price + float(np.sum(dw)) + model.constant * db

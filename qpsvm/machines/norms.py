@@ -17,17 +17,14 @@ Hastie and Tibshirani, "1-norm support vector machines", NIPS 16 (2003).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import Ball, down, outward, root, squared_norm, sum_upper
 
 
-class Norm(ABC):
-    """Penalty on the weights in the primal objective, with its counterpart in the dual.
+class Norm:
+    """Squared Euclidean norm of the weights, ``kappa/2 |w|^2``, with its counterpart in the dual.
 
     Attributes
     ----------
@@ -36,39 +33,35 @@ class Norm(ABC):
         ``|X'R'a|_inf <= 1`` is a condition on these.
     """
 
-    weights_follow: bool
+    weights_follow = True
 
-    @abstractmethod
     def curvature(self, kappa: float) -> float:
         """Modulus of strong convexity c: the objective minus ``c/2 |w|^2`` is convex."""
+        return kappa
 
-    @abstractmethod
-    def penalty(self, weights: Vector | None, square: float, kappa: float) -> float:
-        """Penalty on weights ``w`` or ``beta``, given ``|w|^2``."""
+    def penalty(self, weights: Vector | None, square: float, kappa: float, b: float) -> float:
+        """Penalty on weights ``w`` or ``beta``, given ``|w|^2``, and on a penalised intercept."""
+        del weights
+        return 0.5 * kappa * max(square, 0.0) + 0.5 * b * b
 
-    @abstractmethod
-    def intercept_penalty(self, b: float) -> float:
-        """Penalty on a penalised intercept."""
-
-    @abstractmethod
     def dual_penalty(self, square: float, kappa: float, b: float) -> float:
         """Twice the penalty in the dual objective, given ``|w(a)|^2`` and a penalised b(a)."""
+        return kappa * square + b * b
 
     # --- enclosures ------------------------------------------------------------------------------
 
-    @abstractmethod
     def size_upper(self, w: Ball) -> float:
         """Upper bound of ``|w|^2`` or ``|w|_1`` of explicit weights."""
+        return squared_norm(w)
 
-    @abstractmethod
     def expansion_upper(self, beta: Vector, scores: Ball) -> float:
         """Upper bound of ``|w|^2`` or ``|beta|_1`` of a kernel expansion."""
+        return max(sum_upper((Ball.exact(beta) * scores).upper), 0.0)
 
-    @abstractmethod
     def dual_size_upper(self, adjoint: Ball) -> float:
         """Upper bound of the dual norm of the adjoint ``X'R'a``: its square, or largest entry."""
+        return squared_norm(adjoint)
 
-    @abstractmethod
     def expanded_dual_size_upper(
         self, beta: Ball, products: Ball, norms: Vector, rest: float
     ) -> float:
@@ -77,12 +70,14 @@ class Norm(ABC):
         ``products`` are those of the middle of beta with K, ``norms`` are ``|phi(x_i)|``, and
         ``rest`` is at least ``sum_i |phi(x_i)|`` times the radius of beta_i.
         """
+        del norms
+        square = sum_upper((Ball.exact(beta.mid) * products).upper)
+        return float(outward((root(square) + rest) ** 2))
 
-    @abstractmethod
     def penalty_upper(self, size: float, kappa: float, b: float) -> float:
         """Upper bound of the penalty on weights of this size and on a penalised intercept."""
+        return float(outward(0.5 * (kappa * size + b * b)))
 
-    @abstractmethod
     def dual_lower(
         self, linear: float, dual_size: float, kappa: float, b: float, squares: Vector
     ) -> float:
@@ -90,69 +85,21 @@ class Norm(ABC):
 
         ``b`` is at least ``|b(a)|`` of a penalised intercept, and 0 for another one.
         """
-
-
-@dataclass(frozen=True)
-class SquaredNorm(Norm):
-    """Squared Euclidean norm of the weights, ``kappa/2 |w|^2``."""
-
-    weights_follow = True
-
-    def curvature(self, kappa: float) -> float:
-        return kappa
-
-    def penalty(self, weights: Vector | None, square: float, kappa: float) -> float:
-        del weights
-        return 0.5 * kappa * max(square, 0.0)
-
-    def intercept_penalty(self, b: float) -> float:
-        return 0.5 * b * b
-
-    def dual_penalty(self, square: float, kappa: float, b: float) -> float:
-        return kappa * square + b * b
-
-    def size_upper(self, w: Ball) -> float:
-        return squared_norm(w)
-
-    def expansion_upper(self, beta: Vector, scores: Ball) -> float:
-        return max(sum_upper((Ball.exact(beta) * scores).upper), 0.0)
-
-    def dual_size_upper(self, adjoint: Ball) -> float:
-        return squared_norm(adjoint)
-
-    def expanded_dual_size_upper(
-        self, beta: Ball, products: Ball, norms: Vector, rest: float
-    ) -> float:
-        del norms
-        square = sum_upper((Ball.exact(beta.mid) * products).upper)
-        return float(outward((root(square) + rest) ** 2))
-
-    def penalty_upper(self, size: float, kappa: float, b: float) -> float:
-        return float(outward(0.5 * (kappa * size + b * b)))
-
-    def dual_lower(
-        self, linear: float, dual_size: float, kappa: float, b: float, squares: Vector
-    ) -> float:
         lost = [outward(dual_size / kappa), outward(b * b), *squares]
         return float(down(linear - 0.5 * sum_upper(lost)))
 
 
-@dataclass(frozen=True)
 class AbsoluteNorm(Norm):
     """1-norm ``|w|_1``, or ``|beta|_1`` without explicit features; kappa is 1."""
 
     weights_follow = False
 
     def curvature(self, kappa: float) -> float:
-        del kappa
-        return 0.0
+        return 0.0 * kappa
 
-    def penalty(self, weights: Vector | None, square: float, kappa: float) -> float:
+    def penalty(self, weights: Vector | None, square: float, kappa: float, b: float) -> float:
         del square, kappa
-        return np.nan if weights is None else float(np.sum(np.abs(weights)))
-
-    def intercept_penalty(self, b: float) -> float:
-        return abs(b)
+        return np.nan if weights is None else float(np.sum(np.abs(weights))) + abs(b)
 
     def dual_penalty(self, square: float, kappa: float, b: float) -> float:
         del square, kappa, b
@@ -189,5 +136,5 @@ class AbsoluteNorm(Norm):
         return float(down(gained - 0.5 * sum_upper(squares)))
 
 
-SQUARED = SquaredNorm()
+SQUARED = Norm()
 ABSOLUTE = AbsoluteNorm()

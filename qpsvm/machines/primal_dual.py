@@ -19,13 +19,12 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.display import short_repr
-from qpsvm.machines.losses import losses
-from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.conditions import losses
 from qpsvm.machines.repair import sums_hold, with_sum, with_width
+from qpsvm.machines.score_errors import spread_lower
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues, TrainingSetup
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.machines.spread import spread_lower
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.precision import EPS, TINY
 
@@ -119,22 +118,17 @@ class PrimalDualPair(TrainingSetup):
             return size / min(1.0, smallest) ** 2
         v = self.violations(scores, b, t)
         cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)[~c.is_hard]))
-        return size + c.intercept_price * b + c.width_price * t + cost
+        return float(size + c.intercept_price * b + c.width_price * t + cost)
 
     def penalty(self, solution: SVMSolution, square: float) -> float:
         """``kappa/2 |w|^2`` or ``|w|_1``, plus ``1/2 b^2`` or ``|b|`` of a penalised intercept."""
         weights, b = solution.coef if self.is_linear else solution.expansion, solution.intercept
-        size = self.norm.penalty(weights, square, self.conditions.norm_weight)
-        return size + self.norm.intercept_penalty(self.constant * b)
+        return self.norm.penalty(weights, square, self.conditions.norm_weight, self.constant * b)
 
     # --- the dual objective, for anything --------------------------------------------------------
 
     def feasible_dual(
-        self,
-        alpha: Vector,
-        multipliers: Vector = NO_MULTIPLIERS,
-        *,
-        best_multiple: bool = True,
+        self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS, *, best_multiple: bool = True
     ) -> DualPoint:
         """Map dual variables to a dual point nearby that is feasible.
 
@@ -240,7 +234,9 @@ class PrimalDualPair(TrainingSetup):
             return 0.0  # constraints set a scale of their own
         if c.relative_to_spread:
             # the objective of a w as large as the samples allow, but for the intercept
-            spread = spread_lower(self, self.gram, self.mean_products)
+            spread = spread_lower(
+                self.exact_kernel, self.kernel_errors, self.gram, self.mean_products
+            )
             return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * c.unit * spread)
         if self.is_hard or not self._zero_weights_are_optimal():
             return 0.0
@@ -267,7 +263,7 @@ class PrimalDualPair(TrainingSetup):
     def _zero_weights_are_optimal(self) -> bool:
         """Return whether w = 0 costs no more than rounding."""
         c, nothing = self.conditions, np.zeros(self.data.n_samples)
-        interval, t = best_offsets(self, nothing, 0.0, 0.0)
+        interval, t = self.best_offsets(nothing, 0.0)
         b = interval.midpoint
         noise = 4.0 * EPS * (np.abs(c.required) + abs(b) + t)
         bounds = (c.lower, c.upper, c.curvature)

@@ -6,8 +6,7 @@ The mathematics is on the first page of ``conditions``; constraints on (w, b) ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,82 +29,69 @@ from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.stored_quadratic import SparseQuadratic
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Order of the variables and rows of the primal program.
 
     Variables: weights, b, t, then the slack. A violation is split as ``v = inside + over - under``:
     the part ``inside`` costs its square over 2 d (rows with a curvature), ``over`` costs ``upper``
     and ``under`` costs ``-lower`` a unit (rows where these are finite). Rows that only look one way
     are inequalities ``R f + e t + slack >= p``, the others equalities.
+
+    Parameters
+    ----------
+    has_b, has_t : int
+        Number of intercepts and of width variables t, 0 or 1 each.
+    inequalities, equalities : arrays of int
+        Rows with a one-sided loss, and with a two-sided one.
+    inside, over, under : arrays of int
+        Rows with a squared slack, and with linear slack for values below and above the required.
+    blocks : dict
+        Slices of x that hold the parts of the variables, by name.
     """
 
-    model: SupportVectorModel
+    has_b: int
+    has_t: int
+    inequalities: Index
+    equalities: Index
+    inside: Index
+    over: Index
+    under: Index
+    blocks: dict[str, slice]
 
-    @property
-    def has_b(self) -> int:
-        """Number of intercepts: 1, or 0 without one."""
-        return int(self.model.intercept != "none")
-
-    @property
-    def has_t(self) -> int:
-        """Number of width variables t in the primal program: 1 for the nu families, else 0."""
-        return int(self.model.conditions.width_sign != 0.0)
-
-    @cached_property
-    def inequalities(self) -> Index:
-        """Rows with a one-sided loss, which are inequalities."""
-        return np.flatnonzero(self.model.conditions.lower == 0.0)
-
-    @cached_property
-    def equalities(self) -> Index:
-        """Rows with a two-sided loss, which are equalities."""
-        return np.flatnonzero(self.model.conditions.lower != 0.0)
-
-    @cached_property
-    def inside(self) -> Index:
-        """Rows with a squared slack."""
-        return np.flatnonzero(self.model.conditions.curvature > 0.0)
-
-    @cached_property
-    def over(self) -> Index:
-        """Rows with a linear slack for values below the required one."""
-        c = self.model.conditions
-        return np.flatnonzero(~c.is_hard & np.isfinite(c.upper))
-
-    @cached_property
-    def under(self) -> Index:
-        """Rows with a linear slack for values above the required one."""
-        c = self.model.conditions
-        return np.flatnonzero((c.lower != 0.0) & np.isfinite(c.lower))
-
-    @property
-    def has_linear_slack_alone(self) -> bool:
-        """Return whether all rows are conditions on samples with slack of linear cost."""
-        if self.model.constraints is not None or len(self.inside) > 0:
-            return False
-        return len(self.over) == len(self.inequalities) == len(self.model.conditions)
-
-    @cached_property
-    def blocks(self) -> dict[str, slice]:
-        """Slices of x that hold the parts of the variables, by name."""
-        model = self.model
-        both = len(self.inside) > 0 and len(self.over) > 0
-        return blocks(
-            {
-                "w" if model.is_linear else "beta": model.n_weights,
-                "b": self.has_b,
-                "rho" if model.conditions.width_sign < 0.0 else "epsilon": self.has_t,
-                "xi": len(self.inside) or len(self.over),
-                "xi+": len(self.over) if both else 0,
-                "xi'": len(self.under),
-            }
+    @classmethod
+    def of(cls, model: SupportVectorModel) -> Layout:
+        """The layout of a model's primal program."""
+        c = model.conditions
+        has_b, has_t = int(model.intercept != "none"), int(c.width_sign != 0.0)
+        is_one_sided = c.lower == 0.0
+        rows = (
+            is_one_sided,
+            ~is_one_sided,
+            c.curvature > 0.0,
+            ~c.is_hard & np.isfinite(c.upper),
+            ~is_one_sided & np.isfinite(c.lower),
         )
+        inequalities, equalities, inside, over, under = map(np.flatnonzero, rows)
+        sizes = {
+            "w" if model.is_linear else "beta": model.n_weights,
+            "b": has_b,
+            "rho" if c.width_sign < 0.0 else "epsilon": has_t,
+            "xi": len(inside) or len(over),
+            "xi+": len(over) if len(inside) else 0,
+            "xi'": len(under),
+        }
+        return cls(has_b, has_t, inequalities, equalities, inside, over, under, blocks(sizes))
 
     @property
     def size(self) -> int:
         """Number of variables."""
         return int(list(self.blocks.values())[-1].stop)
+
+    def has_linear_slack_alone(self, model: SupportVectorModel) -> bool:
+        """Return whether all rows are conditions on samples with slack of linear cost."""
+        if model.constraints is not None or len(self.inside) > 0:
+            return False
+        return len(self.over) == len(self.inequalities) == len(model.conditions)
 
 
 def primal_program(model: SupportVectorModel) -> QuadraticProgram:
@@ -114,7 +100,7 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
     ``minimize kappa/2 |w|^2 [+ 1/2 b^2] + price_b b + price_t t + cost(slack)``, see ``Layout``.
     Variables that do not exist (b without an intercept, xi for a hard margin) are left out.
     """
-    c, data, layout = model.conditions, model.data, Layout(model)
+    c, data, layout = model.conditions, model.data, Layout.of(model)
     N = len(c)
     if model.is_linear:
         features: Matrix = data.X
@@ -124,44 +110,24 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
         require_memory(n, n, "The kernel primal", "use the dual form.")
         features = model.gram.to_dense()
         norm = sp.csc_array(features * c.norm_weight)
-    inside, over, under = layout.inside, layout.over, layout.under
+    has_b, has_t, _, _, inside, over, under, _ = layout
     # R f + e t + inside + over - under, for every row
     columns = [sp.csc_array(c.rows @ features)]
-    if layout.has_b:
-        columns.append(sp.csc_array(c.signs[:, None]))
-    if layout.has_t:
-        columns.append(sp.csc_array(np.full((N, 1), c.width_sign)))
+    columns += [sp.csc_array(c.signs[:, None])] * has_b
+    columns += [sp.csc_array(np.full((N, 1), c.width_sign))] * has_t
     identity = sp.eye_array(N, format="csc")
     columns += [identity[:, inside], identity[:, over], -identity[:, under]]
     reach = sp.hstack(columns, format="csr")
-    hessian = [
-        *[0.0] * layout.has_t,
-        *(1.0 / c.curvature[inside]),
-        *np.zeros(len(over) + len(under)),
-    ]
-    parts = [norm]
-    if layout.has_b:
-        parts.append(sp.csc_array([[model.constant]]))
-    parts.append(sp.diags_array(np.array(hessian), shape=(len(hessian), len(hessian))))
-    q = np.concatenate(
-        [
-            np.zeros(model.n_weights),
-            [c.intercept_price] * layout.has_b,
-            [c.width_price] * layout.has_t,
-            np.zeros(len(inside)),
-            c.upper[over],
-            -c.lower[under],
-        ]
-    )
-    # a quadratic slack needs no bound: below zero it would cost as well, and serve nothing
-    lb = np.concatenate(
-        [
-            np.full(model.n_weights + layout.has_b, -np.inf),
-            np.zeros(layout.has_t),
-            np.full(len(inside), -np.inf),
-            np.zeros(len(over) + len(under)),
-        ]
-    )
+    p, first = model.n_weights + has_b, model.n_weights + has_b + has_t
+    prices = [c.intercept_price] * has_b + [c.width_price] * has_t
+    costs = np.concatenate([np.zeros(len(inside)), c.upper[over], -c.lower[under]])
+    q = np.concatenate([np.zeros(model.n_weights), prices, costs])
+    diagonal, lb = np.zeros(len(q)), np.zeros(len(q))
+    squared = slice(first, first + len(inside))
+    diagonal[squared] = 1.0 / c.curvature[inside]
+    lb[:p] = lb[squared] = -np.inf  # a quadratic slack below zero would cost as well, for nothing
+    rest = sp.diags_array(diagonal[p:], shape=(len(q) - p,) * 2)
+    parts = [norm, *[sp.csc_array([[model.constant]])] * has_b, rest]
     G, A = [-reach[layout.inequalities]], [reach[layout.equalities]]
     h, b = [-c.required[layout.inequalities]], [c.required[layout.equalities]]
     if model.constraints is not None:
@@ -191,15 +157,13 @@ def _on_variables(matrix: Matrix, layout: Layout) -> Matrix:
     return sp.hstack([*parts, sp.csr_array((matrix.shape[0], missing))], format="csr")
 
 
-def primal_blocks(model: SupportVectorModel) -> dict[str, slice]:
-    """Slices of the primal program's x, by name."""
-    return Layout(model).blocks
-
-
 class PrimalRecovery(ModelRecovery[SupportVectorModel]):
     """Map between ``x = (w, b, t, xi)`` or ``(beta, b, t, xi)`` and the SVM; z, y give alpha."""
 
-    blocks_of = staticmethod(primal_blocks)
+    @staticmethod
+    def blocks_of(model: SupportVectorModel) -> dict[str, slice]:
+        """Slices of the primal program's x, by name."""
+        return Layout.of(model).blocks
 
     def recover(self, qp: QPSolution) -> Evaluation:
         """Recover w (or beta), b, t, alpha and slack from a solution of the primal program.
@@ -208,7 +172,7 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
         the x of the program's solution is therefore replaced by the x of the machine, which has
         the best intercept and slack for these weights. The multipliers are kept.
         """
-        model, layout = self.model, Layout(self.model)
+        model, layout = self.model, Layout.of(self.model)
         n = model.n_weights
         x = vector_or_nan(qp.x, layout.size)
         m = model.n_inequalities
@@ -226,9 +190,8 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
             coef=x[:n] if model.is_linear else None,
             multipliers=np.concatenate([z[len(z) - m :], y[len(y) - k :]]),
             b=float(x[n]) if layout.has_b else 0.0,
-            t=float(x[n + layout.has_b]) if layout.has_t else 0.0,
         )
-        if not layout.has_linear_slack_alone:
+        if not layout.has_linear_slack_alone(model):
             return found
         own = qp.replace(x=self.to_qp(found).x)
         unit = max(1.0, float(np.max(np.abs(x))))  # NaN stays 1
@@ -236,7 +199,7 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
         """Build the primal program's solution from any alpha and (w, b)."""
-        model, c, layout = self.model, self.model.conditions, Layout(self.model)
+        model, c, layout = self.model, self.model.conditions, Layout.of(self.model)
         solution = values.solution
         weights = solution.coef if model.is_linear else solution.expansion
         if weights is None:
@@ -247,33 +210,18 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
         reach = c.curvature[curved] * np.stack([c.lower[curved], c.upper[curved]])
         inside[curved] = np.clip(v[curved], *reach)
         a = solution.alpha
-        x = np.concatenate(
-            [
-                weights,
-                [solution.intercept] * layout.has_b,
-                [solution.width] * layout.has_t,
-                inside[curved],
-                np.maximum(v - inside, 0.0)[layout.over],
-                np.maximum(inside - v, 0.0)[layout.under],
-            ]
-        )
+        offsets = [solution.intercept] * layout.has_b + [solution.width] * layout.has_t
+        beyond = np.maximum(v - inside, 0.0)[layout.over], np.maximum(inside - v, 0.0)[layout.under]
         # stationarity in t and in the slack that has a bound
         t_bound = [c.width_price - c.width_sign * float(np.sum(a))] * layout.has_t
-        z_lower = np.concatenate(
-            [
-                np.zeros(model.n_weights + layout.has_b),
-                t_bound,
-                np.zeros(len(curved)),
-                (c.upper - a)[layout.over],
-                (a - c.lower)[layout.under],
-            ]
-        )
+        of_slack = np.zeros(len(curved)), (c.upper - a)[layout.over], (a - c.lower)[layout.under]
+        free = np.zeros(model.n_weights + layout.has_b)
         m = model.n_inequalities
         multipliers = solution.constraint_multipliers
         return of_machine(
-            x=x,
+            x=np.concatenate([weights, offsets, inside[curved], *beyond]),
             z=np.concatenate([a[layout.inequalities], multipliers[:m]]),
             y=np.concatenate([-a[layout.equalities], multipliers[m:]]),
-            z_lower=z_lower,
+            z_lower=np.concatenate([free, t_bound, *of_slack]),
             z_upper=np.zeros(layout.size),
         )

@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from qpsvm.display import wrapped
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.blocks import ModelRecovery
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.prediction import KernelMachine
+from qpsvm.machines.setup import Form, KernelSetup
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.machines.verifiable import Form, TrainedMachine, VerifiableModel
 from qpsvm.machines.warm_start import transfer_warm_start
 from qpsvm.numerics.arguments import VectorLike, an, with_article
 from qpsvm.numerics.calls import ExplainsMethods
@@ -22,7 +24,7 @@ from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.canonical_form import CanonicalForm, Storage
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.program import QuadraticProgram, Result, Result_co
+from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
 if TYPE_CHECKING:
@@ -30,29 +32,8 @@ if TYPE_CHECKING:
     from qpsvm.kernels import Kernel
     from qpsvm.kernels.kernel_repair import KernelRepair
 
-Model = TypeVar("Model", bound=VerifiableModel[Any, Any, Any])
-Solution = TypeVar("Solution", bound=TrainedMachine)
-
-
-class Recovery(Protocol):
-    """Map from a program's solution to the SVM's, and its inverse.
-
-    ``recover`` returns the machine with its evaluation on the training samples, ``to_qp`` takes its
-    decision values there.
-    """
-
-    @property
-    def blocks(self) -> dict[str, slice]: ...
-
-    def recover(self, qp: QPSolution) -> Any: ...
-
-    def to_qp(self, values: Any) -> QPSolution: ...
-
-
-class MachineVisitor(Protocol[Result_co]):
-    """Visitor of problems: the operation on the training problem of one machine and a solution."""
-
-    def machine(self, problem: MachineProblem, solution: Any) -> Result_co: ...
+Model = TypeVar("Model", bound=KernelSetup)
+Solution = TypeVar("Solution", bound=KernelMachine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +48,16 @@ class TrainingProblem(ExplainsMethods, Generic[Model, Solution]):
         What the user named, with its parameters: ``SoftMargin(C=1.0)``. Its ``primal`` and ``dual``
         build this problem again.
     form : "primal" or "dual"
-    model : VerifiableModel
+    model : SupportVectorModel or JointModel
         Data, resolved kernel and conditions: what certificates are computed from.
-    recovery : Recovery
+    recovery : ModelRecovery
     """
 
     program: QuadraticProgram | Callable[[], QuadraticProgram]
     formulation: Any
     form: Form
     model: Model
-    recovery: Recovery
+    recovery: ModelRecovery[Any]
 
     solution_type: ClassVar[type[Any]]
 
@@ -123,7 +104,7 @@ class TrainingProblem(ExplainsMethods, Generic[Model, Solution]):
         """
         return self.qp.canonical(storage, memory_limit=memory_limit)
 
-    def accept(self, visitor: MachineVisitor[Result], solution: Solution) -> Result:
+    def accept(self, visitor: Any, solution: Solution) -> Any:
         """Call the visitor's method for problems of one machine."""
         return visitor.machine(self, solution)
 
@@ -151,7 +132,7 @@ class TrainingProblem(ExplainsMethods, Generic[Model, Solution]):
         """Evaluate a solution on the training samples, as certificates and checks need it.
 
         A solution of ``qp`` is recovered first. Nothing is evaluated twice that several of them
-        ask for: ``Evaluation`` and ``JointEvaluation`` have what there is.
+        ask for: ``Evaluation`` has what there is.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             if isinstance(solution, QPSolution):

@@ -1,4 +1,8 @@
-"""Multiclass problems as several two-class problems, and their combined solutions."""
+"""Multiclass problems as several two-class problems, and their combined solutions.
+
+Where all two-class machines were solved on one kernel matrix (``SharedMatrix``), their problems and
+solutions follow from arrays (``Together``), and are built when they are first read.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +14,99 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Linear, Precomputed
+from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
 from qpsvm.machines.prediction import KernelSums, Machine, checked_samples, linear_values
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.setup import Form
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.machines.together import SharedMatrix, Together
-from qpsvm.machines.verifiable import Form
 from qpsvm.numerics.arguments import Samples, an
-from qpsvm.numerics.arrays import Array, Dense
+from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 from qpsvm.numerics.calls import ExplainsMethods
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.program import Result, Result_co
+from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One two-class problem among several: its samples, their labels, and what violations cost.
+
+    Attributes
+    ----------
+    places : tuple of slice
+        Where they are in the order of ``SharedMatrix``, in one or two pieces.
+    signs, prices : arrays of shape (m,)
+        Labels -1 and 1, and C_i, or the share of every sample in a nu machine.
+    """
+
+    places: tuple[slice, ...]
+    signs: Vector
+    prices: Vector
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class SharedMatrix:
+    """The kernel matrix and the order of samples that all machines of a reduction share.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    gram : SampleGram or None
+        Of X; None for the linear kernel.
+    X : array of shape (n, d)
+        The samples in ``order``.
+    order : array of int of shape (n,)
+        The rows of the data, sorted by class.
+    sides : tuple of Side
+        The two-class programs.
+    is_squared : bool
+        Whether a violation costs its square.
+    intercept : "free", "penalized" or "none"
+    total : float
+        nu, which the dual variables of a nu machine add up to; 0 for soft margins.
+    """
+
+    kernel: Kernel
+    gram: SampleGram | None
+    X: Dense
+    order: Index
+    sides: tuple[Side, ...]
+    is_squared: bool
+    intercept: InterceptKind
+    total: float = 0.0
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Several solved machines with proven gaps, in arrays, from which their solutions are built.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    beta : array of shape (n, p)
+        Coefficients of all samples in every machine.
+    coef : array of shape (p, d) or None
+        Weights of the features, for the linear kernel.
+    intercepts : array of shape (p,)
+    widths : tuple of float
+        The width of every machine's margin; 0 for soft margins.
+    build : callable
+        Returns the tuple of solutions.
+    """
+
+    kernel: Kernel
+    beta: Dense
+    coef: Dense | None
+    intercepts: Vector
+    widths: tuple[float, ...]
+    build: Callable[[], tuple[SVMSolution, ...]]
 
 
 class CombinationRule(Protocol):
@@ -32,12 +115,6 @@ class CombinationRule(Protocol):
     def combine(self, decisions: Dense, n_classes: int) -> Dense: ...
 
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]: ...
-
-
-class ReducedVisitor(Protocol[Result_co]):
-    """Visitor of problems: the operation on a multiclass problem and a solution."""
-
-    def reduced(self, problem: ReducedProblem, solution: Any) -> Result_co: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +156,7 @@ class ReducedProblem(ExplainsMethods):
         """The caller's labels, sorted, shape (k,)."""
         return self.data.classes
 
-    def accept(self, visitor: ReducedVisitor[Result], solution: ReducedSolution) -> Result:
+    def accept(self, visitor: Any, solution: ReducedSolution) -> Any:
         """Call the visitor's method for problems of several machines."""
         return visitor.reduced(self, solution)
 

@@ -10,8 +10,9 @@ among its variables, and alpha as its multipliers, each as exact as the other.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -26,28 +27,9 @@ from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution
 
 
-class Route(Protocol):
-    """A reduced program, with the maps between its solutions and those of the problem."""
-
-    @property
-    def reduced(self) -> Reduced: ...
-
-    def evaluate(self, solution: QPSolution) -> Any:
-        """Map a solution of the reduced program to the problem's own, and evaluate that.
-
-        A solution of a bare program is only mapped.
-        """
-
-    def start(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the problem's own program to the reduced program."""
-
-    def own(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the reduced program to the problem's own program."""
-
-
 @dataclass(frozen=True, eq=False)
-class Direct:
-    """Route through the problem's own program, reduced.
+class Route(ABC):
+    """A reduced program, with the maps between its solutions and those of the problem.
 
     Attributes
     ----------
@@ -55,52 +37,58 @@ class Direct:
     reduced : Reduced
     """
 
-    problem: Program
+    problem: Any
     reduced: Reduced
 
+    @abstractmethod
     def evaluate(self, solution: QPSolution) -> Any:
-        """Map a solution of the reduced program to the problem's own, and evaluate that."""
+        """Map a solution of the reduced program to the problem's own, and evaluate that.
+
+        A solution of a bare program is only mapped.
+        """
+
+    @abstractmethod
+    def start(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the problem's own program to the reduced program."""
+
+    @abstractmethod
+    def own(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the reduced program to the problem's own program."""
+
+
+class Direct(Route):
+    """Route through the problem's own program, reduced."""
+
+    def evaluate(self, solution: QPSolution) -> Any:
         own = self.own(solution)
         return self.problem.evaluate(own) if isinstance(self.problem, TrainingProblem) else own
 
     def start(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the problem's own program to the reduced program."""
         return self.reduced.inverse.forward(solution)
 
     def own(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the reduced program to the problem's own program."""
         return self.reduced.inverse(solution)
 
 
-@dataclass(frozen=True, eq=False)
-class ByPrimal:
+class ByPrimal(Route):
     """Route of a dual problem through its primal program, whose weights do not depend on alpha.
 
-    Attributes
-    ----------
-    problem : SVMProblem
-    reduced : Reduced
-        Of the primal program.
+    ``reduced`` is that of the primal program.
     """
-
-    problem: SVMProblem
-    reduced: Reduced
 
     def evaluate(self, solution: QPSolution) -> Evaluation:
         """Recover the machine from a primal solution, completed to one of the dual form."""
-        with np.errstate(over="ignore", invalid="ignore"):  # of a solver's nonsense
-            return self._evaluate(solution)
-
-    def _evaluate(self, solution: QPSolution) -> Evaluation:
         model = self.problem.model
-        evaluation = PrimalRecovery(model).recover(self.reduced.inverse(solution))
-        found = evaluation.solution.replace(expansion=model.expansion(evaluation.solution.alpha))
-        evaluation = evaluation.of(found)
-        qp = self.problem.recovery.to_qp(evaluation).replace(
-            status=solution.status,
-            native_status=solution.native_status,
-            statistics=solution.statistics,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # of a solver's nonsense
+            evaluation = PrimalRecovery(model).recover(self.reduced.inverse(solution))
+            alpha = evaluation.solution.alpha
+            found = evaluation.solution.replace(expansion=model.expansion(alpha))
+            evaluation = evaluation.of(found)
+            qp = self.problem.recovery.to_qp(evaluation).replace(
+                status=solution.status,
+                native_status=solution.native_status,
+                statistics=solution.statistics,
+            )
         return evaluation.of(found.replace(qp=qp))
 
     def start(self, solution: QPSolution) -> QPSolution:
@@ -110,7 +98,8 @@ class ByPrimal:
 
     def own(self, solution: QPSolution) -> QPSolution:
         """Return the dual program's solution for a solution of the scaled primal program."""
-        return self.evaluate(solution).solution.qp
+        own: QPSolution = self.evaluate(solution).solution.qp
+        return own
 
     def gradient_rounding(self, solution: QPSolution) -> float:
         """Bound on the rounding of the gradient ``F (F'x)`` of the dual program."""

@@ -100,19 +100,8 @@ class SampleTable(Table):
 
     def row(self, i: int) -> dict[str, object]:
         """Condition i by column name, in plain Python types."""
-        label = self.label[i]
-        return {
-            "sample": int(self.sample[i]),
-            "label": label.item() if isinstance(label, np.generic) else label,
-            "decision": float(self.decision[i]),
-            "margin": float(self.margin[i]),
-            "required": float(self.required[i]),
-            "alpha": float(self.alpha[i]),
-            "C": float(self.upper[i]),
-            "slack": float(self.slack[i]),
-            "case": CASES[self.case[i]],
-            "violation": float(self.violation[i]),
-        }
+        cells = {name: column[i] for name, column in self.columns().items()}
+        return {k: v.item() if isinstance(v, np.generic) else v for k, v in cells.items()}
 
 
 @short_repr
@@ -142,6 +131,12 @@ class MarginSummary:
     margin_width: float | None = None
     leave_one_out_bound: float | None = None
     training_errors: int | None = None
+
+    @staticmethod
+    def counts(case: Index) -> tuple[int, int, int]:
+        """Numbers of conditions that hold a machine: all, those met exactly, those at a bound."""
+        _, free, bound = np.bincount(case, minlength=3).tolist()
+        return free + bound, free, bound
 
     def __str__(self) -> str:
         counts = f"{self.n_support} support vectors ({self.n_free} free, {self.n_bound} at a bound)"
@@ -205,23 +200,19 @@ def margin_summary(
     model: TrainingSetup, values: DecisionValues, table: SampleTable
 ) -> MarginSummary:
     """Compute the textbook figures of a solution."""
-    support = {
-        "n_support": int(np.count_nonzero(table.case != 0)),
-        "n_free": int(np.count_nonzero(table.case == 1)),
-        "n_bound": int(np.count_nonzero(table.case == 2)),
-    }
+    counts = MarginSummary.counts(table.case)
     if not isinstance(model.data, BinaryTrainingSet):
-        return MarginSummary(**support)
+        return MarginSummary(*counts)
     norm = _norm(values)
     half_width = values.solution.width if model.conditions.width_sign else 1.0
     n, factors = len(table), model.conditions.price_factors
     # without a free one the intercept may move, and relative prices change with every sample
     is_plain = model.is_hard or (factors is not None and not factors.are_relative)
     bound = None
-    if is_plain and support["n_free"] and not model.conditions.width_sign and n > 1:
-        bound = min(1.0, support["n_support"] / (n - 1))
+    if is_plain and counts[1] and not model.conditions.width_sign and n > 1:
+        bound = min(1.0, counts[0] / (n - 1))
     return MarginSummary(
-        **support,
+        *counts,
         margin_width=2.0 * half_width / norm if norm > 0.0 else np.inf,
         leave_one_out_bound=bound,
         training_errors=int(np.count_nonzero(table.margin <= 0.0)),

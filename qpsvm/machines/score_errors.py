@@ -7,53 +7,29 @@ kernel values are not the exact ones (``kernels.errors``), the error of ``(K bet
 
 with the relative errors h and the parts l, q of the absolute ones, j over the coefficients that are
 not zero. Compensated sums add a rounding of their result, and of the digits that are not exact.
+
+The spread of the samples in feature space is bounded from below here, too. Where nothing else sets
+a scale, a gap is relative to no less than the objective of weights as large as the samples allow
+(``PrimalDualPair.objective_floor``). A spread that is only rounding would make any machine optimal,
+so that it counts with its error taken off.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
-from qpsvm.kernels.errors import EntryErrors, entry_errors, gram_errors
+from qpsvm.kernels import RBF, Kernel, Linear
+from qpsvm.kernels.errors import EntryErrors
 from qpsvm.kernels.gram import Gram
-from qpsvm.kernels.kernel_repair import KernelRepair
-from qpsvm.numerics.arrays import Dense, Vector, is_sparse
+from qpsvm.numerics.arrays import Dense, Vector, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.balls import gamma, n_terms
 from qpsvm.numerics.compensated import summation_errors
 from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-
-
-class OfKernel(Protocol):
-    """Protocol of models for ``exact_kernel``: the kernel, and the repair of its matrix."""
-
-    @property
-    def kernel(self) -> Kernel: ...
-    @property
-    def repair(self) -> KernelRepair | None: ...
-    @property
-    def gram(self) -> Gram: ...
-
-
-def exact_kernel(model: OfKernel) -> Kernel | None:
-    """The kernel function that defines K; None where the stored matrix itself is the data."""
-    kernel = model.kernel
-    known = type(kernel) in (Linear, Polynomial, RBF) and kernel.is_positive_semidefinite
-    return kernel if known and model.repair is None else None
-
-
-def training_errors(model: OfKernel) -> EntryErrors | None:
-    """Bound the errors of the kernel matrix of the training samples; None where K is data."""
-    kernel, gram = exact_kernel(model), model.gram
-    if kernel is None:
-        return None
-    with np.errstate(all="ignore"):
-        if isinstance(gram, KernelQuadratic):
-            return gram_errors(kernel, gram.gram)
-        return entry_errors(kernel, gram.samples, gram.samples)
+from qpsvm.qp.low_rank import LowRankQuadratic
 
 
 def largest_values(gram: Gram) -> Vector:
@@ -103,3 +79,78 @@ def sums_of_rows_errors(X: Stored, sizes: Dense) -> Dense:
     if is_sparse(X):
         n = int(np.max(np.bincount(X.indices, minlength=1), initial=0))
     return np.asarray(gamma(n + 8) * sizes + TINY)
+
+
+def spread_lower(
+    kernel: Kernel | None, entries: EntryErrors | None, gram: Gram, products: Vector
+) -> float:
+    """Lower bound of ``max_i |phi(x_i) - mean|^2``, 0 where nothing is known; 1 if it is zero.
+
+    Computed from the kernel matrix of the samples; or, where that is mostly rounding, from their
+    distances from the first of them: the samples are at least half as far from their mean.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        The kernel function that defines the matrix; None where the matrix itself is the data.
+    entries : EntryErrors or None
+        Bounds on the errors of its entries.
+    gram : LowRankQuadratic or KernelQuadratic
+        Kernel matrix of the samples.
+    products : array of shape (n,)
+        Products of the samples with their mean, ``K 1 / n``.
+    """
+    samples = gram.samples if isinstance(gram, LowRankQuadratic) else gram.gram.X
+    with np.errstate(all="ignore"):
+        lower, upper = _of_matrix(kernel, entries, gram, products)
+        if lower >= 0.5 * upper > 0.0:
+            return lower
+        squares = np.zeros(0)
+        if isinstance(kernel, RBF):
+            # |phi(x) - phi(z)|^2 = 2 - 2 k(x, z)
+            squares = -2.0 * np.expm1(-float(kernel.gamma) * _from_the_first(samples))
+        elif isinstance(kernel, Linear):
+            squares = _from_the_first(samples)
+        is_constant = kernel is None and upper == 0.0  # a matrix that is data
+        if is_constant or (len(squares) and _all_equal(samples)):
+            return 1.0
+    found = 0.25 * (1.0 - 1e-9) * float(np.max(squares, initial=0.0))
+    return found if np.isfinite(found) else 0.0
+
+
+def _of_matrix(
+    kernel: Kernel | None, entries: EntryErrors | None, gram: Gram, products: Vector
+) -> tuple[float, float]:
+    """Bounds of ``max_i (K_ii - 2 (K 1)_i / n) + 1'K 1 / n^2`` from below and above."""
+    n, diagonal = gram.size, gram.diagonal()
+    weights = np.full(n, 1.0 / n)
+    norms = np.sqrt(np.abs(diagonal))
+    sizes = norms * float(norms @ weights)
+    errors = EPS * sizes
+    if isinstance(gram, LowRankQuadratic):
+        errors = (n + gram.samples.shape[1] + 16.0) * EPS * sizes
+    elif kernel is not None:
+        errors = expansion_errors(entries, sizes, weights, norms * float(np.max(norms)))
+    of_diagonal = 2.0 * float(np.max(errors)) if kernel is not None else 0.0
+    size = float(np.max(diagonal - 2.0 * products)) + float(np.mean(products))
+    error = of_diagonal + 3.0 * float(np.max(errors))
+    error += 8.0 * EPS * float(np.max(np.abs(diagonal)) + np.max(sizes))
+    if np.all(diagonal == diagonal[0]) and np.all(products == diagonal[0]) and kernel is None:
+        return 0.0, 0.0
+    return max(size - error, 0.0), max(size + error, 0.0)
+
+
+def _all_equal(X: Stored) -> bool:
+    """Return whether all samples are the same; squares of their distances may underflow."""
+    first = as_dense(X[:1]) if sp.issparse(X) else np.asarray(X[:1], dtype=np.float64)
+    return all(bool((as_dense(X[rows]) == first).all()) for rows in row_blocks(*X.shape))
+
+
+def _from_the_first(X: Stored) -> Vector:
+    """``|x_i - x_0|^2`` for every row, from differences."""
+    first = as_dense(X[:1]) if sp.issparse(X) else np.asarray(X[:1], dtype=np.float64)
+    squares = np.zeros(X.shape[0])
+    for rows in row_blocks(*X.shape):
+        block = as_dense(X[rows]) if is_sparse(X) else np.asarray(X[rows], dtype=np.float64)
+        squares[rows] = row_squares(block - first)
+    return squares

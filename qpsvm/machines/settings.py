@@ -46,10 +46,6 @@ class MachineSettings:
     probed_columns : int
         Columns of a kernel matrix of the caller's own, at most, that are evaluated again at the end
         of a solve, to see that they are still what was kept. All are where a verdict is asked for.
-    sampled_targets : int
-        Number of targets, at least, among which a first guess of the best intercept is looked for.
-    worth_sampling : int
-        Targets for each of these, at least, with which that takes less time than to sort all.
     price_roundings : float
         Roundings of a price such as ``C x class weight x sample weight / W``, at most, for both
         objectives together.
@@ -78,8 +74,6 @@ class MachineSettings:
     most_primal_variables: int = 3000
     bad_spread: float = 1e4
     probed_columns: int = 8
-    sampled_targets: int = 1024
-    worth_sampling: int = 4
     price_roundings: float = 16.0
     certified: float = 1e-10
     refined_share: float = 0.1

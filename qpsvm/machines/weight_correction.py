@@ -58,15 +58,9 @@ def corrected(model: SupportVectorModel, evaluation: Evaluation) -> Evaluation |
     b = solution.intercept + (float(change[-1]) if model.constant else 0.0)
     if c.intercept == "free":
         b += float(offsets[0])
-    t = solution.width + (float(offsets[-1]) if c.width_sign else 0.0)
     assert solution.coef is not None
     return model.recovered(
-        solution.qp,
-        solution.alpha,
-        expansion=solution.expansion,
-        coef=solution.coef + step,
-        b=b,
-        t=max(t, 0.0),
+        solution.qp, solution.alpha, expansion=solution.expansion, coef=solution.coef + step, b=b
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.display import one_line
@@ -27,7 +26,7 @@ from qpsvm.numerics.arrays import is_sparse
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
 from qpsvm.tables import Preparation
-from qpsvm.verification import KKTReport
+from qpsvm.verification import KKTReport, ReducedReport
 
 LABEL_KINDS = "biufUO"
 """Labels as booleans, integers, numbers and texts (also as Python objects)."""

@@ -15,7 +15,7 @@ from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.kernels.indefinite import require_policy
 from qpsvm.machines.reduced import ReducedSolution
-from qpsvm.machines.verifiable import Form
+from qpsvm.machines.setup import Form
 from qpsvm.models.consistency import require_shapes
 from qpsvm.models.machine import SavedMachine, machine_of, unknown_matrix
 from qpsvm.models.plain import FORMULATIONS, to_object, to_value

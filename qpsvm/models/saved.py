@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.samples import as_samples, feature_names
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.machines.verifiable import Form
+from qpsvm.machines.setup import Form
 from qpsvm.models.comparison import predictions_check
 from qpsvm.models.machine import Numbers, SavedMachine, solution_of
 from qpsvm.models.scaling import Scaling
@@ -23,7 +22,7 @@ from qpsvm.numerics.arrays import Array, Dense, Matrix, Vector
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.tables import Preparation
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import KKTReport, ReducedReport, verify
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +214,7 @@ class SavedModel:
         *,
         groups: Targets | None = None,
         eps: float = 1e-8,
-    ) -> KKTReport | ReducedReport[KKTReport]:
+    ) -> KKTReport | ReducedReport:
         """Verify the model on its training data, and that it predicts with verified numbers.
 
         What the file stores twice, for predictions without the training data, is held against
@@ -234,9 +233,7 @@ class SavedModel:
         """
         return self.verified(self.problem(X, y, groups=groups), eps)[1]
 
-    def verified(
-        self, problem: Any, eps: float
-    ) -> tuple[Any, KKTReport | ReducedReport[KKTReport]]:
+    def verified(self, problem: Any, eps: float) -> tuple[Any, KKTReport | ReducedReport]:
         """Build the solution that the file claims, with a status by its report; return both.
 
         Raises
@@ -245,7 +242,7 @@ class SavedModel:
             As ``solution``.
         """
         solution = self.solution(problem)
-        report: KKTReport | ReducedReport[KKTReport] = verify(problem, solution, eps=eps)
+        report: KKTReport | ReducedReport = verify(problem, solution, eps=eps)
         check = predictions_check(self.machine, self.targets, problem, solution, report.eps)
         if isinstance(report, KKTReport):
             report = dataclasses.replace(report, checks=(*report.checks, check))

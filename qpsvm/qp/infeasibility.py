@@ -141,7 +141,7 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
 
     The Hessian of a kernel is the exception: its values are rounded already, ``Px = 0`` is asked
     up to rounding, and only measured with more than 1,500 samples. What follows for a hard margin
-    is measured once more, as the distance of two points (``certificates.inseparable``).
+    is measured once more, as the distance of two points (``certificates.infeasibility``).
     """
     x = solution.x
     if x is None or x.shape != (program.n_variables,) or not np.isfinite(x).all():

@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.comparison import from_bounds, from_table
-from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
+from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.exceptions import QPSVMError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.model import SupportVectorModel
@@ -21,7 +21,7 @@ from qpsvm.numerics.single_precision import Stored, stored_values
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.grade import Evidence, whose
 from qpsvm.reports.kinds import kind_of
-from qpsvm.verification import KKTReport
+from qpsvm.verification import KKTReport, ReducedReport
 
 FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 """The checks of a bare program that are about its own rows and bounds."""
@@ -76,7 +76,7 @@ def evidence_of_program(verified: KKTReport) -> Evidence:
 
 
 def evidence_of_machines(
-    verified: ReducedReport[KKTReport],
+    verified: ReducedReport,
     parts: Sequence[Evidence],
     predictions: PredictionComparison | None,
 ) -> Evidence:
@@ -138,7 +138,7 @@ def predictions_of_machine(
 
 def predictions_of_machines(
     problem: ReducedProblem,
-    verified: ReducedReport[KKTReport],
+    verified: ReducedReport,
     proofs: Sequence[Certificate | None],
 ) -> PredictionComparison | None:
     """Compare the training predictions of several machines together; None if unknown.
@@ -156,7 +156,7 @@ def predictions_of_machines(
 # --- small pieces --------------------------------------------------------------------------------
 
 
-def _refused(verified: KKTReport | ReducedReport[KKTReport], reason: str) -> Evidence:
+def _refused(verified: KKTReport | ReducedReport, reason: str) -> Evidence:
     return Evidence(verified.passed, verified.eps, math.inf, math.inf, refused=reason)
 
 
@@ -166,7 +166,7 @@ def _worst_failed(checks: tuple[Check, ...]) -> Check | None:
 
 
 def _from_bounds(
-    proof: Certificate | ReducedCertificate[Certificate],
+    proof: Certificate | ReducedCertificate,
     problem: MachineProblem,
     X: Stored,
 ) -> PredictionComparison | None:

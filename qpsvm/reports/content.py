@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from qpsvm.certificates import Certificate, PredictionComparison
-from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.display import short_repr
 from qpsvm.machines import ReducedSolution, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution
@@ -35,7 +34,7 @@ from qpsvm.reports.assessment import (
 )
 from qpsvm.reports.grade import Evidence, Grade, Headline
 from qpsvm.reports.kinds import Kind, kind_of
-from qpsvm.verification import KKTReport
+from qpsvm.verification import KKTReport, ReducedReport
 
 Problem: TypeAlias = MachineProblem | ReducedProblem | QuadraticProgram
 """What can be solved and reported."""
@@ -97,7 +96,7 @@ class ReportContent:
 
     problem: Any  # what reads them knows, by the kind of report, which one it is
     solution: Any
-    verified: KKTReport | ReducedReport[KKTReport]
+    verified: KKTReport | ReducedReport
     certificate: Certificate | None
     name: str
     machines: tuple[ReportContent, ...]

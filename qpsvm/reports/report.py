@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from qpsvm.certificates import Certificate, PredictionComparison
-from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
+from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.display import one_line, wrapped
 from qpsvm.exceptions import InvalidParameterError
@@ -27,7 +27,7 @@ from qpsvm.reports.content import Facts, Problem, ReportContent, Solution
 from qpsvm.reports.dictionary import report_dict
 from qpsvm.reports.files import Formats
 from qpsvm.reports.grade import Evidence
-from qpsvm.verification import KKTReport, verify
+from qpsvm.verification import KKTReport, ReducedReport, verify
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,9 +64,9 @@ class Report(ReportContent, Formats):
 def build(
     problem: Problem,
     solution: Solution,
-    verified: KKTReport | ReducedReport[KKTReport] | None = None,
+    verified: KKTReport | ReducedReport | None = None,
     *,
-    certificate: Certificate | ReducedCertificate[Certificate] | None = None,
+    certificate: Certificate | ReducedCertificate | None = None,
     trace: Sequence[Event] = (),
     remarks: Sequence[str] = (),
     facts: Mapping[str, object] | None = None,
@@ -167,8 +167,8 @@ def build(
 def _machines(
     problem: Problem,
     solution: Solution,
-    verified: KKTReport | ReducedReport[KKTReport],
-    certificate: Certificate | ReducedCertificate[Certificate] | None,
+    verified: KKTReport | ReducedReport,
+    certificate: Certificate | ReducedCertificate | None,
     trace: Sequence[Event],
     source: str,
 ) -> tuple[Report, ...]:

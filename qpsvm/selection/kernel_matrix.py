@@ -20,14 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.figures import own_norms
-from qpsvm.certificates.rigorous.kernels import feature_norms
+from qpsvm.certificates.rigorous.kernels import feature_norms, own_norms
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
 from qpsvm.kernels.errors import EntryErrors, entry_errors
 from qpsvm.kernels.widths import SharedDistances
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Index, Vector, as_dense, freeze, is_sparse
 from qpsvm.numerics.balls import (
@@ -89,7 +87,7 @@ class KernelMatrix:
         Upper bounds of ``|phi(x)|`` of the rows.
     hidden : float
         Bounds hold for ``K + hidden I``; above zero where a matrix that is data may have negative
-        eigenvalues (``machines.negative_curvature``).
+        eigenvalues (``machines.accuracy``).
     """
 
     values: Dense
@@ -111,7 +109,7 @@ class KernelMatrix:
         samples.
         """
         with np.errstate(all="ignore"):  # of what overflows nothing is known
-            gram, kernel, X = model.gram, exact_kernel(model), model.data.X
+            gram, kernel, X = model.gram, model.exact_kernel, model.data.X
             is_small = X.ndim == 2 and (not is_sparse(X) or X.shape[1] <= X.shape[0])
             if type(kernel) is Linear and model.conditions.intercept == "free" and is_small:
                 return cls._centred(as_dense(X))

@@ -9,12 +9,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.figures import price_error
+from qpsvm.certificates.rigorous.kernels import price_error
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import SVMProblem
-from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.duplicates import first_equal
@@ -156,7 +155,7 @@ def program_of(problem: SVMProblem, kernel: KernelMatrix, stair: Staircase) -> P
     """Collect kernel, staircases and rounding errors of a training problem."""
     data, c = problem.data, problem.model.conditions
     is_exact = c.price_factors is not None and c.price_factors.are_plain
-    rows = data.X if exact_kernel(problem.model) is not None else kernel.values
+    rows = data.X if problem.model.exact_kernel is not None else kernel.values
     equals = first_equal(rows, None, [np.ones(data.n_samples)])
     return Program(
         kernel=kernel,

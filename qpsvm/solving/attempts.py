@@ -125,7 +125,7 @@ class Attempt:
     report : KKTReport
     contract : Contract
         The program that the solution is of, and the way back.
-    own : Evaluation, JointEvaluation or QPSolution
+    own : Evaluation or QPSolution
         The problem's own solution, evaluated; of a bare program the solution.
     """
 

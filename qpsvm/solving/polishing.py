@@ -8,12 +8,11 @@ The verifier measures every candidate, as after a solve; the certified gap decid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
 from qpsvm.backends.settings import Callback, Progress, Settings
-from qpsvm.certificates.certifying import AnySolution, AnySolution_contra
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import MachineProblem, Program
@@ -27,6 +26,9 @@ from qpsvm.solvers.polish.dispatch import polish as polish_program
 from qpsvm.solvers.work_budget import WorkBudget
 from qpsvm.solving.polish_routes import OfProgram, Route, polish_route, require_finite_vector
 from qpsvm.verification import KKTReport, verify_evaluated
+
+AnySolution_contra = TypeVar("AnySolution_contra", contravariant=True)
+AnySolution = TypeVar("AnySolution")
 
 
 class Polishable(Protocol[AnySolution_contra]):

@@ -3,7 +3,7 @@
 ``verdicts`` has ``qpsvm.verify``, ``report`` what it returns.
 """
 
-from qpsvm.verification.report import KKTReport
+from qpsvm.verification.report import KKTReport, ReducedReport
 from qpsvm.verification.verdicts import verify, verify_evaluated
 
-__all__ = ["KKTReport", "verify", "verify_evaluated"]
+__all__ = ["KKTReport", "ReducedReport", "verify", "verify_evaluated"]

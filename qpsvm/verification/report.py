@@ -1,4 +1,4 @@
-"""The verdict on a solution, with every check it rests on."""
+"""The verdict on a solution, with every check; of several machines the worst decides."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from qpsvm.certificates import Certificate
+from qpsvm.certificates.reduced import MACHINES
 from qpsvm.display import LINES, data_frame, first_lines
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.qp.kkt_residuals import Check, KKTResiduals
@@ -157,3 +158,77 @@ class KKTReport:
         verdict = "passed" if self.passed else "failed"
         gap = f"relative gap {self.relative_gap:.2e}"
         return f"KKTReport({verdict} at eps={self.eps:g}, {gap}; print it for every check)"
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedReport:
+    """The reports on a reduction's two-class machines, and errors in their combination.
+
+    Attributes
+    ----------
+    eps : float
+        The relative accuracy asked for.
+    problem : str
+        All of it in one line.
+    names : tuple of str
+    reports : tuple of KKTReport
+        Empty where the solution belongs to another problem.
+    notes : tuple of str
+        Why it does; each of them fails the verdict.
+    """
+
+    eps: float
+    problem: str
+    names: tuple[str, ...]
+    reports: tuple[KKTReport, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Return whether there are reports, all pass, and the machines belong together."""
+        return bool(self.reports) and not self.notes and all(r.passed for r in self.reports)
+
+    @property
+    def relative_gap(self) -> float:
+        """The largest relative gap of the machines; infinite if there are none."""
+        return max((report.relative_gap for report in self.reports), default=math.inf)
+
+    @property
+    def worst(self) -> float:
+        """The worst check of all machines, in the units of ``KKTReport.worst``."""
+        return max((report.worst for report in self.reports), default=math.inf)
+
+    def to_dict(self) -> dict[str, object]:
+        """The reports by the names of their machines, in plain Python types, for JSON."""
+        parts = zip(self.names, self.reports, strict=False)
+        return {
+            "problem": self.problem,
+            "passed": self.passed,
+            "eps": self.eps,
+            "relative_gap": self.relative_gap,
+            "reports": [{"name": name} | report.to_dict() for name, report in parts],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in ("machine", *self.names))
+        lines = [
+            f"{'PASS' if self.passed else 'FAIL'} at eps={self.eps:g}: {self.problem}",
+            f"  {'machine':<{width}} {'objective':>14} {'relative gap':>12} {'worst check':>11}",
+        ]
+        parts = list(zip(self.names, self.reports, strict=False))
+        if len(parts) > MACHINES:
+            parts.sort(key=lambda part: (part[1].passed, -part[1].worst))
+        rows = [
+            f"  {name:<{width}} {report.objective:>14.8g} {report.relative_gap:>12.2e} "
+            f"{report.worst:>11.2e}" + ("" if report.passed else "  FAIL")
+            for name, report in parts
+        ]
+        lines += first_lines(rows, MACHINES, "machines that are no worse: .names and .reports")
+        notes = [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines + first_lines(notes, LINES - len(lines), "further notes: .notes"))
+
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else "failed"
+        gap = f"relative gap {self.relative_gap:.2e}"
+        return f"ReducedReport({verdict} at eps={self.eps:g}, {gap}; print it for every machine)"

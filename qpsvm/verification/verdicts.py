@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from functools import singledispatch
+from typing import Any, overload
 
 import numpy as np
 
 from qpsvm.certificates import Certificate
-from qpsvm.certificates.certifying import CHUNKED, AnySolution, AnySolution_contra, certificate_of
-from qpsvm.certificates.reduced import ReducedReport
+from qpsvm.certificates.certifying import CHUNKED, Chunked, certificate_of
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedReport
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidDataError, QPSVMError
@@ -33,7 +32,7 @@ from qpsvm.machines.consistency import require_same_values
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.problem import MachineProblem, Program
-from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.calls import explains_calls
@@ -41,25 +40,22 @@ from qpsvm.qp.bounds import bound
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt import KnownOptimum, residuals, residuals_beside
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances, largest_of
-from qpsvm.qp.program import QuadraticProgram, Result, Result_co
+from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
-from qpsvm.verification.report import KKTReport
+from qpsvm.verification.report import KKTReport, ReducedReport
 
 
-class Verifiable(Protocol[AnySolution_contra, Result_co]):
-    """Protocol of problems for ``verify``: a problem, and the types of its solution and report."""
-
-    def accept(self, visitor: Verification, solution: AnySolution_contra) -> Result_co: ...
-
-
+@overload
+def verify(
+    problem: MachineProblem | QuadraticProgram, solution: Any, *, eps: float = ...
+) -> KKTReport: ...
+@overload
+def verify(problem: ReducedProblem, solution: Any, *, eps: float = ...) -> ReducedReport: ...
+@overload
+def verify(problem: Chunked, solution: Any, *, eps: float = ...) -> ChunkedReport: ...
 @takes_pair
 @explains_calls
-def verify(
-    problem: Verifiable[AnySolution, Result],
-    solution: AnySolution | QPSolution,
-    *,
-    eps: float = 1e-8,
-) -> Result:
+def verify(problem: Any, solution: Any, *, eps: float = 1e-8) -> Any:
     """Measure how far a solution is from optimal, without trusting its own statements.
 
     Parameters
@@ -98,9 +94,9 @@ def verify(
     >>> qpsvm.verify(problem, solution.replace(intercept=0.0)).passed
     False
     """
-    verification, given = Verification(Tolerances(eps)), cast(Any, solution)
+    tolerances = Tolerances(eps)
     require_pair("verify", problem, solution, programs=True, recovers=True, others=CHUNKED)
-    return problem.accept(verification, given)
+    return _verified(problem, solution, tolerances)
 
 
 def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) -> KKTReport:
@@ -108,76 +104,69 @@ def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) ->
     tolerances = Tolerances(eps)
     if isinstance(problem, QuadraticProgram):
         require_program_solution("verify", evaluation)
-        return Verification(tolerances).program(problem, evaluation)
+        return _verify_program(problem, evaluation, tolerances)
     return _verify_svm(problem, evaluation.solution, evaluation, tolerances)
 
 
-@dataclass(frozen=True)
-class Verification:
-    """Measurement of solutions, with a method for every kind of problem.
-
-    Attributes
-    ----------
-    tolerances : Tolerances
-    """
-
-    tolerances: Tolerances
-
-    def program(self, problem: QuadraticProgram, solution: QPSolution) -> KKTReport:
-        """Report how far a solution of a bare quadratic program is from optimal."""
-        measured = residuals(problem, solution)
-        vectors, _ = checked_vectors(problem, solution)
-        problems, proof = measured.problems, None
-        if vectors is not None and not problems:
-            x, z, y, _, _ = vectors
-            proof, pair = bound(problem, x, z, y)
-            if not proof.reason and pair.left.any():  # twice: x itself rounds as much
-                measured = residuals(problem, solution, contradiction=2.0 * pair.left)
-            problems = (proof.reason,) if proof.reason else ()
-        # the natural residual says which case a row is in; how much that matters, the bound says
-        explaining = [c for c in measured.check(self.tolerances) if c.name != "natural"]
-        gaps = (math.inf,) * 2 if proof is None else (proof.gap_upper, proof.relative_gap)
-        gap = Check("certified_gap", *gaps, self.tolerances.eps)
-        return KKTReport(
-            eps=self.tolerances.eps,
-            checks=(*explaining, gap),
-            residuals=measured,
-            certificate=None,
-            samples=None,
-            summary=None,
-            problem=one_line(problem),
-            statistics=solution.statistics,
-            notes=problems,
-            bound=proof,
-        )
-
-    def machine(self, problem: MachineProblem, solution: Any) -> KKTReport:
-        """Report how far a machine, or a solution of its program, is from optimal."""
-        if isinstance(solution, QPSolution):
-            evaluation = problem.evaluate(solution)
-            return _verify_svm(problem, evaluation.solution, evaluation, self.tolerances, anew=True)
-        return _verify_svm(problem, solution, None, self.tolerances, anew=True)
-
-    def reduced(
-        self, problem: ReducedProblem, solution: ReducedSolution
-    ) -> ReducedReport[KKTReport]:
-        """Report how far each machine of a multiclass solution is from optimal."""
-        eps, name = self.tolerances.eps, one_line(problem)
-        try:
-            reports = tuple(verify(*part, eps=eps) for part in problem.parts(solution))
-        except InvalidDataError as error:
-            return ReducedReport(eps, name, problem.names, (), (str(error),))
-        return ReducedReport(eps, name, problem.names, reports)
-
-    def chunked(
-        self, problem: ChunkedProblem | ChunkedKernelProblem, solution: object
-    ) -> ChunkedReport:
-        """Report how far a machine on samples in chunks is from optimal, by one pass over them."""
-        return ChunkedReport(self.tolerances.eps, problem.certified(solution), one_line(problem))
-
-    chunked_kernel = chunked
+@singledispatch
+def _verified(problem: Any, solution: Any, tolerances: Tolerances) -> Any:
+    """Report how far a machine, or a solution of its program, is from optimal."""
+    evaluation = None
+    if isinstance(solution, QPSolution):
+        evaluation = problem.evaluate(solution)
+        solution = evaluation.solution
+    return _verify_svm(problem, solution, evaluation, tolerances, anew=True)
 
 
+@_verified.register
+def _(problem: ReducedProblem, solution: Any, tolerances: Tolerances) -> ReducedReport:
+    eps, name = tolerances.eps, one_line(problem)
+    try:
+        reports = tuple(verify(*part, eps=eps) for part in problem.parts(solution))
+    except InvalidDataError as error:
+        return ReducedReport(eps, name, problem.names, (), (str(error),))
+    return ReducedReport(eps, name, problem.names, reports)
+
+
+@_verified.register(ChunkedProblem)
+@_verified.register(ChunkedKernelProblem)
+def _(problem: Chunked, solution: Any, tolerances: Tolerances) -> ChunkedReport:
+    """Report how far a machine on samples in chunks is from optimal, by one pass over them."""
+    return ChunkedReport(tolerances.eps, problem.certified(solution), one_line(problem))
+
+
+@_verified.register(QuadraticProgram)
+def _verify_program(
+    problem: QuadraticProgram, solution: QPSolution, tolerances: Tolerances
+) -> KKTReport:
+    """Report how far a solution of a bare quadratic program is from optimal."""
+    measured = residuals(problem, solution)
+    vectors, _ = checked_vectors(problem, solution)
+    problems, proof = measured.problems, None
+    if vectors is not None and not problems:
+        x, z, y, _, _ = vectors
+        proof, pair = bound(problem, x, z, y)
+        if not proof.reason and pair.left.any():  # twice: x itself rounds as much
+            measured = residuals(problem, solution, contradiction=2.0 * pair.left)
+        problems = (proof.reason,) if proof.reason else ()
+    # the natural residual says which case a row is in; how much that matters, the bound says
+    explaining = [c for c in measured.check(tolerances) if c.name != "natural"]
+    gaps = (math.inf,) * 2 if proof is None else (proof.gap_upper, proof.relative_gap)
+    return KKTReport(
+        eps=tolerances.eps,
+        checks=(*explaining, Check("certified_gap", *gaps, tolerances.eps)),
+        residuals=measured,
+        certificate=None,
+        samples=None,
+        summary=None,
+        problem=one_line(problem),
+        statistics=solution.statistics,
+        notes=problems,
+        bound=proof,
+    )
+
+
+@np.errstate(all="ignore")  # overflow becomes inf or NaN, and fails closed
 def _verify_svm(
     problem: MachineProblem,
     solution: Any,
@@ -185,18 +174,6 @@ def _verify_svm(
     tolerances: Tolerances,
     *,
     anew: bool = False,
-) -> KKTReport:
-    with np.errstate(all="ignore"):  # overflow becomes inf or NaN, and fails closed
-        return _measure_svm(problem, solution, evaluation, tolerances, anew=anew)
-
-
-def _measure_svm(
-    problem: MachineProblem,
-    solution: Any,
-    evaluation: object,
-    tolerances: Tolerances,
-    *,
-    anew: bool,
 ) -> KKTReport:
     """Verify a machine; with ``anew``, evaluate user-defined kernels again and compare."""
     eps, natural = tolerances.eps, tolerances.of("natural")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 import qpsvm
-from qpsvm.certificates.rigorous.arithmetic import is_ieee
+from qpsvm.certificates.rigorous.kernels import is_ieee
 from qpsvm.exceptions import ArithmeticModeError
 from tests.processes import run
 
@@ -57,7 +57,7 @@ def test_another_direction_of_rounding_is_noticed(mode: int) -> None:
 def test_subnormal_numbers_that_are_zero_are_noticed() -> None:
     # in a process of its own: the library changes the whole process
     code = (
-        "from qpsvm.certificates.rigorous.arithmetic import is_ieee\n"
+        "from qpsvm.certificates.rigorous.kernels import is_ieee\n"
         "from benchmarks.contestants.peers import restore_arithmetic\n"
         "before = is_ieee()\n"
         "import snapml\n"

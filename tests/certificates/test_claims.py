@@ -15,12 +15,11 @@ import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous.feasible import feasible_ball
-from qpsvm.certificates.rigorous.figures import price_error
+from qpsvm.certificates.rigorous.kernels import price_error
 from qpsvm.certificates.screening import STATUSES, _entry_rounding
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.formulations.prices import class_factors, prices, scaled_product
 from qpsvm.machines.intercept import best_shifts, enclosing_shifts
-from qpsvm.machines.offsets import best_offsets
 from qpsvm.qp import QPSolution, Status
 from tests.certificates.claims import (
     count_claims,
@@ -145,7 +144,7 @@ def test_free_samples_of_one_class_do_not_fix_what_a_width_can_make_up_for():
         QPSolution(Status.UNKNOWN), alpha, expansion=expansion, coef=model.coef(expansion)
     ).solution
     objectives = set()
-    interval, _ = best_offsets(model, model.decision_values(draft).scores, 0.0, 0.0)
+    interval, _ = model.best_offsets(model.decision_values(draft).scores, 0.0)
     assert interval.upper - interval.lower > 0.5
     for b in interval:
         scores = model.decision_values(draft).scores

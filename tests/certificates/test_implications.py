@@ -307,7 +307,8 @@ def test_minimisers_of_every_target_in_reach_are_enclosed(kind):
             assert whole.lower <= best.lower
             assert best.upper <= whole.upper
         if kind == "ramps" and not radius.any():
-            assert whole.upper - whole.lower < 1e-6 or best.lower == best.upper
+            assert whole.upper - best.upper < 1e-6
+            assert best.lower - whole.lower < 1e-6
 
 
 def test_nothing_is_known_of_targets_that_are_not():

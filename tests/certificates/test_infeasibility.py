@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm import HardMargin, SoftMargin, kernels
-from qpsvm.certificates.inseparable import inseparability, not_separable
+from qpsvm.certificates.infeasibility import inseparability, not_separable
 from qpsvm.constraints import bounded, nonnegative, nonpositive
 from qpsvm.exceptions import (
     ConflictingConstraintsError,

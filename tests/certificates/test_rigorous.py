@@ -15,9 +15,8 @@ from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous import decision_enclosure, enclose, feature_norms
 from qpsvm.certificates.rigorous.feasible import feasible_ball, shared_out
-from qpsvm.certificates.rigorous.figures import larger, price_error, required, smaller
-from qpsvm.certificates.rigorous.kernels import squares
-from qpsvm.certificates.rigorous.primal import constraints_hold, one_sided_loss
+from qpsvm.certificates.rigorous.kernels import larger, price_error, required, smaller, squares
+from qpsvm.certificates.rigorous.objectives import constraints_hold, one_sided_loss
 from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels.errors import entry_errors

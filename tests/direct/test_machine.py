@@ -15,10 +15,8 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.backends import Settings
 from qpsvm.direct.machine import program_of, solved_directly, suits
-from qpsvm.direct.matrices import Features, KernelMatrix
-from qpsvm.direct.program import DirectProgram
+from qpsvm.direct.program import DirectProgram, Features, KernelMatrix
 from qpsvm.kernels.errors import EntryErrors
-from qpsvm.machines.offsets import best_offsets
 from qpsvm.native import SmallMachine
 from tests.strategies import examples
 
@@ -125,7 +123,7 @@ def test_the_bound_is_at_least_the_gap_of_any_point(
     found = program.certified(alpha)
     if found is None or not np.isfinite(found.relative_gap):
         return
-    interval, width = best_offsets(made.model, found.values, 0.0, 0.0)
+    interval, width = made.model.best_offsets(found.values, 0.0)
     if own.is_free and own.curved is None:  # by other code, which sorts
         size = 1e-9 * (1.0 + float(np.max(np.abs(found.values))))
         np.testing.assert_allclose(found.width, width, atol=size)

@@ -23,8 +23,8 @@ from qpsvm import SoftMargin, kernels
 from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.crammer_singer import CrammerSinger
-from qpsvm.machines.joint.primal_dual import nearest_rows
 from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.repair import nearest_rows
 from qpsvm.qp import DenseQuadratic, QPSolution, Status
 from qpsvm.qp.repeated import RepeatedQuadratic
 from tests.strategies import examples, grid, listed

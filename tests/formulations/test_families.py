@@ -20,8 +20,7 @@ from scipy.optimize import minimize_scalar
 
 import qpsvm
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.machines.losses import losses, slopes
-from qpsvm.machines.offsets import best_offsets
+from qpsvm.machines.conditions import losses, slopes
 from qpsvm.qp import QuadraticProgram
 from tests.families import BY_NAME, CASES, KERNELS, Machine, cost_of, machine_of, settings
 from tests.strategies import examples, grid, listed
@@ -316,7 +315,7 @@ def test_no_other_intercept_or_width_is_better(setting: Setting, seed: int, size
     beta = best.expansion + size * rng.normal(size=len(best.expansion)) * (case.kind != "separable")
     K = problem.model.gram.to_dense()
     g = K @ beta
-    interval, t = best_offsets(problem.model, g, 0.0, 0.0)
+    interval, t = problem.model.best_offsets(g, 0.0)
     square = beta @ g
 
     def cost(b: Any, t: Any) -> float:

@@ -12,8 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.machines.complementarity import gap_bound
-from qpsvm.machines.more_digits import refined
+from qpsvm.machines.complementarity import gap_bound, refined
 from qpsvm.qp import Status
 from tests.families import CASES, KERNELS, Case
 from tests.kernels.test_precise import exact_value, fractions

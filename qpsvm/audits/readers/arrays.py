@@ -20,7 +20,7 @@ from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import KernelArgument, Linear
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.stated_solution import stated_solution
+from qpsvm.machines.setup import stated_solution
 from qpsvm.numerics.arguments import MatrixLike, VectorLike, with_article
 from qpsvm.numerics.arrays import Dense, Vector, stored
 

@@ -34,7 +34,7 @@ from qpsvm.audits.readers.linear import Weights, class_weight, fitted_classes, f
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneClass, SoftMargin
 from qpsvm.formulations.family import Classifier
-from qpsvm.machines.joint.primal_dual import JointIntercept
+from qpsvm.machines.joint.model import JointIntercept
 
 NORMS: Mapping[str, Any] = {"l2": SoftMargin, "l1": L1Norm}
 """The formulation of each penalty on the weights."""

@@ -14,20 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.figures import price_error, smaller
+from qpsvm.certificates.rigorous.kernels import price_error, smaller
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.numerics.arrays import Mask, Vector
-from qpsvm.numerics.balls import (
-    Ball,
-    down,
-    outward,
-    product,
-    sum_lower,
-    sum_upper,
-    up,
-)
+from qpsvm.numerics.balls import Ball, down, outward, product, sum_lower, sum_upper, up
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,10 @@ from qpsvm.machines.blocks import (
     vector_or_nan,
 )
 from qpsvm.machines.consistency import follows_from_alpha
-from qpsvm.machines.joint.evaluation import JointEvaluation
+from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel
-from qpsvm.machines.joint.primal_dual import JointDecisions
 from qpsvm.machines.joint.solution import alpha_unit
+from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.repeated import RepeatedQuadratic
@@ -53,7 +53,7 @@ class JointDualRecovery(ModelRecovery[JointModel]):
         n, k = model.own.shape
         return blocks({f"tau_{m + 1}": n for m in range(k)})
 
-    def recover(self, qp: QPSolution) -> JointEvaluation:
+    def recover(self, qp: QPSolution) -> Evaluation:
         """Recover weights, intercepts, tau and slack from a solution of the dual program.
 
         At the optimum many rows of tau are zero, and the rounding that a solver leaves in such a
@@ -61,23 +61,17 @@ class JointDualRecovery(ModelRecovery[JointModel]):
         feasible one, and the program's solution that of its machine, multipliers included.
         """
         given = vector_or_nan(qp.x, self.model.own.size).reshape(self.model.own.shape[::-1]).T
-        tau = self.model.feasible_dual(given)
+        tau = self.model.feasible_dual(given).alpha
         if np.array_equal(tau, given, equal_nan=True):
-            return self._of_tau(qp, given)
-        found = self._of_tau(qp, tau)
+            return self.model.of_tau(qp, given)
+        found = self.model.of_tau(qp, tau)
         unit = float(np.max(alpha_unit(tau, self.model.box)))
         moved = repaired_program(qp, self.to_qp(found), unit)
-        return (
-            self._of_tau(qp, given) if moved is qp else found.of(found.solution.replace(qp=moved))
-        )
+        if moved is qp:
+            return self.model.of_tau(qp, given)
+        return found.of(found.solution.replace(qp=moved))
 
-    def _of_tau(self, qp: QPSolution, tau: Dense) -> JointEvaluation:
-        model = self.model
-        return model.recovered(
-            qp, tau, expansion=tau, coef=model.coef(tau), intercept=model.intercepts(tau)
-        )
-
-    def to_qp(self, values: JointDecisions) -> QPSolution:
+    def to_qp(self, values: DecisionValues) -> QPSolution:
         """Build the dual program's solution from any tau and weights.
 
         Stationarity says ``f_m - [m = y_i] + y_i + z_im = 0``, so y is minus the maximum over m.
@@ -145,7 +139,7 @@ class JointPrimalRecovery(ModelRecovery[JointModel]):
         sizes = {f"{name}_{m + 1}": p for m in range(k)}
         return blocks(sizes | {"b": k if model.constant else 0, "xi": n})
 
-    def recover(self, qp: QPSolution) -> JointEvaluation:
+    def recover(self, qp: QPSolution) -> Evaluation:
         """Recover weights, intercepts, tau and slack from a primal solution."""
         model, (n, k) = self.model, self.model.own.shape
         p = model.data.n_features if model.is_linear else n
@@ -165,7 +159,7 @@ class JointPrimalRecovery(ModelRecovery[JointModel]):
             intercept=x[k * p : k * p + k] if has_b else np.zeros(k),
         )
 
-    def to_qp(self, values: JointDecisions) -> QPSolution:
+    def to_qp(self, values: DecisionValues) -> QPSolution:
         """Build the primal program's solution from any tau and weights."""
         model, solution, n = self.model, values.solution, self.model.data.n_samples
         weights = solution.coef if model.is_linear else solution.expansion

@@ -8,12 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.data.training_sets import MulticlassTrainingSet
+from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.kernel_repair import KernelRepair
-from qpsvm.machines.prediction import KernelMachine, as_float64
+from qpsvm.machines.prediction import KernelMachine
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import NO_MULTIPLIERS
-from qpsvm.numerics.arrays import Array, Dense, Index, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Array, Dense, Index, Vector, freeze, restore_frozen, store_fields
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.solution import QPSolution
 
@@ -68,8 +69,8 @@ class JointSolution(KernelMachine):
 
     def __post_init__(self) -> None:
         # one precision for everything: what is measured must be what predicts
-        for name in ("alpha", "expansion", "coef", "intercept", "slack", "upper"):
-            object.__setattr__(self, name, as_float64(getattr(self, name), name))
+        names = ("alpha", "expansion", "coef", "intercept", "slack", "upper")
+        store_fields(self, names, "a solution", InvalidDataError)
 
     def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
