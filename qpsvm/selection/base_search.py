@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.data.targets import as_targets, exact_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
+from qpsvm.estimators.inputs import ExplainsParameters, accuracy, require_workers
 from qpsvm.estimators.kernel_estimator import kernel_of
-from qpsvm.estimators.parallel import require_workers
-from qpsvm.estimators.parameters import ExplainsParameters, accuracy
 from qpsvm.estimators.persistent import replaced, unfitted
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Kernel, KernelArgument

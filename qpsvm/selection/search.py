@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.estimators import SVC, SVR
-from qpsvm.estimators.parameters import warn_of_tube
+from qpsvm.estimators.inputs import warn_of_tube
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.kernels import KernelArgument
