@@ -201,6 +201,11 @@ def _variance(X: Any, weights: Vector) -> float:
     return float(share @ np.square(X - mean).sum(axis=1))
 
 
+def _of_vectors(name: str, text: str) -> Any:
+    """An attribute that the support vectors of a fitted estimator have, computed when read."""
+    return property(lambda self: getattr(self._libsvm, name), doc=text)
+
+
 @parameters
 class KernelEstimator(QPEstimator):
     """Base class of estimators with a kernel.
@@ -283,30 +288,15 @@ class KernelEstimator(QPEstimator):
     def _values(self, X: Samples) -> Dense:
         return self._libsvm.decisions(inputs.samples(self, X))
 
-    @property
-    def support_(self) -> Array:
-        """Rows of X that are support vectors, shape (n_SV,)."""
-        return self._libsvm.support
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The support vectors, shape (n_SV, d)."""
-        return self._libsvm.samples
+    support_ = _of_vectors("support", "Rows of X that are support vectors, shape (n_SV,).")
+    support_vectors_ = _of_vectors("samples", "The support vectors, shape (n_SV, d).")
+    dual_coef_ = _of_vectors("dual_coef", "Coefficients of the support vectors.")
+    intercept_ = _of_vectors("intercept", "Intercepts of all decision functions.")
 
     @property
     def n_support_(self) -> Any:
         """Number of support vectors, shape (1,)."""
         return np.array([len(self.support_)], dtype=np.int32)
-
-    @property
-    def dual_coef_(self) -> Any:
-        """Coefficients of the support vectors."""
-        return self._libsvm.dual_coef
-
-    @property
-    def intercept_(self) -> Any:
-        """Intercepts of all decision functions."""
-        return self._libsvm.intercept
 
     @property
     def coef_(self) -> Array:

@@ -13,14 +13,13 @@ detector follow as matrix products and comparisons.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import MissingPackageError, ModelFileError
-from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from qpsvm.kernels import RBF, Linear, Precomputed, Sigmoid
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.arrays import Dense
 
@@ -39,7 +38,7 @@ def to_onnx(estimator: Any, version: int | None = None) -> Any:
     from skl2onnx import convert_sklearn
     from skl2onnx.common.data_types import DoubleTensorType
 
-    decision_functions(estimator)  # refuses before the work
+    Numbers(estimator)  # refuses before the work
     columns = DoubleTensorType([None, estimator.n_features_in_])
     return convert_sklearn(
         estimator,
@@ -67,139 +66,87 @@ def register(*kinds: type[object]) -> None:
         update_registered_converter(kind, f"Qpsvm{kind.__name__}", _shapes, _convert)
 
 
-def decision_functions(estimator: Any) -> DecisionFunctions:
-    """Numbers of an estimator's decision functions, in scikit-learn's scale.
+def _shapes(operator: Any) -> None:
+    """Set the types of the outputs, for ``skl2onnx``."""
+    from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
+
+    estimator, rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
+    if hasattr(estimator, "classes_"):
+        types = {"O": StringTensorType, "i": Int64TensorType, "f": DoubleTensorType}
+        operator.outputs[0].type = types[label_array(estimator.classes_).dtype.kind]([rows])
+    elif hasattr(estimator, "offset_"):
+        operator.outputs[0].type = Int64TensorType([rows, 1])
+    else:
+        operator.outputs[0].type = DoubleTensorType([rows, 1])
+        return
+    operator.outputs[1].type = DoubleTensorType([rows, None])
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the graph of an estimator to the model, for ``skl2onnx``."""
+    estimator, graph = operator.raw_operator, Graph(container.target_opset)
+    values = graph.decisions(operator.inputs[0], Numbers(estimator))
+    if hasattr(estimator, "classes_"):
+        found: tuple[Any, ...] = graph.labels_and_scores(values, estimator)
+    elif hasattr(estimator, "offset_"):
+        found = graph.novelties(values, estimator._scales[0] * estimator._predictor.zero_below)
+    else:
+        found = (values,)
+    for value, output in zip(found, operator.outputs, strict=True):
+        graph.node("Identity", value, output_names=[output]).add_to(scope, container)
+
+
+class Numbers:
+    """Numbers from which an estimator's decision values are computed, in scikit-learn's scale.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+
+    Attributes
+    ----------
+    kernel : Kernel
+    intercepts : array of shape (p,)
+    coef : array of shape (p, d) or None
+        Where decision values are computed from weights of features.
+    centres : array of shape (m, d) or None
+        None with a precomputed kernel.
+    weights : array of shape (m, p) or None
+        With a precomputed kernel, m is the number of rows of the caller's X.
+    is_ball : bool
+        Whether ``k(x, x)`` is subtracted.
 
     Raises
     ------
     ModelFileError
         The kernel is a function of the caller's.
     """
-    vectors = getattr(estimator, "_all_coefficients", None)
-    machines = estimator._machines() if vectors is None else vectors.machines
-    scales = (1.0,) * len(machines) if vectors is None else vectors.scales
-    kernel = machines[0].kernel
-    if KERNELS.get(kernel.name) is not type(kernel):
-        raise ModelFileError(
-            f"The kernel {kernel} is code, which has no ONNX graph; compute the matrix and fit "
-            "with kernel='precomputed'."
-        )
-    pairs = list(zip(scales, machines, strict=True))
-    numbers: dict[str, Any] = {
-        "kernel": kernel,
-        "intercepts": np.concatenate([s * np.atleast_1d(m.intercept) for s, m in pairs]),
-        "minus_self_similarity": float(hasattr(estimator, "radius_")),
-    }
-    if vectors is None or vectors.is_linear:
-        coef = np.vstack([s * np.atleast_2d(m.coef) for s, m in pairs])
-        return DecisionFunctions(**numbers, coef=coef, centres=None, weights=None)
-    weights: Dense = np.hstack([s * vectors.coefficients(m) for s, m in pairs])
-    if isinstance(kernel, Precomputed):
-        whole = np.zeros((estimator.n_features_in_, weights.shape[1]))
-        whole[vectors.support] = weights
-        return DecisionFunctions(**numbers, coef=None, centres=None, weights=whole)
-    return DecisionFunctions(**numbers, coef=None, centres=dense(vectors.samples), weights=weights)
 
-
-def outputs(estimator: Any) -> Outputs:
-    """Kinds of predictions that an estimator makes from its decision values."""
-    classes = getattr(estimator, "classes_", None)
-    if classes is not None:
+    def __init__(self, estimator: Any) -> None:
         vectors = getattr(estimator, "_all_coefficients", None)
-        if vectors is not None and vectors.is_one_vs_one:
-            return Outputs(
-                "pairs",
-                classes,
-                break_ties=estimator._predictor.reduction.break_ties,
-                scores_of_pairs=estimator.decision_function_shape == "ovo",
+        machines = estimator._machines() if vectors is None else vectors.machines
+        scales = (1.0,) * len(machines) if vectors is None else vectors.scales
+        self.kernel = kernel = machines[0].kernel
+        if KERNELS.get(kernel.name) is not type(kernel):
+            raise ModelFileError(
+                f"The kernel {kernel} is code, which has no ONNX graph; compute the matrix and fit "
+                "with kernel='precomputed'."
             )
-        several = len(decision_functions(estimator).intercepts) > 1
-        return Outputs("classes" if several else "two", classes)
-    if hasattr(estimator, "offset_"):
-        tolerance = estimator._scales[0] * estimator._predictor.zero_below
-        return Outputs("novelty", zero_below=tolerance)
-    return Outputs("values")
-
-
-# --- what skl2onnx calls -------------------------------------------------------------------------
-
-
-def _shapes(operator: Any) -> None:
-    """Set the types of the outputs."""
-    from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
-
-    estimator, rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
-    kind = outputs(estimator)
-    if kind.kind == "values":
-        operator.outputs[0].type = DoubleTensorType([rows, 1])
-        return
-    operator.outputs[1].type = DoubleTensorType([rows, None])
-    if kind.classes is None:
-        operator.outputs[0].type = Int64TensorType([rows, 1])
-        return
-    types = {"O": StringTensorType, "i": Int64TensorType, "f": DoubleTensorType}
-    operator.outputs[0].type = types[label_array(kind.classes).dtype.kind]([rows])
-
-
-def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """Add the graph of an estimator to the model."""
-    estimator, kind = operator.raw_operator, outputs(operator.raw_operator)
-    graph = Graph(container.target_opset)
-    values = graph.decisions(operator.inputs[0], decision_functions(estimator))
-    found = (values,) if kind.kind == "values" else graph.labels_and_scores(values, kind)
-    for value, output in zip(found, operator.outputs, strict=True):
-        graph.node("Identity", value, output_names=[output]).add_to(scope, container)
-
-
-# --- the graph -----------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class DecisionFunctions:
-    """Numbers from which an estimator's decision values are computed.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    coef : array of shape (p, d) or None
-    centres : array of shape (m, d) or None
-        None with a linear or precomputed kernel.
-    weights : array of shape (m, p) or None
-        With a precomputed kernel, m is the number of rows of the caller's X.
-    intercepts : array of shape (p,)
-    minus_self_similarity : float
-        By what ``k(x, x)`` is subtracted: 0 or 1.
-    """
-
-    kernel: Kernel
-    coef: Dense | None
-    centres: Dense | None
-    weights: Dense | None
-    intercepts: Dense
-    minus_self_similarity: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Outputs:
-    """Outputs of an estimator: how its decision values become predictions.
-
-    Attributes
-    ----------
-    kind : {"values", "novelty", "two", "classes", "pairs"}
-        Values as they are; a sign; of two classes the second where positive; the class of the
-        largest value; votes of pairs of classes.
-    classes : array of shape (k,) or None
-    break_ties : bool
-        Decision values decide between classes with equally many votes.
-    scores_of_pairs : bool
-        Scores are those of pairs of classes, positive for the first.
-    zero_below : float
-        Decision values of a novelty detector up to this size are zero.
-    """
-
-    kind: str
-    classes: Any = None
-    break_ties: bool = False
-    scores_of_pairs: bool = False
-    zero_below: float = 0.0
+        pairs = list(zip(scales, machines, strict=True))
+        self.intercepts = np.concatenate([s * np.atleast_1d(m.intercept) for s, m in pairs])
+        self.is_ball = hasattr(estimator, "radius_")
+        self.coef: Dense | None = None
+        if vectors is None or vectors.is_linear:
+            self.coef = np.vstack([s * np.atleast_2d(m.coef) for s, m in pairs])
+            return
+        self.weights: Dense = np.hstack([s * vectors.coefficients(m) for s, m in pairs])
+        if isinstance(kernel, Precomputed):
+            whole = np.zeros((estimator.n_features_in_, self.weights.shape[1]))
+            whole[vectors.support] = self.weights
+            self.weights = whole
+        else:  # ONNX has no sparse matrices to multiply with
+            X = vectors.samples
+            self.centres = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
 class Graph:
@@ -212,96 +159,89 @@ class Graph:
     """
 
     def __init__(self, version: int) -> None:
+        from onnx import TensorProto
         from skl2onnx.algebra import onnx_ops
 
         self._operators, self._version = onnx_ops, version
+        self._double, self._int64 = int(TensorProto.DOUBLE), int(TensorProto.INT64)
 
     def node(self, kind: str, *inputs: Any, **attributes: Any) -> Any:
         """Add an operator applied to inputs; return its output."""
         operator = getattr(self._operators, f"Onnx{kind}")
         return operator(*inputs, op_version=self._version, **attributes)
 
-    def sum_of_rows(self, values: Any) -> Any:
-        """Sums along the rows, shape (n, 1)."""
-        return self.node("ReduceSum", values, np.array([1], dtype=np.int64), keepdims=1)
-
-    # --- decision values ----------------------------------------------------------------------
-
-    def decisions(self, X: Any, functions: DecisionFunctions) -> Any:
+    def decisions(self, X: Any, numbers: Numbers) -> Any:
         """Decision values, shape (n, p)."""
-        X = self.node("Cast", X, to=_double())
-        if functions.coef is not None:
-            values = self.node("MatMul", X, functions.coef.T.copy())
+        X = self.node("Cast", X, to=self._double)
+        if numbers.coef is not None:
+            values = self.node("MatMul", X, numbers.coef.T.copy())
         else:
-            values = self.node("MatMul", self._kernel(X, functions), functions.weights)
-        values = self.node("Add", values, functions.intercepts[None])
-        if not functions.minus_self_similarity:
+            values = self.node("MatMul", self._kernel_values(X, numbers), numbers.weights)
+        values = self.node("Add", values, numbers.intercepts[None])
+        if not numbers.is_ball:
             return values
-        return self.node("Sub", values, self._self_similarity(X, functions.kernel))
+        own = np.ones((1, 1))
+        if not isinstance(numbers.kernel, RBF):
+            own = self._of_products(numbers.kernel, self._squares(X))
+        return self.node("Sub", values, own)
 
-    def _kernel(self, X: Any, functions: DecisionFunctions) -> Any:
-        kernel, centres = functions.kernel, functions.centres
+    def _squares(self, X: Any) -> Any:
+        """Squared lengths of rows, shape (n, 1)."""
+        squares = self.node("Mul", X, X)
+        return self.node("ReduceSum", squares, np.array([1], dtype=np.int64), keepdims=1)
+
+    def _kernel_values(self, X: Any, numbers: Numbers) -> Any:
+        kernel: Any = numbers.kernel
         if isinstance(kernel, Precomputed):
             return X
-        assert centres is not None  # of every other kernel
-        if isinstance(kernel, RBF):
-            # around the middle: a common offset of the samples would drown the distances
-            middle = np.mean(centres, axis=0, keepdims=True)
-            X, centres = self.node("Sub", X, middle), centres - middle
-            products = self.node("MatMul", X, (-2.0 * centres).T.copy())
-            distances = self.node("Add", products, self.sum_of_rows(self.node("Mul", X, X)))
-            distances = self.node("Add", distances, np.sum(centres * centres, axis=1)[None])
-            distances = self.node("Max", distances, np.zeros(1))
-            return self.node("Exp", self.node("Mul", distances, np.array([-_gamma(kernel)])))
-        return self._of_products(kernel, self.node("MatMul", X, centres.T.copy()))
+        centres = numbers.centres
+        if not isinstance(kernel, RBF):
+            return self._of_products(kernel, self.node("MatMul", X, centres.T.copy()))
+        # around the middle: a common offset of the samples would drown the distances
+        middle = np.mean(centres, axis=0, keepdims=True)
+        X, centres = self.node("Sub", X, middle), centres - middle
+        products = self.node("MatMul", X, (-2.0 * centres).T.copy())
+        distances = self.node("Add", products, self._squares(X))
+        distances = self.node("Add", distances, np.sum(centres * centres, axis=1)[None])
+        distances = self.node("Max", distances, np.zeros(1))
+        return self.node("Exp", self.node("Mul", distances, np.array([-float(kernel.gamma)])))
 
-    def _self_similarity(self, X: Any, kernel: Kernel) -> Any:
-        if isinstance(kernel, RBF):
-            return np.ones((1, 1))
-        return self._of_products(kernel, self.sum_of_rows(self.node("Mul", X, X)))
-
-    def _of_products(self, kernel: Kernel, products: Any) -> Any:
+    def _of_products(self, kernel: Any, products: Any) -> Any:
         """Kernel values from inner products."""
         if isinstance(kernel, Linear):
             return products
-        if not isinstance(kernel, Polynomial | Sigmoid):
-            raise ModelFileError(
-                f"The kernel {kernel} is code, which has no ONNX graph; compute the matrix and fit "
-                "with kernel='precomputed'."
-            )
-        scaled = self.node("Mul", products, np.array([_gamma(kernel)]))
+        scaled = self.node("Mul", products, np.array([float(kernel.gamma)]))
         values = self.node("Add", scaled, np.array([float(kernel.coef0)]))
         if isinstance(kernel, Sigmoid):
             return self.node("Tanh", values)
         return self.node("Pow", values, np.array([float(kernel.degree)]))
 
-    # --- labels and scores --------------------------------------------------------------------
+    def novelties(self, values: Any, zero_below: float) -> tuple[Any, Any]:
+        """Signs, and decision values, of which those up to a size are zero; shapes (n, 1)."""
+        near = self.node("LessOrEqual", self.node("Abs", values), np.array([zero_below]))
+        values = self.node("Where", near, np.zeros(1), values)
+        inside, ones = self.node("GreaterOrEqual", values, np.zeros(1)), np.ones(1, dtype=np.int64)
+        return self.node("Where", inside, ones, -ones), values
 
-    def labels_and_scores(self, values: Any, outputs: Outputs) -> tuple[Any, Any]:
-        """Labels, shape (n,), and scores, shape (n, p) or (n, k)."""
-        if outputs.kind == "novelty":
-            near = self.node(
-                "LessOrEqual", self.node("Abs", values), np.array([outputs.zero_below])
-            )
-            values = self.node("Where", near, np.zeros(1), values)
-            inside = self.node("GreaterOrEqual", values, np.zeros(1))
-            ones = np.ones(1, dtype=np.int64)
-            return self.node("Where", inside, ones, -ones), values
-        scores = values
-        if outputs.kind == "pairs":
-            ranked = self._votes(values, len(outputs.classes), break_ties=outputs.break_ties)
-            if outputs.scores_of_pairs:
+    def labels_and_scores(self, values: Any, estimator: Any) -> tuple[Any, Any]:
+        """Labels, shape (n,), and scores, shape (n, p) or (n, k), of a classifier."""
+        classes, scores = estimator.classes_, values
+        vectors = getattr(estimator, "_all_coefficients", None)
+        if vectors is not None and vectors.is_one_vs_one:
+            k, break_ties = len(classes), estimator._predictor.reduction.break_ties
+            ranked = self._votes(values, k, break_ties=break_ties)
+            if estimator.decision_function_shape == "ovo":
                 scores = self.node("Neg", values)
             else:
-                scores = self._votes(values, len(outputs.classes), break_ties=True)
+                scores = self._votes(values, k, break_ties=True)
             place = self.node("ArgMax", ranked, axis=1, keepdims=0)
-        elif outputs.kind == "two":
+        elif len(Numbers(estimator).intercepts) > 1:
+            place = self.node("ArgMax", values, axis=1, keepdims=0)
+        else:
             positive = self.node("Greater", values, np.zeros(1))
             flat = self.node("Squeeze", positive, np.array([1], dtype=np.int64))
-            place = self.node("Cast", flat, to=_int64())
-        else:
-            place = self.node("ArgMax", values, axis=1, keepdims=0)
-        return self.node("Gather", label_array(outputs.classes), place, axis=0), scores
+            place = self.node("Cast", flat, to=self._int64)
+        return self.node("Gather", label_array(classes), place, axis=0), scores
 
     def _votes(self, values: Any, k: int, *, break_ties: bool) -> Any:
         """Votes of each class plus a tie-break, shape (n, k), as in ``OneVsOne.combine``."""
@@ -310,7 +250,7 @@ class Graph:
         for p, (i, j) in enumerate(pairs):
             for_first[p, i] = for_second[p, j] = 1.0
         change = for_second - for_first
-        positive = self.node("Cast", self.node("Greater", values, np.zeros(1)), to=_double())
+        positive = self.node("Cast", self.node("Greater", values, np.zeros(1)), to=self._double)
         votes = self.node("MatMul", positive, change)
         votes = self.node("Add", votes, np.sum(for_first, axis=0)[None])
         if not break_ties:
@@ -319,11 +259,6 @@ class Graph:
         size = self.node("Add", self.node("Abs", confidence), np.ones(1))
         share = self.node("Div", confidence, self.node("Mul", size, np.array([3.0])))
         return self.node("Add", votes, share)
-
-
-def dense(samples: Any) -> Dense:
-    """Samples as a dense array: ONNX has no sparse matrices to multiply with."""
-    return np.asarray(samples.toarray() if sp.issparse(samples) else samples, dtype=np.float64)
 
 
 def label_array(classes: Any) -> Any:
@@ -344,19 +279,3 @@ def label_array(classes: Any) -> Any:
         f"The labels {classes[:3].tolist()} (dtype {classes.dtype}) have no type in ONNX; fit "
         "with texts or numbers."
     )
-
-
-def _gamma(kernel: Any) -> float:
-    return float(kernel.gamma)
-
-
-def _double() -> int:
-    from onnx import TensorProto
-
-    return int(TensorProto.DOUBLE)
-
-
-def _int64() -> int:
-    from onnx import TensorProto
-
-    return int(TensorProto.INT64)
