@@ -28,7 +28,7 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
+from scipy.linalg.lapack import dsysvx
 
 from qpsvm.display import short_repr
 from qpsvm.machines.solution import SVMSolution
@@ -125,7 +125,7 @@ class ActiveSet:
 
 
 def _solved(matrix: Dense, scale: Vector, right: Dense) -> Dense:
-    """Solve scaled equations for right sides of shape (f + m, k), with a step of refinement.
+    """Solve scaled equations for right sides of shape (f + m, k), with refinement.
 
     Raises
     ------
@@ -133,13 +133,9 @@ def _solved(matrix: Dense, scale: Vector, right: Dense) -> Dense:
     """
     if not len(scale):
         return right
-    lu, pivots, failed = dgetrf(matrix)
-    norm = float(np.max(np.sum(np.abs(matrix), axis=0)))
-    if failed or not dgecon(lu, norm)[0] > SMALLEST_RCOND:
+    *_, found, rcond, _, _, failed = dsysvx(matrix, scale[:, None] * right)
+    if failed or not rcond > SMALLEST_RCOND:
         raise Dependent
-    scaled = scale[:, None] * right
-    found = dgetrs(lu, pivots, scaled)[0]
-    found += dgetrs(lu, pivots, scaled - matrix @ found)[0]
     return np.asarray(scale[:, None] * found)
 
 

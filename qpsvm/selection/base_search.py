@@ -11,11 +11,10 @@ from __future__ import annotations
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -23,7 +22,7 @@ import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
@@ -47,7 +46,7 @@ from qpsvm.numerics.arrays import Vector, all_finite
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.numerics.parallel import in_parallel
 from qpsvm.selection import scores
-from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, combinations, cv_results
+from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, cv_results
 from qpsvm.selection.folds import Fold, Outcome, Task, run_fold
 from qpsvm.selection.kernel_matrix import KernelMatrix, shared_kernels
 from qpsvm.selection.settings import SEARCH
@@ -154,7 +153,7 @@ class BaseSearch(ExplainsParameters, ABC):
         samples, targets = inputs.training_data(self, X, y)
         targets = self._targets(targets)
         weights = None if sample_weight is None else inputs.weights(sample_weight, samples)
-        candidates = combinations(self._values() | self._gammas(samples, weights))
+        candidates = list(ParameterGrid(self._values() | self._gammas(samples, weights)))
         folds = self._folds(samples, targets)
         given = indexable(samples if inputs.is_precomputed(self) else X, y)
         run = _Run(self, samples, targets, given, weights, candidates, folds)
@@ -195,11 +194,10 @@ class BaseSearch(ExplainsParameters, ABC):
     def _store(self, candidates: list[Candidate], outcomes: list[list[FoldScore]]) -> None:
         """Set the attributes that describe the search."""
         self.cv_results_ = results = cv_results(candidates, outcomes)
-        self.best_index_ = int(results["rank_test_score"].argmin())
-        self.best_score_ = results["mean_test_score"][self.best_index_]
-        self.best_params_ = candidates[self.best_index_]
-        score, low, high = (results[f"mean_test_score{e}"] for e in ("", "_lower", "_upper"))
-        self.choice_ = Choice(tuple(candidates), score, low, high, self.best_index_)
+        self.choice_ = choice = Choice.of(candidates, results)
+        self.best_index_ = choice.best
+        self.best_score_ = results["mean_test_score"][choice.best]
+        self.best_params_ = candidates[choice.best]
         gaps, eps = results["max_relative_gap"], accuracy(self)
         missed = int(np.count_nonzero(~(gaps <= eps)))
         if missed:
@@ -328,42 +326,31 @@ class _Run:
         return K
 
     def _on_shared(self, shared: SharedKernels) -> list[list[FoldScore]]:
-        groups = self._groups()
         C = np.unique([each["C"] for each in self.candidates]).astype(np.float64)
+        groups = self._groups()
         calls = (
-            partial(run_fold, K, task, fold, C, accuracy(self.search))
-            for K, task in self._tasks(shared, groups)
+            partial(run_fold, K, self._task(first), fold, C, accuracy(self.search))
+            for first in (self.candidates[rows[0]] for rows in groups)
+            for K in [self._matrix(shared, first)]  # one matrix at a time
             for fold in self.folds
         )
         results = iter(in_parallel(calls, self.search.n_jobs, pre_dispatch="n_jobs"))
         found: list[list[FoldScore]] = [[] for _ in self.candidates]
         for rows in groups:
-            by_fold = list(islice(results, len(self.folds)))
-            for row in rows:
-                k = int(np.searchsorted(C, self.candidates[row]["C"]))
-                pairs = zip(self.folds, by_fold, strict=True)
-                found[row] = [self._scored(fold, outcomes[k]) for fold, outcomes in pairs]
+            for fold in self.folds:
+                outcomes = next(results)
+                for row in rows:
+                    k = int(np.searchsorted(C, self.candidates[row]["C"]))
+                    found[row].append(self._scored(fold, outcomes[k]))
         return found
 
     def _groups(self) -> list[list[int]]:
-        """Rows of candidates that differ in C only; those of one gamma after each other."""
-        groups: dict[tuple[str, ...], list[int]] = {}
+        """Rows of candidates that differ in C only."""
+        groups: dict[tuple[object, ...], list[int]] = {}
         for row, candidate in enumerate(self.candidates):
-            others = {name: value for name, value in candidate.items() if name != "C"}
-            key = (repr(others.pop("gamma", None)), repr(others))
-            groups.setdefault(key, []).append(row)
-        return [rows for _, rows in sorted(groups.items(), key=lambda group: group[0][0])]
-
-    def _tasks(
-        self, shared: SharedKernels, groups: list[list[int]]
-    ) -> Iterator[tuple[KernelMatrix, Task]]:
-        """Yield the learning task of each group, with one kernel matrix at a time."""
-        gamma, K = object(), None
-        for rows in groups:
-            candidate = self.candidates[rows[0]]
-            if K is None or candidate.get("gamma") != gamma:
-                gamma, K = candidate.get("gamma"), self._matrix(shared, candidate)
-            yield K, self._task(candidate)
+            others = tuple(value for name, value in candidate.items() if name != "C")
+            groups.setdefault(others, []).append(row)
+        return list(groups.values())
 
     def _task(self, candidate: Candidate) -> Task:
         weights = np.ones(self.X.shape[0]) if self.weights is None else self.weights
@@ -373,28 +360,23 @@ class _Run:
         """Solve machines more accurately that leave the best candidate undecided."""
         is_changed, left = False, SEARCH.most_refined
         for row in self._open_rows(found):
-            K: KernelMatrix | None = None
-            for k, fold in enumerate(self.folds):
-                old = found[row][k]
-                if old.score.is_known or left == 0:
-                    continue
-                candidate = self.candidates[row]
-                K = self._matrix(shared, candidate) if K is None else K
-                C = np.array([float(candidate["C"])])
-                (better,) = run_fold(K, self._task(candidate), fold, C, SEARCH.tightest)
-                outcome = Outcome(better.predictions, old.fit_seconds, old.score_seconds)
-                new = self._scored(fold, outcome)
-                left -= 1
-                if new.gap < old.gap:
-                    found[row][k], is_changed = new, True
+            candidate, scored = self.candidates[row], found[row]
+            C = np.array([float(candidate["C"])])
+            is_open = [k for k, each in enumerate(scored) if not each.score.is_known][:left]
+            K: Any = self._matrix(shared, candidate) if is_open else None
+            for k in is_open:
+                (better,) = run_fold(K, self._task(candidate), self.folds[k], C, SEARCH.tightest)
+                times = scored[k].fit_seconds, scored[k].score_seconds
+                new = self._scored(self.folds[k], Outcome(better.predictions, *times))
+                if new.gap < scored[k].gap:
+                    scored[k], is_changed = new, True
+            left -= len(is_open)
         return is_changed
 
     def _open_rows(self, found: list[list[FoldScore]]) -> list[int]:
         """Candidates that may be better than the best; with the best, if its score is not known."""
-        results = cv_results(self.candidates, found)
-        score, low = results["mean_test_score"], results["mean_test_score_lower"]
-        high, best = results["mean_test_score_upper"], int(results["rank_test_score"].argmin())
-        choice = Choice(tuple(self.candidates), score, low, high, best)
+        choice = Choice.of(self.candidates, cv_results(self.candidates, found))
+        score, high, best = choice.score, choice.upper, choice.best
         is_open = [
             row
             for row, verdict in enumerate(choice.verdicts)
@@ -412,7 +394,7 @@ class _Run:
         )
         outcomes = iter(in_parallel(calls, self.search.n_jobs))
         return [
-            [self._scored(fold, next(outcomes)) for fold in self.folds] for _ in self.candidates
+            [self._scored(each, next(outcomes)) for each in self.folds] for _ in self.candidates
         ]
 
     def _estimator(self, candidate: Candidate) -> QPEstimator:

@@ -60,14 +60,6 @@ def as_values(
     return found
 
 
-def combinations(values: Mapping[str, list[object]]) -> list[Candidate]:
-    """All combinations; names in alphabetical order, the last one changes first."""
-    found: list[Candidate] = [{}]
-    for name in sorted(values):
-        found = [one | {name: value} for one in found for value in values[name]]
-    return found
-
-
 @dataclass(frozen=True)
 class FoldScore:
     """Score and certified figures of one candidate on one fold.
@@ -167,6 +159,13 @@ class Choice(Table):
     lower: Vector
     upper: Vector
     best: int
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate], results: Mapping[str, Any]) -> Choice:
+        """Compare the candidates of a table of scores, from ``cv_results``."""
+        score, low, high = (results[f"mean_test_score{end}"] for end in ("", "_lower", "_upper"))
+        best = int(results["rank_test_score"].argmin())
+        return cls(tuple(candidates), score, low, high, best)
 
     def between(self, first: int | Candidate, second: int | Candidate) -> Verdict:
         """Return whether the difference of two candidates is proven.
