@@ -12,7 +12,7 @@ import pytest
 
 import qpsvm
 from qpsvm.backends.base import Settings
-from qpsvm.estimators.parallel import solve_in_parallel
+from qpsvm.estimators.base import solve_in_parallel
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.qp import Status
 from tests.interrupts import ALLOWED, after_a_signal, processor_seconds, worked_for

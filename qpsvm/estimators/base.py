@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import html
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.backends.base import Settings
+from qpsvm.backends.base import Backend, Settings
 from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.chunked import ChunkedSolution
-from qpsvm.estimators import inputs, onnx_converter, representation
-from qpsvm.estimators.constrained import constraints_of
-from qpsvm.estimators.parallel import solve_in_parallel
-from qpsvm.estimators.parameters import ExplainsParameters, accuracy
+from qpsvm.constraints import Constraints
+from qpsvm.direct.together import solved_together
+from qpsvm.display import one_line
+from qpsvm.estimators import inputs
+from qpsvm.estimators.inputs import DEFAULT_EPS, ExplainsParameters, accuracy, parameters
 from qpsvm.estimators.persistent import PersistentEstimator, Proof, replaced, unfitted
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_flag
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.interrupts import without_solution
+from qpsvm.numerics.parallel import in_parallel
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
+from qpsvm.solving import Answer, put_together, solve_with
 from qpsvm.solving.device import on_device, solving_on
 
 if TYPE_CHECKING:
@@ -40,6 +50,11 @@ Formulation: TypeAlias = Family | Reduction | CrammerSinger
 """A formulation, or a reduction to formulations: both build a program from samples."""
 
 
+QUICK_SAMPLES = 2_000
+"""Up to so many samples a certificate takes a moment; of more it is shown once it is there."""
+
+
+@parameters
 class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
     """Base class of estimators whose model is the optimum of a quadratic program.
 
@@ -58,13 +73,16 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         Where X has names of columns that are all strings.
     """
 
-    # each subclass has these among its parameters
-    eps: float
-    tol: float | None
-    backend: str
-    verbose: bool
-    max_iter: int
-    warm_start: bool
+    eps: float = DEFAULT_EPS
+    backend: str = "auto"
+    constraints: Constraints | None = None
+    warm_start: bool = False
+    max_iter: int = -1
+    verbose: bool = False
+    tol: float | None = None
+    cache_size: object = None
+    shrinking: object = None
+    random_state: object = None
 
     _is_supervised: ClassVar[bool] = True
     _fewest_samples: ClassVar[int] = 1
@@ -131,7 +149,7 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
     def _options(self, formulation: object, sensitive: Targets | None) -> dict[str, object]:
         """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
         options = dict[str, object]()
-        constraints = constraints_of(self, formulation, sensitive)
+        constraints = inputs.constraints_of(self, formulation, sensitive)
         if constraints is not None:
             options["constraints"] = constraints
         indefinite = getattr(self, "indefinite", "error")
@@ -259,6 +277,8 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         ``skl2onnx.to_onnx(pipeline, X)``.
         """
         check_is_fitted(self)
+        from qpsvm.estimators import onnx_converter
+
         return onnx_converter.to_onnx(self, version)
 
     # --- scikit-learn -----------------------------------------------------------------------------
@@ -298,12 +318,21 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         return tags
 
     def _html_repr(self) -> str:
-        html: str = super()._html_repr()
-        return html + representation.certificate_line(self)
+        shown: str = super()._html_repr()
+        return shown + _certificate_line(self)
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> object:
-        # it reads all attributes, among them the certificate
-        return super(QPEstimator, representation.as_shown(self))._get_fitted_attr_html(doc_link)
+        """Describe fitted attributes, all of which are read, hence not a certificate to compute."""
+        shown: Self = self
+        if hasattr(self, "solution_") and not _has_quick_certificate(self):
+            proof = SimpleNamespace(
+                problem=self.problem_,
+                solution=self.solution_,
+                certificate="not yet",  # what fits into scikit-learn's table
+            )
+            shown = object.__new__(type(self))
+            shown.__dict__ = {**vars(self), "_proof": proof}
+        return super(QPEstimator, shown)._get_fitted_attr_html(doc_link)
 
 
 def _iterations(solution: Any) -> int:
@@ -311,3 +340,110 @@ def _iterations(solution: Any) -> int:
         return solution.statistics.passes
     iterations = solution.qp.statistics.iterations
     return 1 if iterations is None else max(1, int(iterations))
+
+
+def _has_quick_certificate(estimator: Any) -> bool:
+    """Return whether the certificate is known or takes little time to compute."""
+    is_there = "certificate" in vars(estimator._proof)
+    return is_there or bool(estimator.solution_.data.n_given <= QUICK_SAMPLES)
+
+
+def _certificate_line(estimator: Any) -> str:
+    """A paragraph with the certified gap of a fitted estimator; empty before ``fit``.
+
+    A certificate of many samples is not computed for this: the paragraph has what the solve has
+    verified, and says where the gap is.
+    """
+    if not hasattr(estimator, "solution_"):
+        return ""
+    verdict = "Certified optimal" if estimator.fit_status_ == 0 else "Not certified"
+    if _has_quick_certificate(estimator):
+        gap = estimator.certificate_.relative_gap
+        detail = f"the objective is within {gap:.1e} (relative) of the optimum."
+    else:
+        detail = "<code>certificate_</code> has the gap."
+    return (
+        f'<p class="qpsvm-certificate">{verdict} to eps = {accuracy(estimator):g}: {detail} '
+        f"{html.escape(one_line(estimator.problem_))}</p>"
+    )
+
+
+def solve_in_parallel(
+    problem: Any, backend: str | Backend, settings: Settings, start: Any, n_jobs: int | None
+) -> Answer[Any]:
+    """Solve a problem; the parts of a reduction by ``n_jobs`` workers.
+
+    Parameters
+    ----------
+    problem : SVMProblem, JointProblem or ReducedProblem
+    backend : str or Backend
+    settings : Settings
+    start : solution or None
+        The warm start.
+    n_jobs : int or None
+        As joblib has it: None is 1, unless a ``joblib.parallel_config`` says otherwise. Threads by
+        default: they share the kernel values.
+
+    Returns
+    -------
+    Answer
+
+    Raises
+    ------
+    InvalidParameterError
+        ``n_jobs`` is not a whole number, or 0.
+    KeyboardInterrupt
+        Ctrl-C, with the attribute ``solution``: None for a reduction.
+    """
+    inputs.require_workers(n_jobs)
+    if not isinstance(problem, ReducedProblem) or len(problem.names) == 1:
+        return solve_with(problem, backend, settings, start)
+    if start is None and backend == "auto":
+        whole = solved_together(problem, settings)
+        if whole is not None:
+            return Answer(whole)
+    n_parts = len(problem.names)
+    starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
+    if len(starts) != n_parts:
+        starts = (None,) * n_parts
+    calls = (
+        partial(_solve_part, part, _whole_gram(part), backend, settings, own)
+        for part, own in zip(problem.problems, starts, strict=True)
+    )
+    try:
+        answers = in_parallel(calls, n_jobs)
+    except KeyboardInterrupt as error:
+        vars(error)["solution"] = None  # that of a part is no machine for all classes
+        raise
+    return put_together(problem, answers)
+
+
+def _whole_gram(part: SVMProblem) -> tuple[Dense, Index] | None:
+    """Shared kernel matrix of a part, and the rows of it that the part uses.
+
+    Processes get them as an argument, which joblib stores once for all: without them they would
+    evaluate their own, which differ by rounding.
+    """
+    gram = part.model.gram
+    if not isinstance(gram, KernelQuadratic) or gram.gram.whole is None:
+        return None
+    whole, members = gram.gram.whole
+    return whole.dense, members
+
+
+def _solve_part(
+    part: SVMProblem,
+    shared: tuple[Dense, Index] | None,
+    backend: str | Backend,
+    settings: Settings,
+    start: Any,
+) -> Answer[Any]:
+    gram = part.model.gram
+    if shared is not None and isinstance(gram, KernelQuadratic):
+        known = gram.gram.whole
+        if known is None or not known[0].is_kept:
+            gram.gram.whole = SampleGram.of_matrix(shared[0]), shared[1]
+    try:
+        return solve_with(part, backend, settings, start)
+    except NothingKnownError:
+        return solve_with(part, backend, settings, None)

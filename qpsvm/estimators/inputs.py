@@ -1,22 +1,215 @@
-"""Samples, targets and weights as scikit-learn's estimators take them."""
+"""Parameters, samples, targets, weights and constraints as scikit-learn's estimators take them."""
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from qpsvm.constraints import Constraints
+from qpsvm.constraints.fairness import with_sensitive
 from qpsvm.data.objects import is_numeric
 from qpsvm.data.samples import require_exact, require_finite_rows
 from qpsvm.data.targets import as_weights, exact_labels, require_exact_vector
-from qpsvm.exceptions import InvalidDataError
+from qpsvm.exceptions import (
+    InvalidDataError,
+    InvalidParameterError,
+    SeveralMachinesWarning,
+    TubeWidthWarning,
+    UnknownParameterError,
+)
+from qpsvm.formulations import CrammerSinger, OneVsOne
+from qpsvm.formulations.keywords import parameters_of
+from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Precomputed
-from qpsvm.numerics.arguments import Samples, Targets
+from qpsvm.numerics.arguments import Samples, Targets, is_finite_number, is_real_number
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.calls import instead, require_positions
 from qpsvm.numerics.single_precision import Stored
 
+Kind = TypeVar("Kind")
+
+WITHOUT_EFFECT = ("cache_size", "shrinking", "random_state", "dual")
+"""Parameters of scikit-learn's classes that are accepted and not used."""
+
+DEFAULT_EPS = 1e-8
+"""Accuracy of an estimator that is given neither ``eps`` nor ``tol``."""
+
+LARGE_EPS = 1e-3
+"""A relative accuracy above this is more likely the width of a tube. It is the default tolerance of
+scikit-learn, the loosest one in use."""
+
+INSTEAD = {
+    "probability": "Use .calibrated(), which wraps the classifier in CalibratedClassifierCV.",
+    "random_state": "Leave it out: the result does not depend on random numbers.",
+    "Cs": "Use C.",
+    "gammas": "Use gamma.",
+    "epsilons": "Use epsilon.",
+    "tau": "The quantile of QuantileSVR is quantile.",
+    "C": "nu is in its place.",
+    "nu": "C is in its place; NuSVC and NuSVR have nu.",
+    "contamination": "The share of outliers is nu.",
+    "penalty": "LinearSVC has it.",
+    "loss": "LinearSVC and LinearSVR have it.",
+    "fit_intercept": "LinearSVC and LinearSVR have it.",
+}
+"""Parameters of other classes and libraries that a class may lack."""
+
+ORDER = (
+    *("self", "penalty", "nu", "quantile", "C", "epsilon", "kernel", "degree", "gamma", "coef0"),
+    *("loss", "class_weight", "decision_function_shape", "break_ties", "multi_class"),
+    *("fit_intercept", "intercept_scaling", "eps", "backend", "constraints", "indefinite"),
+    *("memory_limit", "device", "scoring", "warm_start", "n_jobs", "refit", "cv", "max_iter"),
+    *("verbose", "tol", "cache_size", "shrinking", "random_state", "dual"),
+)
+"""All parameters of estimators, what is learned first and what is ignored last."""
+
+_PLACE = {name: k for k, name in enumerate(ORDER)}
+
+OF_PAIRS = (
+    "of a pair of classes a < b, where f is positive for b: nonnegative('age') lets a larger age "
+    "move votes towards larger labels only, which is right for ordered classes (coef_ has the "
+    "weights of -f, as in scikit-learn)"
+)
+OF_RESTS = (
+    "of one class against the rest: nonnegative('age') makes the score of every class "
+    "nondecreasing in age"
+)
+
+
+# --- parameters -----------------------------------------------------------------------------------
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def parameters(kind: type[Kind]) -> type[Kind]:
+    """Make the annotated names of a class, and of its bases, the keyword arguments of ``__init__``.
+
+    Its signature, from which scikit-learn reads the parameters, has them in the order of ``ORDER``.
+    """
+    kind = dataclass(eq=False, repr=False, kw_only=True)(kind)
+    constructor: Any = kind.__init__
+    signature = inspect.signature(constructor)
+    found = sorted(signature.parameters.values(), key=lambda p: (p.kind, _PLACE[p.name]))
+    constructor.__signature__ = signature.replace(parameters=found)
+    return kind
+
+
+def require_known(kind: type, names: Iterable[str]) -> None:
+    """Raise UnknownParameterError for a parameter that an estimator does not have.
+
+    The message says what to use instead.
+
+    Raises
+    ------
+    UnknownParameterError
+        For the first of them. It is a TypeError and a ValueError, too.
+    """
+    known = parameters_of(kind)
+    for name in names:
+        if name not in known:
+            hint = f". {INSTEAD[name]}" if name in INSTEAD else f"{instead(name, known)}."
+            raise UnknownParameterError(
+                f"{kind.__name__} has no parameter {name!r}{hint} Its parameters: "
+                f"{', '.join(known)}."
+            )
+
+
+class ExplainsParameters:
+    """Base of estimators that say what takes the place of a parameter that they do not have."""
+
+    def __new__(cls, *args: object, **parameters: object) -> Self:
+        require_known(cls, parameters)
+        require_positions(cls, args, parameters)
+        return super().__new__(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, and of kernels and the like with ``name__parameter``.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        UnknownParameterError
+            A parameter that there is not; the message says what takes its place. It is a
+            ValueError, as scikit-learn has it.
+        """
+        require_known(type(self), (name.partition("__")[0] for name in params))
+        super().set_params(**params)  # type: ignore[misc]
+        return self
+
+
+def accuracy(estimator: Any) -> float:
+    """The relative accuracy to be certified: ``eps``, or ``tol`` where this is given.
+
+    Raises
+    ------
+    InvalidParameterError
+        Both are given, and they differ.
+    """
+    eps, tol = estimator.eps, estimator.tol
+    if tol is None:
+        given: float = eps  # whoever measures with it checks it
+        return given
+    if not (is_real_number(tol) and 0.0 < tol < 1.0):
+        raise InvalidParameterError(
+            f"tol is {tol!r}; it is another name of eps, a relative accuracy between 0 and 1, such "
+            f"as {DEFAULT_EPS:g}."
+        )
+    if eps not in (DEFAULT_EPS, tol):
+        raise InvalidParameterError(
+            f"eps is {eps!r} and tol is {tol!r}, which are two names of one parameter; pass one of "
+            "them."
+        )
+    return float(tol)
+
+
+def warn_of_tube(estimator: Any) -> None:
+    """Warn where ``eps`` has a value that looks like the half-width of the tube, ``epsilon``.
+
+    Warns
+    -----
+    TubeWidthWarning
+        eps is above ``LARGE_EPS``, and epsilon has its default.
+    """
+    eps, width = estimator.eps, estimator.epsilon
+    usual = inspect.signature(type(estimator).__init__).parameters["epsilon"].default
+    if is_real_number(eps) and eps > LARGE_EPS and np.array_equal(width, usual):
+        warnings.warn(
+            f"eps is {eps!r}, and epsilon is {width!r}, its default: the half-width of the tube is "
+            "epsilon, eps the relative accuracy of the solution. For the tube pass "
+            f"epsilon={eps!r}; if the accuracy is meant, tol={eps!r} says so.",
+            TubeWidthWarning,
+            stacklevel=4,
+        )
+
+
+def require_workers(n_jobs: object) -> None:
+    """Check a number of workers.
+
+    Raises
+    ------
+    InvalidParameterError
+        Not a whole number, or 0.
+    """
+    is_whole = is_finite_number(n_jobs) and n_jobs == int(n_jobs)
+    if n_jobs is not None and not (is_whole and n_jobs != 0):
+        raise InvalidParameterError(
+            f"n_jobs is {n_jobs!r}; pass a whole number of workers, -1 for all cores, or None."
+        )
+
+
+# --- samples, targets, weights --------------------------------------------------------------------
 SAMPLE_TYPES = (np.float64, np.float32)
 """Precisions that are not converted; others become the first."""
 
@@ -135,3 +328,50 @@ def weights(sample_weight: Any, X: Stored) -> Vector:
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_samples, sample_weight)
     return as_weights(sample_weight, n_samples)
+
+
+# --- constraints ----------------------------------------------------------------------------------
+
+
+def constraints_of(
+    estimator: Any, formulation: object, sensitive: Targets | None
+) -> Constraints | None:
+    """Constraints of an estimator's machines, with the sensitive values that ``fit`` was given.
+
+    Parameters
+    ----------
+    estimator : QPEstimator
+    formulation : Family, Reduction or CrammerSinger
+        The formulation of the fit.
+    sensitive : array of shape (n,) or None
+
+    Raises
+    ------
+    InvalidParameterError
+        Constraints on a formulation that takes none; sensitive values without a fairness band.
+
+    Warns
+    -----
+    SeveralMachinesWarning
+        There are several machines, with the meaning of the constraints for them.
+    """
+    given: Constraints | None = getattr(estimator, "constraints", None)
+    name = type(estimator).__name__
+    if sensitive is not None:
+        given = with_sensitive(given, sensitive)
+    if given is None:
+        return None
+    if isinstance(formulation, CrammerSinger):
+        raise InvalidParameterError(
+            "constraints are on one decision function, and multi_class='crammer_singer' has one "
+            "per class in one program; take another multi_class, or leave constraints out."
+        )
+    if isinstance(formulation, Reduction):
+        meaning = OF_PAIRS if isinstance(formulation, OneVsOne) else OF_RESTS
+        warnings.warn(
+            f"{name} has {len(estimator.classes_)} classes, and its constraints hold for each "
+            f"machine {meaning}. For a constraint on one class alone fit {name} to y == label.",
+            SeveralMachinesWarning,
+            stacklevel=6,
+        )
+    return given

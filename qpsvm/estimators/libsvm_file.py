@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.estimators.vectors import AllCoefficients
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files import atomic
 from qpsvm.kernels import Kernel, Linear, Polynomial, Precomputed, Sigmoid
@@ -35,7 +34,7 @@ TYPES = {
 _LABELS = np.iinfo(np.int32)
 
 
-def write(estimator: object, vectors: AllCoefficients, path: str | os.PathLike[str]) -> None:
+def write(estimator: object, vectors: Any, path: str | os.PathLike[str]) -> None:
     """Write a model file, completely or not at all.
 
     Raises
@@ -54,7 +53,7 @@ def write(estimator: object, vectors: AllCoefficients, path: str | os.PathLike[s
         ) from error
 
 
-def lines(estimator: Any, vectors: AllCoefficients) -> Iterator[str]:
+def lines(estimator: Any, vectors: Any) -> Iterator[str]:
     """Yield the lines of a model file, without line ends.
 
     Raises
@@ -91,7 +90,7 @@ def lines(estimator: Any, vectors: AllCoefficients) -> Iterator[str]:
     yield f"total_sv {len(vectors.support)}"
     yield f"rho {_numbers(-intercepts)}"
     if labels is not None:
-        counts = np.bincount(vectors.codes[vectors.support], minlength=k)  # type: ignore[index]
+        counts = np.bincount(vectors.codes[vectors.support], minlength=k)
         yield f"label {' '.join(map(str, labels))}"
         yield f"nr_sv {' '.join(map(str, counts.tolist()))}"
     yield "SV"

@@ -2,25 +2,114 @@
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
+from dataclasses import field
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.chunked import ChunkedProblem
+from qpsvm.chunked import ChunkedProblem, is_chunked
 from qpsvm.chunked.solution import block_by_block
-from qpsvm.constraints import Constraints
-from qpsvm.estimators.base import Formulation
-from qpsvm.estimators.classifier import QPClassifier
-from qpsvm.estimators.linear_estimator import LinearEstimator
-from qpsvm.estimators.regressor import QPRegressor
+from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.classification import QPClassifier
+from qpsvm.estimators.inputs import parameters
+from qpsvm.estimators.regression import QPRegressor
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
 from qpsvm.formulations.family import Classifier, Family
 from qpsvm.formulations.prices import ClassWeight, as_class_weight
-from qpsvm.numerics.arguments import Samples, Targets, Weights, require_choice
-from qpsvm.numerics.arrays import Vector
+from qpsvm.kernels import Kernel, Linear
+from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.reduced import ReducedSolution
+from qpsvm.numerics.arguments import (
+    Samples,
+    Targets,
+    Weights,
+    is_real_number,
+    require_choice,
+    require_flag,
+)
+from qpsvm.numerics.arrays import Array, Vector
 
 
+@parameters
+class LinearEstimator(QPEstimator):
+    """Base class of estimators with one weight per feature and no kernel.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), (1, d) or (k, d)
+        Weights of the features.
+    intercept_ : array of shape (1,) or (k,)
+    """
+
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    dual: object = None
+
+    def _kernel(self, X: Samples, weights: Vector | None) -> Kernel:
+        del X, weights
+        return Linear()
+
+    def _intercept(self) -> InterceptKind:
+        """Return "free", "penalized" or "none", by ``fit_intercept`` and ``intercept_scaling``."""
+        require_flag(self.fit_intercept, "fit_intercept")
+        if not self.fit_intercept:
+            return "none"
+        scaling = self.intercept_scaling
+        if not (is_real_number(scaling) and scaling in (1.0, math.inf)):
+            raise InvalidParameterError(
+                f"intercept_scaling is {self.intercept_scaling!r}; pass 1.0 (the intercept enters "
+                "the objective as 1/2 b^2) or numpy.inf (it does not). For another value append a "
+                "column of that value to X, with fit_intercept=False."
+            )
+        return "penalized" if self.intercept_scaling == 1.0 else "free"
+
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Weights | None, start: object, **data: Any
+    ) -> None:
+        """Fit to samples in memory, or to samples in chunks in a few passes over them."""
+        if not is_chunked(X):
+            super()._learn(X, y, sample_weight, start, **data)
+            return
+        given = (getattr(self, "constraints", None), *data.values())
+        if self._backend(None)[1] or any(value is not None for value in given):
+            raise InvalidParameterError(
+                "constraints are not supported for samples in chunks; leave them out."
+            )
+        problem = self._of_chunks().dual(X, y, sample_weight=sample_weight)
+        self.n_features_in_ = problem.totals.n_features
+        if problem.samples.feature_names is not None:
+            self.feature_names_in_ = np.array(problem.samples.feature_names, dtype=object)
+        self._seen(problem)
+        self._solve(problem, start)
+
+    @abstractmethod
+    def _of_chunks(self) -> Any:
+        """Build the formulation from the parameters, for samples that are read in chunks."""
+
+    def _seen(self, problem: ChunkedProblem) -> None:
+        """Set ``classes_`` and the like from the first pass over samples in chunks."""
+
+    def _machines(self) -> tuple[Any, ...]:
+        check_is_fitted(self)
+        solution = self._predictor
+        return solution.solutions if isinstance(solution, ReducedSolution) else (solution,)
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, shape (1, d), or (k, d) for k > 2 classes."""
+        return np.vstack([np.atleast_2d(machine.coef) for machine in self._machines()])
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts, shape (1,), or (k,) for k > 2 classes."""
+        return np.concatenate([np.atleast_1d(machine.intercept) for machine in self._machines()])
+
+
+@parameters
 class LinearSVC(QPClassifier, LinearEstimator):
     r"""Linear support vector classification, solved to a certified gap.
 
@@ -81,48 +170,10 @@ class LinearSVC(QPClassifier, LinearEstimator):
     ((1, 30), 0.99)
     """
 
-    def __init__(
-        self,
-        penalty: Literal["l1", "l2"] = "l2",
-        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
-        *,
-        C: float = 1.0,
-        multi_class: Literal["ovr", "crammer_singer"] = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: ClassWeight = None,
-        eps: float = 1e-8,
-        backend: str = "auto",
-        constraints: Constraints | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        max_iter: int = -1,
-        verbose: bool = False,
-        tol: float | None = None,
-        cache_size: object = None,
-        shrinking: object = None,
-        random_state: object = None,
-        dual: object = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.eps = eps
-        self.backend = backend
-        self.constraints = constraints
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.tol = tol
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
-        self.dual = dual
+    penalty: Literal["l1", "l2"] = field(default="l2", kw_only=False)
+    loss: Literal["hinge", "squared_hinge"] = field(default="squared_hinge", kw_only=False)
+    C: float = 1.0
+    multi_class: Literal["ovr", "crammer_singer"] = "ovr"
 
     def fit(
         self,
@@ -179,6 +230,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
         return norm(C=self.C, intercept=kind, loss=self.loss, class_weight=class_weight)
 
 
+@parameters
 class LinearSVR(QPRegressor, LinearEstimator):
     r"""Linear support vector regression, solved to a certified gap.
 
@@ -227,42 +279,9 @@ class LinearSVR(QPRegressor, LinearEstimator):
     (array([2.]), array([1.]))
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        C: float = 1.0,
-        loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        eps: float = 1e-8,
-        backend: str = "auto",
-        constraints: Constraints | None = None,
-        warm_start: bool = False,
-        max_iter: int = -1,
-        verbose: bool = False,
-        tol: float | None = None,
-        cache_size: object = None,
-        shrinking: object = None,
-        random_state: object = None,
-        dual: object = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.eps = eps
-        self.backend = backend
-        self.constraints = constraints
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.tol = tol
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
-        self.dual = dual
+    epsilon: float = 0.0
+    C: float = 1.0
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
 
     @property
     def coef_(self) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TypeAlias
 
-from qpsvm.estimators import saving
 from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.classification import SVC, NuSVC
 from qpsvm.estimators.linear import LinearSVC, LinearSVR
 from qpsvm.estimators.novelty import SVDD, OneClassSVM
+from qpsvm.estimators.persistent import restore
 from qpsvm.estimators.ranking import SVMRanker
 from qpsvm.estimators.regression import SVR, NuSVR, QuantileSVR
 from qpsvm.exceptions import ModelFileError
@@ -82,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> Loaded:
                 f"the estimator {name!r} is unknown; known are {', '.join(ESTIMATORS)}."
             )
         estimator = kind.__new__(kind)
-        saving.restore(estimator, arrays, model)
+        restore(estimator, arrays, model)
     except ModelFileError as error:
         raise files.unusable(path, error) from error
     return estimator

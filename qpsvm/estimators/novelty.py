@@ -9,20 +9,18 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.chunked.solution import block_by_block
-from qpsvm.constraints import Constraints
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
+from qpsvm.estimators.inputs import parameters
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import DataDescription, OneClass
 from qpsvm.formulations.parameters import require_share
-from qpsvm.kernels import KernelArgument
-from qpsvm.kernels.functions import Gamma
-from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solving.device import on_device
 
 
+@parameters
 class NoveltyDetector(OutlierMixin, KernelEstimator):
     """Base class of novelty detectors.
 
@@ -33,7 +31,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
     """
 
     _is_supervised = False
-    nu: float
+    nu: float = 0.5
 
     def fit(
         self,
@@ -120,6 +118,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):
         return -float(self.intercept_[0])
 
 
+@parameters
 class OneClassSVM(NoveltyDetector):
     r"""The hyperplane between most samples and the origin, solved to a certified gap.
 
@@ -163,47 +162,6 @@ class OneClassSVM(NoveltyDetector):
     array([-1,  1, -1])
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: KernelArgument = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        nu: float = 0.5,
-        eps: float = 1e-8,
-        backend: str = "auto",
-        constraints: Constraints | None = None,
-        indefinite: Indefinite = "error",
-        memory_limit: int | None = None,
-        device: str = "auto",
-        warm_start: bool = False,
-        max_iter: int = -1,
-        verbose: bool = False,
-        tol: float | None = None,
-        cache_size: object = None,
-        shrinking: object = None,
-        random_state: object = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.nu = nu
-        self.eps = eps
-        self.backend = backend
-        self.constraints = constraints
-        self.indefinite = indefinite
-        self.memory_limit = memory_limit
-        self.device = device
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.tol = tol
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
-
     def _formulation(self, weights: Vector) -> Formulation:
         del weights
         return OneClass(nu=self.nu)
@@ -213,6 +171,7 @@ class OneClassSVM(NoveltyDetector):
         return self.nu * float(np.sum(weights))
 
 
+@parameters
 class SVDD(NoveltyDetector):
     r"""The smallest ball around most samples, solved to a certified gap.
 
@@ -259,47 +218,6 @@ class SVDD(NoveltyDetector):
     >>> round(machine.radius_, 4), machine.predict([[2.0], [5.0]])
     (2.0, array([ 1, -1]))
     """
-
-    def __init__(
-        self,
-        *,
-        kernel: KernelArgument = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        nu: float = 0.5,
-        eps: float = 1e-8,
-        backend: str = "auto",
-        constraints: Constraints | None = None,
-        indefinite: Indefinite = "error",
-        memory_limit: int | None = None,
-        device: str = "auto",
-        warm_start: bool = False,
-        max_iter: int = -1,
-        verbose: bool = False,
-        tol: float | None = None,
-        cache_size: object = None,
-        shrinking: object = None,
-        random_state: object = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.nu = nu
-        self.eps = eps
-        self.backend = backend
-        self.constraints = constraints
-        self.indefinite = indefinite
-        self.memory_limit = memory_limit
-        self.device = device
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.tol = tol
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
 
     def _formulation(self, weights: Vector) -> Formulation:
         require_share(self.nu)

@@ -7,21 +7,20 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from qpsvm.chunked.solution import block_by_block
-from qpsvm.constraints import Constraints
 from qpsvm.data.targets import as_groups, as_targets, one_per_row
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
+from qpsvm.estimators.inputs import parameters
 from qpsvm.estimators.kernel_estimator import KernelEstimator
-from qpsvm.estimators.regressor import NumberPredictor
+from qpsvm.estimators.regression import NumberPredictor
 from qpsvm.formulations import Ranking
 from qpsvm.kernels import KernelArgument
-from qpsvm.kernels.functions import Gamma
-from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
 from qpsvm.numerics.calls import explains_calls
 
 
+@parameters
 class SVMRanker(NumberPredictor, KernelEstimator):
     r"""Pairwise ranking machine, solved to a certified gap.
 
@@ -69,48 +68,9 @@ class SVMRanker(NumberPredictor, KernelEstimator):
 
     _fewest_samples = 2
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: KernelArgument = "linear",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
-        eps: float = 1e-8,
-        backend: str = "auto",
-        constraints: Constraints | None = None,
-        indefinite: Indefinite = "error",
-        memory_limit: int | None = None,
-        device: str = "auto",
-        warm_start: bool = False,
-        max_iter: int = -1,
-        verbose: bool = False,
-        tol: float | None = None,
-        cache_size: object = None,
-        shrinking: object = None,
-        random_state: object = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.loss = loss
-        self.eps = eps
-        self.backend = backend
-        self.constraints = constraints
-        self.indefinite = indefinite
-        self.memory_limit = memory_limit
-        self.device = device
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.tol = tol
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
+    C: float = 1.0
+    kernel: KernelArgument = "linear"
+    loss: Literal["hinge", "squared_hinge"] = "hinge"
 
     @explains_calls
     def fit(

@@ -1,23 +1,121 @@
-"""Regressors with kernels: ``SVR``, ``NuSVR`` and ``QuantileSVR``."""
+"""Estimators that predict numbers, and the kernel machines ``SVR``, ``NuSVR``, ``QuantileSVR``."""
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from qpsvm.constraints import Constraints
-from qpsvm.estimators.base import Formulation
+from qpsvm.certificates.predictions import DecisionBounds
+from qpsvm.chunked.solution import block_by_block
+from qpsvm.data.targets import as_targets
+from qpsvm.estimators import inputs
+from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.inputs import parameters, warn_of_tube
 from qpsvm.estimators.kernel_estimator import KernelEstimator
-from qpsvm.estimators.regressor import QPRegressor
 from qpsvm.formulations import EpsilonRegression, NuRegression, QuantileRegression
 from qpsvm.formulations.parameters import require_share
-from qpsvm.kernels import KernelArgument
-from qpsvm.kernels.functions import Gamma
-from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.numerics.arguments import is_finite_number
+from qpsvm.numerics.arguments import Samples, Targets, Weights, is_finite_number
 from qpsvm.numerics.arrays import Vector
 
 
+class NumberPredictor(QPEstimator):
+    """Base class of estimators that predict numbers, with proven bounds on them."""
+
+    def predict_certified(self, X: Samples) -> DecisionBounds:  # type: ignore[override]
+        """Predict numbers, with bounds on those of the exact optimum.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, d)
+
+        Returns
+        -------
+        DecisionBounds
+            ``values``, ``lower`` and ``upper``, shape (m,) each.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        check_is_fitted(self)
+        bounds: DecisionBounds = self.certificate_.decision_bounds(inputs.samples(self, X))
+        return bounds
+
+
+class QPRegressor(RegressorMixin, NumberPredictor):
+    """Base class of regressors."""
+
+    def fit(
+        self,
+        X: Samples,
+        y: Targets,
+        sample_weight: Weights | None = None,
+        *,
+        sensitive: Targets | None = None,
+    ) -> Self:
+        """Fit the regression to samples and targets, to a certified relative gap of ``eps``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n, d)
+            The kernel matrix (n, n) with ``kernel="precomputed"``; for a kernel function of the
+            caller's, samples of any kind.
+        y : array of shape (n,)
+            Targets.
+        sample_weight : array of shape (n,), optional
+            Factors of C. A weight of 2 is the same as a repeated row, 0 the same as a missing one.
+        sensitive : array of shape (n,), optional
+            Values for a ``fairness_band``, which cross-validation splits as it splits y.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the data or parameters are invalid.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The solution is not certified to ``eps``.
+        TubeWidthWarning
+            ``eps`` is so large that ``epsilon``, the half-width of the tube, may be meant.
+        """
+        if hasattr(self, "epsilon"):
+            warn_of_tube(self)
+        return self._fit(X, y, sample_weight, sensitive)
+
+    def score(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> float:
+        """Coefficient of determination of the predictions, by the weights of the samples.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``; targets that are no finite numbers.
+        """
+        targets = as_targets(y)
+        weights = None if sample_weight is None else inputs.weights(sample_weight, targets)
+        return float(super().score(X, targets, weights))
+
+    @block_by_block
+    def predict(self, X: Samples) -> Any:
+        """Predict a number for every sample, shape (m,).
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            Before ``fit``; other features than in ``fit``.
+        """
+        return self._values(X)
+
+
+@parameters
 class SVR(QPRegressor, KernelEstimator):
     r"""Epsilon-support vector regression, solved to a certified gap.
 
@@ -64,54 +162,15 @@ class SVR(QPRegressor, KernelEstimator):
     (0.67, True)
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: KernelArgument = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        eps: float = 1e-8,
-        backend: str = "auto",
-        constraints: Constraints | None = None,
-        indefinite: Indefinite = "error",
-        memory_limit: int | None = None,
-        device: str = "auto",
-        warm_start: bool = False,
-        max_iter: int = -1,
-        verbose: bool = False,
-        tol: float | None = None,
-        cache_size: object = None,
-        shrinking: object = None,
-        random_state: object = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.C = C
-        self.epsilon = epsilon
-        self.eps = eps
-        self.backend = backend
-        self.constraints = constraints
-        self.indefinite = indefinite
-        self.memory_limit = memory_limit
-        self.device = device
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.tol = tol
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
+    C: float = 1.0
+    epsilon: float = 0.1
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights
         return EpsilonRegression(C=self.C, epsilon=self.epsilon)
 
 
+@parameters
 class NuSVR(QPRegressor, KernelEstimator):
     r"""Nu-support vector regression, which finds the width of the tube; solved to a certified gap.
 
@@ -162,48 +221,8 @@ class NuSVR(QPRegressor, KernelEstimator):
     array([6.])
     """
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: KernelArgument = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        eps: float = 1e-8,
-        backend: str = "auto",
-        constraints: Constraints | None = None,
-        indefinite: Indefinite = "error",
-        memory_limit: int | None = None,
-        device: str = "auto",
-        warm_start: bool = False,
-        max_iter: int = -1,
-        verbose: bool = False,
-        tol: float | None = None,
-        cache_size: object = None,
-        shrinking: object = None,
-        random_state: object = None,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.eps = eps
-        self.backend = backend
-        self.constraints = constraints
-        self.indefinite = indefinite
-        self.memory_limit = memory_limit
-        self.device = device
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.tol = tol
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
+    nu: float = 0.5
+    C: float = 1.0
 
     def _formulation(self, weights: Vector) -> Formulation:
         C = self.C * float(np.sum(weights)) if is_finite_number(self.C) else self.C
@@ -216,6 +235,7 @@ class NuSVR(QPRegressor, KernelEstimator):
         return float(self._predictor.width)
 
 
+@parameters
 class QuantileSVR(QPRegressor, KernelEstimator):
     r"""Support vector regression of a quantile, solved to a certified gap.
 
@@ -262,48 +282,8 @@ class QuantileSVR(QPRegressor, KernelEstimator):
     0.9
     """
 
-    def __init__(
-        self,
-        *,
-        quantile: float = 0.5,
-        C: float = 1.0,
-        kernel: KernelArgument = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        eps: float = 1e-8,
-        backend: str = "auto",
-        constraints: Constraints | None = None,
-        indefinite: Indefinite = "error",
-        memory_limit: int | None = None,
-        device: str = "auto",
-        warm_start: bool = False,
-        max_iter: int = -1,
-        verbose: bool = False,
-        tol: float | None = None,
-        cache_size: object = None,
-        shrinking: object = None,
-        random_state: object = None,
-    ) -> None:
-        self.quantile = quantile
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.eps = eps
-        self.backend = backend
-        self.constraints = constraints
-        self.indefinite = indefinite
-        self.memory_limit = memory_limit
-        self.device = device
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.tol = tol
-        self.cache_size = cache_size
-        self.shrinking = shrinking
-        self.random_state = random_state
+    quantile: float = 0.5
+    C: float = 1.0
 
     def _formulation(self, weights: Vector) -> Formulation:
         del weights

@@ -9,12 +9,10 @@ Examples
 True
 """
 
-from qpsvm.paths.cover import CertifiedPath
-from qpsvm.paths.covering import certified_path
-from qpsvm.paths.result import Event, Path
-from qpsvm.paths.settings import PathSettings
-from qpsvm.paths.tracing import svm_path
-from qpsvm.paths.widths import WidthPath, width_path
+from qpsvm.paths.cover import CertifiedPath, certified_path
+from qpsvm.paths.result import Event, Path, WidthPath
+from qpsvm.paths.tracing import svm_path, width_path
+from qpsvm.paths.training import PathSettings
 
 __all__ = [
     "CertifiedPath",

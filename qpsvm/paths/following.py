@@ -18,13 +18,39 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.paths.active_set import AT_UPPER, FREE, Dependent, Piece
-from qpsvm.paths.exchanging import active_set_of, exchanged, independent_piece
+from qpsvm.paths.pieces import (
+    AT_UPPER,
+    FREE,
+    Dependent,
+    Piece,
+    States,
+    active_set_of,
+    exchanged,
+    independent_piece,
+)
 from qpsvm.paths.program import ParametricProgram
-from qpsvm.paths.settings import PathSettings
+from qpsvm.paths.training import PathSettings
 
 MachineSolver = Callable[[float], SVMSolution]
 """The machine at one s, by a solver."""
+
+FEASIBILITY = 1e-9
+"""How far an alpha may be outside its box and a multiplier below zero, relative to the largest of
+their kind, for an active set to count as optimal: rounding."""
+
+FLATNESS = 1e-11
+"""A rate of change below this, relative in the same way, is rounding and no event."""
+
+SAME_VALUE = 1e-12
+"""Parameter values whose relative difference is at most this are one value."""
+
+CLASSIFICATION = (1e-9, 1e-7, 1e-5)
+"""Distances from a bound, relative to the box, below which an alpha of a solver counts as at the
+bound; tried in this order."""
+
+RESTART_STEP, RESTART_GROWTH = 1e-7, 10.0
+"""A solver finds the path again so far ahead, relative to the parameter; each further attempt at
+one place goes so many times as far."""
 
 
 @short_repr
@@ -43,7 +69,7 @@ class Stretch:
     begin: float
     end: float
     anchor: float
-    states: np.ndarray[tuple[int], np.dtype[np.int8]]
+    states: States
     free_alpha: Dense
 
     @classmethod
@@ -81,11 +107,19 @@ class Trace:
     n_restarts: int = 0
 
     def alpha_at(self, s: float) -> Vector | None:
-        """The dual variables at s, shape (N,); None in a gap and beyond the end."""
-        place = bisect_right(self.stretches, s, key=lambda stretch: stretch.begin) - 1
-        if place < 0 or s > self.stretches[place].end:
+        """The dual variables at s, shape (N,); None in a gap and beyond the ends."""
+        if not self.stretches:
             return None
-        return self.stretches[place].alpha_at(self.program, s)
+        inside = min(max(s, self.stretches[0].begin), self.stretches[-1].end)
+        place = bisect_right(self.stretches, inside, key=lambda stretch: stretch.begin) - 1
+        # the ends of the range, after rounding there and back
+        if not is_same(s, inside) or inside > self.stretches[place].end:
+            return None
+        return self.stretches[place].alpha_at(self.program, inside)
+
+    def at_parameter(self, value: float) -> Vector | None:
+        """The same at a value of the parameter."""
+        return self.alpha_at(self.program.change(value))
 
 
 def follow(
@@ -112,7 +146,7 @@ def follow(
         ``reached`` is below ``end`` where a limit of the settings ended it.
     """
     trace = Trace(program, reached=begin)
-    piece = found_piece(program, begin, solver, settings)
+    piece = found_piece(program, begin, solver)
     exchanges = 0
     while trace.reached < end and len(trace.stretches) < settings.max_events:
         s = trace.reached
@@ -121,11 +155,11 @@ def follow(
             if piece is None:
                 break
             continue
-        reach, condition = reach_of(program, piece, s, end, settings)
+        reach, condition = reach_of(program, piece, s, end)
         if reach < s:  # not optimal here
             piece = None
             continue
-        if not is_same(reach, s, settings):
+        if not is_same(reach, s):
             trace.stretches.append(Stretch.of(piece, s, reach))
             trace.reached, exchanges = reach, 0
         elif reach == end:
@@ -133,15 +167,13 @@ def follow(
         if reach < end:
             exchanges += 1
             try:
-                piece = exchanged(program, piece, trace.reached, condition, settings)
+                piece = exchanged(program, piece, trace.reached, condition)
             except Dependent:
                 piece = None
     return trace
 
 
-def reach_of(
-    program: ParametricProgram, piece: Piece, s: float, end: float, settings: PathSettings
-) -> tuple[float, int]:
+def reach_of(program: ParametricProgram, piece: Piece, s: float, end: float) -> tuple[float, int]:
     """Last value at which a piece is optimal, and the condition that ends it.
 
     Parameters
@@ -152,7 +184,6 @@ def reach_of(
         Where the piece is to be optimal; conditions count from here.
     end : float
         Above s, or below it.
-    settings : PathSettings
 
     Returns
     -------
@@ -165,36 +196,34 @@ def reach_of(
     side = 1.0 if end >= s else -1.0
     rates, sizes = piece.conditions(program)
     values = rates[:, 0] + (s - piece.anchor) * rates[:, 1]
-    if not (values >= -settings.feasibility * sizes).all():
+    if not (values >= -FEASIBILITY * sizes).all():
         return -side * math.inf, -1
     span = max(abs(s), abs(end))
-    falls = side * rates[:, 1] * span < -settings.flatness * sizes
+    falls = side * rates[:, 1] * span < -FLATNESS * sizes
     steps = np.full(len(values), math.inf)
     steps[falls] = np.maximum(values[falls], 0.0) / -(side * rates[falls, 1])
     first = int(np.argmin(steps))
     reach = s + side * float(steps[first])
-    if side * (reach - end) >= 0.0 or is_same(reach, end, settings):
+    if side * (reach - end) >= 0.0 or is_same(reach, end):
         return end, -1
     return reach, first
 
 
-def is_same(s: float, other: float, settings: PathSettings) -> bool:
+def is_same(s: float, other: float) -> bool:
     """Return whether two values differ by rounding only."""
-    return abs(s - other) <= settings.same_value * max(abs(s), abs(other))
+    return abs(s - other) <= SAME_VALUE * max(abs(s), abs(other))
 
 
-def found_piece(
-    program: ParametricProgram, s: float, solver: MachineSolver, settings: PathSettings
-) -> Piece | None:
+def found_piece(program: ParametricProgram, s: float, solver: MachineSolver) -> Piece | None:
     """The piece at s by a solver: the active set of its solution, if that is optimal at s."""
     solution = solver(s)
-    for share in settings.classification:
+    for share in CLASSIFICATION:
         try:
             active = active_set_of(program, solution, share)
-            piece = independent_piece(program, active, solution.alpha, s, settings)
+            piece = independent_piece(program, active, solution.alpha, s)
         except Dependent:
             continue
-        if reach_of(program, piece, s, s, settings)[0] == s:
+        if reach_of(program, piece, s, s)[0] == s:
             return piece
     return None
 
@@ -203,16 +232,16 @@ def _found_again(
     trace: Trace, end: float, solver: MachineSolver, settings: PathSettings
 ) -> Piece | None:
     """Find a later piece of the path with a solver, to continue the trace there."""
-    step = settings.restart_step * max(abs(trace.reached), np.finfo(float).tiny)
+    step = RESTART_STEP * max(abs(trace.reached), np.finfo(float).tiny)
     ahead = trace.reached
     while trace.n_restarts < settings.max_restarts and ahead < end:
         trace.n_restarts += 1
         ahead = min(trace.reached + step, end)
-        step *= settings.restart_growth
-        piece = found_piece(trace.program, ahead, solver, settings)
+        step *= RESTART_GROWTH
+        piece = found_piece(trace.program, ahead, solver)
         if piece is not None:
-            back = reach_of(trace.program, piece, ahead, trace.reached, settings)[0]
-            if back > trace.reached and not is_same(back, trace.reached, settings):
+            back = reach_of(trace.program, piece, ahead, trace.reached)[0]
+            if back > trace.reached and not is_same(back, trace.reached):
                 trace.reached = min(back, ahead)
             return piece
     return None

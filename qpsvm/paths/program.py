@@ -26,10 +26,15 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.paths.settings import DEFAULTS
 from qpsvm.paths.training import Training
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
+
+AFFINE = 1e-12
+"""Relative deviation of data from a straight line in the parameter that is rounding."""
+
+FEW = 3
+"""The rows used of a kernel matrix are copied if they are at most one row in so many."""
 
 
 class Affine(NamedTuple):
@@ -58,35 +63,30 @@ class ParametricProgram:
         Of shape (N, N), the same for all s.
     required, lower, upper : Affine
         Of length N.
-    rows : array of shape (m, N)
-        A: signs of a free intercept, then the width's row.
     right : Affine
         Of length m.
+    rows : array of shape (m, N)
+        A: signs of a free intercept, then the width's row.
     has_width : bool
         Whether the last row is an inequality ``e 1'a <= price_t`` with multiplier t >= 0.
     unit : float
         In which multipliers of bounds are measured: decision values that matter.
-    to_parameter, from_parameter : callable
-        From s to the parameter, and from the parameter to s.
+    change : callable
+        From s to the parameter, and back.
     """
 
     P: Quadratic
     required: Affine
     lower: Affine
     upper: Affine
-    rows: Dense
     right: Affine
+    rows: Dense
     has_width: bool
     unit: float
-    to_parameter: Callable[[float], float]
-    from_parameter: Callable[[float], float]
+    change: Callable[[float], float]
 
     def __len__(self) -> int:
         return len(self.required.value)
-
-    def can_keep(self, limit_bytes: int) -> bool:
-        """Return whether P is over a kernel matrix of at most so many bytes."""
-        return isinstance(self.P, KernelQuadratic) and 8 * self.P.gram.size**2 <= limit_bytes
 
     @property
     def is_scaled_box(self) -> bool:
@@ -101,15 +101,10 @@ class ParametricProgram:
             return self.P.products(V)
         K, sums = self.P.gram.dense, np.column_stack([self.P.selection.gather(v) for v in V.T])
         used = np.flatnonzero(sums.any(axis=1))
-        few = DEFAULTS.copied_rows_share * len(used) <= len(K)
+        few = FEW * len(used) <= len(K)
         products = K[used].T @ sums[used] if few else K @ sums  # K is symmetric
         pairs = zip(V.T, products.T, strict=True)
         return np.column_stack([self.P.from_product(v, product) for v, product in pairs])
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of A."""
-        return len(self.rows)
 
 
 def parametric_program(training: Training, low: float, high: float) -> ParametricProgram | None:
@@ -123,72 +118,51 @@ def parametric_program(training: Training, low: float, high: float) -> Parametri
     low, high : float
         Ends of the range, ``low < high``.
     """
-    attempts: list[Callable[[float], float]] = [_same]
-    if training.over == "nu":
-        attempts.append(_inverse)
-    for change in attempts:  # each is its own inverse
+
+    def same(s: float) -> float:
+        return s
+
+    def inverse(s: float) -> float:
+        return 1.0 / s
+
+    for change in (same, inverse) if training.over == "nu" else (same,):
         first, last = sorted((change(low), change(high)))
         middle = 0.5 * (first + last)
-        K = training.gram[0]
         found = [
-            training.formulation_at(change(s)).conditions(training.data, K)
+            training.formulation_at(change(s)).conditions(training.data, training.gram[0])
             for s in (first, last, middle)
         ]
-        if all(not c.curvature.any() for c in found) and _equal_elsewhere(found):
-            parts = [_affine([_vectors(c)[k] for c in found], first, last) for k in range(4)]
-            if all(part is not None for part in parts):
-                required, lower, upper, right = (part for part in parts if part is not None)
-                c, model = found[0], training.model(change(middle))
-                return ParametricProgram(
-                    model.dual_hessian(),
-                    required,
-                    lower,
-                    upper,
-                    _rows(c),
-                    right,
-                    bool(c.width_sign),
-                    model.unit,
-                    change,
-                    change,
-                )
+        kinds = {(c.norm_weight, c.intercept, c.width_sign) for c in found}
+        if any(c.curvature.any() for c in found) or len(kinds) > 1:
+            continue
+        parts = [_affine(vectors, first, last) for vectors in zip(*map(_data, found), strict=True)]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            continue
+        c, model = found[0], training.problem(change(middle)).model
+        rows = [c.signs] * (c.intercept == "free")
+        rows += [np.full(len(c), c.width_sign)] * bool(c.width_sign)
+        A, has_width = np.array(rows).reshape(len(rows), len(c)), bool(c.width_sign)
+        required, lower, upper, right = known
+        hessian, unit = model.dual_hessian(), model.unit
+        return ParametricProgram(hessian, required, lower, upper, right, A, has_width, unit, change)
     return None
 
 
-def _same(s: float) -> float:
-    return s
-
-
-def _inverse(s: float) -> float:
-    return 1.0 / s
-
-
-def _vectors(c: Conditions) -> tuple[Vector, Vector, Vector, Vector]:
+def _data(c: Conditions) -> tuple[Vector, Vector, Vector, Vector]:
     prices = [c.intercept_price] * (c.intercept == "free") + [c.width_price] * bool(c.width_sign)
     return c.required, c.lower, c.upper, np.array(prices)
 
 
-def _rows(c: Conditions) -> Dense:
-    rows = [c.signs] * (c.intercept == "free")
-    if c.width_sign:
-        rows.append(np.full(len(c), c.width_sign))
-    return np.array(rows).reshape(len(rows), len(c))
-
-
-def _equal_elsewhere(found: list[Conditions]) -> bool:
-    return len({(c.norm_weight, c.intercept, c.width_sign) for c in found}) == 1
-
-
-def _affine(vectors: list[Vector], first: float, last: float) -> Affine | None:
+def _affine(vectors: tuple[Vector, ...], first: float, last: float) -> Affine | None:
     """The affine vector through its values at both ends; None if the middle is elsewhere."""
     begin, end, middle = vectors
     if not all(np.isfinite(vector).all() for vector in vectors):
         return None
-    size = np.maximum(np.abs(begin), np.abs(end))
-    if (np.abs(0.5 * (begin + end) - middle) > DEFAULTS.affine * size).any():
+    rounding = AFFINE * np.maximum(np.abs(begin), np.abs(end))
+    if (np.abs(0.5 * (begin + end) - middle) > rounding).any():
         return None
     slope = (end - begin) / (last - first)
-    if (
-        np.abs(begin - first * slope) <= DEFAULTS.affine * size
-    ).all():  # C_i = C x weight, to the bit
+    if (np.abs(begin - first * slope) <= rounding).all():  # C_i = C x weight, to the bit
         return Affine(np.zeros(len(begin)), end / last)
     return Affine(begin - first * slope, slope)

@@ -1,7 +1,8 @@
-"""The result of ``svm_path``: machines along a parameter, their certificates, and the events."""
+"""Results of ``svm_path`` and ``width_path``: machines, their certificates, and the events."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,15 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from qpsvm.certificates import Certificate, certify
+from qpsvm.data.training_sets import TrainingSet
 from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.family import Family
+from qpsvm.kernels import RBF
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Vector
-from qpsvm.paths.active_set import AT_LOWER, AT_UPPER, FREE
 from qpsvm.paths.following import Trace
-from qpsvm.paths.steps import Steps
+from qpsvm.paths.pieces import AT_LOWER, AT_UPPER, FREE
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import Status
 
@@ -49,8 +52,45 @@ class Event(NamedTuple):
     after: str
 
 
+class PathTable(Table):
+    """Base class of results with machines for ascending values of one parameter."""
+
+    values: Vector
+    solutions: tuple[SVMSolution, ...]
+
+    @property
+    @abstractmethod
+    def over(self) -> str:
+        """Name of the parameter."""
+
+    @abstractmethod
+    def problem_at(self, value: float) -> SVMProblem:
+        """The dual problem at a value of the parameter."""
+
+    @cached_property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """The certificate of every solution."""
+        pairs = zip(self.values, self.solutions, strict=True)
+        return tuple(certify(self.problem_at(float(v)), solution) for v, solution in pairs)
+
+    @property
+    def relative_gaps(self) -> Vector:
+        """Certified relative gap of every solution, rounding included, shape (m,)."""
+        return np.array([proof.relative_gap_upper for proof in self.certificates])
+
+    def columns(self) -> Mapping[str, Column]:
+        """Value, objective, certified gap, support vectors and status of every machine."""
+        return {
+            self.over: self.values,
+            "objective": [proof.primal_objective for proof in self.certificates],
+            "relative_gap": self.relative_gaps,
+            "support": [solution.n_support for solution in self.solutions],
+            "status": [solution.status.value for solution in self.solutions],
+        }
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Path(Table):
+class Path(PathTable):
     """Machines for ascending values of one parameter; every one of them is certified.
 
     Attributes
@@ -83,22 +123,11 @@ class Path(Table):
         """Return whether the linear pieces are known for the whole range, without a gap."""
         if self.trace is None or not self.trace.stretches:
             return False
-        ends = [self.trace.program.from_parameter(float(v)) for v in self.values[[0, -1]]]
+        ends = [self.trace.program.change(float(v)) for v in self.values[[0, -1]]]
         low, high = min(ends), max(ends)
         stretches = self.trace.stretches
         meets = all(a.end >= b.begin for a, b in pairwise(stretches))
         return meets and stretches[0].begin <= low and self.trace.reached >= high
-
-    @cached_property
-    def certificates(self) -> tuple[Certificate, ...]:
-        """The certificate of every solution."""
-        pairs = zip(self.values, self.solutions, strict=True)
-        return tuple(certify(self.problem_at(float(v)), solution) for v, solution in pairs)
-
-    @property
-    def relative_gaps(self) -> Vector:
-        """Certified relative gap of every solution, rounding included, shape (m,)."""
-        return np.array([proof.relative_gap_upper for proof in self.certificates])
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
@@ -112,8 +141,8 @@ class Path(Table):
         samples = self.training.data.kept[self.solutions[0].conditions.samples]
         stretches = self.trace.stretches
         for left, right in pairwise(stretches):
-            value = program.to_parameter(right.begin)
-            ascends = program.to_parameter(right.end) > program.to_parameter(left.begin)
+            value = program.change(right.begin)
+            ascends = program.change(right.end) > program.change(left.begin)
             first, then = (left, right) if ascends else (right, left)
             for k in np.flatnonzero(left.states != right.states).tolist():
                 words = STATES[int(first.states[k])], STATES[int(then.states[k])]
@@ -151,18 +180,8 @@ class Path(Table):
                 "value there, or compute a path with more values."
             )
         nearest = self.solutions[int(np.argmin(np.abs(self.values - value)))]
-        steps = Steps(self.training, self.eps, self.trace)
-        return steps.machine(float(value), nearest)
-
-    def columns(self) -> Mapping[str, Column]:
-        """Value, objective, certified gap, support vectors and status of every machine."""
-        return {
-            self.over: self.values,
-            "objective": [proof.primal_objective for proof in self.certificates],
-            "relative_gap": self.relative_gaps,
-            "support": [solution.n_support for solution in self.solutions],
-            "status": [solution.status.value for solution in self.solutions],
-        }
+        alpha = None if self.trace is None else self.trace.at_parameter(float(value))
+        return self.training.accepted(float(value), alpha, self.eps, nearest)
 
     def __repr__(self) -> str:
         low, high = self.values[0], self.values[-1]
@@ -174,4 +193,38 @@ class Path(Table):
         return (
             f"Path({self.over} in [{low:g}, {high:g}], {len(self.values)} machines, {optimal} "
             f"optimal, {kind})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WidthPath(PathTable):
+    """Machines for ascending gamma of an RBF kernel.
+
+    Attributes
+    ----------
+    formulation : Family
+    data : TrainingSet
+    values : array of shape (m,)
+        Values of gamma, ascending.
+    solutions : tuple of SVMSolution
+    """
+
+    formulation: Family
+    data: TrainingSet
+    values: Vector
+    solutions: tuple[SVMSolution, ...]
+
+    @property
+    def over(self) -> str:
+        """Name of the parameter."""
+        return "gamma"
+
+    def problem_at(self, gamma: float) -> SVMProblem:
+        """The dual problem at one gamma, with a kernel matrix of its own."""
+        return self.formulation.of_training_set(self.data, RBF(float(gamma)), "dual")
+
+    def __repr__(self) -> str:
+        return (
+            f"WidthPath({self.formulation!r}, gamma in [{self.values[0]:g}, "
+            f"{self.values[-1]:g}], {len(self.values)} machines)"
         )

@@ -1,28 +1,35 @@
-"""``svm_path``: machines along C, epsilon or nu, exact where events are few, else a sequence."""
+"""``svm_path`` and ``width_path``: machines along C, epsilon, nu or the width of a kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family
-from qpsvm.kernels import KernelArgument
+from qpsvm.formulations.margin import SoftMargin
+from qpsvm.kernels import RBF, KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
+from qpsvm.kernels.widths import SharedDistances
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights, require_flag
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.paths.following import MachineSolver, Trace, follow
-from qpsvm.paths.one_factor import OneFactor
-from qpsvm.paths.one_matrix import OneMatrix
+from qpsvm.paths.following import Trace, follow
 from qpsvm.paths.program import ParametricProgram, parametric_program
-from qpsvm.paths.result import Path
-from qpsvm.paths.settings import DEFAULTS, PathSettings, require_arguments
-from qpsvm.paths.steps import Steps
-from qpsvm.paths.training import Training, checked_values, warn_of_misses
+from qpsvm.paths.result import Path, WidthPath
+from qpsvm.paths.sequences import OneFactor, OneMatrix
+from qpsvm.paths.training import (
+    DEFAULTS,
+    PathSettings,
+    Training,
+    checked_values,
+    require_arguments,
+    solved,
+    warn_of_misses,
+)
 
 Parameter: TypeAlias = Literal["C", "epsilon", "nu"]
 """A parameter along which there are paths."""
@@ -32,6 +39,12 @@ Values: TypeAlias = float | Sequence[float] | Vector | None
 
 PathCallback = Callable[[float, SVMSolution], object]
 """Receives a value and its machine; returning False ends the path there."""
+
+FOLLOW_EPS = 1e-10
+"""The ``eps`` of solves whose active set the exact path starts from."""
+
+DEFAULT_C = np.geomspace(1e-2, 1e2, 50)
+"""Values of C where none are given."""
 
 
 @explains_calls
@@ -138,17 +151,9 @@ def svm_path(
     if not (isinstance(exact, bool | np.bool_) or (isinstance(exact, str) and exact == "auto")):
         raise InvalidParameterError(f"exact is {exact!r}; pass True, False or 'auto'.")
     over, values = _moved({"C": C, "epsilon": epsilon, "nu": nu}, over, values)
-    training = Training.of(
-        X,
-        y,
-        kernel=kernel,
-        over=over,
-        formulation=formulation,
-        sample_weight=sample_weight,
-        indefinite=indefinite,
-    )
+    training = Training.of(X, y, kernel, over, formulation, sample_weight, indefinite)
     if values is None:
-        values = _default_values(over, settings)
+        values = _default_values(over)
     wanted = checked_values(values, over)
     for value in wanted[[0, -1]]:
         training.problem(float(value))  # refuses values outside the domain
@@ -159,15 +164,12 @@ def svm_path(
 
     try:
         program = _program(training, wanted, exact)
-        follows = program is not None and _is_followed(program, exact, settings)
-        trace = _trace(training, program, wanted, settings) if program and follows else None
-        jumps = program is not None and program.can_keep(settings.kept_bytes)
-        steps = Steps(training, eps, trace, program if jumps else None, settings)
-        machines = steps.machines(wanted)
-        if trace is None:
-            for sequence in (OneFactor, OneMatrix):
-                shared = sequence.of(training, program, settings)
-                machines = shared.machines(wanted, eps) if shared else machines
+        machines = _machines(training, wanted, eps)
+        if program is not None and (exact is True or _is_small(program, exact, settings)):
+            trace = _trace(training, program, wanted, settings)
+            machines = _machines(training, wanted, eps, trace)
+        elif shared := OneFactor.of(training, program) or OneMatrix.of(training, program, settings):
+            machines = shared.machines(wanted, eps)
         for value, machine in zip(wanted.tolist(), machines, strict=False):
             solutions.append(machine)
             if verbose:
@@ -195,13 +197,13 @@ def _moved(
     return next(iter(given.items())) if given else ("C" if over is None else over, values)
 
 
-def _default_values(over: str, settings: PathSettings) -> Vector:
+def _default_values(over: str) -> Vector:
     if over != "C":
         raise InvalidParameterError(
             f"{over} has no range that suits all data, and no values are given; pass them, such as "
             f"{over}=numpy.linspace(0.1, 0.5, 9)."
         )
-    return np.geomspace(*settings.default_range, settings.default_values)
+    return DEFAULT_C
 
 
 def _program(training: Training, values: Vector, exact: bool | str) -> ParametricProgram | None:
@@ -223,29 +225,124 @@ def _program(training: Training, values: Vector, exact: bool | str) -> Parametri
     return program
 
 
-def _is_followed(program: ParametricProgram, exact: bool | str, settings: PathSettings) -> bool:
-    """Return whether the exact path is to be followed."""
-    return exact is True or (exact == "auto" and len(program) <= settings.exact_variables)
+def _is_small(program: ParametricProgram, exact: bool | str, settings: PathSettings) -> bool:
+    return exact == "auto" and len(program) <= settings.exact_variables
+
+
+def _machines(
+    training: Training, values: Vector, eps: float, trace: Trace | None = None
+) -> Iterator[SVMSolution]:
+    """Yield the verified machine of every value: of the exact path, or from the one before."""
+    last: SVMSolution | None = None
+    for value in values.tolist():
+        alpha = None if trace is None else trace.at_parameter(value)
+        last = training.accepted(value, alpha, eps, last)
+        yield last
 
 
 def _trace(
     training: Training, program: ParametricProgram, values: Vector, settings: PathSettings
 ) -> Trace:
     """Follow the exact path over the range of the values."""
-    ends = [program.from_parameter(float(value)) for value in values[[0, -1]]]
-    return follow(program, min(ends), max(ends), _solver(training, program, settings), settings)
-
-
-def _solver(
-    training: Training, program: ParametricProgram, settings: PathSettings
-) -> MachineSolver:
-    """Find machines by the active-set method, each from the one found before."""
-    last: list[SVMSolution] = []
+    last: SVMSolution | None = None
 
     def solver(s: float) -> SVMSolution:
-        start = last.pop() if last else None
-        value, eps = program.to_parameter(s), settings.follow_eps
-        last.append(training.solved(value, eps=eps, start=start, backend="active-set"))
-        return last[-1]
+        nonlocal last
+        problem = training.problem(program.change(s))
+        last = solved(problem, FOLLOW_EPS, last, "active-set")
+        return last
 
-    return solver
+    ends = [program.change(float(value)) for value in values[[0, -1]]]
+    return follow(program, min(ends), max(ends), solver, settings)
+
+
+@explains_calls
+def width_path(
+    X: Samples,
+    y: Targets | None = None,
+    *,
+    gamma: float | Sequence[float] | Vector,
+    formulation: Family | None = None,
+    sample_weight: Weights | None = None,
+    eps: float = 1e-8,
+    callback: Callable[[float, SVMSolution], object] | None = None,
+    settings: PathSettings = DEFAULTS,
+) -> WidthPath:
+    r"""Machines with the kernel ``exp(-gamma |x - z|^2)`` for many gamma, each verified.
+
+    .. math::
+
+        K_\gamma = \exp(-\gamma D), \quad D_{ij} = \lVert x_i - x_j \rVert^2
+
+    D is computed once, up to ``settings.distance_bytes``; for more samples every width evaluates
+    the columns of its matrix that it needs. Each width is solved from the solution before.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As for ``SoftMargin.primal``.
+    gamma : sequence of float, or float
+        Values above 0.
+    formulation : Family, optional
+        Any with one decision function. None: ``SoftMargin()``.
+    eps : float
+        Relative accuracy of every machine, as for ``qpsvm.solve``.
+    callback : callable, optional
+        Receives every gamma with its machine; returning False ends the path there.
+    settings : PathSettings
+        Numbers that tune the search, none of which weakens a proof.
+
+    Returns
+    -------
+    WidthPath
+        The machines, each with its certificate.
+
+    Raises
+    ------
+    InvalidParameterError
+        No gamma, or one that is not a finite number above 0; a formulation of another kind.
+    InvalidDataError
+        As ``SoftMargin.dual``.
+
+    Warns
+    -----
+    ToleranceNotReachedWarning
+        The verifier measured more than ``eps`` for some of the machines.
+
+    Notes
+    -----
+    Machines are verified with the shared matrix, whose entries differ from those of ``RBF`` by
+    rounding; ``certificates`` evaluate each kernel anew.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [-1, 1, -1, 1]
+    >>> path = qpsvm.paths.width_path(X, y, gamma=[0.1, 1.0, 10.0])
+    >>> path
+    WidthPath(SoftMargin(C=1.0), gamma in [0.1, 10], 3 machines)
+    >>> bool(path.relative_gaps.max() < 1e-8)
+    True
+    """
+    require_arguments(eps, callback, settings)
+    wanted = checked_values(gamma, "gamma")
+    kernels = [RBF(value) for value in wanted.tolist()]  # refuses what is none
+    family = SoftMargin() if formulation is None else formulation
+    if not isinstance(family, Family):
+        raise InvalidParameterError(
+            f"formulation is {family!r}; pass one with one decision function, such as "
+            "qpsvm.SoftMargin(C=10.0)."
+        )
+    data = family.training_set(X, y, kernels[0], sample_weight)
+    shared = None
+    if 8 * data.n_samples**2 <= settings.distance_bytes:
+        shared = SharedDistances(data.X, float(wanted[-1]))
+    solutions = list[SVMSolution]()
+    for kernel, value in zip(kernels, wanted.tolist(), strict=True):
+        K = None if shared is None else (shared.gram(value), None)
+        problem = family.of_training_set(data, kernel, "dual", gram=K)
+        solutions.append(solved(problem, eps, solutions[-1] if solutions else None))
+        if callback is not None and callback(value, solutions[-1]) is False:
+            break
+    warn_of_misses("gamma", wanted, solutions, eps)
+    return WidthPath(family, data, wanted[: len(solutions)], tuple(solutions))

@@ -1,9 +1,9 @@
-"""Problems of a path: one data set and kernel, one formulation with a varying parameter."""
+"""Problems of a path: one data set and kernel, a formulation whose parameter moves; settings."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from qpsvm.backends.base import Settings
 from qpsvm.data.training_sets import TrainingSet
+from qpsvm.direct.machine import suits
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedWarning
 from qpsvm.formulations import EpsilonRegression, NuClassification, OneClass, SoftMargin
@@ -22,9 +23,18 @@ from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_choice
+from qpsvm.numerics.arguments import (
+    Samples,
+    Targets,
+    Weights,
+    is_real_number,
+    require_choice,
+    require_kind,
+)
 from qpsvm.numerics.arrays import Vector, freeze
+from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.duplicates import clip_scaled
+from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving import solve_with
 from qpsvm.verification import verify_evaluated
@@ -35,6 +45,55 @@ OPTIMAL = Status.OPTIMAL
 
 Start: TypeAlias = SVMSolution | QPSolution | None
 """A warm start: the machine at another value, or dual variables for this one."""
+
+
+@explains_constructor
+@dataclass(frozen=True)
+class PathSettings:
+    """Limits of paths; none changes what a certificate proves.
+
+    Attributes
+    ----------
+    exact_variables : int
+        Dual variables up to which ``exact="auto"`` follows the exact path.
+    max_events : int
+        Changes of the active set after which an exact path goes on as a warm-started sequence.
+    max_restarts : int
+        The same for the places where the path is lost and a solver is asked to find it again.
+    max_exchanges : int
+        Changes of the active set at one parameter value before a solver is asked.
+    kept_bytes : int
+        A sequence along C with a kernel keeps its whole matrix up to this size, and solves over
+        that; 11585 samples.
+    sequence_share : float
+        Machines over a kept matrix are solved to this share of ``eps``, to pass with rounding.
+    sequence_lot : int
+        Machines over a kept matrix that are verified at a time.
+    narrowest_gap : float
+        A search for the reach of a machine of a certified path ends with a gap between this share
+        of ``eps`` and ``eps``.
+    reach_solves : int
+        Solves of one such search, at most.
+    max_machines : int
+        Machines of a certified path, at most.
+    distance_bytes : int
+        Squared distances are kept and shared between kernel widths up to this size.
+    """
+
+    exact_variables: int = 1000
+    max_events: int = 10_000
+    max_restarts: int = 50
+    max_exchanges: int = 100
+    kept_bytes: int = 2**30
+    sequence_share: float = 0.3
+    sequence_lot: int = 10
+    narrowest_gap: float = 0.8
+    reach_solves: int = 12
+    max_machines: int = 1000
+    distance_bytes: int = 2**27
+
+
+DEFAULTS = PathSettings()
 
 
 @short_repr
@@ -66,7 +125,6 @@ class Training:
         cls,
         X: Samples,
         y: Targets | None,
-        *,
         kernel: KernelArgument = "rbf",
         over: str = "C",
         formulation: Family | None = None,
@@ -115,30 +173,39 @@ class Training:
         """The objectives at one value of the parameter."""
         return self.problem(value).model
 
-    def solved(
-        self, value: float, *, eps: float, start: Start = None, backend: str = "auto"
+    def accepted(
+        self, value: float, alpha: Vector | None, eps: float, start: Start = None
     ) -> SVMSolution:
-        """Solve at one value, from a solution at another one if there is one."""
-        return solved(self.problem(value), eps, start, backend)
-
-    def accepted(self, value: float, qp: QPSolution, *, eps: float) -> SVMSolution:
-        """Return the machine of a solution of the dual, verified; solve if it does not pass.
+        """Return the verified machine of dual variables, or solve where they do not pass.
 
         Parameters
         ----------
         value : float
-        qp : QPSolution
-            Of the dual program at this value; its alpha is all that is needed.
+        alpha : array of shape (N,) or None
+            None where they are not known.
         eps : float
+        start : SVMSolution, optional
+            The machine at another value, where a solver may start.
         """
-        return accepted(self.problem(value), qp, eps)
+        problem = self.problem(value)
+        return solved(problem, eps, start) if alpha is None else accepted(problem, alpha, eps)
 
 
 def solved(
     problem: SVMProblem, eps: float, start: Start = None, backend: str = "auto"
 ) -> SVMSolution:
-    """Solve a problem without warning of a missed ``eps``; ``warn_of_misses`` does."""
+    """Solve a problem without warning of a missed ``eps``; ``warn_of_misses`` does.
+
+    The short way takes no start, and is faster without than others are with one.
+    """
+    if backend == "auto" and suits(problem.model):
+        start = None
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
+
+
+def of_path(alpha: Vector) -> QPSolution:
+    """Dual variables that a path found, as a solution of which nothing is known."""
+    return QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
 
 
 def feasible_alpha(problem: SVMProblem, alpha: Vector) -> Vector:
@@ -151,9 +218,9 @@ def feasible_alpha(problem: SVMProblem, alpha: Vector) -> Vector:
     return np.asarray(problem.model.feasible_dual(within, np.zeros(0)).alpha)
 
 
-def accepted(problem: SVMProblem, qp: QPSolution, eps: float) -> SVMSolution:
+def accepted(problem: SVMProblem, alpha: Vector, eps: float) -> SVMSolution:
     """Verify the machine that follows from dual variables, and solve the problem if it fails."""
-    machine, is_optimal = verified(problem, problem.evaluate(qp), eps)
+    machine, is_optimal = verified(problem, problem.evaluate(of_path(alpha)), eps)
     return machine if is_optimal else solved(problem, eps, machine)
 
 
@@ -206,3 +273,15 @@ def checked_values(values: float | Sequence[float] | Vector, name: str) -> Vecto
     if not np.isfinite(ascending).all():
         raise InvalidParameterError(f"values of {name} include {ascending[-1]}; pass finite ones.")
     return np.asarray(freeze(ascending))
+
+
+def require_arguments(eps: float, callback: object, settings: object) -> None:
+    """Check the arguments that all paths have in common.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    Tolerances(eps)  # the rule for eps is there
+    require_kind(callback, Callable | None, "callback", "a function, or None")
+    require_kind(settings, PathSettings, "settings", "a PathSettings object")

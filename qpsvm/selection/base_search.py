@@ -1,37 +1,58 @@
-"""Base class of searches over parameters: scikit-learn's conventions around ``SearchRun``."""
+"""Base class of searches: every candidate on every fold, by scikit-learn's conventions.
+
+Folds and candidates share kernel matrices. Fitted one by one are machines with kernels that are not
+positive semidefinite by their type (matrices and functions of the caller's, the sigmoid), with more
+samples than ``SearchSettings.largest_matrix`` allows, and for scorers that need a fitted estimator.
+Every machine has its own certificate.
+"""
 
 from __future__ import annotations
 
 import time
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import is_classifier
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.metaestimators import _safe_split, available_if
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.data.targets import as_targets, exact_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import QPEstimator
+from qpsvm.estimators.inputs import (
+    DEFAULT_EPS,
+    ExplainsParameters,
+    accuracy,
+    parameters,
+    require_workers,
+)
 from qpsvm.estimators.kernel_estimator import kernel_of
-from qpsvm.estimators.parallel import require_workers
-from qpsvm.estimators.parameters import ExplainsParameters, accuracy
 from qpsvm.estimators.persistent import replaced, unfitted
-from qpsvm.exceptions import InvalidParameterError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_flag
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Vector, all_finite
 from qpsvm.numerics.interrupts import without_solution
+from qpsvm.numerics.parallel import in_parallel
 from qpsvm.selection import scores
-from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, combinations, cv_results
-from qpsvm.selection.folds import Fold, Task
-from qpsvm.selection.search_run import SearchRun
+from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, cv_results
+from qpsvm.selection.folds import Fold, Outcome, Task, run_fold
+from qpsvm.selection.kernel_matrix import KernelMatrix, shared_kernels
+from qpsvm.selection.settings import SEARCH
+
+SharedKernels: TypeAlias = Callable[[Any], KernelMatrix]
+"""``gamma -> KernelMatrix`` of all samples."""
 
 C_VALUES = tuple(10.0**k for k in range(-2, 5))
 """C of a search that is given none."""
@@ -48,21 +69,24 @@ def is_refitted(search: Any) -> bool:
     return bool(search.refit)
 
 
+@parameters
 class BaseSearch(ExplainsParameters, ABC):
     """Base class of searches: candidates, folds, results and the refit.
 
     In front of scikit-learn's own base classes: ``score`` is by ``scoring``.
     """
 
-    kernel: KernelArgument
-    C: object
-    gamma: object
-    eps: float
-    tol: float | None
-    cv: object
-    scoring: scores.Scoring
-    n_jobs: int | None
-    refit: bool
+    C: object = C_VALUES
+    kernel: KernelArgument = "rbf"
+    degree: int = 3
+    gamma: object = None
+    coef0: float = 0.0
+    eps: float = DEFAULT_EPS
+    scoring: scores.Scoring = None
+    n_jobs: int | None = None
+    refit: bool = True
+    cv: object = None
+    tol: float | None = None
 
     _machine: ClassVar[type[QPEstimator]]
     _common: ClassVar[tuple[str, ...]]  # parameters that all candidates share
@@ -129,24 +153,10 @@ class BaseSearch(ExplainsParameters, ABC):
         samples, targets = inputs.training_data(self, X, y)
         targets = self._targets(targets)
         weights = None if sample_weight is None else inputs.weights(sample_weight, samples)
-        candidates = combinations(self._values() | self._gammas(samples, weights))
+        candidates = list(ParameterGrid(self._values() | self._gammas(samples, weights)))
         folds = self._folds(samples, targets)
-        scorer: Any = self.scoring if scores.needs_estimator(self.scoring) else None
-        run = SearchRun(
-            estimator=self._estimator,
-            kernel=self._kernel_of,
-            task=self._task,
-            score=self._score_of,
-            scorer=scorer,
-            X=samples,
-            y=targets,
-            given=indexable(samples if inputs.is_precomputed(self) else X, y),
-            weights=weights,
-            candidates=candidates,
-            folds=folds,
-            eps=accuracy(self),
-            n_jobs=self.n_jobs,
-        )
+        given = indexable(samples if inputs.is_precomputed(self) else X, y)
+        run = _Run(self, samples, targets, given, weights, candidates, folds)
         self._store(candidates, run.outcomes())
         if self.refit:
             began = time.perf_counter()
@@ -184,11 +194,10 @@ class BaseSearch(ExplainsParameters, ABC):
     def _store(self, candidates: list[Candidate], outcomes: list[list[FoldScore]]) -> None:
         """Set the attributes that describe the search."""
         self.cv_results_ = results = cv_results(candidates, outcomes)
-        self.best_index_ = int(results["rank_test_score"].argmin())
-        self.best_score_ = results["mean_test_score"][self.best_index_]
-        self.best_params_ = candidates[self.best_index_]
-        score, low, high = (results[f"mean_test_score{e}"] for e in ("", "_lower", "_upper"))
-        self.choice_ = Choice(tuple(candidates), score, low, high, self.best_index_)
+        self.choice_ = choice = Choice.of(candidates, results)
+        self.best_index_ = choice.best
+        self.best_score_ = results["mean_test_score"][choice.best]
+        self.best_params_ = candidates[choice.best]
         gaps, eps = results["max_relative_gap"], accuracy(self)
         missed = int(np.count_nonzero(~(gaps <= eps)))
         if missed:
@@ -240,3 +249,215 @@ class BaseSearch(ExplainsParameters, ABC):
         return tags
 
     _fewest_samples: ClassVar[int] = 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One search, on checked samples.
+
+    Attributes
+    ----------
+    search : BaseSearch
+    X, y : checked samples and targets
+    given : (X, y)
+        In the containers of the caller, of which rows can be taken.
+    weights : array of shape (n,) or None
+    candidates : list of dict
+    folds : list of Fold
+    """
+
+    search: BaseSearch
+    X: Any
+    y: Any
+    given: tuple[Any, Any]
+    weights: Vector | None
+    candidates: list[Candidate]
+    folds: list[Fold]
+
+    @property
+    def _scorer(self) -> Any:
+        """A function of (estimator, X, y) that scores in place of the search, or None."""
+        scoring = self.search.scoring
+        return scoring if scores.needs_estimator(scoring) else None
+
+    def outcomes(self) -> list[list[FoldScore]]:
+        """Score every candidate on every fold; refine bounds while the choice is undecided."""
+        shared = self._shared()
+        if shared is None:
+            return self._separate()
+        found = self._on_shared(shared)
+        for _ in range(SEARCH.refinements):
+            if not self._refine(shared, found):
+                break
+        return found
+
+    def _scored(self, fold: Fold, outcome: Outcome) -> FoldScore:
+        found, fit_seconds, score_seconds, score = outcome
+        if score is None:
+            weights = None if self.weights is None else self.weights[fold.test]
+            score = self.search._score_of(self.y[fold.test], found, weights)
+        proven = float(np.mean(found.decided))
+        return FoldScore(score, proven, found.gap, fit_seconds, score_seconds)
+
+    # --- machines that share kernel matrices ------------------------------------------------------
+    def _shared(self) -> SharedKernels | None:
+        """Evaluate shared kernel matrices; None where machines are fitted one by one."""
+        first = self.search._estimator(self.candidates[0])
+        if inputs.takes_objects(first, self.X) or inputs.is_precomputed(first):
+            return None
+        if self._scorer is not None or 8 * self.X.shape[0] ** 2 > SEARCH.largest_matrix:
+            return None
+        X = sp.csr_array(self.X) if sp.issparse(self.X) else np.asarray(self.X)
+        kernels = [self._kernel(self.candidates[rows[0]]) for rows in self._groups()]
+        largest = max(getattr(kernel, "gamma", 0.0) for kernel in kernels)
+        return shared_kernels(kernels[0], X.astype(np.float64), largest)
+
+    def _kernel(self, candidate: Candidate) -> Kernel:
+        return self.search._kernel_of(candidate, self.X, self.weights).resolve(self.X)
+
+    def _matrix(self, shared: SharedKernels, candidate: Candidate) -> KernelMatrix:
+        K = shared(getattr(self._kernel(candidate), "gamma", None))
+        if not all_finite(K.values):
+            raise InvalidDataError(
+                f"The kernel matrix for {candidate!r} has NaN or infinite entries: the features "
+                "are too large for this kernel in double precision; scale them, for instance with "
+                "StandardScaler."
+            )
+        return K
+
+    def _on_shared(self, shared: SharedKernels) -> list[list[FoldScore]]:
+        C = np.unique([each["C"] for each in self.candidates]).astype(np.float64)
+        groups = self._groups()
+        calls = (
+            partial(run_fold, K, self._task(first), fold, C, accuracy(self.search))
+            for first in (self.candidates[rows[0]] for rows in groups)
+            for K in [self._matrix(shared, first)]  # one matrix at a time
+            for fold in self.folds
+        )
+        results = iter(in_parallel(calls, self.search.n_jobs, pre_dispatch="n_jobs"))
+        found: list[list[FoldScore]] = [[] for _ in self.candidates]
+        for rows in groups:
+            for fold in self.folds:
+                outcomes = next(results)
+                for row in rows:
+                    k = int(np.searchsorted(C, self.candidates[row]["C"]))
+                    found[row].append(self._scored(fold, outcomes[k]))
+        return found
+
+    def _groups(self) -> list[list[int]]:
+        """Rows of candidates that differ in C only."""
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for row, candidate in enumerate(self.candidates):
+            others = tuple(value for name, value in candidate.items() if name != "C")
+            groups.setdefault(others, []).append(row)
+        return list(groups.values())
+
+    def _task(self, candidate: Candidate) -> Task:
+        weights = np.ones(self.X.shape[0]) if self.weights is None else self.weights
+        return self.search._task(candidate, weights)
+
+    def _refine(self, shared: SharedKernels, found: list[list[FoldScore]]) -> bool:
+        """Solve machines more accurately that leave the best candidate undecided."""
+        is_changed, left = False, SEARCH.most_refined
+        for row in self._open_rows(found):
+            candidate, scored = self.candidates[row], found[row]
+            C = np.array([float(candidate["C"])])
+            is_open = [k for k, each in enumerate(scored) if not each.score.is_known][:left]
+            K: Any = self._matrix(shared, candidate) if is_open else None
+            for k in is_open:
+                (better,) = run_fold(K, self._task(candidate), self.folds[k], C, SEARCH.tightest)
+                times = scored[k].fit_seconds, scored[k].score_seconds
+                new = self._scored(self.folds[k], Outcome(better.predictions, *times))
+                if new.gap < scored[k].gap:
+                    scored[k], is_changed = new, True
+            left -= len(is_open)
+        return is_changed
+
+    def _open_rows(self, found: list[list[FoldScore]]) -> list[int]:
+        """Candidates that may be better than the best; with the best, if its score is not known."""
+        choice = Choice.of(self.candidates, cv_results(self.candidates, found))
+        score, high, best = choice.score, choice.upper, choice.best
+        is_open = [
+            row
+            for row, verdict in enumerate(choice.verdicts)
+            if verdict == "undecided" and score[row] != score[best] and np.isfinite(high[row])
+        ]
+        is_open.sort(key=lambda row: -high[row])
+        return [best, *is_open] if is_open else []
+
+    # --- one estimator for each candidate and fold ------------------------------------------------
+    def _separate(self) -> list[list[FoldScore]]:
+        calls = (
+            partial(run_separately, estimator, *self.given, self.weights, fold, self._scorer)
+            for estimator in map(self._estimator, self.candidates)
+            for fold in self.folds
+        )
+        outcomes = iter(in_parallel(calls, self.search.n_jobs))
+        return [
+            [self._scored(each, next(outcomes)) for each in self.folds] for _ in self.candidates
+        ]
+
+    def _estimator(self, candidate: Candidate) -> QPEstimator:
+        """Build the estimator of a candidate; ``gamma="scale"`` is that of all samples."""
+        if isinstance(candidate.get("gamma"), str):
+            kernel: Any = self._kernel(candidate)
+            candidate = candidate | {"gamma": kernel.gamma}
+        return self.search._estimator(candidate)
+
+
+def run_separately(
+    estimator: QPEstimator,
+    X: Any,
+    y: Any,
+    weights: Vector | None,
+    fold: Fold,
+    scorer: Callable[..., float] | None,
+) -> Outcome:
+    """Fit one estimator on a fold, and predict its held-out samples.
+
+    Parameters
+    ----------
+    estimator : QPEstimator
+    X, y
+        Samples and targets in the containers of the caller, of which rows can be taken; the kernel
+        matrix as an array.
+    weights : array of shape (n,) or None
+    fold : Fold
+    scorer : callable or None
+        A function of (estimator, X, y).
+
+    Returns
+    -------
+    Outcome
+        With a score by the scorer, if there is one.
+    """
+    train, test = fold.train, fold.test
+    machine, began = clone(estimator), time.perf_counter()
+    samples, targets = _safe_split(machine, X, y, train)
+    others, their_targets = _safe_split(machine, X, y, test, train)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the results
+        machine.fit(samples, targets, None if weights is None else weights[train])
+    fitted = time.perf_counter()
+    squares = np.diagonal(X)[test] if inputs.is_precomputed(estimator) else None
+    found, score = _predictions(machine, inputs.samples(machine, others), squares), None
+    if scorer is not None:
+        own = None if weights is None else weights[test]
+        score = scores.of_estimator(machine, others, their_targets, scorer, own)
+    return Outcome(found, fitted - began, time.perf_counter() - fitted, score)
+
+
+def _predictions(machine: QPEstimator, X: Samples, squares: Vector | None) -> scores.Predictions:
+    labels, proof = machine.predict(X), machine.certificate_
+    decided = np.zeros(len(labels), dtype=bool)
+    if is_classifier(machine):
+        with suppress(InvalidParameterError):  # k(x, x) of a repaired kernel matrix is not known
+            decided = proof.predict_certified(X, squares=squares).decided
+        values = machine.decision_function(X)
+        return scores.Predictions(labels, decided, values, labels, labels, proof.relative_gap)
+    unknown = np.full(len(labels), np.inf)
+    low, high = -unknown, unknown
+    with suppress(InvalidParameterError):
+        bounds = proof.decision_bounds(X, squares=squares)
+        low, high = bounds.lower, bounds.upper
+    return scores.Predictions(labels, decided, labels, low, high, proof.relative_gap)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -59,14 +60,6 @@ def as_values(
     return found
 
 
-def combinations(values: Mapping[str, list[object]]) -> list[Candidate]:
-    """All combinations; names in alphabetical order, the last one changes first."""
-    found: list[Candidate] = [{}]
-    for name in sorted(values):
-        found = [one | {name: value} for one in found for value in values[name]]
-    return found
-
-
 @dataclass(frozen=True)
 class FoldScore:
     """Score and certified figures of one candidate on one fold.
@@ -98,31 +91,30 @@ def cv_results(
     candidates : list of m dicts
     outcomes : m lists of one FoldScore per fold
     """
-    results: dict[str, object] = {}
+
+    def table(name: str) -> Dense:
+        value = attrgetter(name)
+        return np.array([[value(each) for each in folds] for folds in outcomes], dtype=np.float64)
+
+    results = dict[str, Any]()
     for name in ("fit", "score"):
-        times = _array(outcomes, lambda each, name=name: getattr(each, f"{name}_seconds"))
+        times = table(f"{name}_seconds")
         results[f"mean_{name}_time"] = np.mean(times, axis=1)
         results[f"std_{name}_time"] = np.std(times, axis=1)
     for name in candidates[0]:
         results[f"param_{name}"] = _masked([each[name] for each in candidates])
     results["params"] = list(candidates)
-    scores = _array(outcomes, lambda each: each.score.score)
-    for k, column in enumerate(scores.T):
-        results[f"split{k}_test_score"] = column.copy()
+    scores = table("score.score")
+    results |= {f"split{k}_test_score": column.copy() for k, column in enumerate(scores.T)}
     mean = np.average(scores, axis=1)
     results["mean_test_score"] = mean
     results["std_test_score"] = np.sqrt(np.average((scores - mean[:, None]) ** 2, axis=1))
     results["rank_test_score"] = _ranks(mean)
     for end in ("lower", "upper"):
-        ends = _array(outcomes, lambda each, end=end: getattr(each.score, end))
-        results[f"mean_test_score_{end}"] = np.average(ends, axis=1)
-    results["mean_proven"] = np.mean(_array(outcomes, lambda each: each.proven), axis=1)
-    results["max_relative_gap"] = np.max(_array(outcomes, lambda each: each.gap), axis=1)
+        results[f"mean_test_score_{end}"] = np.average(table(f"score.{end}"), axis=1)
+    results["mean_proven"] = np.mean(table("proven"), axis=1)
+    results["max_relative_gap"] = np.max(table("gap"), axis=1)
     return results
-
-
-def _array(outcomes: Sequence[Sequence[FoldScore]], value: Any) -> Dense:
-    return np.array([[value(each) for each in folds] for folds in outcomes], dtype=np.float64)
 
 
 def _masked(values: list[object]) -> Array:
@@ -167,6 +159,13 @@ class Choice(Table):
     lower: Vector
     upper: Vector
     best: int
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate], results: Mapping[str, Any]) -> Choice:
+        """Compare the candidates of a table of scores, from ``cv_results``."""
+        score, low, high = (results[f"mean_test_score{end}"] for end in ("", "_lower", "_upper"))
+        best = int(results["rank_test_score"].argmin())
+        return cls(tuple(candidates), score, low, high, best)
 
     def between(self, first: int | Candidate, second: int | Candidate) -> Verdict:
         """Return whether the difference of two candidates is proven.

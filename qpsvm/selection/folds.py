@@ -21,7 +21,6 @@ from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.scores import Predictions, ScoreInterval
 from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.warm_starts import machines_along_c, solved_from
 
 
 class Fold(NamedTuple):
@@ -195,64 +194,59 @@ def run_fold(K: KernelMatrix, task: Task, fold: Fold, C: Vector, eps: float) -> 
     eps : float
         Certified gap; machines that miss it are solved more accurately.
     """
-    seconds, found = np.zeros((2, len(C))), []
-    tight = max(SEARCH.tighter * eps, SEARCH.tightest)
+    seconds, found, tight = np.zeros((2, len(C))), [], _tight(eps)
     for part in task.parts(fold):
-        trial = _Trial.of(K, part, fold.test)
-        beta, own = machines_along_c(trial.trained.values, part.unit, C, tight)
-        seconds[0] += own
-        began = time.perf_counter()
-        found.append(trial.all_of(beta, C, eps, task))
+        trained, others = (K.of_part(rows, part.train) for rows in (part.train, fold.test))
+        began, beta = time.perf_counter(), np.zeros((len(C), len(part.train)))
+        for k, each in enumerate(part.unit.along(trained.values, C, tight)):
+            beta[k], now = each, time.perf_counter()
+            seconds[0, k] += now - began
+            began = now
+        found.append(_held_out(part.unit, trained, others, beta, C, eps, task))
         seconds[1] += (time.perf_counter() - began) / len(C)
-    return [
-        Outcome(_together(task, found, k), float(fit), float(score))
-        for k, (fit, score) in enumerate(seconds.T)
-    ]
+    outcomes = []
+    for k, (fit, score) in enumerate(seconds.T.tolist()):
+        gap = max(float(each.gap[k]) for each in found)
+        together = task.predictions([each.bounds(k) for each in found], gap)
+        outcomes.append(Outcome(together, fit, score))
+    return outcomes
 
 
-def _together(task: Task, found: list[HeldOut], k: int) -> Predictions:
-    """Predictions of the machines of a fold for the k-th C."""
-    gap = max(float(each.gap[k]) for each in found)
-    return task.predictions([each.bounds(k) for each in found], gap)
+def _tight(eps: float) -> float:
+    """The accuracy to which a machine is solved, for its gap to hold with rounding."""
+    return max(SEARCH.tighter * eps, SEARCH.tightest)
 
 
-@dataclass(frozen=True, eq=False)
-class _Trial:
-    """Kernel values of the training samples of a part, and of the samples that a fold holds out."""
+def _held_out(
+    unit: Staircase,
+    trained: KernelMatrix,
+    others: KernelMatrix,
+    beta: Dense,
+    C: Vector,
+    eps: float,
+    task: Task,
+) -> HeldOut:
+    """Bound held-out decision values of the machines of a part for several C.
 
-    unit: Staircase
-    trained: KernelMatrix
-    others: KernelMatrix
+    By compensated sums where others leave something open, and by another solve where the gap for
+    the stored kernel matrix is still above eps.
+    """
 
-    @classmethod
-    def of(cls, K: KernelMatrix, part: Part, test: Index) -> _Trial:
-        return cls(part.unit, *(K.of_part(rows, part.train) for rows in (part.train, test)))
-
-    def all_of(self, beta: Dense, C: Vector, eps: float, task: Task) -> HeldOut:
-        """Bound held-out decision values of the machines for several C.
-
-        By compensated sums where others leave something open, and by another solve where the gap
-        for the stored kernel matrix is still above eps.
-        """
-        found = self._bounds(beta, C)
-        again = np.flatnonzero((found.gap > eps) | task.are_open(found))
-        if len(again):
-            found.improve(again, self._bounds(beta[again], C[again], more_digits=True))
-        again = again[found.own_gap[again] > eps]
-        if len(again):
-            K, tight = self.trained.values, max(SEARCH.tighter * eps, SEARCH.tightest)
-            stairs = [self.unit.at_price(price) for price in C[again].tolist()]
-            starts = zip(stairs, beta[again], strict=True)
-            better = np.array([solved_from(K, stair, start, tight) for stair, start in starts])
-            found.improve(again, self._bounds(better, C[again], more_digits=True))
-        return found
-
-    def _bounds(self, beta: Dense, C: Vector, *, more_digits: bool = False) -> HeldOut:
+    def bounds(beta: Dense, C: Vector, *, more_digits: bool = False) -> HeldOut:
         is_new = np.append(True, (beta[1:] != beta[:-1]).any(axis=1))
-        stair = self.unit.at_price(C[:, None])
-        beta = feasible(beta, stair)
-        distinct, place = beta[is_new], np.cumsum(is_new) - 1
-        trained, others = (
-            K.sums(distinct, more_digits=more_digits).of(place) for K in (self.trained, self.others)
-        )
-        return held_out(stair, distinct[place], trained, others)
+        stair, place = unit.at_price(C[:, None]), np.cumsum(is_new) - 1
+        distinct = feasible(beta, stair)[is_new]
+        sums = (K.sums(distinct, more_digits=more_digits).of(place) for K in (trained, others))
+        return held_out(stair, distinct[place], *sums)
+
+    found = bounds(beta, C)
+    again = np.flatnonzero((found.gap > eps) | task.are_open(found))
+    if len(again):
+        found.improve(again, bounds(beta[again], C[again], more_digits=True))
+    again = again[found.own_gap[again] > eps]
+    if len(again):
+        stairs = [unit.at_price(price) for price in C[again].tolist()]
+        pairs = zip(stairs, beta[again], strict=True)
+        better = [stair.solved(trained.values, start, _tight(eps)) for stair, start in pairs]
+        found.improve(again, bounds(np.array(better), C[again], more_digits=True))
+    return found

@@ -32,8 +32,7 @@ from qpsvm.numerics.arrays import Dense, Mask, Vector
 from qpsvm.numerics.balls import U, gamma, outward
 from qpsvm.numerics.precision import EPS
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.tableau import Program
-from qpsvm.selection.trials import Machines
+from qpsvm.selection.tableau import Machines, Program
 
 
 def proven_bounds(

@@ -12,18 +12,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.estimators import SVC, SVR
-from qpsvm.estimators.parameters import warn_of_tube
+from qpsvm.estimators.inputs import parameters, warn_of_tube
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
-from qpsvm.kernels import KernelArgument
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector
 from qpsvm.selection import scores
-from qpsvm.selection.base_search import C_VALUES, BaseSearch, is_refitted
+from qpsvm.selection.base_search import BaseSearch, is_refitted
 from qpsvm.selection.choice import Candidate, as_values
 from qpsvm.selection.folds import Classes, Task, Tube
 
 
+@parameters
 class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Search for the C and gamma of ``SVC`` with the best cross-validation score.
 
@@ -101,38 +101,9 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         "break_ties",
     )
 
-    def __init__(
-        self,
-        *,
-        C: object = C_VALUES,
-        kernel: KernelArgument = "rbf",
-        degree: int = 3,
-        gamma: object = None,
-        coef0: float = 0.0,
-        class_weight: ClassWeight = None,
-        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        break_ties: bool = False,
-        eps: float = 1e-8,
-        scoring: scores.Scoring = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        cv: object = None,
-        tol: float | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.eps = eps
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.cv = cv
-        self.tol = tol
+    class_weight: ClassWeight = None
+    decision_function_shape: Literal["ovr", "ovo"] = "ovr"
+    break_ties: bool = False
 
     def _targets(self, y: Any) -> Any:
         if y.dtype == object and all(isinstance(label, int) for label in y.tolist()):
@@ -176,6 +147,7 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return tags
 
 
+@parameters
 class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Search for the C, epsilon and gamma of ``SVR`` with the best cross-validation score.
 
@@ -211,34 +183,7 @@ class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc
     _machine = SVR
     _common = ("kernel", "degree", "coef0")
 
-    def __init__(
-        self,
-        *,
-        C: object = C_VALUES,
-        epsilon: object = (0.1,),
-        kernel: KernelArgument = "rbf",
-        degree: int = 3,
-        gamma: object = None,
-        coef0: float = 0.0,
-        eps: float = 1e-8,
-        scoring: scores.Scoring = None,
-        n_jobs: int | None = None,
-        refit: bool = True,
-        cv: object = None,
-        tol: float | None = None,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.eps = eps
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.refit = refit
-        self.cv = cv
-        self.tol = tol
+    epsilon: object = (0.1,)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -76,13 +76,6 @@ class SearchSettings:
         samples. Larger ones are solved one by one.
     tighter : float
         Share of ``eps`` to which a machine is solved, for its gap to hold with rounding.
-    violation : float
-        Violation of optimality at which the compiled core ends, in units of ``eps``.
-    compiled_samples : int
-        Samples, at most, of a machine that it solves: its calls cannot be interrupted.
-    newton_variables : int
-        Variables between their bounds, at most, with which it makes Newton steps; with more of
-        them LAPACK does.
     refinements : int
         Times that undecided candidates are solved more accurately.
     tightest : float
@@ -105,9 +98,6 @@ class SearchSettings:
 
     largest_matrix: int = 2**30
     tighter: float = 0.02
-    violation: float = 1.0
-    compiled_samples: int = 2000
-    newton_variables: int = 256
     refinements: int = 1
     tightest: float = 1e-12
     most_refined: int = 10

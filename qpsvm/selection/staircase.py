@@ -13,11 +13,13 @@ U = C, and c is infinite; for a tube ``a = y - epsilon``, ``c = y + epsilon`` an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from qpsvm.direct.related import RelatedMachines
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
@@ -85,6 +87,47 @@ class Staircase:
         left = np.arange(len(samples)), samples
         upper[left] = lowest[left] = 0.0
         return replace(self, upper=upper, lowest=lowest)
+
+    def solved(self, K: Dense, start: Vector, eps: float, *, is_free: bool = True) -> Vector:
+        """Solve for the coefficients of one machine of a kernel matrix, from those of another.
+
+        Parameters
+        ----------
+        K : array of shape (n, n)
+            Positive semidefinite.
+        start : array of shape (n,)
+            Coefficients in their boxes that add up to zero.
+        eps : float
+            Relative duality gap at which to stop.
+        is_free : bool
+            Whether there is a free intercept.
+        """
+        related, upper = self._related(K, is_free=is_free)
+        v = start
+        if related.rows is not None:
+            v = np.concatenate([np.maximum(start, 0.0), np.minimum(start, 0.0)])
+        return self._added(related.solved(np.zeros(len(upper)), upper, v, eps))
+
+    def along(self, K: Dense, C: Vector, eps: float) -> Iterator[Vector]:
+        """Yield the coefficients of machines for ascending C, with these staircases at C = 1."""
+        related, upper = self._related(K)
+        for v in related.along(np.zeros(len(upper)), upper, C.tolist(), eps):
+            yield self._added(v)
+
+    def _related(self, K: Dense, *, is_free: bool = True) -> tuple[RelatedMachines, Vector]:
+        """The duals of one machine, with the upper ends of their variables."""
+        signs, upper, rows = np.where(self.upper > 0.0, 1.0, -1.0), self.upper - self.lowest, None
+        required = np.where(signs > 0.0, self.a, -self.c)
+        if self.has_both.any():  # two variables for a sample
+            n = len(self.a)
+            rows, signs = np.tile(np.arange(n), 2), np.repeat([1.0, -1.0], n)
+            upper = np.concatenate([self.upper, -self.lowest])
+            required = np.concatenate([self.a, -self.c])
+        return RelatedMachines(K, signs, required, rows, is_free), upper
+
+    def _added(self, v: Vector) -> Vector:
+        n = len(self.a)
+        return v if len(v) == n else v[:n] + v[n:]
 
     def steps(self, beta: Dense, share: float) -> Index:
         """Return the step of the KKT staircase of each sample, given its coefficient."""

@@ -1,27 +1,46 @@
-"""Optimality conditions of a machine as a linear map, the principal pivot transform of K.
+"""Machines without one sample, from the optimality conditions of the full machine as a linear map.
 
 On a vertical step of a sample's staircase ``f_j`` is given and ``beta_j`` follows, on a flat one
 the reverse. The tableau T maps what is given to what follows, linearly, for the steps of one
 optimal machine: the principal pivot transform of K.
 
-Source: Tsatsomeros, "Principal pivot transforms", *Linear Algebra and its Applications* 307 (2000).
+A machine without sample i has ``beta_i = 0``; a few other samples change their steps. With S those
+whose step became flat or vertical, and sample i if its coefficient followed, solve
+``T_SS u_S = r_S`` for what was given and now follows, move the samples that are beyond the end of a
+step to the next one, and solve again. All machines are tried at once: of each the few samples on
+another step are a row of a sparse matrix.
+
+Sources: Tsatsomeros, "Principal pivot transforms", *Linear Algebra and its Applications* 307
+(2000); Cauwenberghs and Poggio, "Incremental and decremental support vector machine learning",
+NIPS 2000, for the downdate of one sample; Hintermueller, Ito and Kunisch, "The primal-dual active
+set strategy as a semismooth Newton method", *SIAM J. Optim.* 13 (2002), for the trials.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpstrf
+from scipy.sparse import csr_array
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.balls import gamma, outward
 from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.staircase import AT_A, Staircase
+from qpsvm.selection.staircase import ABOVE, AT_A, BELOW, Staircase
+
+NOBODY = -1
+"""In place of a sample where none is left out."""
+
+Steps: TypeAlias = NDArray[np.int8]
+"""The step of every sample, in one byte."""
 
 
 @short_repr
@@ -212,3 +231,240 @@ def _move(beta: Vector, F: Index, v: Vector, steps: Index, staircase: Staircase)
     first = int(np.argmin(up))
     beta[F] += up[first] * v
     beta[F[first]] = high[first] if v[first] > 0.0 else low[first]
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Machines:
+    """Machines of given steps, one a row, each without one sample.
+
+    Attributes
+    ----------
+    samples : array of int of shape (m,)
+        The sample that each machine is without.
+    steps : array of int of shape (m, n)
+    b : array of shape (m,)
+        Intercepts.
+    beta : array of shape (m, n)
+    """
+
+    samples: Index
+    steps: Steps
+    b: Vector
+    beta: Dense
+
+    @property
+    def vertical(self) -> Mask:
+        """Mask of the samples on vertical steps, without the one that is left out, shape (m, n)."""
+        vertical = np.abs(self.steps) == 1
+        vertical[np.arange(len(vertical)), self.samples] = False
+        return np.asarray(vertical)
+
+    def of(self, rows: Index | Mask) -> Machines:
+        """Some of the machines."""
+        return Machines(self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows])
+
+    @classmethod
+    def joined(cls, parts: list[Machines]) -> Machines:
+        """Machines of several lots."""
+        names = ("samples", "steps", "b", "beta")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def by_trials(tableau: Tableau, samples: Index) -> Machines:
+    """Find machines without one sample each; those whose trials do not end are left out.
+
+    Parameters
+    ----------
+    tableau : Tableau
+    samples : array of int of shape (m,)
+        ``NOBODY`` for the machine of all samples.
+    """
+    steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
+    ends, found = _ends(tableau.program.stair), []
+    for _ in range(LEAVE_ONE_OUT.trials):
+        trial = _Trial.of(tableau, steps, samples)
+        is_determined = np.isfinite(trial.x).all(axis=1)
+        is_stable = trial.move(*ends)  # in place
+        found.append(trial.machines(is_stable & is_determined))
+        goes_on = ~is_stable & is_determined
+        steps, samples = steps[goes_on], samples[goes_on]
+        if not len(samples):
+            break
+    return Machines.joined(found)
+
+
+def full_tableau(program: Program, beta: Vector) -> Tableau | None:
+    """The tableau of the optimal machine, from coefficients that are nearly its own.
+
+    None where it is not found, or does not exist.
+    """
+    for _ in range(LEAVE_ONE_OUT.rounds):
+        beta = independent(program, beta)
+        steps = program.stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        tableau = Tableau.of(program, steps)
+        found = None if tableau is None else by_trials(tableau, np.array([NOBODY]))
+        if found is None or not len(found.samples):
+            return None
+        beta = found.beta[0]
+        if (found.steps[0] == steps).all():
+            return tableau
+    return None
+
+
+def _ends(stair: Staircase) -> tuple[Dense, Dense]:
+    """Ends of all steps, widened by rounding, shape (5, n)."""
+    width, noise = np.maximum(stair.upper, -stair.lowest), LEAVE_ONE_OUT.noise
+    low, high = (ends.copy() for ends in stair.ends)
+    for ends, outwards in ((low, -noise), (high, noise)):
+        is_known, size = np.isfinite(ends), np.maximum(np.abs(ends), 1.0)
+        size[1::2] = width
+        ends[is_known] += outwards * size[is_known]
+    return low, high
+
+
+class _Trial(NamedTuple):
+    """Decision values and coefficients of machines with given steps.
+
+    Samples on another step than the tableau's, and left-out ones, are entries (row, column).
+
+    Parameters
+    ----------
+    tableau : Tableau
+    steps : array of int of shape (m, n)
+    samples : array of int of shape (m,)
+    row, column : arrays of int of shape (k,)
+        In the order of the rows.
+    changes : array of shape (k,)
+        Of the values that the tableau takes as given.
+    x : array of shape (m, n)
+        The values that follow in the tableau.
+    """
+
+    tableau: Tableau
+    steps: Steps
+    samples: Index
+    row: Index
+    column: Index
+    changes: Vector
+    x: Dense
+
+    @classmethod
+    def of(cls, tableau: Tableau, steps: Steps, samples: Index) -> _Trial:
+        """Solve for the machines of given steps."""
+        free, f, beta = tableau.is_free, tableau.f, tableau.beta
+        is_entry = steps != tableau.steps.astype(np.int8)
+        leaves = np.flatnonzero(samples != NOBODY)
+        is_entry[leaves, samples[leaves]] = True
+        row, column = np.nonzero(is_entry)
+        step, is_left = steps[row, column], column == samples[row]
+        is_flat = is_left | (np.abs(step) != 1)
+        target = np.where(is_left, 0.0, tableau.program.stair.values()[step + 2, column])
+        changes = target - np.where(is_flat, beta[column], f[column])
+        follows = is_flat == free[column]
+        S, given = (np.flatnonzero(mask) for mask in (follows, ~follows))
+        x = _spread(tableau, row[given], column[given], changes[given], len(steps))
+        changes[S] -= x[row[S], column[S]]
+        changes[S] = _solved(tableau, row[S], column[S], changes[S])
+        x += _spread(tableau, row[S], column[S], changes[S], len(steps))
+        x += np.where(free, beta, f)
+        return cls(tableau, steps, samples, row, column, changes, x)
+
+    def move(self, low: Dense, high: Dense) -> Mask:
+        """Move samples beyond the ends of their steps to the next; mask the machines without any.
+
+        Parameters
+        ----------
+        low, high : arrays of shape (5, n)
+            The ends.
+        """
+        tableau, steps, row, column = self.tableau, self.steps, self.row, self.column
+        everywhere, base = np.arange(len(tableau.f)), tableau.steps + 2
+        is_beyond = (self.x < low[base, everywhere]) | (self.x > high[base, everywhere])
+        is_beyond[row, column] = False
+        rows, columns = np.nonzero(is_beyond)
+        given = np.where(tableau.is_free, tableau.f, tableau.beta)[column] + self.changes
+        is_vertical = np.abs(steps[row, column]) == 1  # its coefficient is looked at
+        own = np.where(is_vertical == tableau.is_free[column], self.x[row, column], given)
+        rows, columns = np.concatenate([rows, row]), np.concatenate([columns, column])
+        x = np.concatenate([self.x[is_beyond], own])
+        step = steps[rows, columns] + 2
+        is_below, is_above = x < low[step, columns], x > high[step, columns]
+        chosen = np.flatnonzero((is_below | is_above) & (columns != self.samples[rows]))
+        rows, columns, step = rows[chosen], columns[chosen], step[chosen]
+        after = np.where(is_below[chosen], BELOW[step], ABOVE[step])
+        # of equal samples one enters at a time: together they would depend on each other
+        enters = np.flatnonzero((np.abs(after) == 1) & (np.abs(step - 2) != 1))
+        group = rows[enters] * len(tableau.f) + tableau.program.equals[columns[enters]]
+        stays = np.delete(enters, np.unique(group, return_index=True)[1])
+        after[stays] = step[stays] - 2
+        steps[rows, columns] = after
+        return np.asarray(np.bincount(rows, minlength=len(self.samples)) == 0)
+
+    def machines(self, chosen: Mask) -> Machines:
+        """Coefficients of some of the machines."""
+        tableau, free, kept = self.tableau, self.tableau.is_free, chosen[self.row]
+        row, column = (np.cumsum(chosen) - 1)[self.row[kept]], self.column[kept]
+        samples, steps, changes = self.samples[chosen], self.steps[chosen], self.changes[kept]
+        beta = np.where(free, self.x[chosen], tableau.beta)
+        is_given = ~free[column]
+        beta[row[is_given], column[is_given]] += changes[is_given]
+        step = steps[row, column]
+        is_flat = np.abs(step) != 1
+        exact = tableau.program.stair.values()[step + 2, column]
+        beta[row[is_flat], column[is_flat]] = exact[is_flat]  # not rounded
+        leaves = np.flatnonzero(samples != NOBODY)
+        beta[leaves, samples[leaves]] = 0.0
+        of_b = np.bincount(row, changes * tableau.of_b[column], len(samples))
+        return Machines(samples, steps, tableau.b + of_b.astype(np.float64), beta)
+
+
+def _spread(tableau: Tableau, row: Index, column: Index, changes: Vector, m: int) -> Dense:
+    """Changes of dependent values ``U T'`` for changes U of fixed values, shape (m, n)."""
+    starts, shape = np.searchsorted(row, np.arange(m + 1)), (m, len(tableau.f))
+    return np.asarray(csr_array((changes, column, starts), shape=shape) @ tableau.T.T)
+
+
+def _solved(tableau: Tableau, row: Index, column: Index, right: Vector) -> Vector:
+    """Solve ``T_SS u = r`` for the samples S of each row, those of one size together.
+
+    Parameters
+    ----------
+    tableau : Tableau
+    row, column : arrays of int of shape (k,)
+    right : array of shape (k,)
+
+    Returns
+    -------
+    array of shape (k,)
+        Not a number for samples that depend on each other.
+    """
+    found = np.full(right.shape, np.nan)
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    sizes = np.diff(starts, append=len(row))
+    for size in np.unique(sizes).tolist():
+        own = starts[sizes == size]
+        for some in np.array_split(own, math.ceil(len(own) * size**2 / LEAVE_ONE_OUT.block)):
+            entries = some[:, None] + np.arange(size)
+            index = column[entries]
+            scale = tableau.scale[index]
+            blocks = tableau.T[index[:, :, None], index[:, None, :]]
+            blocks *= scale[:, :, None] * scale[:, None, :]
+            scaled = scale * right[entries]
+            solution = _solutions(blocks, scaled)
+            largest, given = (np.max(np.abs(each), axis=1) for each in (solution, scaled))
+            solution[~(largest * LEAVE_ONE_OUT.dependent < given)] = np.nan
+            found[entries] = scale * solution
+    return found
+
+
+def _solutions(A: Dense, right: Dense) -> Dense:
+    """Solve several linear systems; not a number where one is singular."""
+    try:
+        return np.asarray(np.linalg.solve(A, right[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        if len(A) == 1:
+            return np.full(right.shape, np.nan)
+    return np.concatenate(
+        [_solutions(*pair) for pair in zip(A[:, None], right[:, None], strict=True)]
+    )

@@ -11,9 +11,8 @@ import pytest
 import qpsvm
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.paths import PathSettings, svm_path
-from qpsvm.paths.active_set import AT_LOWER, AT_UPPER, Piece
-from qpsvm.paths.exchanging import active_set_of
 from qpsvm.paths.following import reach_of
+from qpsvm.paths.pieces import AT_LOWER, AT_UPPER, Piece, active_set_of
 from qpsvm.qp.solution import QPSolution, Status
 from tests import tolerances
 from tests.paths.cases import DEGENERATE, RANGES, X, Y, between
@@ -39,7 +38,7 @@ def degenerate_path(case, kernel="linear", intercept="free"):
 def interpolated(path, value):
     """The machine of the piecewise linear alpha itself, never mended by a solver."""
     program = path.trace.program
-    alpha = path.trace.alpha_at(program.from_parameter(value))
+    alpha = path.trace.alpha_at(program.change(value))
     assert alpha is not None
     return path.problem_at(value).recover(QPSolution(Status.UNKNOWN, x=alpha))
 
@@ -105,7 +104,7 @@ def test_the_active_set_changes_at_events_and_nowhere_else(case) -> None:
 
 
 def states_at(path, value):
-    alpha = path.trace.alpha_at(path.trace.program.from_parameter(value))
+    alpha = path.trace.alpha_at(path.trace.program.change(value))
     c = path.problem_at(value).model.conditions
     unit = np.minimum(c.upper - c.lower, np.max(np.abs(alpha)))
     near_upper, near_lower = c.upper - alpha <= 1e-10 * unit, alpha - c.lower <= 1e-10 * unit
@@ -185,17 +184,17 @@ def test_a_solver_finds_the_path_again() -> None:
 
 
 def test_an_active_set_that_is_not_optimal_has_no_piece() -> None:
-    path, settings, C = path_of("hinge"), PathSettings(), 1.05
+    path, C = path_of("hinge"), 1.05
     program = path.trace.program
     active = active_set_of(program, path.solution_at(C), 1e-9)
-    piece = Piece.of(program, active, C, settings)
-    assert reach_of(program, piece, C, 2.0 * C, settings)[0] > C
-    assert reach_of(program, piece, C, 0.5 * C, settings)[0] < C
+    piece = Piece.of(program, active, C)
+    assert reach_of(program, piece, C, 2.0 * C)[0] > C
+    assert reach_of(program, piece, C, 0.5 * C)[0] < C
     for variable in range(len(program)):
         other = AT_UPPER if active.states[variable] != AT_UPPER else AT_LOWER
-        wrong = Piece.of(program, active.with_state(variable, other), C, settings)
-        assert reach_of(program, wrong, C, 2.0 * C, settings)[0] == -np.inf
-        assert reach_of(program, wrong, C, 0.5 * C, settings)[0] == np.inf
+        wrong = Piece.of(program, active.with_state(variable, other), C)
+        assert reach_of(program, wrong, C, 2.0 * C)[0] == -np.inf
+        assert reach_of(program, wrong, C, 0.5 * C)[0] == np.inf
 
 
 def test_a_squared_loss_is_not_piecewise_linear() -> None:

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.paths import PathSettings, one_factor, svm_path
-from qpsvm.paths.one_factor import OneFactor
+from qpsvm.paths import sequences, svm_path
 from qpsvm.paths.program import parametric_program
+from qpsvm.paths.sequences import OneFactor
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import Status
 from tests import tolerances
@@ -29,7 +29,7 @@ SERVED = (
 def prepared(over, formulation, y, samples=X):
     training = Training.of(samples, y, kernel="linear", over=over, formulation=formulation)
     program = parametric_program(training, 0.1, 0.9)
-    return training, OneFactor.of(training, program, PathSettings())
+    return training, OneFactor.of(training, program)
 
 
 @pytest.mark.parametrize("case", SERVED)
@@ -57,7 +57,7 @@ def test_other_programs_are_not_served(case) -> None:
 def test_neither_are_kernels_and_few_samples_for_each_feature() -> None:
     training = Training.of(X, Y, kernel="rbf")
     program = parametric_program(training, 0.1, 0.9)
-    assert OneFactor.of(training, program, PathSettings()) is None
+    assert OneFactor.of(training, program) is None
     wide, y = DEGENERATE["wide"]
     assert prepared("C", qpsvm.SoftMargin(), y, wide)[1] is None
 
@@ -65,7 +65,7 @@ def test_neither_are_kernels_and_few_samples_for_each_feature() -> None:
 def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
     def wrong(self, C, last, eps):
         found = right(self, C, last, eps)
-        return found if C < 1.0 else one_factor.replace(found, x=0.9 * found.x)
+        return found if C < 1.0 else sequences.replace(found, x=0.9 * found.x)
 
     right = OneFactor._found
     monkeypatch.setattr(OneFactor, "_found", wrong)
@@ -77,11 +77,11 @@ def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
 
 
 def test_ends_where_no_point_near_is_found(monkeypatch) -> None:
-    class Nowhere(one_factor.OpenSet):
+    class Nowhere(sequences.OpenSet):
         def near(self, *_):
             return None
 
-    monkeypatch.setattr(one_factor, "OpenSet", Nowhere)
+    monkeypatch.setattr(sequences, "OpenSet", Nowhere)
     require_optimal(*prepared("C", qpsvm.SoftMargin(), Y))
 
 
@@ -99,6 +99,6 @@ def test_ctrl_c_within_a_solve_ends_a_path(monkeypatch) -> None:
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(one_factor, "solve", stopped)
+    monkeypatch.setattr(sequences, "solve", stopped)
     with pytest.raises(KeyboardInterrupt):
         svm_path(X, Y, kernel="linear", values=VALUES, exact=False)

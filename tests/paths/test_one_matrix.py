@@ -7,8 +7,8 @@ import pytest
 
 import qpsvm
 from qpsvm.paths import PathSettings, svm_path
-from qpsvm.paths.one_matrix import KernelProducts, OneMatrix
 from qpsvm.paths.program import parametric_program
+from qpsvm.paths.sequences import KernelProducts, OneMatrix
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import Status
 from tests.paths.cases import RANGES, T, X, Y

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from qpsvm import estimators
-from qpsvm.estimators import representation
+from qpsvm.estimators import base
 
 X, y = make_blobs(40, centers=2, random_state=0)
 X3, y3 = make_blobs(40, centers=3, random_state=0)
@@ -69,7 +69,7 @@ def test_labels_are_no_markup():
 
 
 def test_many_samples_are_not_certified_for_a_picture(monkeypatch):
-    monkeypatch.setattr(representation, "QUICK_SAMPLES", 10)
+    monkeypatch.setattr(base, "QUICK_SAMPLES", 10)
     machine = estimators.SVC().fit(X, y)
     text = certificate(machine._repr_html_())
     assert text.startswith("Certified optimal to eps = 1e-08: certificate_ has the gap.")

@@ -29,9 +29,8 @@ from qpsvm.selection.left_out import (
 )
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Program, Tableau
-from qpsvm.selection.trials import Machines, by_trials
-from qpsvm.selection.trials import full_tableau as full_tableau_of
+from qpsvm.selection.tableau import Machines, Program, Tableau, by_trials
+from qpsvm.selection.tableau import full_tableau as full_tableau_of
 
 MODULE = sys.modules["qpsvm.selection.left_out"]
 RNG = np.random.default_rng(0)

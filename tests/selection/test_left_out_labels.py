@@ -32,8 +32,7 @@ from qpsvm.selection.left_out import (
 )
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Program
-from qpsvm.selection.trials import Machines, by_trials, full_tableau
+from qpsvm.selection.tableau import Machines, Program, by_trials, full_tableau
 
 X, Y = (part[:60] for part in datasets.load_breast_cancer(return_X_y=True))
 X = scale(X)

@@ -20,12 +20,11 @@ import qpsvm
 from qpsvm.estimators import SVC, SVR
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnknownParameterError
 from qpsvm.kernels import RBF
-from qpsvm.selection import SVCSearch, SVRSearch, search_run
+from qpsvm.selection import SVCSearch, SVRSearch, base_search
 from qpsvm.selection.folds import Classes, Fold, Tube, run_fold
 from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.settings import SearchSettings
-from qpsvm.selection.warm_starts import machines_along_c
 
 GRID = {"C": [0.01, 0.3, 10.0, 300.0], "gamma": [0.005, 0.1]}
 
@@ -137,7 +136,7 @@ def test_kernels_that_are_not_shared_give_the_same_results(monkeypatch: Any) -> 
     K = RBF(gamma=0.1)(X, X)
     given = SVCSearch(C=[0.3, 10.0], kernel="precomputed", cv=3).fit(K, y)
     shared = SVCSearch(C=[0.3, 10.0], gamma=0.1, cv=3).fit(X, y)
-    monkeypatch.setattr(search_run, "SEARCH", SearchSettings(largest_matrix=0))
+    monkeypatch.setattr(base_search, "SEARCH", SearchSettings(largest_matrix=0))
     alone = SVCSearch(C=[0.3, 10.0], gamma=0.1, cv=3).fit(X, y)
     numbers = SVRSearch(C=[1.0], gamma=1.0, cv=3).fit(*diabetes())
     monkeypatch.undo()
@@ -171,7 +170,7 @@ def test_machines_along_c_are_the_optima_of_independent_solves() -> None:
     (part,) = task.parts(Fold(train, test))
     C = np.array([0.001, 0.05, 1.0, 50.0, 1e4])
     block = K.values[np.ix_(part.train, part.train)]
-    beta, _ = machines_along_c(block, part.unit, C, 1e-10)
+    beta = np.array([*part.unit.along(block, C, 1e-10)])
     run = run_fold(K, task, Fold(train, test), C, 1e-8)
     for k, value in enumerate(C):
         problem = qpsvm.SoftMargin(C=value).dual(X[train], y[train], kernel=RBF(gamma=0.1))
@@ -200,7 +199,7 @@ def test_bounds_hold_for_any_coefficients(seed: int) -> None:
     for task in (Classes(y, np.array([0, 1]), np.ones(len(y)), None), numbers):
         (part,) = task.parts(Fold(train, test))
         block = K.values[np.ix_(part.train, part.train)]
-        best, _ = machines_along_c(block, part.unit, np.array([2.0]), 1e-12)
+        best = np.array([*part.unit.along(block, np.array([2.0]), 1e-12)])
         (exact,) = run_fold(K, task, Fold(train, test), np.array([2.0]), 1e-12)
         exact = exact.predictions
         for size in (0.0, 1e-6, 1e-3, 0.3):
@@ -237,7 +236,7 @@ def test_a_loose_search_leaves_the_choice_open_and_intervals_hold_the_exact_scor
     train, test = next(StratifiedKFold(3).split(X, y))
     (part,) = task.parts(Fold(train, test))
     block = K.values[np.ix_(part.train, part.train)]
-    beta, _ = machines_along_c(block, part.unit, np.array([10.0]), 1e-12)
+    beta = np.array([*part.unit.along(block, np.array([10.0]), 1e-12)])
     found = certified(K, part, test, beta.round(3), 10.0)
     predictions = task.predictions([found.bounds(0)], float(found.gap[0]))
     assert 0.0 < predictions.decided.mean() < 1.0

@@ -1,0 +1,103 @@
+"""Machines on one stored kernel matrix, each solved from the dual variables of another.
+
+Leave-one-out, searches and paths train many machines on the same samples, which differ in prices
+and in what is required. Along C the boxes grow: between two neighbours most variables at a bound
+stay there, so that the last ones times the ratio of the C are the start of the next machine, and
+the optimum itself for all small C at which the same variables are at their bounds. Where none is,
+the machine is that of every larger C as well.
+
+Nothing here is a proof: what uses these machines bounds their gaps afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qpsvm.direct.settings import DIRECT
+from qpsvm.display import short_repr
+from qpsvm.native import MachineRun, SmallMachine, Status
+from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.solvers.active_set.related import RelatedPrograms
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class RelatedMachines:
+    """Machines with losses that are not squared, by their duals in ``v = s a``.
+
+    Attributes
+    ----------
+    K : array of shape (n, n)
+        Positive semidefinite, each row in one piece.
+    signs, required : arrays of shape (N,)
+        s and p of the conditions ``s_i (f_i + b) >= p_i``.
+    rows : array of int of shape (N,), optional
+        The sample of every condition; by default condition i is about sample i.
+    is_free : bool
+        Whether there is a free intercept, so that v adds up to zero.
+    """
+
+    K: Dense
+    signs: Vector
+    required: Vector
+    rows: Index | None = None
+    is_free: bool = True
+
+    @cached_property
+    def _programs(self) -> RelatedPrograms:
+        return RelatedPrograms(self.K, self.rows)
+
+    def solved(self, lower: Vector, upper: Vector, start: Vector, eps: float) -> Vector:
+        """Solve for v of one machine: by the compiled core, as far as that goes.
+
+        Newton steps with LAPACK and blocks of pairs go on where many variables lie between their
+        bounds. They alone serve more samples than the short way takes: calls of the compiled core
+        cannot be interrupted.
+
+        Parameters
+        ----------
+        lower, upper : arrays of shape (N,)
+            The box of a.
+        start : array of shape (N,)
+            Within the box; with a free intercept, adding up to zero.
+        eps : float
+            Relative duality gap at which to stop.
+        """
+        K, rows, v = self.K, self.rows, start.copy()
+        required = np.where(lower < upper, self.required, 0.0)
+        q = -self.signs * required
+        product = K @ v if rows is None else (K @ np.bincount(rows, v, len(K)))[rows]
+        gradient, goes_on = product + q, self.is_free
+        if not self.is_free or len(K) <= DIRECT.samples:
+            box = lower, upper
+            machine = SmallMachine(K, self.signs, required, *box, rows=rows, is_free=self.is_free)
+            numbers = DIRECT.numbers if self.is_free else DIRECT.numbers._replace(most=len(v))
+            tolerance = eps * float(np.max(np.abs(required), initial=0.0))
+            run = machine.run(tolerance, numbers, MachineRun(Status.DONE, v, v, gradient, 0))
+            goes_on = self.is_free and run.status is Status.LIMIT  # v and gradient have changed
+        if not goes_on:
+            return v
+        low, high = np.sort([self.signs * lower, self.signs * upper], axis=0)
+        return self._programs.solve(q, low, high, v, eps=eps, product=gradient - q).x
+
+    def along(
+        self, lower: Vector, upper: Vector, scales: Iterable[float], eps: float
+    ) -> Iterator[Vector]:
+        """Yield v of shape (N,) for boxes times ascending positive scales.
+
+        It is the same array where nothing changes.
+        """
+        v, last = np.zeros(len(upper)), 0.0
+        for scale in scales:
+            a = self.signs * v
+            at_lower = (a < 0.0) & (a <= last * lower)
+            at_upper = (a > 0.0) & (a >= last * upper)
+            if not last or at_lower.any() or at_upper.any():
+                a = a * (scale / last) if last else a
+                a[at_lower], a[at_upper] = scale * lower[at_lower], scale * upper[at_upper]
+                v, last = self.solved(scale * lower, scale * upper, self.signs * a, eps), scale
+            yield v
