@@ -19,10 +19,13 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidParameterError
-from qpsvm.files import csv_table, libsvm_table, npz, parquet_table, text
-from qpsvm.files.cells import Rows
-from qpsvm.files.libsvm_table import Numbering
-from qpsvm.files.table import Columns, Wanted
+from qpsvm.io import csv_table, libsvm_table, npz, parquet_table
+from qpsvm.io.cells import Rows
+from qpsvm.io.files import COMPRESSIONS, STANDARD_INPUT
+from qpsvm.io.libsvm_table import Numbering
+from qpsvm.io.preparation import Missing, Preparation, TableColumn, require_policies
+from qpsvm.io.samples import learnt_samples, prepared_samples
+from qpsvm.io.table import Columns, Wanted
 from qpsvm.numerics.arguments import (
     Labels,
     require_choice,
@@ -34,9 +37,6 @@ from qpsvm.numerics.arguments import (
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.layout import compressed_rows
-from qpsvm.tables.columns import TableColumn
-from qpsvm.tables.preparation import Missing, Preparation, require_policies
-from qpsvm.tables.samples import learnt_samples, prepared_samples
 
 __all__ = ["SUFFIXES", "DataFile", "Format", "load"]
 
@@ -391,7 +391,7 @@ def format_of(source: str, format: str | None = None) -> Format:
     >>> format_of("a9a.txt.gz")
     'libsvm'
     """
-    if source == text.STANDARD_INPUT:
+    if source == STANDARD_INPUT:
         if format not in (None, "csv"):
             raise InvalidParameterError(
                 f"Standard input ({source!r}) is read as CSV, not as {format}; save the data as a "
@@ -402,7 +402,7 @@ def format_of(source: str, format: str | None = None) -> Format:
         require_choice(format, FORMATS, "format")
         return cast(Format, format)
     suffixes = [suffix.lower() for suffix in Path(source).suffixes]
-    if suffixes and suffixes[-1] in text.COMPRESSIONS:
+    if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:

@@ -51,7 +51,7 @@ def audit(
     table: dict[str, Any],
 ) -> None:
     """Verify a trained model against the optimum of its program, and explain a difference."""
-    from qpsvm.files.npz import PICKLES
+    from qpsvm.io.npz import PICKLES
 
     if model.suffix.lower() in PICKLES:
         _refuse_to_unpickle(model, file)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from qpsvm.estimators.vectors import AllCoefficients
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files import atomic
+from qpsvm.io import files
 from qpsvm.kernels import Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Index
@@ -46,7 +46,7 @@ def write(estimator: object, vectors: AllCoefficients, path: str | os.PathLike[s
     """
     text = "\n".join(lines(estimator, vectors)) + "\n"
     try:
-        atomic.write_text(path, text)
+        files.write_text(path, text)
     except OSError as error:
         raise ModelFileError(
             f"Cannot write the model to {os.fspath(path)!r}: {error.strerror or error}; choose "

@@ -13,7 +13,7 @@ import numpy as np
 from qpsvm.device.choice import NAMES as DEVICES
 from qpsvm.estimators.parameters import WITHOUT_EFFECT, accuracy
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files.npz import Arrays
+from qpsvm.io.npz import Arrays
 from qpsvm.models.comparison import predictions_check
 from qpsvm.models.contents import contents_of, with_estimator
 from qpsvm.models.plain import from_value, to_value

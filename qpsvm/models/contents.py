@@ -13,7 +13,7 @@ from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError, ModelFileError
-from qpsvm.files.npz import Arrays
+from qpsvm.io.npz import Arrays
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.reduced import ReducedProblem

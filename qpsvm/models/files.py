@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files import atomic, npz
-from qpsvm.files.npz import Arrays
+from qpsvm.io import files, npz
+from qpsvm.io.npz import Arrays
 from qpsvm.models.contents import contents_of
 from qpsvm.models.reading import model_of
 from qpsvm.models.saved import SavedModel
@@ -101,7 +101,7 @@ def write(path: str | os.PathLike[str], contents: Arrays) -> None:
         The path cannot be written.
     """
     try:
-        with atomic.replacing(path) as stream:
+        with files.replacing(path) as stream:
             npz.write(stream, contents)
     except OSError as error:
         raise ModelFileError(

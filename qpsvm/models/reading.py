@@ -8,9 +8,9 @@ import numpy as np
 
 from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import ModelFileError, QPSVMError
-from qpsvm.files.npz import Arrays
 from qpsvm.formulations import DataDescription
 from qpsvm.formulations.reduction import Reduction
+from qpsvm.io.npz import Arrays
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.kernels.indefinite import require_policy

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files import json_text
-from qpsvm.files.npz import Arrays
+from qpsvm.io import json_text
+from qpsvm.io.npz import Arrays
 from qpsvm.models.machine import FLOATS, INTEGERS, Numbers
 from qpsvm.numerics.arrays import Array, Matrix
 from qpsvm.numerics.layout import compressed_rows

@@ -496,7 +496,7 @@ def test_model_files_have_the_preparation(file: Path, tmp_path: Path) -> None:
 
 def test_files_without_the_entry_are_read(tmp_path: Path) -> None:
     """Model files written before there were preparations have no such entry in their metadata."""
-    from qpsvm.files import json_text
+    from qpsvm.io import json_text
     from qpsvm.models import files, record
 
     machine = SVC().fit([[0.0], [1.0], [3.0]], ["a", "a", "b"])

@@ -19,9 +19,9 @@ import numpy as np
 from qpsvm import formulations
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError, QPSVMError
-from qpsvm.files import json_text
-from qpsvm.files.npz import Arrays
 from qpsvm.formulations.family import Family
+from qpsvm.io import json_text
+from qpsvm.io.npz import Arrays
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.arguments import an

@@ -15,7 +15,7 @@ from qpsvm.audits.files.libsvm import LibsvmModel
 from qpsvm.audits.files.libsvm_reader import read_libsvm
 from qpsvm.audits.files.text import leading_comments
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files import npz
+from qpsvm.io import npz
 from qpsvm.models import SavedModel
 from qpsvm.numerics.arguments import require_path
 

@@ -6,6 +6,8 @@ import datetime
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
 from types import ModuleType
@@ -14,8 +16,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from qpsvm.files.text import Labels, is_number, narrowest
-from qpsvm.numerics.integers import Rounded, first_rounded
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.integers import EXACT, Rounded, first_rounded
+
+Labels: TypeAlias = npt.NDArray[Any]
+"""One label per sample: integers, numbers or texts."""
 
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -243,3 +248,68 @@ def label_kind(cells: Cells) -> Kind:
     """The kind that says which labels are missing: beside numbers and truth values, NA is."""
     kind = cells.kind
     return kind if kind in (Kind.NUMBERS, Kind.TRUTH_VALUES) else Kind.TEXTS
+
+
+# --- labels ------------------------------------------------------------------------------------
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number: what Python reads as one, without underscores."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def narrowest(labels: Labels, source: str) -> Labels:
+    """Convert labels to integers if all are integers, else to numbers, else leave them as text.
+
+    Integers are exact, whatever their size: beyond 64 bits they are Python's.
+
+    Raises
+    ------
+    InvalidDataError
+        A number that is not finite; integers beside other numbers, as which they would be rounded.
+
+    Examples
+    --------
+    >>> narrowest(np.array(["7", "9007199254740993"]), "ids.csv")
+    array([               7, 9007199254740993])
+    """
+    are_texts = labels.dtype.kind == "U"
+    if are_texts and not all(map(is_number, labels.tolist())):
+        return labels
+    numbers = np.array([float(label) for label in labels.tolist()])
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise InvalidDataError(
+            f"{source!r}: the label or group of sample {wrong[0]} (counted from 0) is "
+            f"{labels[wrong[0]]} ({len(wrong)} such samples); correct it, or leave the sample out."
+        )
+    if np.array_equal(numbers, np.round(numbers)):
+        if np.abs(numbers).max() < EXACT:
+            return numbers.astype(np.int64)
+        integers = _integers(labels.tolist()) if are_texts else None
+        if integers is not None:
+            return integers
+    rounded = first_rounded(labels, numbers)
+    if rounded is not None:
+        raise InvalidDataError(
+            f"{source!r}: the label or group of sample {rounded.place[0]} (counted from 0) is "
+            f"{rounded.value}, {rounded.problem}"
+        )
+    return numbers
+
+
+def _integers(labels: list[str]) -> Labels | None:
+    """The labels as exact integers, or None if one of them has a fraction or an exponent."""
+    if any("e" in label.lower() for label in labels):
+        return None
+    values = [int(Decimal(label)) for label in labels]
+    if any(Decimal(label) != value for label, value in zip(labels, values, strict=True)):
+        return None
+    for dtype in (np.int64, np.uint64):
+        with suppress(OverflowError):
+            return np.array(values, dtype=dtype)
+    return np.array(values, dtype=object)

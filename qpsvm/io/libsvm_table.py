@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidDataError
-from qpsvm.files import text
-from qpsvm.files.text import Labels, is_number
+from qpsvm.io import files
+from qpsvm.io.cells import Labels, is_number, narrowest
 from qpsvm.numerics.arrays import Sparse
 from qpsvm.numerics.integers import EXACT, first_rounded
 
@@ -76,7 +76,7 @@ def read(source: str, numbering: Numbering, *, limit_bytes: int) -> LibsvmTable:
 
     file = _Text(source, limit_bytes)
     try:
-        with text.opened(source, limit_bytes) as stream:
+        with files.opened(source, limit_bytes) as stream:
             X, y, queries = load_svmlight_file(
                 _Lines(stream), dtype=np.float64, query_id=True, zero_based=True
             )
@@ -111,7 +111,7 @@ def read(source: str, numbering: Numbering, *, limit_bytes: int) -> LibsvmTable:
     indices = X.indices - (not zero_based)
     samples = sp.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], max(width, 1)))
     groups = queries if len(queries) else None
-    return LibsvmTable(samples, text.narrowest(y, source), groups, zero_based)
+    return LibsvmTable(samples, narrowest(y, source), groups, zero_based)
 
 
 def _is_zero_based(file: _Text, numbering: Numbering, X: Sparse) -> bool:
@@ -204,7 +204,7 @@ class _Text:
 
     def tokens(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the words of every line with a sample, with the number of the line."""
-        with text.lines(self.source, self.limit_bytes) as stream:
+        with files.lines(self.source, self.limit_bytes) as stream:
             for number, line in enumerate(stream, 1):
                 tokens = line.partition("#")[0].split()
                 if tokens:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from qpsvm.exceptions import DataFileError, InvalidParameterError
-from qpsvm.files.cells import Cells, Rows
+from qpsvm.io.cells import Cells, Rows
 
 Column: TypeAlias = str | int | None
 """A column by its name, or by its position from 0 (negative: from the end)."""
