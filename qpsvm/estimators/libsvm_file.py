@@ -1,6 +1,6 @@
 """Writing of fitted estimators in the text format of LIBSVM's model files.
 
-The layout is that of ``svm_save_model``; ``qpsvm.audits.files.libsvm`` shows a file. Numbers are
+The layout is that of ``svm_save_model``; ``audits/libsvm_model.py`` shows a file. Numbers are
 written with as many digits as it takes to read the same double again. Of a pair of classes i < j
 decision values are positive for i, the first of ``label``; rho is minus the intercept.
 

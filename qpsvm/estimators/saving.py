@@ -14,11 +14,10 @@ from qpsvm.device.choice import NAMES as DEVICES
 from qpsvm.estimators.parameters import WITHOUT_EFFECT, accuracy
 from qpsvm.exceptions import ModelFileError
 from qpsvm.io.npz import Arrays
-from qpsvm.models.comparison import predictions_check
-from qpsvm.models.contents import contents_of, with_estimator
+from qpsvm.models.files import contents_of, with_estimator
 from qpsvm.models.plain import from_value, to_value
 from qpsvm.models.reading import model_of
-from qpsvm.models.saved import SavedModel
+from qpsvm.models.saved import SavedModel, predictions_check
 from qpsvm.numerics.arguments import Samples
 from qpsvm.tables import Preparation
 

@@ -7,8 +7,9 @@ import io
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,24 @@ LISTS = ("id", "drop", "categorical")
 ALL_SHOWN = 40
 """Columns of a table up to which a message lists also those without trouble."""
 
+EXAMPLES = 3
+"""Values of a column that a message shows."""
 
-@dataclass(frozen=True)
-class Remedy:
+EXAMPLE_LENGTH = 40
+"""Characters of such a value."""
+
+MOSTLY = 0.5
+"""Share of cells that are numbers from which the others are taken for mistakes; and of different
+values from which texts are taken for identifiers, so that categories are not the first remedy."""
+
+_OF_INDEX = re.compile(r"|Unnamed: \d+(\.\d+|_level_\d+)*|__index_level_\d+__|\.\.\.\d+")
+"""Names of columns without one: none, and what pandas and R write in its place."""
+
+_DECORATION = re.compile(r"[\s,'\u2019$\u20ac\u00a3%]")
+"""Characters that a number in a table may have beside its digits: 1,000.5, $1 or 10%."""
+
+
+class Remedy(NamedTuple):
     """Something that can be done about a column.
 
     Attributes
@@ -41,15 +57,6 @@ class Remedy:
     words: str
     parameter: str = ""
     value: str = ""
-
-    def as_argument(self) -> str:
-        """The remedy as an argument of ``qpsvm.datasets.load``."""
-        value = f"[{self.value!r}]" if self.parameter in LISTS else repr(self.value)
-        return f"{self.parameter}={value} {self.words}" if self.parameter else self.words
-
-    def as_option(self) -> str:
-        """The remedy as an option of the command line."""
-        return f"{_option(self.parameter, [self.value])} {self.words}".strip()
 
 
 @dataclass(frozen=True)
@@ -69,109 +76,9 @@ class Finding:
     text: str
     remedies: tuple[Remedy, ...] = ()
 
-    @property
-    def usual(self) -> tuple[Remedy, ...]:
-        """Remedies after which nothing is left to be done about the column."""
-        first, *others = self.remedies
-        fills = [remedy for remedy in others if remedy.parameter == "missing"][:1]
-        return (first, *fills) if first.parameter == "categorical" else (first,)
 
-
-def require_ready(source: str, findings: Sequence[Finding]) -> None:
+def require_ready(table: Table, roles: Roles, missing: str) -> None:
     """Raise an error that lists all columns if one of them cannot be used as it is.
-
-    Raises
-    ------
-    UnreadyColumnsError
-    """
-    bad = [finding for finding in findings if finding.remedies]
-    if not bad:
-        return
-    first = (
-        f"{source!r} cannot be used as it is: {len(bad)} of {len(findings)} columns "
-        f"{'needs' if len(bad) == 1 else 'need'} a decision."
-    )
-    usual = [remedy for finding in bad for remedy in finding.usual]
-    can_be_options = all(remedy.parameter for remedy in usual)
-    messages = []
-    for for_python in (True, False):
-        lines = [first, *_lines(findings, for_python)]
-        if can_be_options:
-            lines.append(f"For example: {_example(usual, for_python)}")
-        messages.append("\n".join(lines))
-    raise UnreadyColumnsError(*messages)
-
-
-def _lines(findings: Sequence[Finding], for_python: bool) -> Iterator[str]:
-    shown = [finding for finding in findings if finding.remedies or len(findings) <= ALL_SHOWN]
-    width = max(len(repr(finding.name)) for finding in shown)
-    for finding in shown:
-        yield f"  {finding.name!r:{width}}  {finding.text}"
-        if finding.remedies:
-            written = (r.as_argument() if for_python else r.as_option() for r in finding.remedies)
-            yield f"  {'':{width}}  -> {'; '.join(written)}"
-    if len(shown) < len(findings):
-        yield f"  and {len(findings) - len(shown)} columns that can be used as they are"
-
-
-def _example(remedies: Sequence[Remedy], for_python: bool) -> str:
-    """All remedies in one call, or in one line of options."""
-    values: dict[str, list[str]] = {}
-    for remedy in remedies:
-        known = values.setdefault(remedy.parameter, [])
-        if remedy.value not in known:
-            known.append(remedy.value)
-    if not for_python:
-        return " ".join(_option(name, given) for name, given in values.items())
-    return ", ".join(
-        f"{name}={given if name in LISTS else given[0]!r}" for name, given in values.items()
-    )
-
-
-def _option(parameter: str, values: Sequence[str]) -> str:
-    """Return a command line option with its values, quoted for CSV and for the shell."""
-    if not parameter:
-        return ""
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="").writerow(values)
-    value = stream.getvalue() if parameter in LISTS else values[0]
-    return f"--{parameter} {shlex.quote(value)}"
-
-
-# --- inspection --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class InspectionSettings:
-    """Numbers by which the remedies for a column are chosen; none changes what is read.
-
-    Attributes
-    ----------
-    examples : int
-        Values of a column that a message shows.
-    example_length : int
-        Characters of such a value.
-    mostly_numbers : float
-        Share of cells that are numbers from which the others are taken for mistakes.
-    identifier_share : float
-        Different values per cell from which texts are taken for identifiers or free text, so that
-        ``categorical`` is not the first remedy.
-    """
-
-    examples: int = 3
-    example_length: int = 40
-    mostly_numbers: float = 0.5
-    identifier_share: float = 0.5
-
-
-SETTINGS = InspectionSettings()
-
-_OF_INDEX = re.compile(r"|Unnamed: \d+(\.\d+|_level_\d+)*|__index_level_\d+__|\.\.\.\d+")
-"""Names of columns without one: none, and what pandas and R write in its place."""
-
-
-def findings(table: Table, roles: Roles, missing: str) -> list[Finding]:
-    """Inspect every column of a table.
 
     Parameters
     ----------
@@ -180,12 +87,65 @@ def findings(table: Table, roles: Roles, missing: str) -> list[Finding]:
     missing : {"error", "drop", "median"}
         What is to be done with missing values.
 
-    Returns
-    -------
-    list of Finding
-        One per column, in the order of the file.
+    Raises
+    ------
+    UnreadyColumnsError
     """
-    return [_finding(table, roles, i, missing) for i in range(len(table.columns))]
+    findings = [_finding(table, roles, i, missing) for i in range(len(table.columns))]
+    bad = [finding for finding in findings if finding.remedies]
+    if not bad:
+        return
+    first = (
+        f"{table.source!r} cannot be used as it is: {len(bad)} of {len(findings)} columns "
+        f"{'needs' if len(bad) == 1 else 'need'} a decision."
+    )
+    values = dict[str, list[str]]()  # of the parameters after which nothing is left to be done
+    for _, parameter, value in (remedy for finding in bad for remedy in _usual(finding)):
+        known = values.setdefault(parameter, [])
+        known += [value] if value not in known else []
+    messages = []
+    for written, between in ((_argument, ", "), (_option, " ")):
+        lines = [first, *_lines(findings, written)]
+        if "" not in values:
+            lines.append(f"For example: {between.join(map(written, values, values.values()))}")
+        messages.append("\n".join(lines))
+    raise UnreadyColumnsError(*messages)
+
+
+def _usual(finding: Finding) -> tuple[Remedy, ...]:
+    """Remedies after which nothing is left to be done about the column."""
+    first, *others = finding.remedies
+    fills = [remedy for remedy in others if remedy.parameter == "missing"][:1]
+    return (first, *fills) if first.parameter == "categorical" else (first,)
+
+
+def _lines(findings: Sequence[Finding], written: Callable[[str, list[str]], str]) -> Iterator[str]:
+    shown = [finding for finding in findings if finding.remedies or len(findings) <= ALL_SHOWN]
+    width = max(len(repr(finding.name)) for finding in shown)
+    for finding in shown:
+        yield f"  {finding.name!r:{width}}  {finding.text}"
+        if finding.remedies:
+            all_of_them = (f"{written(p, [v])} {words}".strip() for words, p, v in finding.remedies)
+            yield f"  {'':{width}}  -> {'; '.join(all_of_them)}"
+    if len(shown) < len(findings):
+        yield f"  and {len(findings) - len(shown)} columns that can be used as they are"
+
+
+def _argument(parameter: str, values: list[str]) -> str:
+    """An argument of ``qpsvm.datasets.load``; empty without a parameter."""
+    value = values if parameter in LISTS else repr(values[0])
+    return f"{parameter}={value}" if parameter else ""
+
+
+def _option(parameter: str, values: list[str]) -> str:
+    """A command line option with its values, quoted for CSV and for the shell."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="").writerow(values)
+    value = stream.getvalue() if parameter in LISTS else values[0]
+    return f"--{parameter} {shlex.quote(value)}" if parameter else ""
+
+
+# --- one column --------------------------------------------------------------------------------
 
 
 def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
@@ -206,22 +166,22 @@ def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
 
 def _named(table: Table, names: Sequence[str], i: int, found: Finding) -> Finding:
     """Report a column whose name is missing or repeated, with the options that settle it."""
-    line, remedies = table.header_line, found.remedies
+    remedies = found.remedies
     same = [j for j, name in enumerate(names) if name == names[i]]
     if _OF_INDEX.fullmatch(names[i]):
         text = f"no name but {names[i]!r}, as the index of a pandas frame is written"
-        id_, _ = _as_texts(table.reference(i))
         name_it = Remedy("or name it in the file (frame.to_csv(index=False) writes no index)")
-        remedies = (Remedy("leaves it out", "drop", table.reference(i)), id_, name_it)
+        drop, id_, _ = _remedies(table, i)
+        remedies = (drop, id_, name_it)
     elif len(same) > 1:
         text = f"columns {' and '.join(map(str, same))} (counted from 0) have this name"
         rename = Remedy("rename all but one, since a model finds columns by their names")
         remedies = (rename, *remedies)
     else:
         return found
-    if line is not None:
-        sample = Remedy(f"or pass header=False (--no-header), if line {line} is a sample")
-        remedies = (*remedies, sample)
+    if table.header_line is not None:
+        either = f"or pass header=False (--no-header), if line {table.header_line} is a sample"
+        remedies = (*remedies, Remedy(either))
     return Finding(found.name, f"{text}; {found.text}", remedies)
 
 
@@ -244,13 +204,18 @@ def _of_labels(table: Table, roles: Roles, i: int, missing: str) -> Finding:
 def _feature(table: Table, i: int, missing: str) -> Finding:
     """The finding on a feature that is not categorical."""
     name, cells = table.name(i), table.columns[i]
-    drop = Remedy("leaves it out", "drop", table.reference(i))
+    drop, id_, categorical = _remedies(table, i)
     remedies: tuple[Remedy, ...] = (drop,)
     match cells.kind:
         case Kind.NUMBERS:
-            return _of_numbers(table, i, missing, drop)
+            rounded = cells.rounded(cells.numbers(Kind.NUMBERS))
+            if rounded is None:
+                return _with_missing(table, i, Kind.NUMBERS, "numbers", missing)
+            place = table.place(rounded.place[0])
+            text = f"{place}, column {name!r} is {rounded.value}, {rounded.problem}"
+            remedies = id_, categorical, drop
         case Kind.TEXTS:
-            return _of_texts(table, i, missing, drop)
+            return _of_texts(table, i, missing)
         case Kind.TRUTH_VALUES as kind:
             return _with_missing(table, i, kind, "truth values, read as 1 and 0", missing)
         case Kind.DECIMAL_COMMAS:
@@ -266,77 +231,58 @@ def _feature(table: Table, i: int, missing: str) -> Finding:
     return Finding(name, text, remedies)
 
 
-def _of_numbers(table: Table, i: int, missing: str, drop: Remedy) -> Finding:
-    name, cells = table.name(i), table.columns[i]
-    rounded = cells.rounded(cells.numbers(Kind.NUMBERS))
-    if rounded is None:
-        return _with_missing(table, i, Kind.NUMBERS, "numbers", missing)
-    place = table.place(rounded.place[0])
-    text = f"{place}, column {name!r} is {rounded.value}, {rounded.problem}"
-    return Finding(name, text, (*_as_texts(table.reference(i)), drop))
-
-
-def _of_texts(table: Table, i: int, missing: str, drop: Remedy) -> Finding:
+def _of_texts(table: Table, i: int, missing: str) -> Finding:
     """The finding on texts: mistakes among numbers, identifiers, or categories."""
     name, cells = table.name(i), table.columns[i]
-    numbers = cells.numbers(Kind.NUMBERS)
-    wrong = ~np.isfinite(numbers) & ~cells.missing(Kind.NUMBERS)
+    drop, id_, categorical = _remedies(table, i)
+    numbers, written = cells.numbers(Kind.NUMBERS), ~cells.missing(Kind.NUMBERS)
     n_numbers = int((~np.isnan(numbers)).sum())  # infinite ones included
-    if n_numbers and n_numbers >= SETTINGS.mostly_numbers * (~cells.missing(Kind.NUMBERS)).sum():
-        return Finding(name, _mistakes(table, i, wrong), (Remedy("correct the file"), drop))
+    if n_numbers and n_numbers >= MOSTLY * written.sum():
+        wrong = ~np.isfinite(numbers) & written
+        first = int(np.flatnonzero(wrong)[0])
+        what = "is infinite" if np.isinf(numbers[first]) else "is not a number"
+        text = (
+            f"numbers, but {table.place(first)} is {shown(cells.texts()[first])}, which {what} "
+            f"({wrong.sum()} of {table.n_rows} cells)"
+        )
+        return Finding(name, text, (Remedy("correct the file"), drop))
     texts = [text for text in cells.texts() if text]
     place = table.place(int(np.flatnonzero(~cells.missing(Kind.TEXTS))[0]))
-    id_, categorical = _as_texts(table.reference(i))
     if all(is_number(_DECORATION.sub("", text).replace("\u2212", "-")) for text in texts):
         correct = Remedy("store them as plain numbers, such as 1000.5")
-        written = f"numbers written as texts from {place} on, such as {_examples(cells)}"
-        return Finding(name, written, (correct, id_, categorical, drop))
-    identifying = len(set(texts)) > SETTINGS.identifier_share * len(texts)
+        text = f"numbers written as texts from {place} on, such as {_examples(cells)}"
+        return Finding(name, text, (correct, id_, categorical, drop))
+    identifying = len(set(texts)) > MOSTLY * len(texts)
     remedies = (id_, categorical, drop) if identifying else (categorical, drop)
     text = f"texts from {place} on, not numbers: {_values(cells)}"
     found = _with_missing(table, i, Kind.TEXTS, text, missing)
     return Finding(name, found.text, (*remedies, *found.remedies))
 
 
-_DECORATION = re.compile(r"[\s,'\u2019$\u20ac\u00a3%]")
-"""Characters that a number in a table may have beside its digits: 1,000.5, $1 or 10%."""
-
-
-def _as_texts(column: str) -> tuple[Remedy, Remedy]:
-    """The remedies that make identifiers and categories of a column."""
+def _remedies(table: Table, i: int) -> tuple[Remedy, Remedy, Remedy]:
+    """The remedies for any column: to leave it out, to carry it along, to make categories of it."""
+    column = table.reference(i)
     return (
+        Remedy("leaves it out", "drop", column),
         Remedy("carries it along", "id", column),
         Remedy("makes a feature of every value", "categorical", column),
     )
 
 
-def _mistakes(table: Table, i: int, wrong: Mask) -> str:
-    """Describe cells that are not finite numbers in a column of numbers."""
-    first = int(np.flatnonzero(wrong)[0])
-    cells = table.columns[i]
-    cell, is_infinite = cells.texts()[first], np.isinf(cells.numbers(Kind.NUMBERS)[first])
-    what = "is infinite" if is_infinite else "is not a number"
-    return (
-        f"numbers, but {table.place(first)} is {shown(cell)}, which {what} "
-        f"({wrong.sum()} of {table.n_rows} cells)"
-    )
-
-
 def _with_missing(table: Table, i: int, kind: Kind, text: str, missing: str) -> Finding:
     """The finding on a column that can be used, unless cells are missing and nothing fills them."""
-    name, cells = table.name(i), table.columns[i]
-    gone = cells.missing(kind)
+    gone = table.columns[i].missing(kind)
     if not gone.any():
-        return Finding(name, text)
+        return Finding(table.name(i), text)
     text = f"{text}; {_empty(table, i, gone)}"
+    remedies: tuple[Remedy, ...] = ()
     if gone.all():
-        return Finding(name, text, (Remedy("leaves it out", "drop", table.reference(i)),))
-    if missing != "error":
-        return Finding(name, text)
-    numeric = kind in (Kind.NUMBERS, Kind.TRUTH_VALUES)
-    what = "median" if numeric else "most frequent value"
-    fills = Remedy(f"puts the {what} there", "missing", "median")
-    return Finding(name, text, (fills, Remedy("leaves these rows out", "missing", "drop")))
+        remedies = _remedies(table, i)[:1]
+    elif missing == "error":
+        what = "most frequent value" if kind is Kind.TEXTS else "median"
+        fills = Remedy(f"puts the {what} there", "missing", "median")
+        remedies = fills, Remedy("leaves these rows out", "missing", "drop")
+    return Finding(table.name(i), text, remedies)
 
 
 def _empty(table: Table, i: int, gone: Mask) -> str:
@@ -349,14 +295,15 @@ def _empty(table: Table, i: int, gone: Mask) -> str:
     )
 
 
+# --- values in messages ------------------------------------------------------------------------
+
+
 def _values(cells: Cells) -> str:
     """The number of different texts, and the most frequent ones."""
     counts = Counter(text for text in cells.texts() if text)
-    if not counts:
-        return "no values"
-    frequent = [text for text, _ in counts.most_common(SETTINGS.examples)]
-    if len(counts) == 1:
-        return f"one value, {shown(frequent[0])}"
+    frequent = [text for text, _ in counts.most_common(EXAMPLES)]
+    if len(counts) < 2:
+        return f"one value, {shown(frequent[0])}" if counts else "no values"
     such_as = "" if len(counts) <= len(frequent) else "such as "
     return f"{len(counts)} different values, {such_as}{listed(frequent)}"
 
@@ -364,17 +311,16 @@ def _values(cells: Cells) -> str:
 def _examples(cells: Cells, with_text: str = "") -> str:
     """The first different values of a column that contain a text."""
     different = dict.fromkeys(text for text in cells.texts() if text and with_text in text)
-    return listed(list(different)[: SETTINGS.examples])
+    return listed(list(different)[:EXAMPLES])
 
 
 def listed(texts: Sequence[str], between: str = ", ") -> str:
     """Values for a message: the first of them, and how many others there are."""
-    n_others = len(texts) - SETTINGS.examples
+    n_others = len(texts) - EXAMPLES
     others = [f"{n_others} others"] if n_others > 0 else []
-    return between.join([*map(shown, texts[: SETTINGS.examples]), *others])
+    return between.join([*map(shown, texts[:EXAMPLES]), *others])
 
 
 def shown(text: str) -> str:
     """A value for a message, cut where it is long."""
-    length = SETTINGS.example_length
-    return repr(text if len(text) <= length else f"{text[: length - 3]}...")
+    return repr(text if len(text) <= EXAMPLE_LENGTH else f"{text[: EXAMPLE_LENGTH - 3]}...")

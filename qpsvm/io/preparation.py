@@ -1,21 +1,20 @@
 """A fitted preparation: the plain numbers and texts by which columns become features.
 
-scikit-learn does the work: ``SimpleImputer`` fills missing values in, ``OneHotEncoder`` makes a
-feature of every value of a category, ``ColumnTransformer`` applies both to their columns. Medians
-and values are kept as plain data, and a transformer is made from them again by fitting it to a
-single row: the most frequent of one number is that number, bit for bit (a median would add it to
-itself), and the values of a category are given.
-Preparations from a fit and from a file are the same objects and compute the same numbers.
+Missing numbers become the median of the training rows, missing values of a category the most
+frequent one; every value of a category becomes a feature. The numbers are those of scikit-learn's
+``SimpleImputer`` and ``OneHotEncoder``, bit for bit. Preparations from a fit and from a file are
+the same objects.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, pairwise
-from typing import Any, Literal, TypeAlias
+from itertools import pairwise
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.io.cells import Kind, Numbers
 from qpsvm.numerics.arguments import require_choice
-from qpsvm.numerics.arrays import Array, require_memory
+from qpsvm.numerics.arrays import require_memory
 
 Role: TypeAlias = Literal["feature", "label", "groups", "id", "left out"]
 
@@ -239,65 +238,42 @@ class Preparation:
             "The table with a feature for each value of a category",
             "drop columns with many different values.",
         )
-        return np.asarray(self._transformer.transform(as_rows(cells)), dtype=np.float64)
+        X = np.zeros((len(cells[0]), self.n_features))
+        first = 0
+        for column, own in zip(self.columns, cells, strict=True):
+            if isinstance(column, NumberColumn):
+                numbers = np.asarray(own, dtype=np.float64)
+                gone = np.isnan(numbers) & (self.missing == "median")
+                X[:, first] = np.where(gone, column.fill or 0.0, numbers)
+                first += 1
+            else:
+                fill = column.fill or column.values[0]
+                places = {value: first + i for i, value in enumerate(column.values)}
+                X[np.arange(len(own)), [places[str(text) or fill] for text in own]] = 1.0
+                first += len(places)
+        return X
 
-    @cached_property
-    def _transformer(self) -> Any:
-        """A ColumnTransformer with the medians and values of this preparation."""
-        row: list[Numbers | list[str]] = [
-            np.array([0.0 if column.fill is None else column.fill])
-            if isinstance(column, NumberColumn)
-            else [column.fill or column.values[0]]
-            for column in self.columns
-        ]
-        values = [getattr(column, "values", None) for column in self.columns]
-        return transformer(values, self.missing, "most_frequent").fit(as_rows(row))
 
+def learnt_column(
+    name: str | int, kind: Kind, cells: Numbers | list[str], missing: Missing
+) -> FeatureColumn:
+    """Fit a column to the cells of the training rows.
 
-def transformer(
-    values: Sequence[Sequence[str] | None], missing: Missing, statistic: str = "median"
-) -> Any:
-    """A ColumnTransformer that is not fitted yet.
-
-    Neighbouring columns of the same kind share a step, so that the features come in the order of
-    the columns.
-
-    Parameters
-    ----------
-    values : sequence
-        For each column None if it holds numbers, else the values of the category, which are
-        learnt in the fit if there are none.
-    missing : {"error", "drop", "median"}
-    statistic : {"median", "most_frequent"}
-        The number that takes the place of missing ones.
+    Examples
+    --------
+    >>> learnt_column("city", Kind.TEXTS, ["Paris", "Lima", "", "Paris"], "median")
+    CategoryColumn(name='city', values=('Lima', 'Paris'), fill='Paris')
+    >>> learnt_column("age", Kind.NUMBERS, np.array([30.0, math.nan, 41.0]), "median")
+    NumberColumn(name='age', truth=False, fill=35.5)
     """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import OneHotEncoder
-
     fills = missing == "median"
-    steps: list[tuple[str, object, list[int]]] = []
-    for are_numbers, members in groupby(range(len(values)), lambda i: values[i] is None):
-        places = list(members)
-        medians = SimpleImputer(strategy=statistic) if fills else "passthrough"
-        frequent = SimpleImputer(strategy="most_frequent", missing_values="")
-        known = [list(values[i] or ()) for i in places]
-        encode = OneHotEncoder(
-            categories=known if all(known) else "auto", sparse_output=False, dtype=np.float64
-        )
-        categories = Pipeline([("fill", frequent if fills else "passthrough"), ("encode", encode)])
-        steps.append((str(places[0]), medians if are_numbers else categories, places))
-    return ColumnTransformer(steps, sparse_threshold=0.0)
-
-
-def as_rows(cells: Sequence[Numbers | list[str]]) -> Array:
-    """The cells as a table for scikit-learn: of numbers, or of objects if there are texts."""
-    has_texts = any(isinstance(column, list) for column in cells)
-    table: Array = np.empty((len(cells[0]), len(cells)), dtype=object if has_texts else np.float64)
-    for j, column in enumerate(cells):
-        table[:, j] = column
-    return table
+    if kind is Kind.TEXTS:
+        counts = Counter(text for text in cells if text)
+        values = tuple(sorted(map(str, counts)))
+        most = max(values, key=counts.__getitem__)  # of several the first in their order
+        return CategoryColumn(name, values, most if fills else None)
+    median = float(np.nanmedian(np.asarray(cells))) if fills else None
+    return NumberColumn(name, kind is Kind.TRUTH_VALUES, median)
 
 
 def kind_of(column: FeatureColumn) -> Kind:

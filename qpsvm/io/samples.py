@@ -3,58 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
-from qpsvm.io.cells import Kind, Labels, Mask, Numbers, Rows, label_kind
-from qpsvm.io.inspection import findings, listed, require_ready, shown
+from qpsvm.io.cells import Kind, Labels, Mask, Numbers, Rows, label_kind, read_cells
+from qpsvm.io.inspection import listed, require_ready, shown
 from qpsvm.io.preparation import (
     CategoryColumn,
     FeatureColumn,
     Missing,
-    NumberColumn,
     Preparation,
     Role,
     TableColumn,
-    as_rows,
     kind_of,
-    transformer,
+    learnt_column,
     written_name,
 )
-from qpsvm.io.table import Roles, Table, Wanted, position_of, roles
+from qpsvm.io.table import DataFile, Roles, Table, Wanted, position_of, roles
 
 
-@dataclass(frozen=True, eq=False)
-class TableSamples:
-    """The content of a table.
-
-    Attributes
-    ----------
-    X : array of shape (n, d)
-    y, groups : array of shape (n,) or None
-    preparation : Preparation
-    columns : tuple of TableColumn
-        All columns of the file.
-    ids : mapping of str to list of str
-        Identifiers of all rows of the file by the names of their columns, those of rows that were
-        left out included.
-    rows : array of shape (n,)
-        The rows of the file that are samples, counted from 0.
-    """
-
-    X: Numbers
-    y: Labels | None
-    groups: Labels | None
-    preparation: Preparation
-    columns: tuple[TableColumn, ...]
-    ids: dict[str, list[str]]
-    rows: Rows
-
-
-def learnt_samples(table: Table, wanted: Wanted, missing: Missing, decimal: str) -> TableSamples:
+def learnt_samples(table: Table, wanted: Wanted, missing: Missing, decimal: str) -> DataFile:
     """Fit a preparation to a table and apply it.
 
     Raises
@@ -66,7 +35,7 @@ def learnt_samples(table: Table, wanted: Wanted, missing: Missing, decimal: str)
     return _samples(table, learn(table, found, missing, decimal), found, wanted.labelled)
 
 
-def prepared_samples(table: Table, wanted: Wanted, preparation: Preparation) -> TableSamples:
+def prepared_samples(table: Table, wanted: Wanted, preparation: Preparation) -> DataFile:
     """Apply a preparation that was fitted to another table.
 
     Columns that it does not use may be there or not.
@@ -160,7 +129,7 @@ def _last(table: Table, preparation: Preparation, taken: set[int | None]) -> int
     return free[-1]
 
 
-def _samples(table: Table, preparation: Preparation, found: Roles, labelled: bool) -> TableSamples:
+def _samples(table: Table, preparation: Preparation, found: Roles, labelled: bool) -> DataFile:
     kinds = dict(zip(found.features, map(kind_of, preparation.columns), strict=True))
     others = [i for i in (found.label if labelled else None, found.groups) if i is not None]
     whole, rows = table, np.arange(table.n_rows)
@@ -168,14 +137,18 @@ def _samples(table: Table, preparation: Preparation, found: Roles, labelled: boo
         rows = complete_rows(table, kinds | {i: label_kind(table.columns[i]) for i in others})
         table = table.taken(rows) if len(rows) < table.n_rows else table
     X = preparation.features(matched_cells(preparation, table, found.features))
-    return TableSamples(
+    return DataFile(
         X,
         _labels(table, found.label) if labelled else None,
         _labels(table, found.groups),
-        preparation,
+        None if table.names is None else preparation.feature_names,
+        table.source,
+        "csv" if table.unit == "line" else "parquet",
         tuple(_described(whole, found, kinds, i) for i in range(len(whole.columns))),
+        preparation,
         {whole.name(i): whole.columns[i].texts() for i in found.ids},
         rows,
+        whole.n_rows,
     )
 
 
@@ -294,8 +267,7 @@ def matched_cells(
     cells, lines = list[Numbers | list[str]](), list[str]()
     for i, column in zip(positions, preparation.columns, strict=True):
         stored, kind = table.columns[i], kind_of(column)
-        is_category = isinstance(column, CategoryColumn)
-        cells.append(stored.texts() if is_category else stored.numbers(kind))
+        cells.append(read_cells(stored, kind))
         for text in _problems(table, i, column, preparation):
             lines.append(f"  {table.name(i)!r}: {text}")
     if lines:
@@ -368,7 +340,7 @@ def learn(table: Table, roles: Roles, missing: Missing, decimal: str) -> Prepara
     UnreadyColumnsError
         Columns that cannot be used as they are, or no row that has all values.
     """
-    require_ready(table.source, findings(table, roles, missing))
+    require_ready(table, roles, missing)
     kinds = {
         i: Kind.TEXTS if i in roles.categorical else table.columns[i].kind for i in roles.features
     }
@@ -376,13 +348,9 @@ def learn(table: Table, roles: Roles, missing: Missing, decimal: str) -> Prepara
         others = (i for i in (roles.label, roles.groups) if i is not None)
         labels = {i: label_kind(table.columns[i]) for i in others}
         table = table.taken(complete_rows(table, kinds | labels))
-    cells = [
-        table.columns[i].texts() if kind is Kind.TEXTS else table.columns[i].numbers(kind)
-        for i, kind in kinds.items()
-    ]
     columns = tuple(
-        _column(table.key(i), kind, learnt)
-        for (i, kind), learnt in zip(kinds.items(), _fitted(cells, missing), strict=True)
+        learnt_column(table.key(i), kind, read_cells(table.columns[i], kind), missing)
+        for i, kind in kinds.items()
     )
     label, groups = (None if i is None else table.key(i) for i in (roles.label, roles.groups))
     ids = tuple(table.key(i) for i in roles.ids)
@@ -412,26 +380,3 @@ def complete_rows(table: Table, kinds: Mapping[int, Kind]) -> Rows:
             "columns, or let missing='median' (--missing median) fill in what is missing."
         )
     return rows
-
-
-def _fitted(
-    cells: Sequence[Numbers | list[str]], missing: Missing
-) -> list[tuple[Any, tuple[str, ...]]]:
-    """For each column the number or value that fills gaps, None without, and its categories."""
-    values = [() if isinstance(column, list) else None for column in cells]
-    fitted = transformer(values, missing).fit(as_rows(cells))
-    learnt: list[tuple[Any, tuple[str, ...]]] = []
-    for _, step, places in fitted.transformers_:
-        is_category = values[places[0]] is not None
-        filling = step[0] if is_category else step
-        fills = getattr(filling, "statistics_", [None] * len(places))
-        categories = step[-1].categories_ if is_category else [()] * len(places)
-        learnt += zip(fills, (tuple(map(str, own)) for own in categories), strict=True)
-    return learnt
-
-
-def _column(name: str | int, kind: Kind, learnt: tuple[Any, tuple[str, ...]]) -> FeatureColumn:
-    fill, values = learnt
-    if kind is Kind.TEXTS:
-        return CategoryColumn(name, values, None if fill is None else str(fill))
-    return NumberColumn(name, kind is Kind.TRUTH_VALUES, None if fill is None else float(fill))
