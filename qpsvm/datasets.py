@@ -10,21 +10,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidParameterError
-from qpsvm.files import csv_table, libsvm_table, npz, parquet_table, text
-from qpsvm.files.cells import Rows
-from qpsvm.files.libsvm_table import Numbering
-from qpsvm.files.table import Columns, Wanted
+from qpsvm.io import csv_table, libsvm_table, npz, parquet_table
+from qpsvm.io.files import COMPRESSIONS, STANDARD_INPUT
+from qpsvm.io.preparation import Missing, Preparation, require_policies
+from qpsvm.io.samples import learnt_samples, prepared_samples
+from qpsvm.io.table import Column, Columns, DataFile, Format, Wanted
 from qpsvm.numerics.arguments import (
-    Labels,
     require_choice,
     require_flag,
     require_kind,
@@ -34,13 +32,8 @@ from qpsvm.numerics.arguments import (
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.layout import compressed_rows
-from qpsvm.tables.columns import TableColumn
-from qpsvm.tables.preparation import Missing, Preparation, require_policies
-from qpsvm.tables.samples import learnt_samples, prepared_samples
 
 __all__ = ["SUFFIXES", "DataFile", "Format", "load"]
-
-Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
 
 FORMATS: tuple[Format, ...] = ("libsvm", "csv", "npz", "parquet")
 
@@ -67,59 +60,15 @@ FOREIGN: Mapping[str, str] = (
 )
 """Suffixes of formats that are not read, and what to do instead."""
 
-Column: TypeAlias = str | int
-"""A column by its name, or by its position from 0 (negative: from the end)."""
+ABOUT: Mapping[str, tuple[str, tuple[Format, ...]]] = {
+    "header": ("the first row of a CSV file", ("csv",)),
+    "zero_based": ("the indices of a LIBSVM file", ("libsvm",)),
+    "n_features": ("the indices of a LIBSVM file", ("libsvm",)),
+}
+"""The subject of a parameter, and the formats that have it; all others are about columns."""
 
 TEXT_SHARE = 16
 """Memory of the parsed words of a text, in multiples of the size of the text."""
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class DataFile:
-    """The content of a data file: samples, labels and feature names.
-
-    Attributes
-    ----------
-    X : array or CSR array of shape (n, d)
-    y : array of shape (n,) or None
-        Integers where every label is one, exact whatever their size, then numbers, otherwise text.
-    groups : array of shape (n,) or None
-        The group of every sample, such as the query of a ranking.
-    feature_names : tuple of str or None
-        From a CSV header, or of the columns of a Parquet file; ``city=Paris`` for the value of a
-        category. None without a header.
-    source : str
-        The path as given.
-    format : "libsvm", "csv", "npz" or "parquet"
-    columns : tuple of TableColumn or None
-        Name, kind and role of every column of a CSV or Parquet file.
-    preparation : Preparation or None
-        The way from the columns of a CSV or Parquet file to the features: ``load(other,
-        preparation=...)`` reads another file in the same way.
-    ids : mapping of str to list of str
-        The columns named as ``id``, of all rows of the file.
-    rows : array of shape (n,) or None
-        The rows of a CSV or Parquet file that are samples, counted from 0; fewer than the file has
-        where a value is missing and ``missing="drop"``.
-    n_rows : int or None
-        Number of rows of a CSV or Parquet file.
-    zero_based : bool or None
-        LIBSVM: whether column j has the index j in the file, and not j + 1.
-    """
-
-    X: Matrix
-    y: Labels | None
-    groups: Labels | None
-    feature_names: tuple[str, ...] | None
-    source: str
-    format: Format
-    columns: tuple[TableColumn, ...] | None = None
-    preparation: Preparation | None = None
-    ids: Mapping[str, list[str]] = field(default_factory=dict)
-    rows: Rows | None = None
-    n_rows: int | None = None
-    zero_based: bool | None = None
 
 
 @explains_calls
@@ -260,15 +209,12 @@ def load(
         for name, column in (("label", label), ("groups", groups))
     )
     given: dict[str, object] = {"label": label, "groups": groups, **lists, **policies}
-    _require_table(source, kind, given, header)
-    numbering = _numbering(zero_based, n_features, source, kind)
+    given |= {"header": header, "zero_based": zero_based, "n_features": n_features}
+    _require_fitting(source, kind, given)
     if kind == "libsvm":
-        lines = libsvm_table.read(source, numbering, limit_bytes=limit)
-        return DataFile(
-            lines.X, lines.y, lines.groups, None, source, kind, zero_based=lines.zero_based
-        )
+        return libsvm_table.read(source, zero_based, n_features, limit_bytes=limit)
     if kind == "npz":
-        return DataFile(*_read_npz(source, labelled, limit), None, source, kind)
+        return _read_npz(source, labelled, limit)
     require_kind(
         preparation,
         Preparation | None,
@@ -286,53 +232,36 @@ def load(
     else:
         table = csv_table.read(source, wanted, limit_bytes=limit, header=header, decimal=mark)
     if preparation is None:
-        found = learnt_samples(table, wanted, missing, mark)
-    else:
-        for what in ("features", "drop", "categorical"):
-            if lists[what] or missing != "error":
-                raise InvalidParameterError(
-                    f"{what if lists[what] else 'missing'} is what the preparation says; leave it "
-                    "out, or leave out preparation."
-                )
-        found = prepared_samples(table, wanted, preparation)
-    names = None if table.names is None else found.preparation.feature_names
-    return DataFile(
-        found.X,
-        found.y,
-        found.groups,
-        names,
-        source,
-        kind,
-        found.columns,
-        found.preparation,
-        found.ids,
-        found.rows,
-        table.n_rows,
-    )
+        return learnt_samples(table, wanted, missing, mark)
+    for what in ("features", "drop", "categorical"):
+        if lists[what] or missing != "error":
+            raise InvalidParameterError(
+                f"{what if lists[what] else 'missing'} is what the preparation says; leave it "
+                "out, or leave out preparation."
+            )
+    return prepared_samples(table, wanted, preparation)
 
 
-def _require_table(
-    source: str, kind: Format, given: Mapping[str, object], header: bool | None
-) -> None:
-    """Refuse parameters that are about columns where a file of this format has none.
+def _require_fitting(source: str, kind: Format, given: Mapping[str, object]) -> None:
+    """Refuse parameters that are about something that a file of this format does not have.
 
     Raises
     ------
     InvalidParameterError
     """
     for what, value in given.items():
-        if value not in (None, ()) and kind not in ("csv", "parquet"):
+        about, kinds = ABOUT.get(what, ("columns of a CSV or Parquet file", ("csv", "parquet")))
+        is_given = value is not None and not (isinstance(value, tuple) and not value)
+        if is_given and kind not in kinds:
             raise InvalidParameterError(
-                f"{what}={value!r} is about columns of a CSV or Parquet file, {source!r} is read "
-                f"as {kind}; leave it out."
+                f"{what}={value!r} is about {about}, {source!r} is read as {kind}; leave it out."
             )
-    if header is not None and kind != "csv":
-        raise InvalidParameterError(
-            f"header={header!r} is about the first row of a CSV file, {source!r} is read as "
-            f"{kind}; leave it out."
-        )
-    if header is not None and not isinstance(header, bool):
-        raise InvalidParameterError(f"header is {header!r}; pass True, False or None.")
+    for what in ("header", "zero_based"):
+        if not isinstance(given[what], bool | None):
+            raise InvalidParameterError(f"{what} is {given[what]!r}; pass True, False or None.")
+    n_features = given["n_features"]
+    if n_features is not None and not _is_count(n_features):
+        raise InvalidParameterError(f"n_features is {n_features!r}; pass an integer above 0.")
 
 
 def _columns(name: str, given: Any) -> Columns:
@@ -348,34 +277,21 @@ def _columns(name: str, given: Any) -> Columns:
     return tuple(column if isinstance(column, str) else int(column) for column in columns)
 
 
-def _is_integer(value: object) -> bool:
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return _is_integer(value) and value > 0
 
 
 def _limit(limit_bytes: int | None, kind: Format) -> int:
     """Limit in bytes on the decompressed size of a file of this format."""
     if limit_bytes is None:
         return default_memory_limit() // (TEXT_SHARE if kind in ("libsvm", "csv") else 1)
-    if not _is_integer(limit_bytes) or limit_bytes < 1:
+    if not _is_count(limit_bytes):
         raise InvalidParameterError(f"limit_bytes is {limit_bytes!r}; pass an integer above 0.")
     return limit_bytes
-
-
-def _numbering(
-    zero_based: bool | None, n_features: int | None, source: str, kind: Format
-) -> Numbering:
-    """Numbering of the features of a LIBSVM file; for other formats there is none."""
-    for what, value in (("zero_based", zero_based), ("n_features", n_features)):
-        if value is not None and kind != "libsvm":
-            raise InvalidParameterError(
-                f"{what}={value!r} is about the indices of a LIBSVM file, {source!r} is read as "
-                f"{kind}; leave it out."
-            )
-    if zero_based is not None and not isinstance(zero_based, bool):
-        raise InvalidParameterError(f"zero_based is {zero_based!r}; pass True, False or None.")
-    if n_features is not None and (not _is_integer(n_features) or n_features < 1):
-        raise InvalidParameterError(f"n_features is {n_features!r}; pass an integer above 0.")
-    return Numbering(zero_based, n_features)
 
 
 def format_of(source: str, format: str | None = None) -> Format:
@@ -391,7 +307,7 @@ def format_of(source: str, format: str | None = None) -> Format:
     >>> format_of("a9a.txt.gz")
     'libsvm'
     """
-    if source == text.STANDARD_INPUT:
+    if source == STANDARD_INPUT:
         if format not in (None, "csv"):
             raise InvalidParameterError(
                 f"Standard input ({source!r}) is read as CSV, not as {format}; save the data as a "
@@ -402,7 +318,7 @@ def format_of(source: str, format: str | None = None) -> Format:
         require_choice(format, FORMATS, "format")
         return cast(Format, format)
     suffixes = [suffix.lower() for suffix in Path(source).suffixes]
-    if suffixes and suffixes[-1] in text.COMPRESSIONS:
+    if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
@@ -420,9 +336,7 @@ def format_of(source: str, format: str | None = None) -> Format:
 # --- NPZ -------------------------------------------------------------------------------------
 
 
-def _read_npz(
-    source: str, labelled: bool, limit_bytes: int
-) -> tuple[Matrix, Labels | None, Labels | None]:
+def _read_npz(source: str, labelled: bool, limit_bytes: int) -> DataFile:
     arrays = npz.read(source, DataFileError, limit_bytes=limit_bytes)
     parts = ("X_data", "X_indices", "X_indptr", "X_shape")
     has_samples = "X" in arrays or all(part in arrays for part in parts)
@@ -432,13 +346,13 @@ def _read_npz(
             f"{' and y' * labelled} (X may be a CSR matrix as X_data, X_indices, X_indptr, "
             f"X_shape): np.savez(path, X=X{', y=y' * labelled})."
         )
-    others = arrays.get("y"), arrays.get("groups")
-    if "X" in arrays:
-        return arrays["X"], *others
-    try:
-        X = compressed_rows(*(np.array(arrays[part]) for part in parts))
-    except (ValueError, TypeError, OverflowError, IndexError) as error:
-        raise DataFileError(
-            f"{source!r}: X_data, X_indices, X_indptr and X_shape are not a CSR matrix ({error})."
-        ) from error
-    return X, *others
+    X: Matrix | None = arrays.get("X")
+    if X is None:
+        try:
+            X = compressed_rows(*(np.array(arrays[part]) for part in parts))
+        except (ValueError, TypeError, OverflowError, IndexError) as error:
+            raise DataFileError(
+                f"{source!r}: X_data, X_indices, X_indptr and X_shape are not a CSR matrix "
+                f"({error})."
+            ) from error
+    return DataFile(X, arrays.get("y"), arrays.get("groups"), None, source, "npz")

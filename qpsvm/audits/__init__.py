@@ -6,14 +6,13 @@ without an audit, and ``solution_of`` makes a solution of plain numbers, for ``q
 """
 
 from qpsvm.audits import files
+from qpsvm.audits.arrays import Arrays, solution_of
 from qpsvm.audits.auditing import audit
 from qpsvm.audits.claims import Claim, Library
 from qpsvm.audits.comparison import Optimum
-from qpsvm.audits.machine import AuditedMachine
 from qpsvm.audits.own_predictions import OwnPredictions
-from qpsvm.audits.readers.arrays import Arrays, solution_of
-from qpsvm.audits.readers.registry import read_claims
-from qpsvm.audits.result import Audit
+from qpsvm.audits.readers import read_claims
+from qpsvm.audits.result import Audit, AuditedMachine
 from qpsvm.audits.rounding import KernelRounding
 
 __all__ = [

@@ -1,10 +1,28 @@
-"""``qpsvm.audit``: verify a model that another library fitted against its exact program."""
+"""``qpsvm.audit``: verify a model that another library fitted against its exact program.
+
+Models that contain fitted machines are audited machine by machine, each with the data that it was
+fitted to:
+
+=====================================  ===========================================================
+``CalibratedClassifierCV``             one machine per fold, fitted to the rest of the samples; a
+                                       single one with ``ensemble=False``
+``OneVsRestClassifier``                one per class, fitted to "is it this class?"
+``OneVsOneClassifier``                 one per pair of classes, fitted to their samples
+``GridSearchCV`` and other searches    ``best_estimator_``, fitted to all samples
+``FrozenEstimator``                    the estimator inside
+a ``Pipeline`` that ends in one        the same, on the transformed samples
+=====================================  ===========================================================
+
+How a wrapper combines the answers of its machines is not audited.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,14 +30,11 @@ from qpsvm.audits import own_predictions
 from qpsvm.audits.claims import Claim, Problem, Reading, Solution
 from qpsvm.audits.comparison import DecisionRanges, Optimum, of_machine, of_votes, with_optimum
 from qpsvm.audits.in_chunks import audit_in_chunks
-from qpsvm.audits.machine import AuditedMachine
-from qpsvm.audits.parts import Part, joined, parts_of
-from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.audits.readers.own import is_own
-from qpsvm.audits.readers.registry import read
+from qpsvm.audits.inputs import Estimator, Inputs
+from qpsvm.audits.own_predictions import OwnPredictions
+from qpsvm.audits.readers import is_own, read
 from qpsvm.audits.rebuilt import decisions
-from qpsvm.audits.result import Audit
+from qpsvm.audits.result import Audit, AuditedMachine
 from qpsvm.audits.rounding import RoundedKernel, kernel_rounding
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.chunked import is_chunked
@@ -37,6 +52,12 @@ from qpsvm.verification import verify, verify_evaluated
 
 if TYPE_CHECKING:
     from qpsvm.backends import Callback
+
+Solve: TypeAlias = Callable[[Problem, Solution | None], Solution]
+"""Computes the exact optimum of a program, from a solution of it if there is one."""
+
+Part: TypeAlias = tuple[str, Estimator, Inputs]
+"""A fitted machine inside a model: its name, the machine, and the inputs of its own fit."""
 
 SHARPER = 0.1
 """The exact optimum is solved to this share of eps."""
@@ -141,41 +162,29 @@ def audit(
             )
         found: Any = audit_in_chunks(model, X, y, sample_weight, eps=eps)
         return found  # type: ignore[no-any-return] # a ChunkedAudit
-    inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
-    return _audit(model, inputs, Options(eps, optimum, callback))
+    exactly = partial(_exactly, SHARPER * eps, callback) if optimum else None
+    return _audit(model, Inputs(X, y, sample_weight, C, nu, epsilon), eps, exactly)
 
 
-# --- small pieces -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Options:
-    """Accuracy of an audit, whether the exact optimum is solved for, and who listens."""
-
-    eps: float
-    optimum: bool
-    callback: Callback | None
-
-
-def _audit(model: Estimator, inputs: Inputs, options: Options) -> Audit:
-    parts = parts_of(model, inputs)
+def _audit(model: Estimator, inputs: Inputs, eps: float, exactly: Solve | None) -> Audit:
+    parts = _parts_of(model, inputs)
     if parts:
-        audits = [_of_part(model, part, options) for part in parts]
-        return joined(model, [name for name, _, _ in parts], audits)
+        return _joined(model, parts, [_of_part(model, part, eps, exactly) for part in parts])
     reading = read(model, inputs)
     # the reader of own models has compared their predictions
     answers = None if is_own(model) else own_predictions.asked(model, inputs.X)
     unit = EPS if answers is None else answers.unit
-    audited = [_machine(claim, reading, unit, options) for claim in reading.claims]
+    audited = [_machine(claim, reading, unit, eps, exactly) for claim in reading.claims]
     machines = [machine for machine, _ in audited]
     own, sure = None, None
     if answers is not None:
-        own, sure = own_predictions.compare(model, answers, reading, machines)
+        values = [machine.decisions for machine in machines]
+        own, sure = own_predictions.compare(model, answers, reading, values)
         machines = [machine.with_check(own.check) for machine in machines]
     return Audit(
         model=reading.model,
         library=reading.library,
-        eps=options.eps,
+        eps=eps,
         machines=tuple(machines),
         combined=_combined(reading, [compared for _, compared in audited], sure),
         remarks=reading.remarks,
@@ -183,21 +192,11 @@ def _audit(model: Estimator, inputs: Inputs, options: Options) -> Audit:
     )
 
 
-def _of_part(model: Estimator, part: Part, options: Options) -> Audit:
-    """Audit a machine inside a model, and name it where it is refused."""
-    name, inside, inputs = part
-    try:
-        return _audit(inside, inputs, options)
-    except AuditRefusedError as error:
-        where = f"{name} of the" if name else "The model in this"
-        cv, hint = getattr(model, "cv", None), ""
-        if getattr(cv, "shuffle", False) and getattr(cv, "random_state", None) is None:
-            hint = f" cv={cv!r} does not split the same way again; give it a random_state."
-        raise AuditRefusedError(f"{where} {type(model).__name__}: {error}{hint}") from error
+# --- one machine --------------------------------------------------------------------------------
 
 
 def _machine(
-    claim: Claim, reading: Reading, unit: float, options: Options
+    claim: Claim, reading: Reading, unit: float, eps: float, exactly: Solve | None
 ) -> tuple[AuditedMachine, tuple[Optimum, DecisionRanges] | None]:
     """Audit one program; return also what is known of its optimum for all samples.
 
@@ -205,29 +204,30 @@ def _machine(
     """
     problem, library, best, remarks = claim.problem, reading.library, None, list[str]()
     if not claim.has_multipliers:
-        if not options.optimum:
+        if exactly is None:
             raise AuditRefusedError(
                 f"{library.name} stores no multipliers, so that only the exact optimum gives a "
                 "lower bound; leave optimum=False out."
             )
         remarks.append(WITHOUT_MULTIPLIERS)
-        best = _exact(problem, None, options)
-    rounded, rounding = None, None
+        best = exactly(problem, None)
+    rounding = None
     if claim.stated is not None:
         solution: Solution = claim.stated
-        report = verify(problem, solution, eps=options.eps)
+        report = verify(problem, solution, eps=eps)
     else:
+        rounded = None
         if library.float32_kernel and isinstance(problem, SVMProblem) and claim.has_multipliers:
             rounded = RoundedKernel(problem.model)
         multiply = None if rounded is None else rounded.multiply
         evaluation = claim.completed(claim.draft(best), library, multiply)
         solution = evaluation.solution
-        report = verify_evaluated(problem, evaluation, eps=options.eps)
+        report = verify_evaluated(problem, evaluation, eps=eps)
         if rounded is not None and isinstance(evaluation, Evaluation):
             rounding = kernel_rounding(claim, library, evaluation, rounded)
-    if best is None and options.optimum:
+    if best is None and exactly is not None:
         try:
-            best = _exact(problem, solution, options)
+            best = exactly(problem, solution)
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
     own = decisions(claim, reading, solution, report.certificate, unit)
@@ -275,9 +275,10 @@ def _combined(
     return replace(together, largest_change=max(changes), computed_gap=gap)
 
 
-def _exact(problem: Problem, start: Solution | None, options: Options) -> Solution:
+def _exactly(
+    eps: float, callback: Callback | None, problem: Problem, start: Solution | None
+) -> Solution:
     """Compute the optimum: polish a given solution, or solve from scratch."""
-    eps, callback = SHARPER * options.eps, options.callback
     if start is not None:
         found: Solution = polish(problem, start, eps=eps, callback=callback)
         reached = certify(problem, found).relative_gap <= eps
@@ -285,3 +286,138 @@ def _exact(problem: Problem, start: Solution | None, options: Options) -> Soluti
             return found
     solved: Solution = solve(problem, eps=eps, callback=callback)
     return solved
+
+
+# --- machines inside a model --------------------------------------------------------------------
+
+
+def _parts_of(model: Estimator, inputs: Inputs) -> tuple[Part, ...]:
+    """The fitted machines inside a model; none if the model is one machine itself.
+
+    Raises
+    ------
+    AuditRefusedError
+        The model is not fitted, or was fitted to other data.
+    """
+    name = _name(model)
+    if name == "Pipeline" and model.steps:
+        last = model.steps[-1][1]
+        if not (is_own(last) or _name(last) in WRAPPERS or hasattr(last, "best_estimator_")):
+            return ()  # the reader of pipelines also asks the pipeline for its predictions
+        inside = inputs.in_pipeline(model)
+        return _parts_of(last, inside) or (("", last, inside),)
+    if name in WRAPPERS:
+        try:
+            return WRAPPERS[name](model, inputs)
+        except (AttributeError, ValueError, TypeError, IndexError) as error:
+            raise AuditRefusedError(
+                f"The machines of this {name} cannot be told ({error}); pass a fitted one, "
+                "with X and y as they were handed to its fit."
+            ) from error
+    is_from_sklearn = any(kind.__module__.startswith("sklearn.") for kind in type(model).__mro__)
+    if is_from_sklearn and hasattr(model, "best_estimator_"):
+        return (("", model.best_estimator_, inputs),)
+    return ()
+
+
+def _of_part(model: Estimator, part: Part, eps: float, exactly: Solve | None) -> Audit:
+    """Audit a machine inside a model, and name it where it is refused."""
+    name, inside, inputs = part
+    try:
+        return _audit(inside, inputs, eps, exactly)
+    except AuditRefusedError as error:
+        where = f"{name} of the" if name else "The model in this"
+        cv, hint = getattr(model, "cv", None), ""
+        if getattr(cv, "shuffle", False) and getattr(cv, "random_state", None) is None:
+            hint = f" cv={cv!r} does not split the same way again; give it a random_state."
+        raise AuditRefusedError(f"{where} {type(model).__name__}: {error}{hint}") from error
+
+
+def _joined(model: Estimator, parts: Sequence[Part], audits: Sequence[Audit]) -> Audit:
+    """One audit of all machines of a model."""
+    kind, first = type(model).__name__, audits[0]
+    if len(audits) == 1:
+        return replace(first, model=f"{first.model} in a {kind}")
+    machines = tuple(
+        replace(machine, name=f"{name}: {machine.name}" if machine.name else name)
+        for (name, _, _), audit in zip(parts, audits, strict=True)
+        for machine in audit.machines
+    )
+    remark = (
+        f"each machine of the {kind} was audited on the samples that it was fitted to; how the "
+        "model combines their answers was not"
+    )
+    asked = [audit.own_predictions for audit in audits if audit.own_predictions is not None]
+    return replace(
+        first,
+        model=f"{kind} of {len(audits)} models ({first.model})",
+        machines=machines,
+        combined=None,
+        remarks=tuple(dict.fromkeys([remark, *(r for audit in audits for r in audit.remarks)])),
+        own_predictions=OwnPredictions.together(asked) if asked else None,
+    )
+
+
+def _name(model: Estimator) -> str:
+    """Class name of a model of scikit-learn, or of a class derived from one; else empty."""
+    for kind in type(model).__mro__:
+        known = kind.__name__ == "Pipeline" or kind.__name__ in WRAPPERS
+        if known and kind.__module__.startswith("sklearn."):
+            return kind.__name__
+    return ""
+
+
+def _calibrated(model: Estimator, inputs: Inputs) -> tuple[Part, ...]:
+    """The machines of ``CalibratedClassifierCV``: its folds are split again."""
+    from sklearn.model_selection import check_cv
+
+    fitted = [calibrated.estimator for calibrated in model.calibrated_classifiers_]
+    frozen = _name(model.estimator) == "FrozenEstimator"
+    if model.ensemble is False or (model.ensemble == "auto" and frozen):
+        return (("", fitted[0], inputs),)
+    splits = check_cv(model.cv, inputs.y, classifier=True).split(inputs.X, inputs.y)
+    folds = [train for train, _ in splits]
+    if len(folds) != len(fitted):
+        raise ValueError(f"it has {len(fitted)} machines, and cv splits into {len(folds)} folds")
+    return tuple(
+        (f"without fold {i}", machine, inputs.rows(train))
+        for i, (machine, train) in enumerate(zip(fitted, folds, strict=True))
+    )
+
+
+def _one_vs_rest(model: Estimator, inputs: Inputs) -> tuple[Part, ...]:
+    """The machines of ``OneVsRestClassifier``, without those of classes that all samples have."""
+    columns = model.label_binarizer_.transform(inputs.y)
+    columns = columns.toarray() if hasattr(columns, "toarray") else np.asarray(columns)
+    classes = np.asarray(model.classes_).tolist()
+    names = [f"{label!r} against the rest" for label in classes]
+    if columns.shape[1] == 1:
+        names = [f"{classes[-1]!r} against {classes[0]!r}"]
+    return tuple(
+        (name, machine, replace(inputs, y=column))
+        for name, machine, column in zip(names, model.estimators_, columns.T, strict=True)
+        if type(machine).__name__ != "_ConstantPredictor"
+    )
+
+
+def _one_vs_one(model: Estimator, inputs: Inputs) -> tuple[Part, ...]:
+    """The machines of ``OneVsOneClassifier``, in its order of pairs."""
+    from sklearn.utils.metaestimators import _safe_split
+
+    labels, parts = np.asarray(inputs.y), list[Part]()
+    pairs = itertools.combinations(np.asarray(model.classes_).tolist(), 2)
+    for (a, b), machine in zip(pairs, model.estimators_, strict=True):
+        rows = np.flatnonzero((labels == a) | (labels == b))
+        samples = _safe_split(model.estimator, inputs.X, None, indices=rows)[0]
+        own = replace(inputs.rows(rows), X=samples, y=(labels[rows] == b).astype(int))
+        parts.append((f"{a!r} against {b!r}", machine, own))
+    return tuple(parts)
+
+
+WRAPPERS: Mapping[str, Callable[[Estimator, Inputs], tuple[Part, ...]]] = {
+    "CalibratedClassifierCV": _calibrated,
+    "OneVsRestClassifier": _one_vs_rest,
+    "OneVsOneClassifier": _one_vs_one,
+    "FrozenEstimator": lambda model, inputs: (("", model.estimator, inputs),),
+}
+"""Models of scikit-learn that contain fitted machines."""

@@ -60,6 +60,10 @@ class Library:
     iterations: int | None = None
 
 
+OWN = Library("qpsvm")
+"""This package as the library of a model."""
+
+
 @dataclass(frozen=True, eq=False)
 class Claim:
     """A program, and the solution that a model claims for it.

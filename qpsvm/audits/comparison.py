@@ -89,6 +89,28 @@ class Optimum:
         least, most = share(self.least_excess), share(self.most_excess)
         return least if least == most else f"at least {share(float(at_least(self.least_excess)))}"
 
+    def facts(self, compared: PredictionComparison | None) -> dict[str, object]:
+        """Names and values for the table of a report."""
+        facts: dict[str, object] = {
+            "objective above the computed optimum, relative": self.excess,
+            "certified relative gap of the computed optimum": self.proof.relative_gap,
+        }
+        if compared is not None and compared.n_same is not None:
+            facts["training labels proven to be the exact optimum's"] = compared.n_same
+            facts["training labels proven to differ"] = compared.n_different
+            facts["training labels undecided"] = compared.n_undecided
+        change = self.predictions.largest_change
+        return facts | {"largest change of a decision value, at most": change}
+
+    def to_dict(self) -> dict[str, object]:
+        """The figures by name, for JSON."""
+        names = ("excess", "least_excess", "most_excess", "predictions_differ", "decision_change")
+        return {
+            "status": self.solution.status.value,
+            "relative_gap": self.proof.relative_gap,
+            **{name: getattr(self, name) for name in names},
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class DecisionRanges:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from qpsvm.audits.readers import attributes, libsvm_estimators
-from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.chunked import (
-    ChunkedCertificate,
-    Expansion,
-    chunked_kernel_problem,
-)
+from qpsvm.audits import inputs as checked
+from qpsvm.audits.inputs import Estimator
+from qpsvm.audits.libsvm_estimators import kernel_of, stored_numbers
+from qpsvm.chunked import ChunkedCertificate, Expansion, chunked_kernel_problem
 from qpsvm.chunked.contents import Task
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError, InvalidDataError, InvalidParameterError
@@ -123,16 +120,13 @@ def audit_in_chunks(
             "or an SVR, or all samples at once."
         )
     try:
-        kernel = libsvm_estimators.fitted_kernel(model)
+        kernel = kernel_of(model, None)
         problem = chunked_kernel_problem(*_program(model), kernel, X, y, sample_weight)
     except InvalidParameterError as error:
         raise AuditRefusedError(str(error)) from error
-    coefficients, intercepts = libsvm_estimators.stored_numbers(type(model).__name__, model)
-    rows = attributes.whole_numbers(model, "support_")
-    shape, why = (1, len(rows)), f"{len(rows)} support vectors"
-    attributes.require_shape(model, "dual_coef_", coefficients, shape, why)
-    attributes.require_shape(model, "intercept_", intercepts, (1,), "one machine")
-    vectors = attributes.matrix(model, "support_vectors_")
+    rows = checked.whole_numbers(model, "support_")
+    coefficients, intercepts = stored_numbers(model, 2, len(rows))
+    vectors = checked.matrix(model, "support_vectors_")
     machine = Expansion(problem.kernel, vectors, rows, coefficients[0], float(intercepts[0]))
     try:
         certificate, n_wrong = problem.judged(machine)
@@ -151,16 +145,15 @@ def audit_in_chunks(
 
 def _program(model: Estimator) -> tuple[Family, Task]:
     """Determine the formulation that an audited model claims to solve, and its kind of task."""
-    C = attributes.number(model, "C")
+    C = checked.number(model, "C")
     if not hasattr(model, "classes_"):
-        return EpsilonRegression(C, attributes.number(model, "epsilon")), "regression"
-    classes = attributes.classes(model)
+        return EpsilonRegression(C, checked.number(model, "epsilon")), "regression"
+    classes = checked.classes_of(model)
     if len(classes) != 2:
         raise AuditRefusedError(
             f"The model has {len(classes)} classes; on samples in chunks a machine of two classes "
             "can be audited. Audit one pair at a time."
         )
-    factors = attributes.numbers(model, "class_weight_", 1)
-    attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
+    factors = checked.numbers(model, "class_weight_", (2,), "its classes")
     weights = dict(zip(classes.tolist(), factors.tolist(), strict=True))
     return SoftMargin(C, class_weight=None if (factors == 1.0).all() else weights), "binary"

@@ -19,10 +19,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from qpsvm.audits.claims import Reading
-from qpsvm.audits.machine import OWN_PREDICTIONS, AuditedMachine
-from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.audits.readers.own import OWN
+from qpsvm.audits.claims import OWN, Reading
+from qpsvm.audits.inputs import Estimator
 from qpsvm.audits.rebuilt import Decisions
 from qpsvm.data import RegressionTrainingSet
 from qpsvm.display import short_repr
@@ -31,6 +29,9 @@ from qpsvm.formulations import OneVsOne, SoftMargin
 from qpsvm.numerics.arguments import MatrixLike, Samples
 from qpsvm.numerics.arrays import Array, Dense, Mask, is_sparse
 from qpsvm.qp.kkt_residuals import Check
+
+NAME = "own_predictions"
+"""Name of the check that a report gets."""
 
 Right: TypeAlias = list[list[object]]
 """For every sample the labels that are right: several where a library does not say which of the
@@ -74,7 +75,7 @@ class OwnPredictions:
         comparable = not self.n_differ and math.isfinite(self.worst)
         apart = self.largest_difference
         return Check(
-            OWN_PREDICTIONS,
+            NAME,
             apart if math.isfinite(apart) else math.inf,
             self.worst if comparable else math.inf,
             1.0,
@@ -82,7 +83,7 @@ class OwnPredictions:
 
     @property
     def finding(self) -> str:
-        """Where the fitted model's ``predict`` differs from the verified one; empty if nowhere."""
+        """A sentence on how the model's ``predict`` differs from the verified one; else empty."""
         if self.passed:
             return ""
         if self.n_differ:
@@ -149,18 +150,17 @@ def asked(model: Estimator, X: Samples) -> Answers | None:
 
 
 def compare(
-    model: Estimator, answers: Answers, reading: Reading, machines: list[AuditedMachine]
+    model: Estimator, answers: Answers, reading: Reading, machines: Sequence[Decisions]
 ) -> tuple[OwnPredictions, Mask]:
     """Compare a model's own training predictions with those of its stored numbers.
 
     Returned with the comparison: which samples were compared.
     """
+    first, factors = reading.claims[0], [claim.factor for claim in reading.claims]
     # in the model's own scale
-    rebuilt = Decisions.side_by_side([m.decisions.scaled(m.factor) for m in machines])
-    if rebuilt.values.shape[1] == 1:
-        rebuilt = Decisions(rebuilt.values[:, 0], rebuilt.rounding[:, 0])
-    data, n, everywhere = machines[0].problem.data, len(rebuilt.values), np.array(True)
-    if isinstance(data, RegressionTrainingSet):
+    rebuilt = Decisions.side_by_side([m.scaled(f) for m, f in zip(machines, factors, strict=True)])
+    n, everywhere = len(rebuilt.values), np.array(True)
+    if isinstance(first.problem.data, RegressionTrainingSet):
         apart, ratio = _apart(answers.labels, rebuilt, everywhere)
         differ = int(np.count_nonzero(~(ratio <= 1.0)))
         return OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio)), np.full(n, True)
@@ -173,7 +173,7 @@ def compare(
     else:
         sure = rebuilt.signs_are_sure if rebuilt.values.ndim == 1 else rebuilt.leads
         if reading.reduction is None:
-            labels = data.predictions(rebuilt.values / machines[0].factor)
+            labels = first.problem.data.predictions(rebuilt.values / first.factor)
         else:
             labels = np.asarray(reading.classes)[np.argmax(rebuilt.values, axis=1)]
         right = [[label] for label in labels.tolist()]

@@ -83,7 +83,9 @@ class Decisions:
 
     @classmethod
     def side_by_side(cls, machines: list[Decisions]) -> Decisions:
-        """Stack the decision values of several machines, one column for each of them."""
+        """Stack the decision values of several machines, one column for each; of one as it is."""
+        if len(machines) == 1:
+            return machines[0]
         values = np.column_stack([one.values for one in machines])
         return cls(values, np.column_stack([one.rounding for one in machines]))
 

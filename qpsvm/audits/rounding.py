@@ -60,24 +60,6 @@ NEARLY = 0.995
 
 @short_repr
 @dataclass(frozen=True)
-class LostDigits:
-    """Bounds on the errors of a library's kernel values, and on the gap that they can leave.
-
-    Attributes
-    ----------
-    error : float
-        No kernel value was off by more than this times the largest, float32 excepted.
-    gap : float
-        No larger gap follows from these errors and those of their sums. Both are infinite where
-        nothing is left of the digits.
-    """
-
-    error: float
-    gap: float
-
-
-@short_repr
-@dataclass(frozen=True)
 class KernelRounding:
     """The duality gap of one solution with the exact kernel and with the rounded one.
 
@@ -90,14 +72,19 @@ class KernelRounding:
     stopping_gap : float
         The largest gap that the library's stopping tolerance leaves with such a kernel; infinite
         where that is not known.
-    digits : LostDigits or None
-        Errors of the library's kernel values. None where the gap is explained without them.
+    kernel_error : float or None
+        No kernel value of the library was off by more than this times the largest, float32
+        excepted; infinite where nothing is left of the digits. None where the gap is explained
+        without it.
+    lost_gap : float
+        No larger gap follows from these errors and those of their sums.
     """
 
     gap: float
     rounded_gap: float
     stopping_gap: float = math.inf
-    digits: LostDigits | None = None
+    kernel_error: float | None = None
+    lost_gap: float = 0.0
 
     @property
     def share(self) -> float:
@@ -105,6 +92,11 @@ class KernelRounding:
         if not self.gap > 0.0 or not math.isfinite(self.rounded_gap):
             return 0.0
         return min(1.0, max(0.0, (self.gap - self.rounded_gap) / self.gap))
+
+    def to_dict(self) -> dict[str, object]:
+        """The figures by name, for JSON."""
+        names = ("gap", "rounded_gap", "share", "kernel_error")
+        return {name: getattr(self, name) for name in names}
 
 
 class RoundedKernel:
@@ -168,10 +160,11 @@ def kernel_rounding(
     if tolerance is None or iterations is None or not known:
         return found
     left = tolerance / claim.solver_scale * float(np.sum(model.conditions.upper))
-    digits = None
-    if found.share < NEARLY and not found.rounded_gap <= left:
-        digits = _lost_digits(rounded, evaluation, iterations)
-    return replace(found, stopping_gap=left, digits=digits)
+    found = replace(found, stopping_gap=left)
+    if found.share >= NEARLY or found.rounded_gap <= left:
+        return found
+    error, lost = _lost_digits(rounded, evaluation, iterations)
+    return replace(found, kernel_error=error, lost_gap=lost)
 
 
 def _rounded_gap(rounded: RoundedKernel, evaluation: Evaluation, width: float | None) -> float:
@@ -199,7 +192,9 @@ def _rounded_gap(rounded: RoundedKernel, evaluation: Evaluation, width: float | 
         return float(primal - (float(c.required @ a) - 0.5 * square))
 
 
-def _lost_digits(rounded: RoundedKernel, evaluation: Evaluation, iterations: int) -> LostDigits:
+def _lost_digits(
+    rounded: RoundedKernel, evaluation: Evaluation, iterations: int
+) -> tuple[float, float]:
     """Bound the errors of LIBSVM's kernel values and sums, and the gap that they can leave.
 
     Each iteration adds two rows of the kernel matrix to a gradient. So does the start from
@@ -230,7 +225,7 @@ def _lost_digits(rounded: RoundedKernel, evaluation: Evaluation, iterations: int
         largest = max(float(np.max(np.abs(model.gram.diagonal()), initial=0.0)), TINY)
         error = float(np.max(sizes)) ** 2 / largest + float(np.expm1(2.0 * np.max(exponents)))
     known = math.isfinite(gap) and math.isfinite(error)
-    return LostDigits(error, gap) if known else LostDigits(math.inf, math.inf)
+    return (error, gap) if known else (math.inf, math.inf)
 
 
 def _sums(model: SupportVectorModel, evaluation: Evaluation, iterations: int) -> float:

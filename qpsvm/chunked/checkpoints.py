@@ -17,8 +17,8 @@ from qpsvm.chunked.machine import DualPoint, Leverage, Machine, stored_point
 from qpsvm.chunked.problem import ChunkedProblem, allowed
 from qpsvm.chunked.solution import PassStatistics
 from qpsvm.exceptions import DataFileError
-from qpsvm.files import npz
-from qpsvm.files.atomic import replacing
+from qpsvm.io import npz
+from qpsvm.io.files import replacing
 from qpsvm.numerics.arrays import Array
 from qpsvm.numerics.contents import digest
 

@@ -26,7 +26,7 @@ from qpsvm.chunked.chunks import (
     rows_of_arrays,
 )
 from qpsvm.exceptions import ChunkError, InvalidDataError
-from qpsvm.files import npz
+from qpsvm.io import npz
 from qpsvm.numerics.arguments import an
 from qpsvm.numerics.arrays import IN_CACHE, row_blocks
 

@@ -51,7 +51,7 @@ def audit(
     table: dict[str, Any],
 ) -> None:
     """Verify a trained model against the optimum of its program, and explain a difference."""
-    from qpsvm.files.npz import PICKLES
+    from qpsvm.io.npz import PICKLES
 
     if model.suffix.lower() in PICKLES:
         _refuse_to_unpickle(model, file)
@@ -113,7 +113,7 @@ def _refuse_to_unpickle(model: Path, file: Path | None) -> NoReturn:
 
 def _print(found: Audit, source: str, *, verbose: bool) -> None:
     """Print an audit, the verdict first: one machine by its report, several as a table."""
-    from qpsvm.audits.machine import COLUMNS
+    from qpsvm.audits.result import COLUMNS
     from qpsvm.reports.text import print_page
 
     out = console()

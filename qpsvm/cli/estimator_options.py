@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from qpsvm.cli.options import gamma_of
-from qpsvm.files.text import is_number
+from qpsvm.io.cells import is_number
 
 ESTIMATORS = (
     "SVC", "NuSVC", "LinearSVC", "SVR", "NuSVR", "LinearSVR", "QuantileSVR", "OneClassSVM", "SVDD",

@@ -19,7 +19,7 @@ from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.tables import Preparation
 
 if TYPE_CHECKING:
-    from qpsvm.models.scaling import Scaling
+    from qpsvm.models.saved import Scaling
 
 
 class Kind(Enum):

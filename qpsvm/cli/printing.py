@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from qpsvm.files import json_text
+from qpsvm.io import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.files import json_text
+from qpsvm.io import json_text
 from qpsvm.numerics.arrays import row_blocks
 from qpsvm.numerics.contents import bytes_of
 from qpsvm.numerics.integers import first_rounded

@@ -99,13 +99,12 @@ def suits(model: SupportVectorModel) -> bool:
 
 def _is_small(model: SupportVectorModel) -> bool:
     n, c = model.gram.size, model.conditions
-    is_dense = model.is_linear and model.data.storage == "dense"
-    if is_dense and c.curvature[0] > 0.0 and len(c) == n:
-        X = model.data.X
-        if X.shape[1] <= DIRECT.newton_features and X.size <= DIRECT.entries:
-            return True
-    if is_dense and len(c) ** 2 > Features(model.data.X).work(len(c)):
-        return False
+    if model.is_linear and model.data.storage == "dense":
+        matrix = Features(np.asarray(model.data.X))
+        if c.curvature[0] > 0.0 and len(c) == n and matrix.are_few:
+            return matrix.X.size <= DIRECT.entries
+        if len(c) ** 2 > matrix.work(len(c)):
+            return False
     return n <= DIRECT.samples and 8 * n * n <= default_memory_limit() // 4
 
 

@@ -1,6 +1,6 @@
 """Writing of fitted estimators in the text format of LIBSVM's model files.
 
-The layout is that of ``svm_save_model``; ``qpsvm.audits.files.libsvm`` shows a file. Numbers are
+The layout is that of ``svm_save_model``; ``audits/libsvm_model.py`` shows a file. Numbers are
 written with as many digits as it takes to read the same double again. Of a pair of classes i < j
 decision values are positive for i, the first of ``label``; rho is minus the intercept.
 
@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files import atomic
+from qpsvm.io import files
 from qpsvm.kernels import Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Index
@@ -45,7 +45,7 @@ def write(estimator: object, vectors: Any, path: str | os.PathLike[str]) -> None
     """
     text = "\n".join(lines(estimator, vectors)) + "\n"
     try:
-        atomic.write_text(path, text)
+        files.write_text(path, text)
     except OSError as error:
         raise ModelFileError(
             f"Cannot write the model to {os.fspath(path)!r}: {error.strerror or error}; choose "

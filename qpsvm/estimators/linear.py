@@ -21,7 +21,7 @@ from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRe
 from qpsvm.formulations.family import Classifier, Family
 from qpsvm.formulations.prices import ClassWeight, as_class_weight
 from qpsvm.kernels import Kernel, Linear
-from qpsvm.machines.intercept import InterceptKind
+from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.numerics.arguments import (
     Samples,

@@ -29,12 +29,12 @@ from qpsvm.device.choice import NAMES as DEVICES
 from qpsvm.estimators import inputs
 from qpsvm.estimators.inputs import WITHOUT_EFFECT, accuracy
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files.npz import Arrays
+from qpsvm.io.npz import Arrays
 from qpsvm.models import SavedModel, files
-from qpsvm.models.comparison import predictions_check
-from qpsvm.models.contents import contents_of, with_estimator
+from qpsvm.models.files import contents_of, with_estimator
 from qpsvm.models.plain import from_value, to_value
 from qpsvm.models.reading import model_of
+from qpsvm.models.saved import predictions_check
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored

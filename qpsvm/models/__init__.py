@@ -9,7 +9,6 @@
 """
 
 from qpsvm.models.files import load, save
-from qpsvm.models.saved import SavedModel
-from qpsvm.models.scaling import Scaling
+from qpsvm.models.saved import SavedModel, Scaling
 
 __all__ = ["SavedModel", "Scaling", "load", "save"]

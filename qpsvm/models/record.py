@@ -12,18 +12,16 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files import json_text
-from qpsvm.files.npz import Arrays
+from qpsvm.io import json_text
+from qpsvm.io.npz import Arrays
 from qpsvm.models.machine import FLOATS, INTEGERS, Numbers
 from qpsvm.numerics.arrays import Array, Matrix
 from qpsvm.numerics.layout import compressed_rows
-
-Kind = TypeVar("Kind", dict[str, Any], list[Any], str, int, float)
 
 FORMAT = "qpsvm model"
 FORMAT_VERSION = 2
@@ -35,8 +33,15 @@ OF_METADATA = "metadata_sha256"
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 """The arrays that a sparse matrix is stored as."""
 
-_MAX_METADATA = 2**26
-_MAX_DIMENSIONS = 2
+MAX_METADATA = 2**26
+
+WORDS: Mapping[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+}
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -52,9 +57,9 @@ def written(entries: Mapping[str, object]) -> Arrays:
     """
     text = json_text.dumps({"format": FORMAT, "format_version": FORMAT_VERSION} | dict(entries))
     array = np.frombuffer(text.encode(), dtype=np.uint8)
-    if array.size > _MAX_METADATA:
+    if array.size > MAX_METADATA:
         raise ModelFileError(
-            f"The metadata of the model take {array.size:,} bytes, more than {_MAX_METADATA:,}: "
+            f"The metadata of the model take {array.size:,} bytes, more than {MAX_METADATA:,}: "
             "its constraints or parameters are too large; pass them as fewer rows."
         )
     return sealed(array)
@@ -87,61 +92,17 @@ def packed(machines: Sequence[Numbers]) -> Arrays:
     >>> packed([{"alpha": np.ones(2)}, {"alpha": np.zeros((1, 2))}])
     {'alpha': array([1., 1., 0., 0.])}
     """
-    arrays: Arrays = {}
-    for name in (*FLOATS, *INTEGERS):
-        parts = [numbers[name].ravel() for numbers in machines if name in numbers]
-        if parts:
-            arrays[name] = np.concatenate(parts)
-    return arrays
+    parts = {
+        name: [numbers[name].ravel() for numbers in machines if name in numbers]
+        for name in (*FLOATS, *INTEGERS)
+    }
+    return {name: np.concatenate(own) for name, own in parts.items() if own}
 
 
 # --- the metadata --------------------------------------------------------------------------------
 
 
-class Fields:
-    """A JSON object whose entries are checked as they are read."""
-
-    def __init__(self, entries: Mapping[str, object]) -> None:
-        self.entries = dict(entries)
-
-    def get(self, name: str) -> object:
-        """Return an entry as it is; None without it."""
-        return self.entries.get(name)
-
-    def of(self, name: str, kind: type[Kind]) -> Kind:
-        """Return an entry that must be of a type; an integer is a number, too."""
-        value: Any = self.entries.get(name)
-        if not isinstance(value, (int, float) if kind is float else kind):
-            raise ModelFileError(
-                f"the metadata's {name} is {type(value).__name__}, not {_WORDS[kind]}."
-            )
-        return kind(value) if kind is float else value
-
-    def objects(self, name: str) -> list[Fields]:
-        """Return an entry that must be a list of one or more objects."""
-        entries = self.of(name, list)
-        if not entries or not all(isinstance(entry, dict) for entry in entries):
-            raise ModelFileError(f"the metadata's {name} must be a list of objects.")
-        return list(map(Fields, entries))
-
-    def count(self, name: str) -> int:
-        """Return an entry that must be a positive integer."""
-        value = self.of(name, int)
-        if isinstance(value, bool) or not 1 <= value < 2**62:
-            raise ModelFileError(f"the metadata's {name} is {value!r}; it must be at least 1.")
-        return value
-
-
-_WORDS: Mapping[type, str] = {
-    dict: "an object",
-    list: "a list",
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-}
-
-
-def metadata_of(array: Array) -> Fields:
+def metadata_of(array: Array) -> dict[str, Any]:
     """Parse the metadata from their bytes.
 
     Raises
@@ -149,7 +110,7 @@ def metadata_of(array: Array) -> Fields:
     ModelFileError
         Not JSON, not of this format, or of another version.
     """
-    if array.dtype != np.uint8 or array.ndim != 1 or array.size > _MAX_METADATA:
+    if array.dtype != np.uint8 or array.ndim != 1 or array.size > MAX_METADATA:
         raise ModelFileError("its metadata are not a JSON text.")
     try:
         data = json_text.loads(array.tobytes().decode("utf-8"))
@@ -165,11 +126,28 @@ def metadata_of(array: Array) -> Fields:
             f"it has version {version!r} of the format, this qpsvm reads {FORMAT_VERSION}; "
             f"{remedy}."
         )
-    return Fields(data)
+    return data
 
 
-def opened(contents: Arrays) -> tuple[Fields, ArrayReader]:
-    """Read the metadata of a file; refuse arrays and metadata with another checksum than stated.
+def entry(data: Mapping[str, Any], name: str, kind: type) -> Any:
+    """Return an entry of a JSON object that must be of a type; an integer is a number, too."""
+    value: Any = data.get(name)
+    is_right: bool = isinstance(value, (int, float) if kind is float else kind)
+    if not is_right:
+        raise ModelFileError(f"the metadata's {name} is {type(value).__name__}, not {WORDS[kind]}.")
+    return float(value) if kind is float else value
+
+
+def count(data: Mapping[str, Any], name: str) -> int:
+    """Return an entry of a JSON object that must be a positive integer."""
+    value: int = entry(data, name, int)
+    if isinstance(value, bool) or not 1 <= value < 2**62:
+        raise ModelFileError(f"the metadata's {name} is {value!r}; it must be at least 1.")
+    return value
+
+
+def opened(contents: Arrays) -> tuple[dict[str, Any], Arrays]:
+    """Read the metadata of a file, and its other arrays, all with the checksums that are stated.
 
     Raises
     ------
@@ -180,13 +158,13 @@ def opened(contents: Arrays) -> tuple[Fields, ArrayReader]:
     if "metadata" not in arrays:
         raise ModelFileError("it has no metadata; write models with qpsvm.models.save.")
     text, stated = arrays.pop("metadata"), arrays.pop(OF_METADATA, None)
-    fields, own = metadata_of(text), sealed(text)[OF_METADATA]
+    data, own = metadata_of(text), sealed(text)[OF_METADATA]
     if stated is None or stated.dtype != np.uint8 or not np.array_equal(stated, own):
         raise ModelFileError(
             "its metadata are not those that were written (their SHA-256 differs); it was changed "
             "or damaged: save the model again."
         )
-    digests = fields.of("sha256", dict)
+    digests = entry(data, "sha256", dict)
     for name in sorted({*arrays, *digests}):
         if name not in arrays:
             raise ModelFileError(f"array {name!r} is missing.")
@@ -197,96 +175,76 @@ def opened(contents: Arrays) -> tuple[Fields, ArrayReader]:
                 f"array {name!r} is not the one that was written (its SHA-256 differs); it was "
                 "changed or damaged: save the model again."
             )
-    return fields, ArrayReader(arrays)
+    return data, arrays
 
 
-# --- the arrays ----------------------------------------------------------------------------------
+# --- the arrays: each is taken out of the file once ----------------------------------------------
 
 
-class ArrayReader:
-    """The arrays of a file, each checked and handed out once."""
-
-    def __init__(self, arrays: Arrays) -> None:
-        self._arrays = arrays
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._arrays
-
-    def take(self, name: str, dtype: type, *, infinite: bool = False) -> Array:
-        """Take an array of a dtype; with ``infinite`` its entries may be that."""
-        if name not in self._arrays:
-            raise ModelFileError(f"array {name!r} is missing.")
-        array = self._arrays.pop(name)
-        if array.dtype != dtype:
-            raise ModelFileError(
-                f"array {name!r} has dtype {array.dtype} instead of {np.dtype(dtype)}."
-            )
-        if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
-            raise ModelFileError(f"array {name!r} holds NaN or infinite numbers.")
-        # a copy is aligned, which sums may depend on to the last bit
-        return np.array(array, order="C")
-
-    def vector(
-        self, name: str, dtype: type, length: int | None = None, *, infinite: bool = False
-    ) -> Array:
-        """Take a vector of a length, of any length by default."""
-        array = self.take(name, dtype, infinite=infinite)
-        length = array.size if length is None else length
-        if array.shape != (length,):
-            raise ModelFileError(f"array {name!r} has shape {array.shape} instead of ({length},).")
-        return array
-
-    def matrix(self, name: str, columns: int) -> Matrix:
-        """Take a float64 matrix, dense or from the parts of a CSR matrix."""
-        matrix: Matrix
-        if name in self:
-            matrix = self.take(name, np.float64)
-        else:
-            data = self.take(f"{name}_data", np.float64)
-            integers = [self.take(f"{name}_{part}", np.int64) for part in CSR_PARTS[1:]]
-            try:
-                matrix = compressed_rows(data, *integers)
-                if not matrix.has_canonical_format:
-                    raise ValueError("the columns of a row do not rise")
-            except (ValueError, TypeError, OverflowError, IndexError) as error:
-                raise ModelFileError(f"{name!r} is not a CSR matrix ({error}).") from error
-        if matrix.ndim != 2 or matrix.shape[1] != columns:
-            raise ModelFileError(
-                f"{name!r} has shape {matrix.shape}; the model has {columns} columns."
-            )
-        return matrix
-
-    def machines(self, shapes: Sequence[Mapping[str, object]]) -> list[dict[str, Array]]:
-        """Take the arrays of all machines, which are stored end to end.
-
-        Raises
-        ------
-        ModelFileError
-            Shapes that are none, or that do not add up to the arrays.
-        """
-        machines: list[dict[str, Array]] = [{} for _ in shapes]
-        for name in (*FLOATS, *INTEGERS):
-            own = {i: _shape(given[name]) for i, given in enumerate(shapes) if name in given}
-            if not own:
-                continue
-            sizes = [math.prod(shape) for shape in own.values()]
-            dtype = np.int64 if name in INTEGERS else np.float64
-            infinite = name == "intercept_interval"
-            values = self.vector(name, dtype, sum(sizes), infinite=infinite)
-            parts = np.split(values, np.cumsum(sizes)[:-1])
-            for (i, shape), part in zip(own.items(), parts, strict=True):
-                machines[i][name] = np.array(part).reshape(shape)
-        return machines
-
-    def require_empty(self) -> None:
-        """Refuse a file with arrays that were not requested."""
-        if self._arrays:
-            raise ModelFileError(f"it holds unknown arrays: {', '.join(sorted(self._arrays))}.")
+def taken(
+    arrays: Arrays, name: str, dtype: type, *shape: int | None, infinite: bool = False
+) -> Array:
+    """Take an array of a dtype and shape, None for any length; ``infinite`` entries may be that."""
+    if name not in arrays:
+        raise ModelFileError(f"array {name!r} is missing.")
+    array = arrays.pop(name)
+    if array.dtype != dtype:
+        raise ModelFileError(
+            f"array {name!r} has dtype {array.dtype} instead of {np.dtype(dtype)}."
+        )
+    if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
+        raise ModelFileError(f"array {name!r} holds NaN or infinite numbers.")
+    wanted = [own if n is None else n for n, own in zip(shape, array.shape, strict=False)]
+    if array.ndim != len(shape) or list(array.shape) != wanted:
+        raise ModelFileError(f"array {name!r} has shape {array.shape} instead of {shape}.")
+    # a copy is aligned, which sums may depend on to the last bit
+    return np.array(array, order="C")
 
 
-def _shape(given: object) -> tuple[int, ...]:
-    if isinstance(given, list) and len(given) <= _MAX_DIMENSIONS:
-        sizes = [n for n in given if type(n) is int and 0 <= n < 2**40]
-        if len(sizes) == len(given):
-            return tuple(sizes)
-    raise ModelFileError(f"the metadata's shapes hold {str(given)[:60]!r}, which is none.")
+def taken_matrix(arrays: Arrays, name: str, columns: int) -> Matrix:
+    """Take a float64 matrix, dense or from the parts of a CSR matrix."""
+    if name in arrays:
+        matrix: Matrix = taken(arrays, name, np.float64, None, None)
+    else:
+        parts = [taken(arrays, f"{name}_data", np.float64, None)]
+        parts += [taken(arrays, f"{name}_{part}", np.int64, None) for part in CSR_PARTS[1:]]
+        try:
+            matrix = compressed_rows(*parts)
+            if not matrix.has_canonical_format:
+                raise ValueError("the columns of a row do not rise")
+        except (ValueError, TypeError, OverflowError, IndexError) as error:
+            raise ModelFileError(f"{name!r} is not a CSR matrix ({error}).") from error
+    if matrix.shape[1] != columns:
+        raise ModelFileError(f"{name!r} has shape {matrix.shape}; the model has {columns} columns.")
+    return matrix
+
+
+def taken_machines(arrays: Arrays, shapes: Sequence[Mapping[str, Any]]) -> list[dict[str, Array]]:
+    """Take the arrays of all machines, which are stored end to end.
+
+    Raises
+    ------
+    ModelFileError
+        Shapes that are none, or that do not add up to the arrays.
+    """
+    machines: list[dict[str, Array]] = [{} for _ in shapes]
+    for name in (*FLOATS, *INTEGERS):
+        own = {i: _shape(given[name]) for i, given in enumerate(shapes) if name in given}
+        if not own:
+            continue
+        sizes = [math.prod(shape) for shape in own.values()]
+        dtype = np.int64 if name in INTEGERS else np.float64
+        infinite = name == "intercept_interval"
+        values = taken(arrays, name, dtype, sum(sizes), infinite=infinite)
+        parts = np.split(values, np.cumsum(sizes)[:-1])
+        for (i, shape), part in zip(own.items(), parts, strict=True):
+            machines[i][name] = np.array(part).reshape(shape)
+    return machines
+
+
+def _shape(given: Any) -> tuple[int, ...]:
+    """A shape of up to two dimensions."""
+    fits = isinstance(given, list) and len(given) <= 2
+    if not fits or not all(type(n) is int and 0 <= n < 2**40 for n in given):
+        raise ModelFileError(f"the metadata's shapes hold {str(given)[:60]!r}, which is none.")
+    return tuple(given)

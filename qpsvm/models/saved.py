@@ -1,28 +1,94 @@
-"""A trained model as loaded from a file."""
+"""A trained model as loaded from a file, and the scaling that is stored with it."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from qpsvm.data.fingerprints import fingerprint
 from qpsvm.data.samples import as_samples, feature_names
+from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.setup import Form
-from qpsvm.models.comparison import predictions_check
-from qpsvm.models.machine import Numbers, SavedMachine, solution_of
-from qpsvm.models.scaling import Scaling
+from qpsvm.models.machine import Numbers, SavedMachine, solution_of, targets_of
 from qpsvm.numerics.arguments import Labels, Samples, Targets
-from qpsvm.numerics.arrays import Array, Dense, Matrix, Vector
+from qpsvm.numerics.arrays import Array, Dense, Matrix, Sparse, Vector, is_sparse
+from qpsvm.numerics.calls import explains_constructor
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.qp.kkt_residuals import Check
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.tables import Preparation
 from qpsvm.verification import KKTReport, ReducedReport, verify
+
+
+@explains_constructor
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """``(x - mean) / scale``, column by column.
+
+    Attributes
+    ----------
+    mean : array of shape (d,) or None
+        None for sparse data, which are scaled and not centred: centring would fill them. (Linear
+        machines with a free intercept and RBF machines are the same either way.)
+    scale : array of shape (d,)
+        Positive; 1 for a constant column.
+    """
+
+    mean: Vector | None
+    scale: Vector
+
+    @classmethod
+    def fit(cls, X: Samples) -> Scaling:
+        """Mean and standard deviation (divided by n) of every column.
+
+        Raises
+        ------
+        InvalidDataError
+            X is not a table of finite numbers.
+        """
+        samples = as_samples(X)
+        if is_sparse(samples):
+            return cls._fit_sparse(samples)
+        mean, scale = samples.mean(axis=0), samples.std(axis=0)
+        return cls(mean, _usable(scale, np.abs(mean)))
+
+    @classmethod
+    def _fit_sparse(cls, samples: Sparse) -> Scaling:
+        n, d = samples.shape
+        columns = samples.indices
+        mean = np.bincount(columns, samples.data, minlength=d) / n
+        # around the mean, entries that are not stored included: a difference of sums of squares
+        # would lose a small variance to rounding
+        squares = np.bincount(columns, (samples.data - mean[columns]) ** 2, minlength=d)
+        squares += (n - np.bincount(columns, minlength=d)) * mean**2
+        return cls(None, _usable(np.sqrt(squares / n), np.abs(mean)))
+
+    def __call__(self, X: Samples) -> Matrix:
+        """The scaled samples, as an array or CSR array."""
+        samples = as_samples(X)
+        if is_sparse(samples):
+            scaled = samples.copy()
+            scaled.data = samples.data / self.scale[samples.indices]
+            return scaled
+        return (samples if self.mean is None else samples - self.mean) / self.scale
+
+
+def _usable(scale: Vector, size: Vector) -> Vector:
+    """The scale, with 1 for columns that are constant up to rounding."""
+    constant = scale <= 10 * EPS * size
+    return np.where(constant | (scale == 0.0), 1.0, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,3 +354,60 @@ def _with_status(solution: Any, report: KKTReport) -> Any:
     """The solution with the status that its report gives it."""
     status = Status.OPTIMAL if report.passed else Status.INACCURATE
     return solution.replace(qp=solution.qp.replace(status=status))
+
+
+# --- the prediction data beside the verified solution ---------------------------------------------
+
+
+def predictions_check(
+    machine: SavedMachine | ReducedSolution,
+    targets: Array | None,
+    problem: Any,
+    solution: Any,
+    eps: float,
+) -> Check:
+    """Check that a model predicts with the samples and coefficients of a verified solution.
+
+    Scaled 0 where they are the same to the last bit, 1 where they are not. The coefficients of a
+    repaired kernel follow from eigenvectors, which may come out with other last bits: there it is
+    the relative difference.
+    """
+    own = targets_of(problem.data)
+    same = own is targets if own is None or targets is None else np.array_equal(own, targets)
+    machines: Any = getattr(machine, "solutions", (machine,))
+    solutions = getattr(solution, "solutions", (solution,))
+    apart = 0.0
+    for saved, verified in zip(machines, solutions, strict=True):
+        same = same and np.array_equal(saved.support, verified.support)
+        same = same and _has_samples_of(verified, saved)
+        if same and verified.repair is not None and verified.expansion is not None:
+            apart = float(np.maximum(apart, _coefficients_differ(saved, verified)))  # NaN stays
+    if not same:
+        return Check("predictions", math.inf, 1.0, eps)
+    return Check("predictions", apart, apart, eps)
+
+
+def _has_samples_of(solution: Any, machine: SavedMachine) -> bool:
+    """Return whether a machine's samples are the same rows of the training data."""
+    kept, rows = solution.data.kept, machine.data.kept
+    if isinstance(machine.kernel, Precomputed):
+        return np.array_equal(rows, kept)
+    if not np.isin(rows, kept).all():
+        return False
+    stored, given = machine.data.X, solution.data.X[np.searchsorted(kept, rows)]
+    if stored.shape != given.shape:
+        return False
+    if sp.issparse(stored) or sp.issparse(given):
+        apart = (sp.csr_array(stored) - sp.csr_array(given)).data
+    else:
+        apart = np.asarray(stored) - np.asarray(given)
+    return not np.any(apart)  # NaN is true
+
+
+def _coefficients_differ(machine: SavedMachine, solution: Any) -> float:
+    whole = solution.repair.coefficients(solution.expansion)
+    own = whole[np.searchsorted(solution.data.kept, machine.data.kept)]
+    if machine.expansion is None or own.shape != machine.expansion.shape:
+        return math.inf
+    size = max(float(np.max(np.abs(whole), initial=0.0)), TINY)
+    return float(np.max(np.abs(own - machine.expansion), initial=0.0)) / size

@@ -93,19 +93,42 @@ def evidence_of_machines(
     if not parts:
         notes = verified.notes or ("there is no machine",)
         return _refused(verified, notes[0])
-    machines = list(zip(verified.names, verified.reports, parts, strict=True))
-    worst, _, of_worst = max(machines, key=lambda m: (m[1].relative_gap, m[1].worst))
-    refused = [f"{name}: {part.refused}" for name, _, part in machines if part.refused]
-    return Evidence(
-        passed=verified.passed,
-        eps=verified.eps,
-        relative_gap=verified.relative_gap,
+    found = evidence_together(verified.names, verified.reports, parts, predictions)
+    return replace(found, passed=verified.passed, relative_gap=verified.relative_gap)
+
+
+def evidence_together(
+    names: Sequence[str],
+    reports: Sequence[KKTReport],
+    parts: Sequence[Evidence],
+    predictions: PredictionComparison | None,
+) -> Evidence:
+    """Collect the evidence about machines: that of the worst one, with the largest bounds of all.
+
+    Parameters
+    ----------
+    names : sequence of str
+    reports : sequence of KKTReport
+    parts : sequence of Evidence
+        About each machine.
+    predictions : PredictionComparison or None
+        Of all machines together.
+    """
+
+    def badness(i: int) -> tuple[bool, float, float]:
+        return not reports[i].passed, reports[i].relative_gap, reports[i].worst
+
+    worst = max(range(len(parts)), key=badness)
+    named = zip(names, parts, strict=True)
+    refused = [f"{name}: {part.refused}".removeprefix(": ") for name, part in named if part.refused]
+    return replace(
+        parts[worst],
+        passed=all(report.passed for report in reports),
         gap_upper=float(np.max([part.gap_upper for part in parts])),
         infeasibility=float(np.max([part.infeasibility for part in parts])),
         predictions=predictions,
-        failed=of_worst.failed,
         refused=refused[0] if refused else "",
-        whose=whose(worst, len(parts)),
+        whose=whose(names[worst], len(parts)),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.resources
 from typing import cast
 
-from qpsvm.files import json_text
+from qpsvm.io import json_text
 from qpsvm.reports.comparison import Page
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.implications import implications

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.files import atomic, json_text
+from qpsvm.io import files, json_text
 from qpsvm.numerics.arguments import an, require_path
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.reports.comparison import Page
@@ -131,7 +131,7 @@ def write_text(path: str | os.PathLike[str], content: str, what: str = "report")
     'All is well.'
     """
     try:
-        atomic.write_text(path, content)
+        files.write_text(path, content)
     except OSError as error:
         raise InvalidParameterError(
             f"Cannot write the {what} to {os.fspath(path)!r}: {error.strerror or error}; choose "

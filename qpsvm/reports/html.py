@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from qpsvm.files import json_text
+from qpsvm.io import json_text
 from qpsvm.plotting import Picture
 from qpsvm.reports.blocks import Document, Section, flat
 from qpsvm.reports.comparison import Page

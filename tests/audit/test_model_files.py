@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 import qpsvm
 from qpsvm.audits.files import LiblinearModel, LibsvmModel, read_model
-from qpsvm.audits.files.rows import EXACT
+from qpsvm.audits.rows import EXACT
 from qpsvm.exceptions import ModelFileError
 from tests.audit.foreign_models.data import N_DECISIONS, TWO, X
 from tests.audit.model_files import (

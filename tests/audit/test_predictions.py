@@ -16,8 +16,8 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 import qpsvm
 from qpsvm import reports
 from qpsvm.audits import Arrays, comparison
-from qpsvm.audits.readers.inputs import Inputs
-from qpsvm.audits.readers.registry import read
+from qpsvm.audits.inputs import Inputs
+from qpsvm.audits.readers import read
 from qpsvm.audits.rebuilt import Decisions
 from qpsvm.certificates.comparison import Range, compare
 from qpsvm.reports.grade import Grade, tone_of

@@ -15,7 +15,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.svm import SVR
 
 from qpsvm.audits.files import match_rows, read_model
-from qpsvm.audits.files.rows import as_printed
+from qpsvm.audits.rows import as_printed
 from qpsvm.exceptions import ModelFileError
 from tests.audit.foreign_models.data import (
     CLASSES,

@@ -101,7 +101,7 @@ def test_the_benchmark_does_use_qpsvm() -> None:
         "from qpsvm.numerics.arrays import Vector",
         "from qpsvm.machines.model import SupportVectorModel",
         "from qpsvm.solving import solve",  # qpsvm.solve is the public one
-        "def f():\n    from qpsvm.files import json_text",
+        "def f():\n    from qpsvm.io import json_text",
         "import qpsvm\nqpsvm.audits.rounding.multiply",
         "from qpsvm import audits as other\nother.claims.Claim",
         "from qpsvm import lazy",

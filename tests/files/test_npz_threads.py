@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from qpsvm.exceptions import QPSVMError
-from qpsvm.files import npz
+from qpsvm.io import npz
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from copy import deepcopy
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import qpsvm
 from qpsvm import models
 from qpsvm.estimators import SVC, SVDD, OneClassSVM
 from qpsvm.exceptions import ModelFileError, QPSVMError
+from qpsvm.models.saved import predictions_check
 from qpsvm.qp import Status
 from tests.edits import edits
 from tests.models.sealing import members, reseal, rewrite
@@ -181,6 +183,19 @@ def test_a_forged_model_that_passes_is_the_optimum(case: str, step: int, tmp_pat
             if expected.ndim == 1 and y is not TARGETS:
                 assert (model.predict(new)[certain] == labels[certain]).all(), name
     assert outcomes == {"refused", "True", "False"}
+
+
+def test_coefficients_that_are_no_numbers_are_not_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "m.npz"
+    problem, solution = solved("repaired")
+    models.save(path, problem, solution)
+    model = models.load(path)
+    assert predictions_check(model.machine, model.targets, problem, solution, 1e-8).passed
+    nothing = SimpleNamespace(coefficients=lambda expansion: np.full(len(expansion), np.nan))
+    verified = SimpleNamespace(
+        support=solution.support, data=solution.data, expansion=solution.expansion, repair=nothing
+    )
+    assert not predictions_check(model.machine, model.targets, problem, verified, 1e-8).passed
 
 
 @pytest.mark.parametrize(("case", "step"), of_all(ESTIMATORS))

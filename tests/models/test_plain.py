@@ -13,7 +13,7 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.constraints import LinearConstraints, nonnegative, ordered, sum_of
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files import json_text
+from qpsvm.io import json_text
 from qpsvm.models.plain import from_value, to_value
 
 VALUES = [

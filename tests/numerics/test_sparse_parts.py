@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm import datasets, models
 from qpsvm.exceptions import DataFileError, InvalidDataError, ModelFileError
-from qpsvm.models.record import ArrayReader
+from qpsvm.models.record import taken_matrix
 from qpsvm.numerics.layout import require_sound
 
 ENTRIES = np.random.default_rng(0).standard_normal((24, 3))
@@ -52,7 +52,7 @@ def test_files_with_such_pointers_are_refused(tmp_path: Path, how: str) -> None:
     parts = {"data": X.data, "indices": X.indices.astype(np.int64), "indptr": pointer}
     parts["shape"] = np.array(X.shape, dtype=np.int64)
     with pytest.raises(ModelFileError, match="not a CSR matrix"):
-        ArrayReader({f"X_{name}": part for name, part in parts.items()}).matrix("X", 3)
+        taken_matrix({f"X_{name}": part for name, part in parts.items()}, "X", 3)
     path = tmp_path / "data.npz"
     np.savez(path, y=LABELS, **{f"X_{name}": part for name, part in parts.items()})
     with pytest.raises(DataFileError, match="not a CSR matrix"):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 import qpsvm
@@ -167,6 +168,25 @@ def test_features_are_those_of_scikit_learn(file: Path) -> None:
         ("member", "truth values", "feature"),
         ("churn", "texts", "label"),
     ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gaps_are_filled_as_scikit_learn_does(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    n = 20 + seed  # medians of odd and even numbers of cells
+    ages = np.where(rng.random(n) < 0.3, np.nan, np.round(rng.normal(size=n), 3))
+    cities = rng.choice(["", "b", "a", "\u00e9", "Z"], size=n).astype(object)
+    cities[:4] = ["b", "a", "b", "a"]
+    numbers = ["" if np.isnan(age) else str(age) for age in ages]
+    rows = enumerate(zip(cities, numbers, strict=True))
+    lines = [f"{city},{age},{i % 2}" for i, (city, age) in rows]
+    path = write(tmp_path / "a.csv", "\n".join(["city,age,y", *lines]))
+    found = datasets.load(path, categorical="city", missing="median").X
+    frequent = SimpleImputer(strategy="most_frequent", missing_values="")
+    filled = frequent.fit_transform(cities[:, None])
+    assert np.array_equal(found[:, :-1], OneHotEncoder(sparse_output=False).fit_transform(filled))
+    medians = SimpleImputer(strategy="median").fit_transform(ages[:, None])
+    assert np.array_equal(found[:, -1:], medians)
 
 
 def test_rows_with_gaps_are_left_out_and_counted(file: Path) -> None:
@@ -496,7 +516,7 @@ def test_model_files_have_the_preparation(file: Path, tmp_path: Path) -> None:
 
 def test_files_without_the_entry_are_read(tmp_path: Path) -> None:
     """Model files written before there were preparations have no such entry in their metadata."""
-    from qpsvm.files import json_text
+    from qpsvm.io import json_text
     from qpsvm.models import files, record
 
     machine = SVC().fit([[0.0], [1.0], [3.0]], ["a", "a", "b"])

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import IO, TypeAlias
 
 from qpsvm.exceptions import DataFileError
-from qpsvm.files import atomic
+from qpsvm.io import files
 from qpsvm.numerics.arrays import Matrix
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.stored_quadratic import DenseQuadratic, SparseQuadratic
@@ -42,7 +42,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
         The path cannot be written to.
     """
     try:
-        with atomic.replacing(path) as stream:
+        with files.replacing(path) as stream:
             yield stream
     except OSError as error:
         raise DataFileError(

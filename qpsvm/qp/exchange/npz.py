@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError
-from qpsvm.files import json_text, npz
-from qpsvm.files.npz import Arrays
+from qpsvm.io import json_text, npz
+from qpsvm.io.npz import Arrays
 from qpsvm.numerics.arrays import Array, Matrix, default_memory_limit
 from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
 from qpsvm.qp.low_rank import LowRankQuadratic

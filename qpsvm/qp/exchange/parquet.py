@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError
-from qpsvm.files.parquet_table import pyarrow_modules
+from qpsvm.io.parquet_table import pyarrow_modules
 from qpsvm.numerics.arrays import (
     Dense,
     Matrix,

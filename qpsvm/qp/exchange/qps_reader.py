@@ -17,7 +17,7 @@ import math
 import os
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.files import text
+from qpsvm.io import files
 from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.qp.exchange._parts import Path, unusable
 from qpsvm.qp.exchange._qps_fields import (
@@ -84,7 +84,7 @@ def read_qps(path: Path) -> QuadraticProgram:
     reader = _Reader()
     line = 0
     try:
-        with text.lines(os.fspath(path), None) as stream:
+        with files.lines(os.fspath(path), None) as stream:
             while content := stream.readline(LONGEST_LINE):
                 line += 1
                 reader.take(content)

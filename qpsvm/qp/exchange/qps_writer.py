@@ -27,7 +27,7 @@ from typing import IO
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.files.text import COMPRESSIONS
+from qpsvm.io.files import COMPRESSIONS
 from qpsvm.numerics.arrays import Matrix, is_sparse
 from qpsvm.qp.exchange._parts import Path, hessian, writing
 from qpsvm.qp.program import QuadraticProgram

@@ -6,6 +6,8 @@ import datetime
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
 from types import ModuleType
@@ -14,8 +16,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from qpsvm.files.text import Labels, is_number, narrowest
-from qpsvm.numerics.integers import Rounded, first_rounded
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.integers import EXACT, Rounded, first_rounded
+
+Labels: TypeAlias = npt.NDArray[Any]
+"""One label per sample: integers, numbers or texts."""
 
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -164,46 +169,39 @@ class ArrowCells:
     """
 
     def __init__(self, column: Any, types: ModuleType) -> None:
-        # dictionaries are pandas' categoricals
-        is_coded = types.is_dictionary(column.type)
-        self._column = column.cast(column.type.value_type) if is_coded else column
-        self._types = types
+        if types.is_dictionary(column.type):  # pandas' categoricals
+            column = column.cast(column.type.value_type)
+        self._column, self._types = column, types
+        self._null = np.asarray(column.is_null(), dtype=np.bool_)
+        self._is_truth = types.is_boolean(column.type)
+        self._is_float = types.is_floating(column.type)
+        self._is_integer = types.is_integer(column.type)
+        self.stored_as = str(column.type)
 
     @cached_property
     def kind(self) -> Kind:
         """The kind of the column."""
         types, stored = self._types, self._column.type
-        if types.is_boolean(stored):
+        if self._is_truth:
             return Kind.TRUTH_VALUES
-        if types.is_integer(stored) or types.is_floating(stored):
+        if self._is_integer or self._is_float:
             return Kind.EMPTY if self.missing(Kind.NUMBERS).all() else Kind.NUMBERS
         if types.is_string(stored) or types.is_large_string(stored):
             return Kind.TEXTS
         return Kind.DATES if types.is_temporal(stored) else Kind.OTHER
 
-    @property
-    def stored_as(self) -> str:
-        """The type in the file."""
-        return str(self._column.type)
-
     def missing(self, kind: Kind) -> Mask:
         """Mask of the cells that are null or NaN, shape (n,)."""
         del kind
-        missing = np.asarray(self._column.is_null(), dtype=np.bool_)
-        if self._types.is_floating(self._column.type):
-            missing |= np.isnan(self.numbers(Kind.NUMBERS))
-        return missing
+        return self._null | np.isnan(self.numbers(Kind.NUMBERS)) if self._is_float else self._null
 
     def numbers(self, kind: Kind) -> Numbers:
         """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
-        types, stored = self._types, self._column.type
-        known = types.is_boolean(stored) or (
-            kind is Kind.NUMBERS and (types.is_integer(stored) or types.is_floating(stored))
-        )
-        if not known:
+        is_number = kind is Kind.NUMBERS and (self._is_integer or self._is_float)
+        if not (self._is_truth or is_number):
             return np.full(len(self._column), np.nan)
         values = np.array(self._complete(), dtype=np.float64)
-        values[np.asarray(self._column.is_null(), dtype=np.bool_)] = np.nan
+        values[self._null] = np.nan
         return values
 
     def rounded(self, numbers: Numbers) -> Rounded | None:
@@ -218,10 +216,9 @@ class ArrowCells:
 
     def labels(self, source: str) -> Labels:
         """The cells as exact integers, truth values, numbers or texts."""
-        types, stored = self._types, self._column.type
-        if types.is_integer(stored) or types.is_boolean(stored):
+        if self._is_integer or self._is_truth:
             return np.asarray(self._column.to_numpy())
-        if types.is_floating(stored):
+        if self._is_float:
             return narrowest(self.numbers(Kind.NUMBERS), source)
         return np.array(self.texts(), dtype=np.str_)
 
@@ -231,7 +228,7 @@ class ArrowCells:
 
     def _complete(self) -> Labels:
         """The stored numbers, with 0 or False in place of nulls: integers stay integers."""
-        blank = False if self._types.is_boolean(self._column.type) else 0
+        blank = False if self._is_truth else 0
         return np.asarray(self._column.fill_null(blank).to_numpy())
 
 
@@ -239,7 +236,77 @@ Cells: TypeAlias = TextCells | ArrowCells
 """The cells of one column of a file, whatever its format."""
 
 
+def read_cells(cells: Cells, kind: Kind) -> Numbers | list[str]:
+    """The cells of a feature: texts of a category, else numbers."""
+    return cells.texts() if kind is Kind.TEXTS else cells.numbers(kind)
+
+
 def label_kind(cells: Cells) -> Kind:
     """The kind that says which labels are missing: beside numbers and truth values, NA is."""
     kind = cells.kind
     return kind if kind in (Kind.NUMBERS, Kind.TRUTH_VALUES) else Kind.TEXTS
+
+
+# --- labels ------------------------------------------------------------------------------------
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number: what Python reads as one, without underscores."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def narrowest(labels: Labels, source: str) -> Labels:
+    """Convert labels to integers if all are integers, else to numbers, else leave them as text.
+
+    Integers are exact, whatever their size: beyond 64 bits they are Python's.
+
+    Raises
+    ------
+    InvalidDataError
+        A number that is not finite; integers beside other numbers, as which they would be rounded.
+
+    Examples
+    --------
+    >>> narrowest(np.array(["7", "9007199254740993"]), "ids.csv")
+    array([               7, 9007199254740993])
+    """
+    are_texts = labels.dtype.kind == "U"
+    if are_texts and not all(map(is_number, labels.tolist())):
+        return labels
+    numbers = np.array([float(label) for label in labels.tolist()])
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        raise InvalidDataError(
+            f"{source!r}: the label or group of sample {wrong[0]} (counted from 0) is "
+            f"{labels[wrong[0]]} ({len(wrong)} such samples); correct it, or leave the sample out."
+        )
+    if np.array_equal(numbers, np.round(numbers)):
+        if np.abs(numbers).max() < EXACT:
+            return numbers.astype(np.int64)
+        integers = _integers(labels.tolist()) if are_texts else None
+        if integers is not None:
+            return integers
+    rounded = first_rounded(labels, numbers)
+    if rounded is not None:
+        raise InvalidDataError(
+            f"{source!r}: the label or group of sample {rounded.place[0]} (counted from 0) is "
+            f"{rounded.value}, {rounded.problem}"
+        )
+    return numbers
+
+
+def _integers(labels: list[str]) -> Labels | None:
+    """The labels as exact integers, or None if one of them has a fraction or an exponent."""
+    if any("e" in label.lower() for label in labels):
+        return None
+    values = [int(Decimal(label)) for label in labels]
+    if any(Decimal(label) != value for label, value in zip(labels, values, strict=True)):
+        return None
+    for dtype in (np.int64, np.uint64):
+        with suppress(OverflowError):
+            return np.array(values, dtype=dtype)
+    return np.array(values, dtype=object)

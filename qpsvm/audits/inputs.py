@@ -1,13 +1,15 @@
-"""The caller's training data and parameters, checked against the model.
+"""The two arguments of an audit, checked: the caller's training data, and a model's attributes.
 
-A model that does not match the data is refused: its audit would be about another program.
+A model that does not match the data is refused: its audit would be about another program. And
+attributes can be set to anything, while the libraries' own predictions read past the end of an
+array that is too short. So readers access every attribute through the functions here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,8 +19,17 @@ from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_classes, as_weights
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
-from qpsvm.numerics.arrays import Index, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, stored
+from qpsvm.numerics.layout import require_sound
 from qpsvm.numerics.single_precision import Stored
+
+Estimator: TypeAlias = Any
+"""A fitted model of another library; their attributes have no types to rely on."""
+
+Shape: TypeAlias = tuple[int | None, ...]
+"""The shape that an array must have; None for any number."""
+
+REALS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +188,6 @@ def require_same_rows(owner: str, vectors: Matrix, samples: Stored, rows: Index)
     AuditRefusedError
         One of them is another vector.
     """
-    if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < samples.shape[0]:
-        raise AuditRefusedError(
-            f"{owner} has a support vector in row {int(rows.max())}, X has {samples.shape[0]} "
-            "rows; pass the training data."
-        )
     chosen = samples[rows]
     if vectors.shape != chosen.shape:
         raise AuditRefusedError(
@@ -205,3 +211,182 @@ def require_same_rows(owner: str, vectors: Matrix, samples: Stored, rows: Index)
 def _listed(labels: Sequence[object]) -> str:
     shown = ", ".join(repr(label) for label in labels[:6])
     return shown + (", ..." if len(labels) > 6 else "")
+
+
+# --- attributes of a fitted model -------------------------------------------------------------
+
+
+def refuse(model: Estimator, problem: str) -> NoReturn:
+    """Raise the error about an attribute of a model.
+
+    Raises
+    ------
+    AuditRefusedError
+        Always.
+    """
+    raise AuditRefusedError(
+        f"This {type(model).__name__} {problem}; it was changed after the fit, or comes from "
+        "elsewhere: fit it again."
+    )
+
+
+def attribute(model: Estimator, name: str) -> Any:
+    """Return the attribute of that name; refuse a model that lacks it.
+
+    Raises
+    ------
+    AuditRefusedError
+        There is none.
+    """
+    try:
+        return getattr(model, name)
+    except AttributeError as error:
+        refuse(model, f"has no {name} ({error})")
+
+
+def number(model: Estimator, name: str) -> float:
+    """Return an attribute that must be one finite real number.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing or something else.
+    """
+    array = numbers(model, name)
+    if array.size != 1:
+        refuse(model, f"has {name} of shape {array.shape}, which must be one finite number")
+    return float(array.reshape(()))
+
+
+def numbers(
+    model: Estimator, name: str, shape: Shape | None = None, why: str = "the rest of it"
+) -> Dense:
+    """Return an attribute that must be an array of finite real numbers, as float64.
+
+    Parameters
+    ----------
+    model : estimator
+    name : str
+    shape : tuple, optional
+        None for any.
+    why : str
+        What of the model needs that shape.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing, of another kind or shape, or holds NaN or infinite numbers.
+    """
+    return real_numbers(model, name, attribute(model, name), shape, why)
+
+
+def real_numbers(
+    model: Estimator,
+    name: str,
+    value: Any,
+    shape: Shape | None = None,
+    why: str = "the rest of it",
+) -> Dense:
+    """Convert a value to finite float64 if nothing is lost: no complex part, mask or text.
+
+    Raises
+    ------
+    AuditRefusedError
+        Something would be, or it has another shape.
+    """
+    if np.ma.is_masked(value):
+        refuse(model, f"has a masked array as {name}, with hidden entries")
+    try:
+        array = value.toarray() if sp.issparse(value) else np.asarray(value)
+        if array.dtype.kind == "O" and not all(isinstance(entry, REALS) for entry in array.flat):
+            raise TypeError("its entries are not all numbers")
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"its dtype is {array.dtype}")
+        array = stored(array, name, TypeError)
+    except (TypeError, ValueError, OverflowError) as error:
+        refuse(model, f"has {name} = {_shown(value)}, which must hold real numbers ({error})")
+    if not np.isfinite(array).all():
+        raise AuditRefusedError(
+            f"{name} of this {type(model).__name__} holds NaN or infinite numbers; it predicts "
+            "nothing: fit it again."
+        )
+    if shape is not None:
+        require_shape(model, name, array, shape, why)
+    return array
+
+
+def matrix(model: Estimator, name: str) -> Matrix:
+    """Return an attribute that must be a finite real matrix, as a float64 array or CSR array.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing, of another kind or number of dimensions, or holds NaN or infinite numbers.
+    """
+    value = attribute(model, name)
+    if not sp.issparse(value):
+        return real_numbers(model, name, value, (None, None))
+    try:
+        require_sound(value)
+        rows = sp.csr_array(value)
+    except (TypeError, ValueError, IndexError) as error:
+        refuse(model, f"has no matrix as {name} ({error})")
+    require_shape(model, name, rows, (None, None), "the rest of it")
+    entries = real_numbers(model, name, rows.data)
+    return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def whole_numbers(model: Estimator, name: str) -> Index:
+    """Return an attribute that must be a vector of integers.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing or something else.
+    """
+    value = attribute(model, name)
+    array = np.asarray(value)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or np.ma.is_masked(value):
+        refuse(model, f"has {name} = {_shown(value)}, which must be a vector of integers")
+    return array.astype(np.intp)
+
+
+def classes_of(model: Estimator) -> Labels:
+    """Return ``classes_``, which must be a vector of at least two distinct labels.
+
+    Raises
+    ------
+    AuditRefusedError
+        It is missing or something else.
+    """
+    value = attribute(model, "classes_")
+    array = np.asarray(value)
+    try:
+        different = len(set(array.tolist())) if array.ndim == 1 else 0
+    except TypeError:
+        different = 0
+    if different < 2 or different != len(array) or np.ma.is_masked(value):
+        what = "which must be two or more labels, and must all be different"
+        refuse(model, f"has classes_ = {_shown(value)}, {what}")
+    return array
+
+
+def require_shape(model: Estimator, name: str, array: Matrix, shape: Shape, why: str) -> None:
+    """Refuse an array whose shape does not fit the rest of the model.
+
+    Raises
+    ------
+    AuditRefusedError
+        Another shape.
+    """
+    fits = array.ndim == len(shape) and all(
+        n in (None, own) for n, own in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        needed = str(shape).replace("None", "any")
+        refuse(model, f"has {name} of shape {array.shape}, {why} needs {needed}")
+
+
+def _shown(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -14,11 +14,10 @@ from typing import cast
 import numpy as np
 
 from qpsvm import kernels
+from qpsvm.audits import inputs as checked
 from qpsvm.audits.claims import Library, Reading
-from qpsvm.audits.readers import attributes
-from qpsvm.audits.readers.attributes import Estimator
-from qpsvm.audits.readers.inputs import Inputs, require_same_rows
-from qpsvm.audits.readers.libsvm import CLASSIFIERS, PARAMETERS, Expansions
+from qpsvm.audits.inputs import Estimator, Inputs, require_same_rows
+from qpsvm.audits.libsvm import PARAMETERS, Expansions
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.products import variance
@@ -34,46 +33,42 @@ SAME_GAMMA = 1e-6
 
 def read_estimator(svm_type: str, model: Estimator, inputs: Inputs) -> Reading:
     """Read a fitted estimator, which LIBSVM calls a model of the type ``svm_type``."""
-    parameters = {name: attributes.number(model, name) for name in PARAMETERS[svm_type]}
+    parameters = {name: checked.number(model, name) for name in PARAMETERS[svm_type]}
     return _expansions(svm_type, model, inputs).trained_with(inputs.y, parameters)
 
 
-# --- small pieces -----------------------------------------------------------------------------
-
-
 def _expansions(svm_type: str, model: Estimator, inputs: Inputs) -> Expansions:
-    name = type(model).__name__
-    shape = attributes.attribute(model, "shape_fit_")
+    name, shape = type(model).__name__, checked.attribute(model, "shape_fit_")
     sizes = (int, np.integer)
     if not isinstance(shape, tuple) or not shape or not all(isinstance(n, sizes) for n in shape):
-        attributes.refuse(model, f"has shape_fit_ = {shape!r}, which must be a shape")
+        checked.refuse(model, f"has shape_fit_ = {shape!r}, which must be a shape")
     samples = inputs.samples(None if len(shape) < 2 else shape[1], objects=callable(model.kernel))
     if samples.shape[0] != shape[0]:
         raise AuditRefusedError(
             f"This {name} was fitted on {shape[0]} samples, X has {samples.shape[0]}; pass the "
             "training data."
         )
-    coefficients, intercepts = stored_numbers(name, model)
-    weights = inputs.weights(samples.shape[0])
+    weights, k = inputs.weights(samples.shape[0]), 2
     classes, factors, codes = None, None, np.zeros(0, np.intp)
-    if svm_type in CLASSIFIERS:
-        classes = attributes.classes(model)
+    if svm_type in ("c_svc", "nu_svc"):
+        classes = checked.classes_of(model)
         codes = inputs.codes(classes, weights)  # first: LIBSVM drops some classes
-    if svm_type == "c_svc" and classes is not None:  # the other type ignores its class_weight
-        factors = attributes.numbers(model, "class_weight_", 1)
-        attributes.require_shape(model, "class_weight_", factors, classes.shape, "its classes")
+        k = len(classes)
+    if svm_type == "c_svc":  # the other type ignores its class_weight
+        factors = checked.numbers(model, "class_weight_", (k,), "its classes")
     # predict then takes the largest decision value, instead of LIBSVM's votes
     largest = getattr(model, "break_ties", False) and model.decision_function_shape == "ovr"
     rows = _support(name, model, weights)
-    _require_counts(model, coefficients, intercepts, rows)
+    coefficients, intercepts = stored_numbers(model, k, len(rows))
+    _require_counts(model, None if classes is None else k, rows)
     if not _is_matrix(model):
-        vectors = attributes.matrix(model, "support_vectors_")
+        vectors = checked.matrix(model, "support_vectors_")
         require_same_rows(f"This {name}", vectors, samples, rows)
     return Expansions(
         svm_type=svm_type,
         model=name,
         library=_library(model),
-        kernel=_kernel(model, samples),
+        kernel=kernel_of(model, samples),
         samples=samples,
         weights=weights,
         rows=rows,
@@ -82,40 +77,58 @@ def _expansions(svm_type: str, model: Estimator, inputs: Inputs) -> Expansions:
         codes=codes,
         classes=classes,
         class_weight=factors,
-        first_is_positive=classes is not None and len(classes) > 2,
+        first_is_positive=k > 2,
         break_ties=bool(largest),
     )
 
 
-def _require_counts(
-    model: Estimator, coefficients: Matrix, intercepts: Vector, rows: Index
-) -> None:
-    """Refuse arrays of inconsistent lengths, which would make LIBSVM read out of bounds."""
-    m, k, why = len(rows), 2, f"{len(rows)} support vectors"
-    is_classifier = hasattr(model, "classes_")
-    if is_classifier:
-        k = len(attributes.classes(model))
-        why += f" and {k} classes"
-    n_pairs = k * (k - 1) // 2
-    attributes.require_shape(model, "dual_coef_", coefficients, (k - 1, m), why)
-    attributes.require_shape(model, "intercept_", intercepts, (n_pairs,), why)
+def stored_numbers(model: Estimator, k: int, m: int) -> tuple[Dense, Vector]:
+    """``dual_coef_`` and ``intercept_`` of m support vectors and k classes.
+
+    Raises
+    ------
+    AuditRefusedError
+        Other shapes, for which LIBSVM would read out of bounds; the model predicts with other
+        numbers.
+    """
+    coefficients = checked.numbers(model, "dual_coef_")
+    intercepts = checked.numbers(model, "intercept_")
+    for own, public in (("_dual_coef_", coefficients), ("_intercept_", intercepts)):
+        if not hasattr(model, own):
+            continue
+        copy = checked.numbers(model, own)
+        if not (np.array_equal(copy, public) or np.array_equal(copy, -public)):
+            raise AuditRefusedError(
+                f"This {type(model).__name__} predicts with other numbers than its dual_coef_ and "
+                "intercept_ (they were changed after the fit); fit it again."
+            )
+    why = f"{m} support vectors" + f" and {k} classes" * (k > 2)
+    checked.require_shape(model, "dual_coef_", coefficients, (k - 1, m), why)
+    checked.require_shape(model, "intercept_", intercepts, (k * (k - 1) // 2,), why)
+    return coefficients, intercepts
+
+
+def _require_counts(model: Estimator, n_classes: int | None, rows: Index) -> None:
+    """Refuse counts for which LIBSVM would read out of bounds."""
+    m = len(rows)
     if len(np.unique(rows)) < m:
-        attributes.refuse(model, "has a sample twice in support_")
+        checked.refuse(model, "has a sample twice in support_")
     if hasattr(model, "_n_support"):
-        counts = attributes.whole_numbers(model, "_n_support")
-        if is_classifier:
-            fine = len(counts) == k and (counts >= 0).all() and int(np.sum(counts)) == m
+        counts = checked.whole_numbers(model, "_n_support")
+        if n_classes is not None:
+            fine = len(counts) == n_classes and (counts >= 0).all() and int(np.sum(counts)) == m
         else:  # LIBSVM's has the number twice; of sparse samples anything
             fine = len(counts) == 1 + (not _is_of_intel(model))
             fine = fine and (getattr(model, "_sparse", False) or (counts == m).all())
         if not fine:
-            attributes.refuse(model, f"has n_support_ = {counts.tolist()} for {why}")
+            checked.refuse(model, f"has n_support_ = {counts.tolist()} for {m} support vectors")
+    k = n_classes or 2
     for name in ("_effective_probability", "probability"):
         value = getattr(model, name, False)
         if not isinstance(value, bool) and not (isinstance(value, str) and value == "deprecated"):
-            attributes.refuse(model, f"has {name} = {value!r}, which must be True or False")
-        if value is True and np.size(getattr(model, "_probA", ())) != n_pairs:
-            attributes.refuse(model, f"has {name} = True and was fitted without probabilities")
+            checked.refuse(model, f"has {name} = {value!r}, which must be True or False")
+        if value is True and np.size(getattr(model, "_probA", ())) != k * (k - 1) // 2:
+            checked.refuse(model, f"has {name} = True and was fitted without probabilities")
 
 
 def _is_of_intel(model: Estimator) -> bool:
@@ -128,7 +141,7 @@ def _support(name: str, model: Estimator, weights: Matrix) -> Index:
 
     What predicts with a matrix takes ``support_`` for its columns all the same.
     """
-    support = attributes.whole_numbers(model, "support_")
+    support = checked.whole_numbers(model, "support_")
     taking_part = np.flatnonzero(weights > 0.0)
     if support.size and not 0 <= int(support.min()) <= int(support.max()) < len(taking_part):
         raise AuditRefusedError(
@@ -147,105 +160,82 @@ def _support(name: str, model: Estimator, weights: Matrix) -> Index:
 
 def _is_matrix(model: Estimator) -> bool:
     """Return whether LIBSVM was given a kernel matrix instead of samples."""
-    kernel = attributes.attribute(model, "kernel")
+    kernel = checked.attribute(model, "kernel")
     return callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed")
-
-
-def stored_numbers(name: str, model: Estimator) -> tuple[Dense, Vector]:
-    """``dual_coef_`` and ``intercept_``; refused if the model predicts with other numbers."""
-    coefficients = attributes.numbers(model, "dual_coef_", 2)
-    intercepts = attributes.numbers(model, "intercept_", 1)
-    for own, public in (("_dual_coef_", coefficients), ("_intercept_", intercepts)):
-        if not hasattr(model, own):
-            continue
-        copy = attributes.numbers(model, own)
-        if not (np.array_equal(copy, public) or np.array_equal(copy, -public)):
-            raise AuditRefusedError(
-                f"This {name} predicts with other numbers than its dual_coef_ and intercept_ (they "
-                "were changed after the fit); fit it again."
-            )
-    return coefficients, intercepts
 
 
 def _library(model: Estimator) -> Library:
     if _is_of_intel(model):
-        return Library("oneDAL", f"stopping tolerance of {attributes.number(model, 'tol'):g}")
+        return Library("oneDAL", f"stopping tolerance of {checked.number(model, 'tol'):g}")
     status = getattr(model, "fit_status_", 0)
     if isinstance(status, int | np.integer) and status == 1:
         return Library("LIBSVM", f"iteration limit of {model.max_iter}", float32_kernel=True)
-    tolerance = attributes.number(model, "tol")
+    tolerance = checked.number(model, "tol")
     stopped_at = f"stopping tolerance of {tolerance:g}"
     iterations = None
     if hasattr(model, "n_iter_"):
-        iterations = int(np.max(attributes.numbers(model, "n_iter_"), initial=0))
+        iterations = int(np.max(checked.numbers(model, "n_iter_"), initial=0))
     return Library("LIBSVM", stopped_at, True, tolerance, iterations)
 
 
-def _kernel(model: Estimator, samples: Matrix) -> Kernel:
-    """The model's kernel with numeric parameters; gamma must match the training data."""
-    kind = attributes.attribute(model, "kernel")
-    if callable(kind):
-        return kernels.Custom(kind)
-    if not isinstance(kind, str) or kind not in KERNELS:
-        raise AuditRefusedError(f"qpsvm has no kernel {kind!r}; pass the kernel as a callable.")
-    if kind in ("linear", "precomputed"):
-        return kernels.as_kernel(kind)
-    return _with_gamma(model, kind, _gamma(model, samples))
+def kernel_of(model: Estimator, samples: Matrix | None) -> Kernel:
+    """The model's kernel with numeric parameters; gamma must match the training data.
 
-
-def fitted_kernel(model: Estimator) -> Kernel:
-    """The kernel that the model predicts with, without a look at its training data.
+    Without samples (they are in chunks) it is the kernel that the model predicts with.
 
     Raises
     ------
     AuditRefusedError
-        A kernel matrix or a callable, which do not tell what they were made of; no gamma.
+        A kernel that is none here, or without samples one that does not tell what it is made of.
     """
-    kind = attributes.attribute(model, "kernel")
-    if not isinstance(kind, str) or kind not in KERNELS or kind == "precomputed":
+    kind = checked.attribute(model, "kernel")
+    is_named = isinstance(kind, str) and kind in KERNELS
+    if samples is None and (not is_named or kind == "precomputed"):
         raise AuditRefusedError(
             f"A machine with kernel={kind!r} cannot be audited on samples in chunks; one with a "
             f"kernel by name ({', '.join(KERNELS[:-1])}) can."
         )
+    if callable(kind):
+        return kernels.Custom(kind)
+    if not is_named:
+        raise AuditRefusedError(f"qpsvm has no kernel {kind!r}; pass the kernel as a callable.")
     predicting = getattr(getattr(model, "solution_", None), "kernel", None)
-    if isinstance(predicting, Kernel):  # an estimator of qpsvm
+    if samples is None and isinstance(predicting, Kernel):  # an estimator of qpsvm
         return predicting
-    if kind == "linear":
+    if kind in ("linear", "precomputed"):
         return kernels.as_kernel(kind)
-    is_known = getattr(model, "_gamma", None) is not None
-    return _with_gamma(model, kind, attributes.number(model, "_gamma" if is_known else "gamma"))
-
-
-def _with_gamma(model: Estimator, kind: str, gamma: float) -> Kernel:
+    gamma = _gamma(model, samples)
     if kind == "rbf":
         return kernels.RBF(gamma)
-    coef0 = attributes.number(model, "coef0")
+    coef0 = checked.number(model, "coef0")
     if kind == "sigmoid":
         return kernels.Sigmoid(gamma, coef0)
-    degree = attributes.number(model, "degree")
+    degree = checked.number(model, "degree")
     if degree != int(degree):
-        attributes.refuse(model, f"has degree = {degree:g}, which must be a whole number")
+        checked.refuse(model, f"has degree = {degree:g}, which must be a whole number")
     return kernels.Polynomial(gamma, int(degree), coef0)
 
 
-def _gamma(model: Estimator, samples: Matrix) -> float:
+def _gamma(model: Estimator, samples: Matrix | None) -> float:
     """The gamma used in predictions; refused if it is not the one that the model states."""
-    stated, used = attributes.attribute(model, "gamma"), None
+    stated, used = checked.attribute(model, "gamma"), None
     if getattr(model, "_gamma", None) is not None:
-        used = attributes.number(model, "_gamma")
+        used = checked.number(model, "_gamma")
+    if samples is None:
+        return checked.number(model, "gamma") if used is None else used
     if isinstance(stated, str):
         sparse = bool(getattr(model, "_sparse", is_sparse(samples)))
         if used is not None and stated == "scale" and _is_scale(used, samples, as_sparse=sparse):
             return used
         expected = float(kernels.RBF(cast("kernels.Gamma", stated)).resolve(samples).gamma)
     else:
-        expected = attributes.number(model, "gamma")
+        expected = checked.number(model, "gamma")
     if used is None:
         return expected
     if abs(used - expected) <= SAME_GAMMA * abs(expected):
         return used
     if not isinstance(stated, str):
-        attributes.refuse(model, f"states gamma={stated!r} and predicts with {used:.8g}")
+        checked.refuse(model, f"states gamma={stated!r} and predicts with {used:.8g}")
     raise AuditRefusedError(
         f"The model predicts with gamma={used:.8g}; gamma={stated!r} is {expected:.8g} for "
         "these data. Pass the training data, or fit the model again if it was changed."

@@ -1,29 +1,132 @@
 """A fitted preparation: the plain numbers and texts by which columns become features.
 
-scikit-learn does the work: ``SimpleImputer`` fills missing values in, ``OneHotEncoder`` makes a
-feature of every value of a category, ``ColumnTransformer`` applies both to their columns. Medians
-and values are kept as plain data, and a transformer is made from them again by fitting it to a
-single row: the most frequent of one number is that number, bit for bit (a median would add it to
-itself), and the values of a category are given.
-Preparations from a fit and from a file are the same objects and compute the same numbers.
+Missing numbers become the median of the training rows, missing values of a category the most
+frequent one; every value of a category becomes a feature. The numbers are those of scikit-learn's
+``SimpleImputer`` and ``OneHotEncoder``, bit for bit. Preparations from a fit and from a file are
+the same objects.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from typing import Any, Literal, TypeAlias
+from itertools import pairwise
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.files.cells import Kind, Numbers
+from qpsvm.io.cells import Kind, Numbers
 from qpsvm.numerics.arguments import require_choice
-from qpsvm.numerics.arrays import Array, require_memory
-from qpsvm.tables.columns import CategoryColumn, NumberColumn, require_name, written_name
+from qpsvm.numerics.arrays import require_memory
+
+Role: TypeAlias = Literal["feature", "label", "groups", "id", "left out"]
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table that was read: its name, the kind of its cells, and its role.
+
+    Attributes
+    ----------
+    name : str
+        ``column 3`` in a file without names.
+    kind : str
+        "numbers", "truth values", "categories", "texts", "dates", ...
+    role : {"feature", "label", "groups", "id", "left out"}
+    """
+
+    name: str
+    kind: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A feature that is a number.
+
+    Attributes
+    ----------
+    name : str or int
+        The name of the column, or its position in a file without names.
+    truth : bool
+        Whether the cells are ``True`` and ``False``, read as 1 and 0.
+    fill : float or None
+        The number in place of a missing one: the median of the training rows.
+    """
+
+    name: str | int
+    truth: bool = False
+    fill: float | None = None
+
+    def __post_init__(self) -> None:
+        require_name(self.name)
+        if type(self.truth) is not bool:
+            raise InvalidParameterError(f"truth is {self.truth!r}; pass True or False.")
+        if self.fill is not None and not (
+            isinstance(self.fill, int | float) and math.isfinite(self.fill)
+        ):
+            raise InvalidParameterError(f"fill is {self.fill!r}; pass a finite number or None.")
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """A column with one feature per value: 1 in the rows with this value, 0 in the others.
+
+    Attributes
+    ----------
+    name : str or int
+        The name of the column, or its position in a file without names.
+    values : tuple of str
+        The values in the training rows, ascending.
+    fill : str or None
+        The value in place of a missing one: the most frequent one of the training rows.
+    """
+
+    name: str | int
+    values: tuple[str, ...]
+    fill: str | None = None
+
+    def __post_init__(self) -> None:
+        require_name(self.name)
+        values = self.values
+        if not (
+            isinstance(values, tuple)
+            and values
+            and all(isinstance(value, str) and value for value in values)
+            and all(one < other for one, other in pairwise(values))
+        ):
+            raise InvalidParameterError(
+                f"values are {str(values)[:80]}; pass a tuple of different texts in ascending "
+                "order, none empty."
+            )
+        if self.fill is not None and self.fill not in values:
+            raise InvalidParameterError(f"fill is {self.fill!r}; pass one of the values, or None.")
+
+
+def require_name(name: object) -> None:
+    """Refuse what is no name and no position of a column.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    if not (isinstance(name, str) or (type(name) is int and name >= 0)):
+        raise InvalidParameterError(
+            f"a column is {name!r}; pass its name, or its position from 0 in a file without names."
+        )
+
+
+def written_name(name: str | int) -> str:
+    """A column's name for messages and output; ``column 3`` for a position."""
+    return name if isinstance(name, str) else f"column {name}"
+
+
+# --- preparations ------------------------------------------------------------------------------
 
 Missing: TypeAlias = Literal["error", "drop", "median"]
 MISSING_POLICIES: tuple[Missing, ...] = ("error", "drop", "median")
@@ -135,65 +238,42 @@ class Preparation:
             "The table with a feature for each value of a category",
             "drop columns with many different values.",
         )
-        return np.asarray(self._transformer.transform(as_rows(cells)), dtype=np.float64)
+        X = np.zeros((len(cells[0]), self.n_features))
+        first = 0
+        for column, own in zip(self.columns, cells, strict=True):
+            if isinstance(column, NumberColumn):
+                numbers = np.asarray(own, dtype=np.float64)
+                gone = np.isnan(numbers) & (self.missing == "median")
+                X[:, first] = np.where(gone, column.fill or 0.0, numbers)
+                first += 1
+            else:
+                fill = column.fill or column.values[0]
+                places = {value: first + i for i, value in enumerate(column.values)}
+                X[np.arange(len(own)), [places[str(text) or fill] for text in own]] = 1.0
+                first += len(places)
+        return X
 
-    @cached_property
-    def _transformer(self) -> Any:
-        """A ColumnTransformer with the medians and values of this preparation."""
-        row: list[Numbers | list[str]] = [
-            np.array([0.0 if column.fill is None else column.fill])
-            if isinstance(column, NumberColumn)
-            else [column.fill or column.values[0]]
-            for column in self.columns
-        ]
-        values = [getattr(column, "values", None) for column in self.columns]
-        return transformer(values, self.missing, "most_frequent").fit(as_rows(row))
 
+def learnt_column(
+    name: str | int, kind: Kind, cells: Numbers | list[str], missing: Missing
+) -> FeatureColumn:
+    """Fit a column to the cells of the training rows.
 
-def transformer(
-    values: Sequence[Sequence[str] | None], missing: Missing, statistic: str = "median"
-) -> Any:
-    """A ColumnTransformer that is not fitted yet.
-
-    Neighbouring columns of the same kind share a step, so that the features come in the order of
-    the columns.
-
-    Parameters
-    ----------
-    values : sequence
-        For each column None if it holds numbers, else the values of the category, which are
-        learnt in the fit if there are none.
-    missing : {"error", "drop", "median"}
-    statistic : {"median", "most_frequent"}
-        The number that takes the place of missing ones.
+    Examples
+    --------
+    >>> learnt_column("city", Kind.TEXTS, ["Paris", "Lima", "", "Paris"], "median")
+    CategoryColumn(name='city', values=('Lima', 'Paris'), fill='Paris')
+    >>> learnt_column("age", Kind.NUMBERS, np.array([30.0, math.nan, 41.0]), "median")
+    NumberColumn(name='age', truth=False, fill=35.5)
     """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import OneHotEncoder
-
     fills = missing == "median"
-    steps: list[tuple[str, object, list[int]]] = []
-    for are_numbers, members in groupby(range(len(values)), lambda i: values[i] is None):
-        places = list(members)
-        medians = SimpleImputer(strategy=statistic) if fills else "passthrough"
-        frequent = SimpleImputer(strategy="most_frequent", missing_values="")
-        known = [list(values[i] or ()) for i in places]
-        encode = OneHotEncoder(
-            categories=known if all(known) else "auto", sparse_output=False, dtype=np.float64
-        )
-        categories = Pipeline([("fill", frequent if fills else "passthrough"), ("encode", encode)])
-        steps.append((str(places[0]), medians if are_numbers else categories, places))
-    return ColumnTransformer(steps, sparse_threshold=0.0)
-
-
-def as_rows(cells: Sequence[Numbers | list[str]]) -> Array:
-    """The cells as a table for scikit-learn: of numbers, or of objects if there are texts."""
-    has_texts = any(isinstance(column, list) for column in cells)
-    table: Array = np.empty((len(cells[0]), len(cells)), dtype=object if has_texts else np.float64)
-    for j, column in enumerate(cells):
-        table[:, j] = column
-    return table
+    if kind is Kind.TEXTS:
+        counts = Counter(text for text in cells if text)
+        values = tuple(sorted(map(str, counts)))
+        most = max(values, key=counts.__getitem__)  # of several the first in their order
+        return CategoryColumn(name, values, most if fills else None)
+    median = float(np.nanmedian(np.asarray(cells))) if fills else None
+    return NumberColumn(name, kind is Kind.TRUTH_VALUES, median)
 
 
 def kind_of(column: FeatureColumn) -> Kind:

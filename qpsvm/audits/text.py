@@ -36,8 +36,8 @@ Word = TypeVar("Word", bound=str)
 _NUMBER = rb"[+-]?\d{1,32}(?:\.\d{1,32})?(?:[eE][+-]?\d{1,4})?"
 """A decimal number. The lengths are bounded because exact conversion is quadratic in them."""
 
-_END = rb"(?![^ \t])"
-"""The end of a word."""
+_USUAL = rb"[+-]?\d{1,15}(?:\.\d{1,32})?(?:[eE][+-]?\d{1,2})?(?![^ \t])"
+"""A number that needs no closer look: it is finite, and no integer that float64 would round."""
 
 _ONE_NUMBER = re.compile(_NUMBER)
 _ONE_PAIR = re.compile(rb"\d{1,10}:(" + _NUMBER + rb")")
@@ -177,7 +177,7 @@ class ModelText:
         """Parse numbers not below ``low``, as many as ``count`` says."""
         words = self.words(key)
         for place, word in enumerate(words, 1):
-            self._require_number(self._line(key), f"{key} value {place}", word)
+            self._require_number(self._line(key), word, f"{key} value {place}")
             if float(word) < low:
                 raise self.refusal(key, f"{key} is {float(word):g}, below {low:g}")
         if count is not None:
@@ -242,9 +242,9 @@ class ModelText:
         if 2 * m * n_lines > rest:  # a digit and a blank or line end per number
             what = f"{key} asks for {n_lines:,} lines, and only {rest:,} bytes follow the header"
             raise self.refusal(key, what)
-        good = re.compile(
-            rb"(?:[ \t]*+" + _NUMBER + _END + rb"){%d}" % m
-            + (rb"(?:[ \t]++\d{1,10}+:" + _NUMBER + _END + rb")*+" if pairs else b"")
+        usual = re.compile(
+            rb"(?:[ \t]*+" + _USUAL + rb"){%d}" % m
+            + (rb"(?:[ \t]++\d{1,10}+:" + _USUAL + rb")*+" if pairs else b"")
             + rb"[ \t]*+"
         )  # fmt: skip
 
@@ -252,7 +252,7 @@ class ModelText:
             for line, _, text in self._lines(self.numbers, 0, self.first_line):
                 if line >= self.first_line + n_lines:
                     raise self.refusal(line, surplus)
-                if not good.fullmatch(text):
+                if not usual.fullmatch(text):
                     self._require_line(line, text, m, number, pairs=pairs)
                 yield text.count(b":")
 
@@ -264,12 +264,6 @@ class ModelText:
             raise self.refusal(self.first_line + len(lengths), what)
         values = np.fromstring(self.numbers.replace(b":", b" "), dtype=np.float64, sep=" ")
         ends = np.cumsum(2 * lengths + m)
-        suspicious = np.searchsorted(ends, np.flatnonzero(~(np.abs(values) < EXACT)), side="right")
-        if len(suspicious):
-            examined = set((suspicious + self.first_line).tolist())
-            for line, _, text in self._lines(self.numbers, 0, self.first_line):
-                if line in examined:
-                    self._require_line(line, text, m, number, pairs=pairs)
         is_pair = np.ones(len(values), dtype=bool)
         for place in range(m):
             is_pair[ends - 2 * lengths - (m - place)] = False
@@ -294,12 +288,12 @@ class ModelText:
         if found != count:
             raise self.refusal(key, f"{key} has {found} values, this model has {count}")
 
-    def _require_number(self, line: int, name: str, word: bytes) -> None:
-        if not _is_finite_number(word):
-            raise self.refusal(line, f"{name} is {_shown(word)}, not a finite decimal number")
-        self._require_exact(line, word)
-
-    def _require_exact(self, line: int, word: bytes) -> None:
+    def _require_number(self, line: int, word: bytes, name: str, pair: bytes = b"") -> None:
+        if not _ONE_NUMBER.fullmatch(word) or not math.isfinite(float(word)):
+            wrong = f"{name} is {_shown(word)}, not"
+            if pair:
+                wrong = f"{_shown(pair)} is not index:value with"
+            raise self.refusal(line, f"{wrong} a finite decimal number")
         if abs(float(word)) >= EXACT and is_rounded(word):
             raise self.refusal(line, f"{_shown(word)} is an integer that float64 does not have")
 
@@ -308,23 +302,15 @@ class ModelText:
         words = text.split()
         for place, word in enumerate(words, 1):
             if place <= m or not pairs:
-                self._require_number(line, f"{number} {place}", word)
-                continue
-            pair = _ONE_PAIR.fullmatch(word)
-            if not pair or not _is_finite_number(pair[1]):
-                what = f"{_shown(word)} is not index:value with a finite decimal number"
-                raise self.refusal(line, what)
-            self._require_exact(line, pair[1])
+                self._require_number(line, word, f"{number} {place}")
+            else:
+                pair = _ONE_PAIR.fullmatch(word)
+                self._require_number(line, pair[1] if pair else b"", "", word)
         found = len(words)
         if pairs and found < m:
             raise self.refusal(line, f"it has {found} of {m} {number}s")
         if not pairs and found != m:
             raise self.refusal(line, f"it has {found} {number}s, this model has {m}")
-
-
-def _is_finite_number(word: bytes) -> bool:
-    """Return whether a word is a decimal number in the range of float64."""
-    return _ONE_NUMBER.fullmatch(word) is not None and math.isfinite(float(word))
 
 
 def _shown(word: bytes) -> str:

@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidDataError
-from qpsvm.files import text
-from qpsvm.files.text import Labels, is_number
+from qpsvm.io import files
+from qpsvm.io.cells import Labels, is_number, narrowest
+from qpsvm.io.table import DataFile
 from qpsvm.numerics.arrays import Sparse
 from qpsvm.numerics.integers import EXACT, first_rounded
 
@@ -29,43 +30,19 @@ INDEX_MAX = 2**31 - 1
 """Indices are C's ``int`` to LIBSVM."""
 
 
-@dataclass(frozen=True)
-class Numbering:
-    """Numbering of the features of a LIBSVM file, as far as the caller says it.
+def read(
+    source: str, zero_based: bool | None, n_features: int | None, *, limit_bytes: int
+) -> DataFile:
+    """Read samples, labels, and the queries if there are any.
 
-    Attributes
+    Parameters
     ----------
+    source : str
     zero_based : bool or None
         Whether the first feature has the index 0 and not 1. None: the file decides.
     n_features : int or None
         Number of features; None is up to the largest index.
-    """
-
-    zero_based: bool | None = None
-    n_features: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class LibsvmTable:
-    """The content of a LIBSVM file.
-
-    Attributes
-    ----------
-    X : CSR array of shape (n, d)
-    y : array of shape (n,)
-    groups : array of shape (n,) or None
-    zero_based : bool
-        Whether column j has the index j in the file, and not j + 1.
-    """
-
-    X: Sparse
-    y: Labels
-    groups: Labels | None
-    zero_based: bool
-
-
-def read(source: str, numbering: Numbering, *, limit_bytes: int) -> LibsvmTable:
-    """Read samples, labels, and the queries if there are any.
+    limit_bytes : int
 
     Raises
     ------
@@ -76,7 +53,7 @@ def read(source: str, numbering: Numbering, *, limit_bytes: int) -> LibsvmTable:
 
     file = _Text(source, limit_bytes)
     try:
-        with text.opened(source, limit_bytes) as stream:
+        with files.opened(source, limit_bytes) as stream:
             X, y, queries = load_svmlight_file(
                 _Lines(stream), dtype=np.float64, query_id=True, zero_based=True
             )
@@ -104,17 +81,18 @@ def read(source: str, numbering: Numbering, *, limit_bytes: int) -> LibsvmTable:
             f"{source!r} line {line} has no qid, and {len(queries):,} of {len(y):,} lines have "
             "one: write qid:... after the label of every line, or of none."
         )
-    zero_based = _is_zero_based(file, numbering, X)
-    width = numbering.n_features or X.shape[1] - (not zero_based)
+    zero_based = _is_zero_based(file, zero_based, n_features, X)
+    width = n_features or X.shape[1] - (not zero_based)
     if max(np.max(np.abs(X.data), initial=0.0), np.max(np.abs(y))) >= EXACT:
         y = _exact_labels(file)
     indices = X.indices - (not zero_based)
     samples = sp.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], max(width, 1)))
     groups = queries if len(queries) else None
-    return LibsvmTable(samples, text.narrowest(y, source), groups, zero_based)
+    y = narrowest(y, source)
+    return DataFile(samples, y, groups, None, source, "libsvm", zero_based=zero_based)
 
 
-def _is_zero_based(file: _Text, numbering: Numbering, X: Sparse) -> bool:
+def _is_zero_based(file: _Text, given: bool | None, n_features: int | None, X: Sparse) -> bool:
     """Whether the indices of the file count from 0.
 
     Raises
@@ -124,15 +102,13 @@ def _is_zero_based(file: _Text, numbering: Numbering, X: Sparse) -> bool:
         other data decide it.
     """
     smallest, largest = int(X.indices.min(initial=1)), X.shape[1] - 1
-    zero_based, n_features = numbering.zero_based, numbering.n_features
-    if zero_based is None:
-        zero_based = smallest == 0
-        if n_features is not None and not zero_based and 0 < largest < n_features:
-            raise DataFileError(
-                f"{file.source!r} has the indices {smallest} to {largest} of {n_features} "
-                "features, which may be counted from 0 or from 1; say it: zero_based=True or False "
-                "(--zero-based or --one-based)."
-            )
+    zero_based = smallest == 0 if given is None else given
+    if given is None and not zero_based and 0 < largest < (n_features or 0):
+        raise DataFileError(
+            f"{file.source!r} has the indices {smallest} to {largest} of {n_features} features, "
+            "which may be counted from 0 or from 1; say it: zero_based=True or False "
+            "(--zero-based or --one-based)."
+        )
     if smallest == 0 and not zero_based:
         line, _, _ = file.first(lambda index, _: index == 0)
         raise DataFileError(
@@ -140,7 +116,7 @@ def _is_zero_based(file: _Text, numbering: Numbering, X: Sparse) -> bool:
             "(zero_based=False, --one-based, or as the training data of the model did). If this "
             "file counts from 0, read it with zero_based=True (--zero-based)."
         )
-    if numbering.zero_based is None and zero_based and _has_serials(X):
+    if given is None and zero_based and _has_serials(X):
         raise DataFileError(
             f"{file.source!r} begins every line with 0:serial, as files of precomputed kernels do "
             "in LIBSVM. Read it with zero_based=True (--zero-based), if feature 0 is one; and for "
@@ -204,7 +180,7 @@ class _Text:
 
     def tokens(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the words of every line with a sample, with the number of the line."""
-        with text.lines(self.source, self.limit_bytes) as stream:
+        with files.lines(self.source, self.limit_bytes) as stream:
             for number, line in enumerate(stream, 1):
                 tokens = line.partition("#")[0].split()
                 if tokens:

@@ -1,4 +1,14 @@
-"""Reading of model files: regular files up to a size limit, whose content tells their format."""
+"""Strict readers of other libraries' model files, safe for untrusted input.
+
+::
+
+    model = read_model("a9a.model")          # LIBSVM, ThunderSVM, LIBLINEAR, JSON, NPZ, qpsvm
+    model.training_rows(X, y)                # which rows its support vectors are
+
+Sizes are checked before anything is read, and counts are compared with the size of the file before
+anything is allocated, so that time and memory are linear in the file. ``qpsvm.audit`` turns the
+content of a file into programs.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +17,18 @@ import os
 import stat
 from typing import TypeAlias
 
-from qpsvm import models
-from qpsvm.audits.files import arrays
-from qpsvm.audits.files.arrays import ArrayModel
-from qpsvm.audits.files.liblinear import LiblinearModel, read_liblinear
-from qpsvm.audits.files.libsvm import LibsvmModel
-from qpsvm.audits.files.libsvm_reader import read_libsvm
-from qpsvm.audits.files.text import leading_comments
+from qpsvm.audits.arrays import ArrayModel, from_json, from_npz
+from qpsvm.audits.libsvm_model import LibsvmModel, read_libsvm
+from qpsvm.audits.linear import LiblinearModel, read_liblinear
+from qpsvm.audits.rows import match_rows
+from qpsvm.audits.text import leading_comments
 from qpsvm.exceptions import ModelFileError
-from qpsvm.files import npz
+from qpsvm.io import npz
 from qpsvm.models import SavedModel
+from qpsvm.models.files import model_in
 from qpsvm.numerics.arguments import require_path
+
+__all__ = ["ArrayModel", "LiblinearModel", "LibsvmModel", "match_rows", "read_model"]
 
 ParsedModel: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
 
@@ -68,9 +79,9 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
     if beginning.startswith(_ZIP):
         limit = os.path.getsize(path)  # compressed members could expand without limit
         members = npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)
-        return models.load(path) if "metadata" in members else arrays.from_npz(source, members)
+        return model_in(path, members) if "metadata" in members else from_npz(source, members)
     if beginning.lstrip().startswith(b"{"):
-        return arrays.from_json(source, _read_bytes(path, MAX_JSON_BYTES))
+        return from_json(source, _read_bytes(path, MAX_JSON_BYTES))
     first = beginning[len(leading_comments(beginning)) :].split(maxsplit=1)[:1]
     if first == [b"svm_type"]:
         return read_libsvm(source, _read_bytes(path))

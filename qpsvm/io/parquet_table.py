@@ -6,9 +6,9 @@ from types import ModuleType
 from typing import Any
 
 from qpsvm.exceptions import DataFileError, MissingPackageError
-from qpsvm.files.cells import ArrowCells
-from qpsvm.files.table import Table
-from qpsvm.files.text import unreadable
+from qpsvm.io.cells import ArrowCells
+from qpsvm.io.files import unreadable
+from qpsvm.io.table import Table
 
 
 def read(source: str, *, limit_bytes: int) -> Table:

@@ -21,9 +21,9 @@ from itertools import islice, pairwise
 from typing import IO
 
 from qpsvm.exceptions import DataFileError
-from qpsvm.files import text
-from qpsvm.files.cells import MISSING, TextCells
-from qpsvm.files.table import Table, Wanted
+from qpsvm.io import files
+from qpsvm.io.cells import MISSING, TextCells, is_number
+from qpsvm.io.table import Table, Wanted
 
 _EXCEL = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
 _DECIMAL_COMMAS = re.compile(r"(?:^|(?<=[;\t])) *[+-]?\d+,\d+ *(?=[;\t\r\n]|$)")
@@ -87,7 +87,7 @@ def _csv_rows(
     source: str, limit_bytes: int, decimal: str
 ) -> tuple[list[list[str]], list[int], str]:
     """The rows of a CSV file with their line numbers, and its column separator."""
-    with text.lines(source, limit_bytes) as stream:
+    with files.lines(source, limit_bytes) as stream:
         separator, is_named = _separator(stream, decimal)
         stream.seek(0)
         written = stream if separator != " " else (line.rstrip() for line in stream)
@@ -264,4 +264,4 @@ def _may_be_names(numbers: Sequence[str]) -> bool:
 
 def _is_number(cell: str) -> bool:
     """Whether a cell is written as a number, with a decimal point or comma."""
-    return text.is_number(cell.replace(",", "."))
+    return is_number(cell.replace(",", "."))

@@ -1,20 +1,25 @@
-"""A table that was read from a file, and the roles of its columns: features, label, groups."""
+"""Content of a data file: a table of cells, the roles of its columns, the samples."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidParameterError
-from qpsvm.files.cells import Cells, Rows
+from qpsvm.io.cells import Cells, Labels, Rows
+from qpsvm.io.preparation import Preparation, TableColumn
+from qpsvm.numerics.arrays import Matrix
 
-Column: TypeAlias = str | int | None
+Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
+
+Column: TypeAlias = str | int
 """A column by its name, or by its position from 0 (negative: from the end)."""
 
-Columns: TypeAlias = tuple[str | int, ...]
+Columns: TypeAlias = tuple[Column, ...]
 """Columns by their names or positions."""
 
 
@@ -63,7 +68,7 @@ class Table:
         return str(position - width)
 
     def place(self, row: int) -> str:
-        """Where a row is in the file: ``line 7``, or ``row 5 (counted from 0)``."""
+        """The place of a row in the file: ``line 7``, or ``row 5 (counted from 0)``."""
         counted = " (counted from 0)" if self.unit == "row" else ""
         return f"{self.unit} {self.places[row]}{counted}"
 
@@ -97,8 +102,8 @@ class Wanted:
         Features whose values are categories.
     """
 
-    label: Column = None
-    groups: Column = None
+    label: Column | None = None
+    groups: Column | None = None
     labelled: bool = True
     features: Columns = ()
     drop: Columns = ()
@@ -135,6 +140,57 @@ class Roles:
     categorical: tuple[int, ...] = ()
     ids: tuple[int, ...] = ()
     label_was_named: bool = field(default=True, repr=False)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class DataFile:
+    """The content of a data file: samples, labels and feature names.
+
+    Attributes
+    ----------
+    X : array or CSR array of shape (n, d)
+    y : array of shape (n,) or None
+        Integers where every label is one, exact whatever their size, then numbers, otherwise text.
+    groups : array of shape (n,) or None
+        The group of every sample, such as the query of a ranking.
+    feature_names : tuple of str or None
+        From a CSV header, or of the columns of a Parquet file; ``city=Paris`` for the value of a
+        category. None without a header.
+    source : str
+        The path as given.
+    format : "libsvm", "csv", "npz" or "parquet"
+    columns : tuple of TableColumn or None
+        Name, kind and role of every column of a CSV or Parquet file.
+    preparation : Preparation or None
+        The way from the columns of a CSV or Parquet file to the features: ``load(other,
+        preparation=...)`` reads another file in the same way.
+    ids : mapping of str to list of str
+        The columns named as ``id``, of all rows of the file.
+    rows : array of shape (n,) or None
+        The rows of a CSV or Parquet file that are samples, counted from 0; fewer than the file has
+        where a value is missing and ``missing="drop"``.
+    n_rows : int or None
+        Number of rows of a CSV or Parquet file.
+    zero_based : bool or None
+        LIBSVM: whether column j has the index j in the file, and not j + 1.
+    """
+
+    X: Matrix
+    y: Labels | None
+    groups: Labels | None
+    feature_names: tuple[str, ...] | None
+    source: str
+    format: Format
+    columns: tuple[TableColumn, ...] | None = None
+    preparation: Preparation | None = None
+    ids: Mapping[str, list[str]] = field(default_factory=dict)
+    rows: Rows | None = None
+    n_rows: int | None = None
+    zero_based: bool | None = None
+
+
+# --- the roles of columns -----------------------------------------------------------------------
 
 
 def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted) -> Roles:

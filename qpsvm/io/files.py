@@ -1,4 +1,4 @@
-"""Reading of text files, plain or compressed, with uniform errors."""
+"""Files: texts that are read, plain or compressed, and files that are written as a whole."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ import io
 import lzma
 import os
 import re
+import secrets
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from decimal import Decimal
-from typing import IO, Any, TypeAlias
+from pathlib import Path
+from typing import IO, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from qpsvm.exceptions import DataFileError, InvalidDataError
-from qpsvm.numerics.integers import EXACT, first_rounded
-
-Labels: TypeAlias = npt.NDArray[Any]
-"""One label per sample: integers, numbers or texts."""
+from qpsvm.exceptions import DataFileError
+from qpsvm.numerics.arguments import require_path
 
 COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {
     ".gz": gzip.open,
@@ -161,63 +156,44 @@ def unreadable(source: str, error: BaseException) -> DataFileError:
     return DataFileError(f"Cannot read {source!r}: {reason}; check the path and the file.")
 
 
-def is_number(text: str) -> bool:
-    """Return whether a text is a number: what Python reads as one, without underscores."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
+# --- writing -----------------------------------------------------------------------------------
 
 
-def narrowest(labels: Labels, source: str) -> Labels:
-    """Convert labels to integers if all are integers, else to numbers, else leave them as text.
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Write a binary file under a temporary name, and rename it when it is complete.
 
-    Integers are exact, whatever their size: beyond 64 bits they are Python's.
+    Parameters
+    ----------
+    path : path
+        Replaced when the block ends well. When it does not (an error, Ctrl-C), whatever was there
+        stays as it was and the temporary file is removed.
+
+    Yields
+    ------
+    binary file
 
     Raises
     ------
-    InvalidDataError
-        A number that is not finite; integers beside other numbers, as which they would be rounded.
-
-    Examples
-    --------
-    >>> narrowest(np.array(["7", "9007199254740993"]), "ids.csv")
-    array([               7, 9007199254740993])
+    OSError
+        The folder does not exist or cannot be written to.
     """
-    are_texts = labels.dtype.kind == "U"
-    if are_texts and not all(map(is_number, labels.tolist())):
-        return labels
-    numbers = np.array([float(label) for label in labels.tolist()])
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if len(wrong):
-        raise InvalidDataError(
-            f"{source!r}: the label or group of sample {wrong[0]} (counted from 0) is "
-            f"{labels[wrong[0]]} ({len(wrong)} such samples); correct it, or leave the sample out."
-        )
-    if np.array_equal(numbers, np.round(numbers)):
-        if np.abs(numbers).max() < EXACT:
-            return numbers.astype(np.int64)
-        integers = _integers(labels.tolist()) if are_texts else None
-        if integers is not None:
-            return integers
-    rounded = first_rounded(labels, numbers)
-    if rounded is not None:
-        raise InvalidDataError(
-            f"{source!r}: the label or group of sample {rounded.place[0]} (counted from 0) is "
-            f"{rounded.value}, {rounded.problem}"
-        )
-    return numbers
+    require_path(path)
+    target = Path(path)
+    # in the same folder: only there is renaming a single step; short, as the name may be a long one
+    temporary = target.with_name(f".qpsvm-{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
-def _integers(labels: list[str]) -> Labels | None:
-    """The labels as exact integers, or None if one of them has a fraction or an exponent."""
-    if any("e" in label.lower() for label in labels):
-        return None
-    values = [int(Decimal(label)) for label in labels]
-    if any(Decimal(label) != value for label, value in zip(labels, values, strict=True)):
-        return None
-    for dtype in (np.int64, np.uint64):
-        with suppress(OverflowError):
-            return np.array(values, dtype=dtype)
-    return np.array(values, dtype=object)
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a UTF-8 text file, completely or not at all."""
+    with replacing(path) as stream:
+        stream.write(text.encode("utf-8"))

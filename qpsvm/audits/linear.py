@@ -1,0 +1,502 @@
+"""Linear models with weights and no multipliers: LIBLINEAR, its model files, scikit-learn's SGD.
+
+**LIBLINEAR** treats its intercept as the weight of one more feature, the constant ``bias``, and
+penalises it like the others: ``1/2 |w|^2 + 1/2 (b / bias)^2``. For ``bias = 1`` that is
+``intercept="penalized"``; for any other the constant is made a column of X.
+
+===============================  ====================================================
+LinearSVC, ``loss="hinge"``      ``SoftMargin(C)``
+... ``loss="squared_hinge"``     ``SoftMargin(C, loss="squared_hinge")``
+... ``"crammer_singer"``         ``CrammerSinger(C)``; for two classes, of which scikit-learn keeps
+                                 the difference, ``SoftMargin(2 C)``
+... ``penalty="l1"``             ``L1Norm(C, loss="squared_hinge")``
+LinearSVR                        ``EpsilonRegression(C, epsilon)`` with either loss
+===============================  ====================================================
+
+Files contain neither training parameters nor multipliers from which to infer them. LIBLINEAR
+multiplies its one-class dual by ``nu n``, as LIBSVM does: its w and rho are ``nu n`` times those of
+``OneClass(nu)``.
+
+**SGD**: ``SGDClassifier`` minimises ``alpha/2 |w|^2 + 1/n sum_i u_i loss(1 - s_i f(x_i))`` with a
+free intercept and n the number of rows: divided by alpha that is ``SoftMargin(C = 1 / (alpha n))``.
+``SGDOneClassSVM`` minimises, with ``f(x) = w'x - rho``::
+
+    nu/2 |w|^2 - nu rho + 1/n sum_i u_i max(0, rho - w'x_i)
+
+Divided by nu that is ``OneClass(nu n / sum_i u_i)``, whose weights add up to 1. Before version 1.9
+scikit-learn had ``nu/4 |w|^2`` there: w and rho were twice those of the program.
+
+Sources: Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a library for large linear classification",
+*JMLR* 9 (2008); Ho and Lin, "Large-scale linear support vector regression", *JMLR* 13 (2012).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from qpsvm.audits import inputs as checked
+from qpsvm.audits.claims import Claim, Library, Problem, Reading
+from qpsvm.audits.inputs import Estimator, Inputs, require_weights
+from qpsvm.audits.text import ModelText
+from qpsvm.display import short_repr
+from qpsvm.exceptions import AuditRefusedError
+from qpsvm.formulations import (
+    CrammerSinger,
+    EpsilonRegression,
+    L1Norm,
+    OneClass,
+    OneVsRest,
+    SoftMargin,
+)
+from qpsvm.formulations.family import Classifier, Family
+from qpsvm.machines.conditions import InterceptKind
+from qpsvm.machines.joint.model import JointIntercept
+from qpsvm.numerics.arguments import Labels, Targets, VectorLike
+from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
+
+NORMS: Mapping[str, Any] = {"l2": SoftMargin, "l1": L1Norm}
+"""The formulation of each penalty on the weights."""
+
+JOINT = "MCSVM_CS"
+"""Crammer and Singer's machine: one weight vector per class, also for two of them."""
+
+NOVELTY = "ONECLASS_SVM"
+
+CLASSIFIERS = (
+    "L2R_LR",
+    "L2R_L2LOSS_SVC_DUAL",
+    "L2R_L2LOSS_SVC",
+    "L2R_L1LOSS_SVC_DUAL",
+    JOINT,
+    "L1R_L2LOSS_SVC",
+    "L1R_LR",
+    "L2R_LR_DUAL",
+)
+"""Types of solvers for labels. Logistic regressions (``LR``) have no program of an SVM."""
+
+REGRESSIONS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL")
+SOLVERS = (*CLASSIFIERS, *REGRESSIONS, NOVELTY)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weights(Reading):
+    """The weights of a linear model and its training data, to be read as solutions.
+
+    Attributes
+    ----------
+    weights : array of shape (n,)
+        Sample weights.
+    coef : array of shape (m, d)
+        One row per machine; for all classes in one program one row per class.
+    intercept : array of shape (m,)
+    """
+
+    weights: Vector
+    coef: Dense
+    intercept: Vector
+
+    def __post_init__(self) -> None:
+        if self.coef.shape[1:] != self.samples.shape[1:]:
+            raise AuditRefusedError(
+                f"X has {self.samples.shape[1]} columns, this {self.model} has weights for "
+                f"{self.coef.shape[1]}; pass the training data."
+            )
+
+    def with_bias(self, bias: float) -> tuple[Weights, JointIntercept]:
+        """The machines and the kind of their intercept, for LIBLINEAR's constant feature."""
+        if bias == 1.0:
+            return self, "penalized"
+        column = np.full((self.samples.shape[0], 1), bias)
+        if sp.issparse(self.samples):
+            samples = sp.csr_array(sp.hstack([self.samples, column]))
+        else:
+            samples = np.hstack([self.samples, column])
+        remark = f"the intercept is the weight of a constant feature of {bias:g}, as in LIBLINEAR"
+        found = replace(
+            self,
+            samples=samples,
+            coef=np.hstack([self.coef, self.intercept[:, None] / bias]),
+            intercept=np.zeros(len(self.intercept)),
+            remarks=(*self.remarks, remark),
+        )
+        return found, "none"
+
+    def machine(
+        self, formulation: Family, y: Targets | None = None, factor: float = 1.0
+    ) -> Reading:
+        """Read a regressor or one-class model."""
+        problem = formulation.primal(self.samples, y, sample_weight=self.weights)
+        return replace(self, claims=(self._claim("", problem, 0, factor),))
+
+    def classifier(
+        self,
+        formulation: Classifier,
+        codes: Index,
+        classes: Labels,
+        factors: Vector,
+        *,
+        second_is_positive: bool = True,
+    ) -> Reading:
+        """Read a classifier: one machine for two classes, else one per class against the rest.
+
+        Class weights multiply the sample weights. With more than two classes the rest has weight 1
+        whatever its classes' weights are: that is what LIBLINEAR and SGD do.
+        """
+        classes, weights = np.asarray(classes), self.weights * factors[codes]
+        require_weights(codes, classes, weights)
+        if len(classes) == 2:
+            problem = formulation.primal(self.samples, classes[codes], sample_weight=weights)
+            data: Any = problem.data
+            agrees = data.classes[int(second_is_positive)] == classes[1]
+            claim = self._claim("", problem, 0, 1.0 if agrees else -1.0)
+            return replace(self, claims=(claim,), classes=classes)
+        reduction, claims = OneVsRest(formulation), list[Claim]()
+        for m, split in enumerate(reduction.splits(codes, classes)):
+            weights = self.weights * np.where(codes == m, factors[codes], 1.0)
+            problem = formulation.primal(self.samples, split.labels, sample_weight=weights)
+            claims.append(self._claim(split.name, problem, m))
+        return replace(self, claims=tuple(claims), classes=classes, reduction=reduction)
+
+    def joint(
+        self, formulation: CrammerSinger, codes: Index, classes: Labels, factors: Vector
+    ) -> Reading:
+        """Read a classifier with all classes in one program."""
+        weights = self.weights * factors[codes]
+        require_weights(codes, classes, weights)
+        labels = np.asarray(classes)[codes]
+        problem = formulation.primal(self.samples, labels, sample_weight=weights)
+        data: Any = problem.data
+        order = [list(classes).index(label) for label in data.classes]
+        claim = Claim("", problem, self.intercept[order], coef=self.coef[order])
+        return replace(self, claims=(claim,), classes=classes)
+
+    def _claim(self, name: str, problem: Problem, m: int, factor: float = 1.0) -> Claim:
+        coef, b = self.coef[m] / factor, float(self.intercept[m]) / factor
+        return Claim(name, problem, b, coef=coef, factor=factor)
+
+
+# --- estimators of scikit-learn ---------------------------------------------------------------
+
+
+def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
+    """Read a ``LinearSVC``."""
+    found, intercept = _of_liblinear(model, inputs)
+    codes, classes = _classes(model, inputs, found)
+    factors = _class_weight(model, inputs, classes, inputs.weights(len(codes)))
+    C = checked.number(model, "C")
+    if model.multi_class != "crammer_singer":
+        program = NORMS[model.penalty](C, intercept, loss=model.loss)
+        return found.classifier(program, codes, classes, factors)
+    if len(classes) > 2:
+        return found.joint(CrammerSinger(C, intercept), codes, classes, factors)
+    return found.classifier(SoftMargin(2.0 * C, intercept), codes, classes, factors)
+
+
+def linear_svr(model: Estimator, inputs: Inputs) -> Reading:
+    """Read a ``LinearSVR``."""
+    found, intercept = _of_liblinear(model, inputs)
+    C, epsilon = (checked.number(model, name) for name in ("C", "epsilon"))
+    return found.machine(EpsilonRegression(C, epsilon, intercept, loss=model.loss), inputs.y)
+
+
+def sgd_classifier(model: Estimator, inputs: Inputs) -> Reading:
+    """Read an ``SGDClassifier`` with the hinge or squared hinge loss."""
+    if model.loss not in ("hinge", "squared_hinge"):
+        raise AuditRefusedError(
+            f"This SGDClassifier has loss={model.loss!r}; only 'hinge' and 'squared_hinge' are "
+            "losses of a support vector machine."
+        )
+    mixture = getattr(model, "l1_ratio", None)
+    if model.penalty != "l2" and not (model.penalty == "elasticnet" and mixture == 0):
+        raise AuditRefusedError(
+            f"This SGDClassifier has penalty={model.penalty!r}; only 'l2' is the |w|^2 of a "
+            "support vector machine."
+        )
+    found = _of_sgd(model, inputs)
+    codes, classes = _classes(model, inputs, found)
+    strength = checked.number(model, "alpha")
+    if not strength > 0.0:
+        checked.refuse(model, f"has alpha = {strength:g}, which must be above 0")
+    intercept: InterceptKind = "free" if checked.attribute(model, "fit_intercept") else "none"
+    formulation = SoftMargin(1.0 / (strength * len(codes)), intercept, loss=model.loss)
+    return found.classifier(formulation, codes, classes, _class_weight(model, inputs, classes))
+
+
+def sgd_one_class(model: Estimator, inputs: Inputs) -> Reading:
+    """Read an ``SGDOneClassSVM``."""
+    import sklearn
+
+    if not model.fit_intercept:
+        raise AuditRefusedError(
+            "This SGDOneClassSVM has fit_intercept=False: its rho is not learned, and qpsvm has no "
+            "such program."
+        )
+    found = _of_sgd(model, inputs, "offset_")
+    n, total = len(found.weights), float(np.sum(found.weights))
+    nu = checked.number(model, "nu") * n / total
+    if nu > 1.0:
+        raise AuditRefusedError(
+            f"With nu={model.nu:g} and sample weights that add up to {total:g} for {n} samples "
+            "this SGDOneClassSVM has no optimum: rho is unbounded."
+        )
+    major, minor = (int(part) for part in sklearn.__version__.split(".")[:2])
+    factor = 1.0 if (major, minor) >= (1, 9) else 2.0
+    return replace(found, intercept=-found.intercept).machine(OneClass(nu), factor=factor)
+
+
+def _of_liblinear(model: Estimator, inputs: Inputs) -> tuple[Weights, JointIntercept]:
+    """Read the weights, and the kind of intercept of their program."""
+    found = _fitted(model, inputs, "LIBLINEAR", checked.number(model, "tol"))
+    if not checked.attribute(model, "fit_intercept"):
+        return found, "none"
+    bias = checked.number(model, "intercept_scaling")
+    if bias == 0.0:
+        checked.refuse(model, "has intercept_scaling = 0, which must be above 0")
+    return found.with_bias(bias)
+
+
+def _of_sgd(model: Estimator, inputs: Inputs, offset: str = "intercept_") -> Weights:
+    if getattr(model, "early_stopping", False):
+        raise AuditRefusedError(
+            f"This {type(model).__name__} has early_stopping=True: it held out some of the "
+            "samples, and does not record which; fit it without early stopping."
+        )
+    stops = checked.attribute(model, "tol") is not None
+    tolerance = checked.number(model, "tol") if stops else None
+    return _fitted(model, inputs, "scikit-learn's SGD", tolerance, offset)
+
+
+def _fitted(
+    model: Estimator,
+    inputs: Inputs,
+    library: str,
+    tolerance: float | None,
+    offset: str = "intercept_",
+) -> Weights:
+    """Read ``coef_``, with one row per machine (dense), and one intercept per machine."""
+    coef = np.atleast_2d(checked.numbers(model, "coef_"))
+    checked.require_shape(model, "coef_", coef, (None, None), "its machines")
+    b = np.ravel(checked.numbers(model, offset))
+    if len(b) not in (1, len(coef)):
+        checked.refuse(model, f"has {len(b)} numbers in {offset} for {len(coef)} in coef_")
+    samples = inputs.samples(coef.shape[1])
+    limit = checked.number(model, "max_iter")
+    stopped_at = f"iteration limit of {limit:g}"
+    if tolerance is not None and checked.numbers(model, "n_iter_").max(initial=0.0) < limit:
+        stopped_at = f"stopping tolerance of {tolerance:g}"
+    return Weights(
+        model=type(model).__name__,
+        library=Library(library, stopped_at),
+        samples=samples,
+        weights=inputs.weights(samples.shape[0]),
+        coef=coef,
+        intercept=np.broadcast_to(b, len(coef)),
+    )
+
+
+def _classes(model: Estimator, inputs: Inputs, found: Weights) -> tuple[Index, Labels]:
+    """Find every sample's class, and check that a linear model has a machine for each class."""
+    classes = checked.classes_of(model)
+    codes = inputs.codes(classes, found.weights)
+    n_machines = 1 if len(classes) == 2 else len(classes)
+    checked.require_shape(model, "coef_", found.coef, (n_machines, None), "its classes")
+    return codes, classes
+
+
+def _class_weight(
+    model: Estimator, inputs: Inputs, classes: Labels, sample_weight: VectorLike | None = None
+) -> Vector:
+    """Compute the weight of every class as scikit-learn does."""
+    from sklearn.utils.class_weight import compute_class_weight
+
+    options: dict[str, VectorLike | None] = {}
+    if "sample_weight" in inspect.signature(compute_class_weight).parameters:
+        options["sample_weight"] = sample_weight  # older versions count rows
+    y, given = np.asarray(inputs.y).ravel(), checked.attribute(model, "class_weight")
+    try:
+        factors = compute_class_weight(given, classes=classes, y=y, **options)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise AuditRefusedError(
+            f"This {type(model).__name__} has class_weight = {given!r}, which scikit-learn does "
+            f"not take ({error}); fit it again."
+        ) from error
+    return np.asarray(checked.real_numbers(model, "class_weight", factors))
+
+
+# --- LIBLINEAR's model files ------------------------------------------------------------------
+
+_ALWAYS = ("solver_type", "nr_class", "nr_feature", "bias")
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class LiblinearModel:
+    """The checked content of a LIBLINEAR model file; all arrays are read-only.
+
+    ``f_m(x) = coef_m'x + bias bias_weights_m``, for one-class models minus ``rho``.
+
+    Attributes
+    ----------
+    source : str
+        The path as given.
+    solver_type : str
+        What LIBLINEAR calls the program. Not all of them are programs of an SVM.
+    n_classes : int
+        k; 2 for regression and one-class.
+    labels : array of int of shape (k,) or None
+        In the order of the weights; with one weight vector the first has positive values. None for
+        regression and one-class.
+    bias : float
+        The constant feature; negative: there is none.
+    coef : array of shape (m, d)
+        m = k, or 1 for two classes (but ``MCSVM_CS``), regression and one-class.
+    bias_weights : array of shape (m,) or None
+        Weights of the constant feature. They are in the objective like all others.
+    rho : float or None
+        For one-class.
+    """
+
+    source: str
+    solver_type: str
+    n_classes: int
+    labels: Index | None
+    bias: float
+    coef: Dense
+    bias_weights: Vector | None
+    rho: float | None
+
+    @property
+    def intercept(self) -> Vector:
+        """The constant added to ``coef @ x``, shape (m,)."""
+        if self.bias_weights is None:
+            intercept = np.zeros(len(self.coef))
+        else:
+            intercept = self.bias * self.bias_weights
+        return intercept if self.rho is None else intercept - self.rho
+
+
+def read_liblinear(source: str, content: bytes) -> LiblinearModel:
+    """Read a model file of LIBLINEAR, strictly.
+
+    ::
+
+        solver_type L2R_L1LOSS_SVC_DUAL
+        nr_class 2
+        label 1 -1
+        nr_feature 3
+        bias 1
+        w
+        0.5
+        -0.25
+        0
+        0.125
+
+    One line per feature, and one more for the constant feature ``bias`` if that is not negative;
+    one number per class in a line, or one only for two classes (positive for the first of
+    ``label``), regression and one-class models.
+
+    Source: ``save_model`` and ``load_model`` in LIBLINEAR 2.50 (linear.cpp). It prints 17 digits,
+    older versions 16.
+
+    Parameters
+    ----------
+    source : str
+        The path as given, for messages.
+    content : bytes
+
+    Returns
+    -------
+    LiblinearModel
+
+    Raises
+    ------
+    ModelFileError
+        With the line and what is wrong there: an unknown, repeated, missing or superfluous key;
+        counts that contradict each other or the lines; anything that is no finite decimal number;
+        other bytes than printable ASCII; an incomplete last line; lines after the last weight.
+
+    Examples
+    --------
+    >>> text = "solver_type L2R_L1LOSS_SVC_DUAL|nr_class 2|label 1 -1|nr_feature 2|bias 1|w|"
+    >>> text += "0.5|-0.25|0.125|"
+    >>> model = read_liblinear("small.model", text.replace("|", chr(10)).encode())
+    >>> model.coef, model.intercept
+    (array([[ 0.5 , -0.25]]), array([0.125]))
+    """
+    file = ModelText(source, content, (*_ALWAYS, "label", "rho"), "w")
+    solver_type = file.choice("solver_type", SOLVERS)
+    classifier = solver_type in CLASSIFIERS
+    of_type = ("label",) if classifier else ("rho",) if solver_type == NOVELTY else ()
+    file.require_only((*_ALWAYS, *of_type), f"a model of {solver_type}")
+    k = file.n_classes(classifier)
+    labels = file.labels(k) if classifier else None
+    bias = float(file.values("bias", 1)[0])
+    with_bias = bias >= 0.0
+    (n_features,) = file.integers("nr_feature", 1, 0 if with_bias else 1).tolist()
+    m = k if solver_type == JOINT or k > 2 else 1
+    n_lines = n_features + with_bias
+    surplus = f"{n_lines:,} lines of weights end before this line"
+    weights, _, _ = file.table("nr_feature", n_lines, m, "weight", surplus)
+    if with_bias and not float(np.abs(weights[-1]).max()) * bias < np.inf:
+        raise file.refusal("bias", f"bias is {bias:g}, and times its weight it is beyond float64")
+    return LiblinearModel(
+        source=file.source,
+        solver_type=solver_type,
+        n_classes=k,
+        labels=labels,
+        bias=bias,
+        coef=freeze(np.ascontiguousarray(weights[:n_features].T)),
+        bias_weights=freeze(weights[-1].copy()) if with_bias else None,
+        rho=float(file.values("rho", 1)[0]) if solver_type == NOVELTY else None,
+    )
+
+
+def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
+    """Read the weights of a model file, and the program they minimise.
+
+    Raises
+    ------
+    AuditRefusedError
+        A program that is none of an SVM here, or whose parameters were not given.
+    """
+    kind, name = model.solver_type, f"{model.solver_type} model {os.path.basename(model.source)!r}"
+    programs = [name for name in SOLVERS if not name.removesuffix("_DUAL").endswith("LR")]
+    if kind not in programs:
+        known = ", ".join(programs)
+        raise AuditRefusedError(f"qpsvm has no program for {name}; it has programs for {known}.")
+    squared = "squared_" * ("L2LOSS" in kind)
+    takes = ("nu",) if kind == NOVELTY else ("C", "epsilon") if kind in REGRESSIONS else ("C",)
+    inputs.require_only(takes, kind)
+    samples = inputs.samples()
+    found = Weights(
+        model=name,
+        library=Library("LIBLINEAR"),
+        samples=samples,
+        weights=inputs.weights(samples.shape[0]),
+        coef=model.coef,
+        intercept=model.intercept,
+    )
+    if kind == NOVELTY:
+        nu = inputs.required("nu", name)
+        return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
+    C = inputs.required("C", name)
+    intercept: JointIntercept = "none"
+    if model.bias > 0.0:
+        found, intercept = found.with_bias(model.bias)
+    if kind in REGRESSIONS:
+        epsilon = inputs.required("epsilon", name)
+        loss: Any = f"{squared}epsilon_insensitive"
+        return found.machine(EpsilonRegression(C, epsilon, intercept, loss=loss), inputs.y)
+    labels = np.asarray(model.labels)
+    codes, same = inputs.codes(labels, found.weights), np.ones(len(labels))
+    if kind == JOINT:
+        return found.joint(CrammerSinger(C, intercept), codes, labels, same)
+    formulation = NORMS[kind[:2].lower()](C, intercept, loss=f"{squared}hinge")
+    return found.classifier(formulation, codes, labels, same, second_is_positive=False)

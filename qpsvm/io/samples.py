@@ -1,0 +1,382 @@
+"""Samples, labels and identifiers of a table, by a preparation that is fitted to it or given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
+from qpsvm.io.cells import Kind, Labels, Mask, Numbers, Rows, label_kind, read_cells
+from qpsvm.io.inspection import listed, require_ready, shown
+from qpsvm.io.preparation import (
+    CategoryColumn,
+    FeatureColumn,
+    Missing,
+    Preparation,
+    Role,
+    TableColumn,
+    kind_of,
+    learnt_column,
+    written_name,
+)
+from qpsvm.io.table import DataFile, Roles, Table, Wanted, position_of, roles
+
+
+def learnt_samples(table: Table, wanted: Wanted, missing: Missing, decimal: str) -> DataFile:
+    """Fit a preparation to a table and apply it.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, DataFileError
+        As ``qpsvm.datasets.load``.
+    """
+    found = roles(table.source, table.names, len(table.columns), wanted)
+    return _samples(table, learn(table, found, missing, decimal), found, wanted.labelled)
+
+
+def prepared_samples(table: Table, wanted: Wanted, preparation: Preparation) -> DataFile:
+    """Apply a preparation that was fitted to another table.
+
+    Columns that it does not use may be there or not.
+
+    Parameters
+    ----------
+    table : Table
+    wanted : Wanted
+        Label, groups and identifiers if their columns have other names than in the training table.
+    preparation : Preparation
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError
+        As ``qpsvm.datasets.load``.
+    """
+
+    def position(column: str | int) -> int:
+        return position_of(table.source, column, table.names, len(table.columns))
+
+    ids = tuple(position(column) for column in wanted.ids)
+    by_name = preparation.width is None and table.names is not None
+    label, groups = (
+        _known(table, preparation, trained, role) if named is None else position(named)
+        for named, trained, role in (
+            (wanted.label, preparation.label if wanted.labelled or not by_name else None, "label"),
+            (wanted.groups, preparation.groups, "groups"),
+        )
+    )
+    needs_label = wanted.labelled and label is None
+    if needs_label and not by_name:
+        label = _last(table, preparation, {groups, *ids})
+    named = [i for i in (label, groups, *ids) if i is not None]
+    features = feature_positions(preparation, table, named)
+    if needs_label and by_name:
+        label = _last(table, preparation, {*features, *ids, groups})
+    if not ids:
+        found = (_known(table, preparation, column, "id") for column in preparation.ids)
+        ids = tuple(i for i in found if i is not None)
+    if label in features:
+        raise InvalidParameterError(
+            f"{table.source!r}: column {table.name(label)!r} is named as the label, and the model "
+            "was trained with it as a feature; name another one."
+        )
+    categorical = tuple(
+        i
+        for i, column in zip(features, preparation.columns, strict=True)
+        if isinstance(column, CategoryColumn)
+    )
+    found_roles = Roles(label, groups, features, categorical, ids)
+    return _samples(table, preparation, found_roles, wanted.labelled)
+
+
+def _known(
+    table: Table, preparation: Preparation, column: str | int | None, role: str
+) -> int | None:
+    """The position of a column of the training table in another one, if it has it.
+
+    Raises
+    ------
+    InvalidDataError
+        Several columns have its name.
+    """
+    if not isinstance(column, str):
+        return column if len(table.columns) == preparation.width else None
+    places = [i for i, name in enumerate(table.names or ()) if name == column]
+    if len(places) > 1:
+        from_end = " or ".join(str(place - len(table.columns)) for place in places)
+        raise InvalidDataError(
+            f"{table.source!r} has {len(places)} columns named {column!r}, as the {role} of the "
+            f"training data; name one by its position with {role} (--{role}): {from_end}."
+        )
+    return places[0] if places else None
+
+
+def _last(table: Table, preparation: Preparation, taken: set[int | None]) -> int:
+    """The last column without another role, where the preparation names no label.
+
+    Raises
+    ------
+    InvalidDataError
+        The label's column of the training table is not there; or no column is left.
+    """
+    free = [i for i in range(len(table.columns)) if i not in taken]
+    if preparation.label is not None or not free:
+        known = preparation.label
+        named = "" if known is None else f" {written_name(known)!r}, that of the training data"
+        raise InvalidDataError(
+            f"{table.source!r} has no column of labels{named}; name one with label (--label)."
+        )
+    return free[-1]
+
+
+def _samples(table: Table, preparation: Preparation, found: Roles, labelled: bool) -> DataFile:
+    kinds = dict(zip(found.features, map(kind_of, preparation.columns), strict=True))
+    others = [i for i in (found.label if labelled else None, found.groups) if i is not None]
+    whole, rows = table, np.arange(table.n_rows)
+    if preparation.missing == "drop":
+        rows = complete_rows(table, kinds | {i: label_kind(table.columns[i]) for i in others})
+        table = table.taken(rows) if len(rows) < table.n_rows else table
+    X = preparation.features(matched_cells(preparation, table, found.features))
+    return DataFile(
+        X,
+        _labels(table, found.label) if labelled else None,
+        _labels(table, found.groups),
+        None if table.names is None else preparation.feature_names,
+        table.source,
+        "csv" if table.unit == "line" else "parquet",
+        tuple(_described(whole, found, kinds, i) for i in range(len(whole.columns))),
+        preparation,
+        {whole.name(i): whole.columns[i].texts() for i in found.ids},
+        rows,
+        whole.n_rows,
+    )
+
+
+def _labels(table: Table, position: int | None) -> Labels | None:
+    """The labels or groups in a column.
+
+    Raises
+    ------
+    UnreadyColumnsError
+        One is missing.
+    """
+    if position is None:
+        return None
+    cells = table.columns[position]
+    missing = cells.missing(label_kind(cells))
+    if missing.any():
+        place = table.place(int(np.flatnonzero(missing)[0]))
+        raise UnreadyColumnsError(
+            f"{table.source!r} {place}, column {table.name(position)!r} is missing; fill in the "
+            "label or group, or leave out the row."
+        )
+    return cells.labels(table.source)
+
+
+def _described(table: Table, found: Roles, kinds: dict[int, Kind], i: int) -> TableColumn:
+    roles: Sequence[tuple[Role, tuple[int | None, ...]]] = (
+        ("label", (found.label,)),
+        ("groups", (found.groups,)),
+        ("id", found.ids),
+        ("feature", found.features),
+    )
+    role: Role = next((role for role, places in roles if i in places), "left out")
+    kind = "categories" if i in found.categorical else kinds.get(i, table.columns[i].kind).value
+    return TableColumn(table.name(i), kind, role)
+
+
+# --- a preparation that is given ---------------------------------------------------------------
+
+
+def feature_positions(
+    preparation: Preparation, table: Table, others: Sequence[int]
+) -> tuple[int, ...]:
+    """Find the columns that a preparation uses, by their names where both have names.
+
+    Parameters
+    ----------
+    preparation : Preparation
+    table : Table
+    others : sequence of int
+        Positions of columns that the caller names as label or groups of this table.
+
+    Raises
+    ------
+    InvalidDataError
+        Columns are missing, or a table without names has another number of them.
+    """
+    columns = preparation.columns
+    if preparation.width is None and table.names is not None:
+        lacking = [str(c.name) for c in columns if c.name not in table.names]
+        if lacking:
+            raise InvalidDataError(
+                f"{table.source} has no column{'s' * (len(lacking) > 1)} "
+                f"{', '.join(map(repr, lacking))}, which the model was trained with; its columns "
+                f"are {', '.join(table.names)} (without a header: --no-header)."
+            )
+        repeated = [str(c.name) for c in columns if table.names.count(str(c.name)) > 1]
+        if repeated:
+            raise InvalidDataError(
+                f"{table.source} has several columns named {', '.join(map(repr, repeated))}, with "
+                "which the model was trained; rename all but one."
+            )
+        return tuple(table.names.index(str(c.name)) for c in columns)
+    return _positions_without_names(preparation, len(table.columns), others, table.source)
+
+
+def _positions_without_names(
+    preparation: Preparation, width: int, others: Sequence[int], source: str
+) -> tuple[int, ...]:
+    """Columns in the order of the training table, with or without its label and groups."""
+    rest = tuple(i for i in range(width) if i not in others)
+    absent = {i for i in (preparation.label, preparation.groups) if isinstance(i, int)}
+    trained = [i for i in range(preparation.width or 0) if i not in absent]
+    places = [column.name for column in preparation.columns if isinstance(column.name, int)]
+    if len(trained) > len(places):  # some were left out, and only the whole width says which
+        if width == preparation.width:
+            return tuple(places)
+        if width == len(trained):
+            return tuple(trained.index(place) for place in places)
+    elif len(rest) == len(preparation.columns):
+        return rest
+    raise InvalidDataError(
+        f"{source} has {len(rest)} features, the model was trained with "
+        f"{len(preparation.columns)}; name the column of the label, if there is one, with label "
+        "(--label)."
+    )
+
+
+def matched_cells(
+    preparation: Preparation, table: Table, positions: Sequence[int]
+) -> list[Numbers | list[str]]:
+    """Read the cells of a table that a preparation uses, for ``Preparation.features``.
+
+    Parameters
+    ----------
+    preparation : Preparation
+    table : Table
+    positions : sequence of int
+        Of the columns of the preparation.
+
+    Raises
+    ------
+    UnreadyColumnsError
+        Cells that are no numbers, categories that the training rows do not have, missing values
+        that nothing fills: all columns, with the first row of each.
+    """
+    cells, lines = list[Numbers | list[str]](), list[str]()
+    for i, column in zip(positions, preparation.columns, strict=True):
+        stored, kind = table.columns[i], kind_of(column)
+        cells.append(read_cells(stored, kind))
+        for text in _problems(table, i, column, preparation):
+            lines.append(f"  {table.name(i)!r}: {text}")
+    if lines:
+        first = f"{table.source!r} does not fit the data that the model was trained with:"
+        raise UnreadyColumnsError("\n".join([first, *lines]))
+    return cells
+
+
+def _problems(
+    table: Table, i: int, expected: FeatureColumn, preparation: Preparation
+) -> Iterator[str]:
+    """Yield a sentence for everything that is wrong with the cells of a column."""
+    stored, kind = table.columns[i], kind_of(expected)
+    missing = stored.missing(kind)
+    if missing.any() and preparation.missing == "error":
+        yield (
+            f"{_first_of(table, missing)} is missing; fill it in, or fit the model with missing="
+            "'median' (--missing median), which fills in what it learnt, or with 'drop', which "
+            "predicts nothing for such rows"
+        )
+    if isinstance(expected, CategoryColumn):
+        texts = np.array(stored.texts(), dtype=object)
+        unknown = ~np.isin(texts, np.array(expected.values, dtype=object)) & ~missing
+        if unknown.any():
+            different = list(dict.fromkeys(texts[unknown].tolist()))
+            yield (
+                f"{_first_of(table, unknown)} is {listed(different, ' or ')}, which no training "
+                f"row has (they have {listed(expected.values)}); correct or leave out these rows, "
+                "or fit to such data"
+            )
+        return
+    numbers = stored.numbers(kind)
+    wrong = ~np.isfinite(numbers) & ~missing
+    rounded = None if wrong.any() else stored.rounded(numbers)
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        text = stored.texts()[first]
+        meant = "a truth value" if kind is Kind.TRUTH_VALUES else "a number"
+        what = "infinite" if np.isinf(numbers[first]) else f"not {meant}"
+        commas = "," in text and preparation.decimal != ","
+        remedy = "correct the file" + ", or pass decimal=',' (--decimal ,)" * commas
+        yield f"{_first_of(table, wrong)} is {shown(text)}, which is {what}; {remedy}"
+    elif rounded is not None:
+        yield f"{table.place(rounded.place[0])} is {rounded.value}, {rounded.problem}"
+
+
+def _first_of(table: Table, rows: Mask) -> str:
+    """The place of the first of some rows, and how many there are."""
+    first, *others = np.flatnonzero(rows).tolist()
+    more = f" (and {len(others)} other row{'s' * (len(others) > 1)})" if others else ""
+    return table.place(first) + more
+
+
+# --- the fit of a preparation ------------------------------------------------------------------
+
+
+def learn(table: Table, roles: Roles, missing: Missing, decimal: str) -> Preparation:
+    """Fit a preparation to the rows of a table that have all values, or whose gaps are filled.
+
+    Parameters
+    ----------
+    table : Table
+    roles : Roles
+    missing : {"error", "drop", "median"}
+    decimal : {".", ","}
+        The decimal mark with which the table was read.
+
+    Raises
+    ------
+    UnreadyColumnsError
+        Columns that cannot be used as they are, or no row that has all values.
+    """
+    require_ready(table, roles, missing)
+    kinds = {
+        i: Kind.TEXTS if i in roles.categorical else table.columns[i].kind for i in roles.features
+    }
+    if missing == "drop":
+        others = (i for i in (roles.label, roles.groups) if i is not None)
+        labels = {i: label_kind(table.columns[i]) for i in others}
+        table = table.taken(complete_rows(table, kinds | labels))
+    columns = tuple(
+        learnt_column(table.key(i), kind, read_cells(table.columns[i], kind), missing)
+        for i, kind in kinds.items()
+    )
+    label, groups = (None if i is None else table.key(i) for i in (roles.label, roles.groups))
+    ids = tuple(table.key(i) for i in roles.ids)
+    width = None if table.names is not None else len(table.columns)
+    return Preparation(columns, label, groups, ids, width, missing, decimal)
+
+
+def complete_rows(table: Table, kinds: Mapping[int, Kind]) -> Rows:
+    """Rows without a missing value.
+
+    Parameters
+    ----------
+    table : Table
+    kinds : mapping of int to Kind
+        Positions of the columns that count, with the kinds that they are read as.
+
+    Raises
+    ------
+    UnreadyColumnsError
+        There is no such row.
+    """
+    gone = [table.columns[i].missing(kind) for i, kind in kinds.items()]
+    rows = np.flatnonzero(~np.any(gone, axis=0))
+    if len(rows) == 0:
+        raise UnreadyColumnsError(
+            f"{table.source!r}: a value is missing in every row, so that none is left; drop "
+            "columns, or let missing='median' (--missing median) fill in what is missing."
+        )
+    return rows

@@ -1,0 +1,8 @@
+"""Columns of tables as numbers, and what was learnt for it from the training rows.
+
+``qpsvm.datasets.load`` fits a ``Preparation`` and returns it; files of models hold it.
+"""
+
+from qpsvm.io.preparation import CategoryColumn, NumberColumn, Preparation, TableColumn
+
+__all__ = ["CategoryColumn", "NumberColumn", "Preparation", "TableColumn"]
