@@ -147,11 +147,11 @@ class KernelMatrix:
         least = max(float(np.min(errors.columns, initial=np.inf)), EPS)
         columns = SUMMED * np.maximum(errors.columns / least, 1.0)
         relative = SUMMED * (errors.rows + (1.0 + errors.rows) * least)
-        return cls(K, ValueErrors(relative, columns, errors.left, errors.right))
+        return cls(K, ValueErrors(np.array([relative, columns, errors.left, errors.right])))
 
     def block(self, block: Dense, samples: Index) -> KernelMatrix:
         """Take a kernel matrix that was evaluated before, for the samples that it belongs to."""
-        return KernelMatrix(block, ValueErrors(*[each[samples] for each in self.errors]))
+        return KernelMatrix(block, self.errors.of(samples))
 
     def work(self, _size: int) -> float:
         """Return how many steps of pairs are worth making, times the number of variables."""
@@ -211,8 +211,9 @@ class Features:
     @cached_property
     def errors(self) -> ValueErrors:
         """Bounds for ``X w``: products are rounded, the samples and stored weights are exact."""
-        zeros = np.zeros(len(self.X))
-        return ValueErrors(zeros, 1.0 + zeros, zeros, SUMMED * np.sqrt(self.diagonal))
+        bounds = np.zeros((4, len(self.X)))
+        bounds[1], bounds[3] = 1.0, SUMMED * np.sqrt(self.diagonal)
+        return ValueErrors(bounds)
 
 
 class Certified(NamedTuple):

@@ -112,8 +112,8 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "descent_begin": (_Samples, _BoxProgram, _P, _P, _P, _P, _I, _P),
     "descent_run": (_Samples, _BoxProgram, _D, _I, _I, _P, _P, _P, _P, _P),
     "pairs_run": (_KernelBlock, _P, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P),
-    "machine_run": (_Machine, _D, _P, _I, _I, _P, _P, _P, _P, _P, _P, _P),
-    "machine_bounds": (_Machine, _P, _I, _P, _P, _P, _P, _P, _D, _D, _P, _P, _P, _P, _P, _P),
+    "machine_run": (_Machine, _D, _P, _I, _I, _P, _P, _P),
+    "machine_bounds": (_Machine, _P, _I, _P, _P, _D, _D, _P, _P),
     "machine_newton": (_Machine, _P, _I, _I, _I, _I, _P, _P, _P, _P),
     "classes_run": (_I, _I, _P, _I, _D, _P, _P, _D, _I, _P, _P, _P, _P, _P, _P),
     "best_intercepts": (_Conditions, _D, _D, _P, _P),
@@ -136,6 +136,25 @@ DESCENT_STATE = np.dtype(
     ]
 )
 """Memory of ``struct descent_state``."""
+
+
+class Structure:
+    """The fields of a structure of the core, for several calls; it keeps their arrays.
+
+    Parameters
+    ----------
+    name : str
+        A function that takes the structure first.
+    fields : tuple of array, None or number
+        In the order of the C structure.
+    """
+
+    __slots__ = ("fields", "reference")
+
+    def __init__(self, name: str, fields: tuple[Any, ...]) -> None:
+        self.fields = fields
+        values = [f.ctypes.data if isinstance(f, np.ndarray) else f for f in fields]
+        self.reference = ctypes.byref(_SIGNATURES[name][0](*values))
 
 
 class Library:
@@ -193,7 +212,7 @@ class Library:
         ----------
         name : str
             A key of the table of signatures.
-        *arguments : array, None, number, or tuple of these
+        *arguments : array, None, number, tuple of these, or Structure
             In the order of the C function. A tuple holds the fields of a structure.
 
         Returns
@@ -206,11 +225,10 @@ class Library:
             if isinstance(argument, np.ndarray):
                 passed.append(argument.ctypes.data)
             elif isinstance(argument, tuple):
-                structure = kind()
-                for (field, _), value in zip(kind._fields_, argument, strict=True):
-                    is_array = isinstance(value, np.ndarray)
-                    setattr(structure, field, value.ctypes.data if is_array else value)
-                passed.append(ctypes.byref(structure))
+                values = [f.ctypes.data if isinstance(f, np.ndarray) else f for f in argument]
+                passed.append(ctypes.byref(kind(*values)))
+            elif isinstance(argument, Structure):
+                passed.append(argument.reference)
             else:
                 passed.append(argument)
         status: int = function(*passed)

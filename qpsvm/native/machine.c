@@ -173,13 +173,15 @@ static void begin(const struct machine *m, const double *lower, const double *up
  * numbers (6,) = rough, the violation with which the first run ends; ridge; first and between, steps
  * of pairs, at most, for every variable in the first run and for every free one in the others;
  * turns; work, steps of pairs, at most, in all runs times N. v, g (N,) are a start and its gradient, where has_start, and the result; alpha (N,) is
- * s v. free (3 N,), box (9 N,) and work (most (most + 1),) are memory. Returns the status of the last
- * run: DONE, or LIMIT after so many turns, so much work, or where free variables are more than `most`. */
+ * s v; all three are results (3 N,). whole (3 N + 1,) and real (9 N + most (most + 1),) are memory,
+ * and the last of whole is how many steps were made. Returns the status of the last run: DONE, or
+ * LIMIT after so many turns, so much work, or where free variables are more than `most`. */
 PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const double *numbers,
-                                 int64_t most, int64_t has_start, double *v, double *g,
-                                 double *alpha, int64_t *free, double *box, double *work,
-                                 int64_t *steps) {
-  int64_t n = m->size, at_most = (int64_t)(numbers[2] * (double)n), now;
+                                 int64_t most, int64_t has_start, double *results, int64_t *whole,
+                                 double *real) {
+  int64_t n = m->size, *free = whole, *steps = whole + 3 * n;
+  double *v = results, *g = v + n, *alpha = g + n, *box = real, *work = real + 9 * n;
+  int64_t at_most = (int64_t)(numbers[2] * (double)n), now;
   double *lower = box, *upper = box + n, violation, until = larger(numbers[0], tol);
   struct kernel_block block = {n, m->rows ? 0 : m->stride, m->K, NULL, m->rows, m->constant};
   int8_t *group = (int8_t *)(free + 2 * n);
@@ -190,6 +192,7 @@ PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const doub
     upper[i] = s > 0.0 ? m->upper[i] : -m->lower[i];
     group[i] = (int8_t)group_of(m, i);
   }
+  *steps = 0;
   if (!has_start) begin(m, lower, upper, v, g);
   int64_t *offsets = free + n; /* where the rows of conditions begin */
   if (m->rows) {
@@ -243,20 +246,20 @@ static double best_width(struct conditions *c, const struct machine *m, double f
 
 /* Decision values of the machine of dual variables alpha, its best intercept, and bounds.
  *
- * beta (n,), values (n,), errors (n,), w (d,) and sums (12,) are results. The error of the value f_i
- * is at most errors_i = (relative_i + gamma_n) (|K| (u |beta|))_i + left_i right'|beta| where K is
+ * results (3 n + 12 + d,) = beta (n,), values (n,), errors (n,), sums (12,), w (d,). The error of
+ * the value f_i is at most errors_i = (relative_i + gamma_n) (|K| (u |beta|))_i + left_i right'|beta| where K is
  * given; for samples X (n, d) that of the product with w = X'beta as it is stored, gamma_d (|X| |w|)_i,
- * with the same additions. relative, u >= 1 (columns), left and right (n,). sums: the seven of
+ * with the same additions. bounds (4, n) = relative, u >= 1, left and right. sums: the seven of
  * condition_bounds, then the ends of the interval of best intercepts, right'|beta|, the best width
  * and sum a, exact but for one rounding. For a penalised intercept, or none, the ends are c sum beta.
  * open (N,) is memory. NOT_FINITE where values overflow. */
 PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, int64_t d,
-                                    const double *relative, const double *columns,
-                                    const double *left, const double *right,
-                                    const double *alpha, double flat,
-                                    double unit, double *w, int64_t *open, double *beta,
-                                    double *values, double *errors, double *sums) {
+                                    const double *bounds, const double *alpha, double flat,
+                                    double unit, int64_t *open, double *results) {
   int64_t n = m->samples, used = 0;
+  const double *relative = bounds, *columns = bounds + n, *left = columns + n, *right = left + n;
+  double *beta = results, *values = beta + n, *errors = values + n, *sums = errors + n;
+  double *w = sums + 12;
   double total = 0.0, reach = 0.0, weight = 0.0;
   for (int64_t j = 0; j < n; j++) beta[j] = values[j] = errors[j] = 0.0;
   for (int64_t i = 0; i < m->size; i++) beta[m->rows ? m->rows[i] : i] += m->signs[i] * alpha[i];

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from qpsvm.native.checks import (
     require_signs,
     require_vector,
 )
-from qpsvm.native.library import Status, run
+from qpsvm.native.library import Status, Structure, run
 
 
 class MachineBounds(NamedTuple):
@@ -72,7 +72,8 @@ class MachineBounds(NamedTuple):
     total: float
 
 
-class ValueErrors(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ValueErrors:
     """Bounds on errors of decision values.
 
     That of ``f_i`` is at most ``relative_i (|K| (u |beta|))_i + left_i right'|beta|``, beside the
@@ -80,14 +81,25 @@ class ValueErrors(NamedTuple):
 
     Parameters
     ----------
-    relative, columns, left, right : arrays of shape (n,)
-        ``columns`` is u: at least 1, and how much larger the errors are in a column of K.
+    bounds : array of shape (4, n)
+        Relative errors; u, which is at least 1 and says how much larger the errors are in a column
+        of K; left; right.
+
+    Raises
+    ------
+    InvalidParameterError
+        An array of another type, shape or layout, or u below 1.
     """
 
-    relative: Vector
-    columns: Vector
-    left: Vector
-    right: Vector
+    bounds: Dense
+
+    def __post_init__(self) -> None:
+        require_array(self.bounds, "bounds", np.float64, (4, None))
+        require_at_least(np.min(self.bounds[1], initial=1.0), "the smallest of u", 1.0)
+
+    def of(self, samples: Array) -> ValueErrors:
+        """Return those of some samples, which are numbers below n."""
+        return ValueErrors(np.take(self.bounds, samples, axis=1))
 
 
 class RunNumbers(NamedTuple):
@@ -197,6 +209,7 @@ class SmallMachine:
     price: float = 0.0
     side: float = 0.0
     total: float = 0.0
+    _structures: dict[int, Structure] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         n = len(require_vector(self.required, "required", None, finite=True))
@@ -225,11 +238,18 @@ class SmallMachine:
             if self.K is not None:
                 require_indices(self.rows, "rows", len(self.K))
 
-    def _fields(self, samples: int) -> tuple[Any, ...]:
+    def _fields(self, samples: int) -> Structure:
+        """Return the fields of the structure, which several calls share."""
+        known = self._structures.get(samples)
+        if known is not None:
+            return known
         K, conditions = self.K, (self.signs, self.required, self.lower, self.upper, self.curved)
         stride = 0 if K is None else K.strides[0] // K.itemsize
         kind = self.is_free, self.constant, self.price, self.side, self.total
-        return (len(self.signs), samples, stride, K, self.rows, *conditions, *kind)
+        made = Structure(
+            "machine_run", (len(self.signs), samples, stride, K, self.rows, *conditions, *kind)
+        )
+        return self._structures.setdefault(samples, made)
 
     def run(self, tol: float, numbers: RunNumbers, start: MachineRun | None = None) -> MachineRun:
         """Minimise by runs of steps of pairs and Newton steps in turn, to a violation of ``tol``.
@@ -240,21 +260,20 @@ class SmallMachine:
             In units of the conditions.
         numbers : RunNumbers
         start : MachineRun, optional
-            Of this machine; the arrays in it change.
+            Of this machine.
         """
         if self.K is None:
             raise InvalidParameterError("K is None: a run needs the kernel matrix")
         n, most = len(self.signs), min(numbers.most, len(self.signs))
         tol = require_at_least(tol, "tol", 0.0)
-        alpha = np.empty(n)
-        v, g = (np.empty(n), np.empty(n)) if start is None else (start.v, start.gradient)
-        steps = np.zeros(1, np.int64)
+        found, whole = np.empty((3, n)), np.empty(3 * n + 1, np.int64)
+        if start is not None:
+            found[0], found[1] = start.v, start.gradient
         own = np.array(numbers[:6], dtype=np.float64)
-        memory = np.empty(3 * n, np.int64), np.empty(9 * n), np.empty(most * (most + 1))
-        has_start = start is not None
-        place = v, g, alpha, *memory, steps
-        status = run("machine_run", self._fields(len(self.K)), tol, own, most, has_start, *place)
-        return MachineRun(status, alpha, v, g, int(steps[0]))
+        place = most, start is not None, found, whole, np.empty(9 * n + most * (most + 1))
+        status = run("machine_run", self._fields(len(self.K)), tol, own, *place)
+        v, g, alpha = found
+        return MachineRun(status, alpha, v, g, int(whole[-1]))
 
     def newton(
         self, X: Dense, steps: int, halvings: int, start: Vector | None = None
@@ -317,12 +336,9 @@ class SmallMachine:
         unit : float
             In which violations are measured, above zero.
         """
-        size, n = len(self.signs), len(errors.left)
+        size, n = len(self.signs), errors.bounds.shape[1]
         require_vector(alpha, "alpha", size)
         require_box(alpha, "alpha", self.lower, self.upper)
-        for each in errors:
-            require_vector(each, "errors", n)
-        require_at_least(np.min(errors.columns, initial=1.0), "the smallest of columns", 1.0)
         d = 0
         if X is not None:
             require_array(X, "X", np.float64, (n, None))
@@ -333,21 +349,12 @@ class SmallMachine:
             raise InvalidParameterError(f"there are {size} conditions, and errors of {n} samples")
         if self.rows is not None:
             require_indices(self.rows, "rows", n)
-        coef, memory = np.empty(d), np.empty(size, np.int64)
-        found, sums = np.empty((3, n)), np.zeros(12)
-        status = run(
-            "machine_bounds",
-            self._fields(n),
-            X,
-            d,
-            *errors,
-            alpha,
-            float(flat),
-            float(unit),
-            coef,
-            memory,
-            *found,
-            sums,
-        )
-        values = (*found, coef)
-        return MachineBounds(*values, *sums.tolist()) if status is Status.DONE else None
+        found, memory = np.empty(3 * n + 12 + d), np.empty(size, np.int64)
+        numbers = float(flat), float(unit)
+        fields = self._fields(n)
+        status = run("machine_bounds", fields, X, d, errors.bounds, alpha, *numbers, memory, found)
+        if status is not Status.DONE:
+            return None
+        sums = found[3 * n : 3 * n + 12].tolist()
+        beta, values, of_values = found[: 3 * n].reshape(3, n)
+        return MachineBounds(beta, values, of_values, found[3 * n + 12 :], *sums)

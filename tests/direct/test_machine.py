@@ -146,7 +146,7 @@ def test_errors_of_a_matrix_are_no_smaller_than_those_of_its_entries(seed: int) 
     n = int(rng.integers(1, 9))
     rows, columns = 10.0 ** rng.uniform(-17, -1, (2, n)) * rng.choice([0.0, 1.0], (2, n))
     made = KernelMatrix.of(np.ones((n, n)), EntryErrors(rows, columns, rows, columns))
-    relative, factors, _, _ = made.errors
+    relative, factors, _, _ = made.errors.bounds
     for i in range(n):
         for j in range(n):
             r, c = Fraction(rows[i]), Fraction(columns[j])

@@ -161,7 +161,7 @@ def machines(rng: Any) -> None:
     assert np.all((lower <= run.alpha) & (run.alpha <= upper) | np.isnan(run.alpha))
     machine.run(1e-12, some, run)
     errors = ValueErrors(
-        *(np.abs(numbers(rng, 4, n)) + np.array([[0], [rng.integers(0, 2)], [0], [0]]))
+        np.abs(numbers(rng, 4, n)) + np.array([[0], [rng.integers(0, 2)], [0], [0]])
     )
     given = np.clip(integers(rng, size), lower, upper)
     machine.bounds(given, errors, X=X if rng.random() < 0.5 else None)
