@@ -284,11 +284,12 @@ class DirectProgram:
 
         ``kind`` are the parameters of ``SmallMachine`` that say which machine it is.
         """
-        signs, *box = map(np.ascontiguousarray, conditions)
+        signs, required, lower, upper = map(np.ascontiguousarray, conditions)
         d = None if curved is None else np.ascontiguousarray(curved)
         is_smooth = d is not None and rows is None
         K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
-        return cls(SmallMachine(K, signs, *box, curved=d, rows=rows, **kind), matrix, unit)
+        own = SmallMachine(K, signs, required, lower, upper, d, rows, **kind)
+        return cls(own, matrix, unit)
 
     def solved(self, eps: float) -> Certified | None:
         """Solve the dual; return the first machine whose proven gap is within ``eps``, or None."""

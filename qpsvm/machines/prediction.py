@@ -162,17 +162,11 @@ class KernelMachine(Machine):
     kernel: Kernel
     qp: QPSolution
     repair: KernelRepair | None
-    support: Index
 
     @property
     def status(self) -> Status:
         """Status of the program's solution; OPTIMAL only after verification."""
         return self.qp.status if isinstance(self.qp, QPSolution) else Status.UNKNOWN
-
-    @property
-    def n_support(self) -> int:
-        """Number of support vectors."""
-        return len(self.support)
 
     @property
     def is_ball(self) -> bool:

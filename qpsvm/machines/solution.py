@@ -119,6 +119,11 @@ class SVMSolution(KernelMachine):
         return np.asarray(freeze(self.data.kept[samples]))
 
     @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return len(self.support)
+
+    @property
     def classes(self) -> Array:
         """The two labels of a classifier, (negative, positive)."""
         if not isinstance(self.data, BinaryTrainingSet):

@@ -93,6 +93,11 @@ class JointSolution(KernelMachine):
         )
         return np.asarray(freeze(self.data.kept[used]))
 
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return len(self.support)
+
     def __repr__(self) -> str:
         return (
             f"JointSolution({self.status.value}, {len(self.classes)} classes, "
