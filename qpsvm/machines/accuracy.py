@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.machines.conditions import slopes
+from qpsvm.machines.conditions import steepest
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.primal_dual import PrimalDualPair
@@ -143,10 +143,7 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
         norm = max(abs(objective) * scale * scale, TINY)
         return 2.0 * max(min(margin, 1.0) - nearest, 0.0) / scale + square / norm
     v = model.violations(scores, solution.intercept, solution.width)
-    passed_on = np.maximum(
-        np.abs(slopes(v + errors, c.lower, c.upper, c.curvature)),
-        np.abs(slopes(v - errors, c.lower, c.upper, c.curvature)),
-    )
+    passed_on = steepest(v, errors, c.lower, c.upper, c.curvature)
     soft = ~c.is_hard
     total = float(passed_on[soft] @ errors[soft]) + square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)

@@ -158,21 +158,27 @@ def _of_hard_margin(
     return GapBound(gap, upper, 2.0 * a * errors, 0.0)
 
 
-def _along_difference(evaluation: Evaluation) -> tuple[float, float]:
-    """``w'(w - w_a)`` of the machine's weights and those that its dual point implies; its error."""
+def _difference(evaluation: Evaluation) -> tuple[Vector, Vector] | None:
+    """``w - w_a`` of explicit weights, or its products with all samples; bounds on the errors."""
     solution, dual, scores = evaluation.solution, evaluation.dual, evaluation.dual_scores
     if solution.coef is not None and dual.coef is not None:
-        w, apart, errors = solution.coef, solution.coef - dual.coef, evaluation.dual_errors
-        rounding = EPS * (np.abs(w) + np.abs(dual.coef))
-    elif solution.expansion is not None and scores is not None:
-        w, apart = solution.expansion, evaluation.scores - scores
-        errors = evaluation.errors + evaluation.dual_errors
-        rounding = EPS * (np.abs(evaluation.scores) + np.abs(scores))
-        if np.array_equal(w, dual.expansion):
-            return 0.0, 0.0
+        one, other, errors = solution.coef, dual.coef, evaluation.dual_errors
+    elif solution.coef is None and solution.expansion is not None and scores is not None:
+        one, other, errors = evaluation.scores, scores, evaluation.errors + evaluation.dual_errors
     else:
+        return None
+    return one - other, errors + EPS * (np.abs(one) + np.abs(other))
+
+
+def _along_difference(evaluation: Evaluation) -> tuple[float, float]:
+    """``w'(w - w_a)`` of the machine's weights and those that its dual point implies; its error."""
+    solution, difference = evaluation.solution, _difference(evaluation)
+    if difference is None:
         return math.nan, math.nan
-    return float(w @ apart), float(np.abs(w) @ (errors + rounding))
+    w = solution.expansion if solution.coef is None else solution.coef
+    if solution.coef is None and np.array_equal(w, evaluation.dual.expansion):
+        return 0.0, 0.0
+    return float(w @ difference[0]), float(np.abs(w) @ difference[1])
 
 
 def _intercept_apart(model: PrimalDualPair, evaluation: Evaluation, margin: float) -> float:
@@ -201,25 +207,20 @@ def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float
 
 def weights_apart(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
     """``|w - w_a|`` of the machine's weights and those that its dual point implies; its error."""
-    solution, dual = evaluation.solution, evaluation.dual
-    if solution.coef is not None and dual.coef is not None:
-        apart = solution.coef - dual.coef
-        rounding = evaluation.dual_errors + EPS * (np.abs(solution.coef) + np.abs(dual.coef))
-        return float(np.linalg.norm(apart)), float(np.linalg.norm(rounding))
-    own, scores = solution.expansion, evaluation.dual_scores
-    if own is None or scores is None or solution.coef is not None:
+    own, difference = evaluation.solution.expansion, _difference(evaluation)
+    if difference is None:
         return math.inf, math.inf
+    products, errors = difference
+    if evaluation.solution.coef is not None:
+        return float(np.linalg.norm(products)), float(np.linalg.norm(errors))
     error = expansion_rounding(model, evaluation)
-    if np.array_equal(own, dual.expansion):
+    if np.array_equal(own, evaluation.dual.expansion):
         return 0.0, error
     if evaluation.square_apart is not None:
         square, hidden = evaluation.square_apart
     else:
-        apart = own - dual.expansion
-        square = float(apart @ (evaluation.scores - scores))
-        errors = evaluation.errors + evaluation.dual_errors
-        errors += EPS * (np.abs(evaluation.scores) + np.abs(scores))
-        hidden = float(np.abs(apart) @ errors)
+        apart = own - evaluation.dual.expansion
+        square, hidden = float(apart @ products), float(np.abs(apart) @ errors)
     middle = math.sqrt(max(square, 0.0))
     return middle, math.sqrt(max(square, 0.0) + hidden) - middle + error
 

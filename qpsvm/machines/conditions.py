@@ -71,6 +71,12 @@ def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
         return np.where(d > 0.0, np.clip(v / np.where(d > 0.0, d, 1.0), lower, upper), flat)
 
 
+def steepest(v: Vector, error: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
+    """The largest magnitude of every loss's slope within an error of v, shape (n,)."""
+    ends = (np.abs(slopes(end, lower, upper, d)) for end in (v + error, v - error))
+    return np.asarray(np.maximum(*ends))
+
+
 def losses(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
     """Compute the loss of every condition; vectors of other shapes are broadcast."""
     with np.errstate(all="ignore"):

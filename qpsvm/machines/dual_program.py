@@ -7,13 +7,13 @@ The mathematics is on the first page of ``conditions``; constraints on (w, b) ar
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.machines.blocks import ModelRecovery, blocks, of_machine, vector_or_nan
 from qpsvm.machines.evaluation import Evaluation
+from qpsvm.machines.feasibility import joined
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.setup import DecisionValues
-from qpsvm.numerics.arrays import Matrix, Vector, freeze
+from qpsvm.numerics.arrays import Vector, freeze
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
@@ -56,12 +56,8 @@ def _constrained_hessian(model: SupportVectorModel) -> LowRankQuadratic:
     rows = [c.rows @ model.data.X, -constraints.rows[:, :-1]]
     if model.constant:
         last = [c.signs[:, None], -constraints.rows[:, [-1]]]
-        rows = [_beside(left, right) for left, right in zip(rows, last, strict=True)]
-    if any(sp.issparse(row) for row in rows):
-        factor: Matrix = sp.csr_array(sp.vstack([sp.csr_array(row) for row in rows]))
-    else:
-        factor = np.vstack(rows)
-    factor = factor / np.sqrt(c.norm_weight)
+        rows = [joined(pair, axis=1) for pair in zip(rows, last, strict=True)]
+    factor = joined(rows) / np.sqrt(c.norm_weight)
     return LowRankQuadratic(factor, np.concatenate([c.curvature, np.zeros(len(constraints))]))
 
 
@@ -133,9 +129,3 @@ def bound_multipliers(gradient: Vector, lower: Vector, upper: Vector) -> tuple[V
     at_lower = np.where(one_sided, gradient, np.maximum(gradient, 0.0))
     at_lower = np.where(np.isinf(lower), 0.0, at_lower)
     return at_lower, np.where(one_sided, 0.0, np.maximum(-gradient, 0.0))
-
-
-def _beside(left: Matrix, right: Matrix) -> Matrix:
-    if sp.issparse(left) or sp.issparse(right):
-        return sp.csr_array(sp.hstack([sp.csr_array(left), sp.csr_array(right)]))
-    return np.hstack([left, right])

@@ -9,18 +9,19 @@ came with it says how much less. So the nearest machine that satisfies all rows 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.display import short_repr
-from qpsvm.machines.conditions import slopes
+from qpsvm.machines.conditions import steepest
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Mask, Vector
+from qpsvm.numerics.arrays import Mask, Matrix, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
@@ -114,19 +115,22 @@ def restrictions_of(model: PrimalDualPair) -> Restrictions:
     is_equality = rules.lower < 0.0
     hard = np.flatnonzero(c.is_hard)
     if len(hard):
-        features = c.rows[hard] @ model.data.X
-        column = c.signs[hard][:, None]
-        if sp.issparse(features) or sp.issparse(rows):
-            own = sp.hstack([sp.csr_array(features), sp.csr_array(column)], format="csr")
-            rows = sp.vstack([sp.csr_array(rows), -own], format="csr")
-        else:
-            rows = np.vstack([rows, -np.hstack([features, column])])
+        own = joined([c.rows[hard] @ model.data.X, c.signs[hard][:, None]], axis=1)
+        rows = joined([rows, -own])
         right = np.append(right, -c.required[hard])
         is_equality = np.append(is_equality, np.zeros(len(hard), dtype=bool))
     reach = np.full(rows.shape[1], np.inf)
     if model.intercept == "none":
         reach[-1] = 0.0
     return Restrictions(MatrixRows.of(rows), right, is_equality, -reach, reach)
+
+
+def joined(parts: Sequence[Matrix], axis: int = 0) -> Matrix:
+    """Join matrices along an axis, to a CSR array if one of them is sparse."""
+    if any(map(sp.issparse, parts)):
+        stack = sp.hstack if axis else sp.vstack
+        return sp.csr_array(stack([sp.csr_array(part) for part in parts]))
+    return np.concatenate(parts, axis)
 
 
 def row_name(model: PrimalDualPair, row: int) -> str:
@@ -205,12 +209,9 @@ def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector
     coef, b = np.asarray(near.solution.coef), near.solution.intercept
     v = model.violations(near.scores, b, near.solution.width)
     moved = c.row_sizes(np.asarray(abs(model.data.X) @ dw)) + np.abs(c.signs) * db
-    steepest = np.maximum(
-        np.abs(slopes(v + moved, c.lower, c.upper, c.curvature)),
-        np.abs(slopes(v - moved, c.lower, c.upper, c.curvature)),
-    )
+    slope = steepest(v, moved, c.lower, c.upper, c.curvature)
     soft = ~c.is_hard
-    price = float(steepest[soft] @ moved[soft]) + abs(c.intercept_price) * db
+    price = float(slope[soft] @ moved[soft]) + abs(c.intercept_price) * db
     if model.norm_curvature > 0.0:
         price += model.norm_curvature * float(dw @ np.abs(coef) + 0.5 * dw @ dw)
         return float(price + model.constant * (db * abs(b) + 0.5 * db * db))
