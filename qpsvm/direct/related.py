@@ -78,8 +78,7 @@ class RelatedMachines:
             numbers = DIRECT.numbers if self.is_free else DIRECT.numbers._replace(most=len(v))
             tolerance = eps * float(np.max(np.abs(required), initial=0.0))
             run = machine.run(tolerance, numbers, MachineRun(Status.DONE, v, v, gradient, 0))
-            v, gradient = run.v, run.gradient
-            goes_on = self.is_free and run.status is Status.LIMIT
+            v, gradient, goes_on = run.v, run.gradient, self.is_free and run.status is Status.LIMIT
         if not goes_on:
             return v
         low, high = np.sort([self.signs * lower, self.signs * upper], axis=0)
