@@ -35,6 +35,19 @@ if TYPE_CHECKING:
     from sklearn.calibration import CalibratedClassifierCV
 
 
+def _no_probabilities(name: str) -> property:
+    """A method that classifiers lack, for those who ask for it."""
+
+    def missing(self: object) -> NoReturn:
+        raise AttributeError(
+            f"{type(self).__name__} has no {name}, because decision values are no probabilities. "
+            f"{INSTEAD['probability']}"
+        )
+
+    text = "Not available, see ``calibrated``: decision values are no probabilities."
+    return property(missing, doc=text)
+
+
 @parameters
 class QPClassifier(ClassifierMixin, QPEstimator):
     """Base class of classification estimators: labels, class weights, probabilities.
@@ -142,21 +155,8 @@ class QPClassifier(ClassifierMixin, QPEstimator):
 
         return CalibratedClassifierCV(self, method=method, cv=cv)
 
-    @property
-    def predict_proba(self) -> NoReturn:
-        """Not available, see ``calibrated``: decision values are no probabilities."""
-        raise self._no_probabilities("predict_proba")
-
-    @property
-    def predict_log_proba(self) -> NoReturn:
-        """Not available, see ``calibrated``: decision values are no probabilities."""
-        raise self._no_probabilities("predict_log_proba")
-
-    def _no_probabilities(self, name: str) -> AttributeError:
-        return AttributeError(
-            f"{type(self).__name__} has no {name}, because decision values are no probabilities. "
-            f"{INSTEAD['probability']}"
-        )
+    predict_proba = _no_probabilities("predict_proba")
+    predict_log_proba = _no_probabilities("predict_log_proba")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

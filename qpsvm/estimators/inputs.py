@@ -229,25 +229,17 @@ def training_data(estimator: Any, X: Samples, y: Targets | None) -> tuple[Sample
         return X, y
     tags = estimator.__sklearn_tags__()
     if y is None and not tags.target_tags.required:
-        return _features(estimator, X), None
+        return _validated(estimator, X), None
     is_classifier = tags.estimator_type == "classifier"
+    given = exact_labels(y, "y") if is_classifier and y is not None else y
+    fewest = estimator._fewest_samples
     try:
-        checked, targets = validate_data(
-            estimator,
-            X,
-            exact_labels(y, "y") if is_classifier and y is not None else y,
-            accept_sparse="csr",
-            dtype=SAMPLE_TYPES,
-            y_numeric=not is_classifier,
-            ensure_all_finite=False,
-            ensure_min_samples=estimator._fewest_samples,
+        checked, targets = _validated(
+            estimator, X, given, y_numeric=not is_classifier, ensure_min_samples=fewest
         )
     except ValueError as error:
         _explain_target(error, y)
-        _name_columns(error, X)
         raise
-    require_finite_rows(checked, X)
-    require_exact(checked, X)
     if targets.dtype.kind == "f":
         require_exact_vector(targets, y, "y")
     return checked, targets
@@ -263,7 +255,7 @@ def samples(estimator: object, X: Samples) -> Stored:
     """
     if takes_objects(estimator, X):
         return X
-    return _features(estimator, X, reset=False)
+    return _validated(estimator, X, reset=False)
 
 
 def _explain_target(error: ValueError, y: Targets | None) -> None:
@@ -289,17 +281,18 @@ def _name_columns(error: ValueError, X: Any) -> None:
     ) from error
 
 
-def _features(estimator: object, X: Samples, *, reset: bool = True) -> Stored:
-    """Check samples alone, by scikit-learn's rules; NaN and infinity by qpsvm's."""
-    options: Any = {"accept_sparse": "csr", "dtype": SAMPLE_TYPES, "ensure_all_finite": False}
+def _validated(estimator: object, X: Samples, *y: Any, **options: Any) -> Any:
+    """Check data by scikit-learn's rules; what is NaN, infinite or rounded, by qpsvm's."""
+    rules: Any = {"accept_sparse": "csr", "dtype": SAMPLE_TYPES, "ensure_all_finite": False}
     try:
-        checked = validate_data(estimator, X, reset=reset, **options)
+        found = validate_data(estimator, X, *y, **rules, **options)
     except ValueError as error:
         _name_columns(error, X)
         raise
+    checked = found[0] if y else found
     require_finite_rows(checked, X)
     require_exact(checked, X)
-    return checked
+    return found
 
 
 def takes_objects(estimator: object, X: Samples) -> bool:

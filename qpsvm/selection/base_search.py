@@ -286,9 +286,7 @@ class _Run:
         if shared is None:
             return self._separate()
         found = self._on_shared(shared)
-        for _ in range(SEARCH.refinements):
-            if not self._refine(shared, found):
-                break
+        self._refine(shared, found)
         return found
 
     def _scored(self, fold: Fold, outcome: Outcome) -> FoldScore:
@@ -356,9 +354,9 @@ class _Run:
         weights = np.ones(self.X.shape[0]) if self.weights is None else self.weights
         return self.search._task(candidate, weights)
 
-    def _refine(self, shared: SharedKernels, found: list[list[FoldScore]]) -> bool:
+    def _refine(self, shared: SharedKernels, found: list[list[FoldScore]]) -> None:
         """Solve machines more accurately that leave the best candidate undecided."""
-        is_changed, left = False, SEARCH.most_refined
+        left = SEARCH.most_refined
         for row in self._open_rows(found):
             candidate, scored = self.candidates[row], found[row]
             C = np.array([float(candidate["C"])])
@@ -369,9 +367,8 @@ class _Run:
                 times = scored[k].fit_seconds, scored[k].score_seconds
                 new = self._scored(self.folds[k], Outcome(better.predictions, *times))
                 if new.gap < scored[k].gap:
-                    scored[k], is_changed = new, True
+                    scored[k] = new
             left -= len(is_open)
-        return is_changed
 
     def _open_rows(self, found: list[list[FoldScore]]) -> list[int]:
         """Candidates that may be better than the best; with the best, if its score is not known."""

@@ -133,6 +133,7 @@ def leave_one_out(
     Returns
     -------
     LeaveOneOut
+        The prediction of every sample, with what is proven of it.
 
     Raises
     ------

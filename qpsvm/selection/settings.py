@@ -76,8 +76,6 @@ class SearchSettings:
         samples. Larger ones are solved one by one.
     tighter : float
         Share of ``eps`` to which a machine is solved, for its gap to hold with rounding.
-    refinements : int
-        Times that undecided candidates are solved more accurately.
     tightest : float
         Smallest relative gap that is asked for.
     most_refined : int
@@ -98,7 +96,6 @@ class SearchSettings:
 
     largest_matrix: int = 2**30
     tighter: float = 0.02
-    refinements: int = 1
     tightest: float = 1e-12
     most_refined: int = 10
     known_number: float = 1e-6
