@@ -28,7 +28,7 @@ import numpy as np
 
 from qpsvm.audits import own_predictions
 from qpsvm.audits.claims import Claim, Problem, Reading, Solution
-from qpsvm.audits.comparison import DecisionRanges, Optimum, of_machine, of_votes, with_optimum
+from qpsvm.audits.comparison import of_machine, of_votes, with_optimum
 from qpsvm.audits.in_chunks import audit_in_chunks
 from qpsvm.audits.inputs import Estimator, Inputs
 from qpsvm.audits.own_predictions import OwnPredictions
@@ -174,8 +174,7 @@ def _audit(model: Estimator, inputs: Inputs, eps: float, exactly: Solve | None) 
     # the reader of own models has compared their predictions
     answers = None if is_own(model) else own_predictions.asked(model, inputs.X)
     unit = EPS if answers is None else answers.unit
-    audited = [_machine(claim, reading, unit, eps, exactly) for claim in reading.claims]
-    machines = [machine for machine, _ in audited]
+    machines = [_machine(claim, reading, unit, eps, exactly) for claim in reading.claims]
     own, sure = None, None
     if answers is not None:
         values = [machine.decisions for machine in machines]
@@ -186,7 +185,7 @@ def _audit(model: Estimator, inputs: Inputs, eps: float, exactly: Solve | None) 
         library=reading.library,
         eps=eps,
         machines=tuple(machines),
-        combined=_combined(reading, [compared for _, compared in audited], sure),
+        combined=_combined(reading, machines, sure),
         remarks=reading.remarks,
         own_predictions=own,
     )
@@ -197,11 +196,8 @@ def _audit(model: Estimator, inputs: Inputs, eps: float, exactly: Solve | None) 
 
 def _machine(
     claim: Claim, reading: Reading, unit: float, eps: float, exactly: Solve | None
-) -> tuple[AuditedMachine, tuple[Optimum, DecisionRanges] | None]:
-    """Audit one program; return also what is known of its optimum for all samples.
-
-    ``unit`` is the rounding unit of the model's own arithmetic.
-    """
+) -> AuditedMachine:
+    """Audit one program; ``unit`` is the rounding unit of the model's own arithmetic."""
     problem, library, best, remarks = claim.problem, reading.library, None, list[str]()
     if not claim.has_multipliers:
         if exactly is None:
@@ -231,48 +227,44 @@ def _machine(
         except QPSVMError as error:  # the bounds stand without it
             remarks.append(f"the exact optimum was not found: {error}")
     own = decisions(claim, reading, solution, report.certificate, unit)
-    compared = None
-    if best is not None:
-        compared = with_optimum(claim, own, best, report, reading.samples)
-        if compared is None:
-            remarks.append(f"the exact optimum was not found: {best.status.value}")
-    machine = AuditedMachine(
+    optimum = None if best is None else with_optimum(claim, own, best, report, reading.samples)
+    if best is not None and optimum is None:
+        remarks.append(f"the exact optimum was not found: {best.status.value}")
+    return AuditedMachine(
         name=claim.name,
         problem=problem,
         solution=solution,
         factor=claim.factor,
         report=report,
         decisions=own,
-        optimum=None if compared is None else compared[0],
+        optimum=optimum,
         rounding=rounding,
         has_multipliers=claim.has_multipliers,
         remarks=tuple(remarks),
     )
-    return machine, compared
 
 
 def _combined(
-    reading: Reading, found: Sequence[tuple[Optimum, DecisionRanges] | None], sure: Mask | None
+    reading: Reading, machines: Sequence[AuditedMachine], sure: Mask | None
 ) -> PredictionComparison | None:
     """Compare the predictions of all machines together; None if an optimum is missing.
 
     ``sure`` marks the samples whose label was compared with the model's own prediction.
     """
-    claims, known = reading.claims, [each for each in found if each is not None]
-    if reading.reduction is None or len(known) < len(claims):
+    known = [machine.optimum for machine in machines if machine.optimum is not None]
+    if reading.reduction is None or len(known) < len(machines):
         return None
-    taking_part = np.unique(np.concatenate([claim.problem.data.kept for claim in claims]))
-    values = [each[taking_part] for _, each in known]
-    factors = [claim.factor for claim in claims]
+    taking_part = np.unique(np.concatenate([m.problem.data.kept for m in machines]))
+    values = [optimum.ranges[taking_part] for optimum in known]
     some = None if sure is None else sure[taking_part]
-    together = of_votes(values, factors, reading.combine_bounds, some)
+    together = of_votes(values, [m.factor for m in machines], reading.combine_bounds, some)
     # votes are counted, and what moves are the decision values of the machines
     changes = [
-        of_machine(claim.problem, each, claim.factor).largest_change
-        for claim, each in zip(claims, values, strict=True)
+        of_machine(machine.problem, each, machine.factor).largest_change
+        for machine, each in zip(machines, values, strict=True)
     ]
-    gap = max(optimum.proof.relative_gap for optimum, _ in known)
-    return replace(together, largest_change=max(changes), computed_gap=gap)
+    gap = max(optimum.proof.relative_gap for optimum in known)
+    return replace(together, largest_change=float(np.max(changes)), computed_gap=gap)
 
 
 def _exactly(

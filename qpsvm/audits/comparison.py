@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class Optimum:
     decision_change : float
         Largest difference of the decision values of a training sample from those of the solution,
         in the model's own scale. ``predictions.largest_change`` bounds that from the exact optimum.
+    ranges : DecisionRanges
+        Intervals of the decision values of all samples.
     """
 
     solution: Solution
@@ -75,6 +77,7 @@ class Optimum:
     least_scaled: float
     predictions: PredictionComparison
     decision_change: float
+    ranges: DecisionRanges = field(repr=False)
 
     @property
     def predictions_differ(self) -> int | None:
@@ -153,26 +156,23 @@ class DecisionRanges:
 
 def with_optimum(
     claim: Claim, own: Decisions, best: Solution, report: KKTReport, samples: Stored
-) -> tuple[Optimum, DecisionRanges] | None:
-    """Compare the model with a computed optimum; None if that is not one.
-
-    Returned with the comparison: the ranges of decision values of all samples.
-    """
+) -> Optimum | None:
+    """Compare the model with a computed optimum; None if that is not one."""
     problem, proof = claim.problem, proof_of(claim.problem, best)
     if not proof.relative_gap <= report.eps:
         return None
-    values = ranges(problem, own, proof, samples)
-    trained_on = values[problem.data.kept]
-    compared = of_machine(problem, trained_on, claim.factor)
-    change = float(np.max(np.abs(trained_on.own.values - trained_on.computed)))
-    optimum = Optimum(
+    of_all = ranges(problem, own, proof, samples)
+    values = of_all[problem.data.kept]
+    compared = of_machine(problem, values, claim.factor)
+    change = float(np.max(np.abs(values.own.values - values.computed)))
+    return Optimum(
         solution=best,
         proof=proof,
         predictions=replace(compared, computed_gap=proof.relative_gap),
         decision_change=abs(claim.factor) * change,
+        ranges=of_all,
         **excess(report.certificate, proof, _of_coefficients(claim, own)),
     )
-    return optimum, values
 
 
 # --- objectives -------------------------------------------------------------------------------
