@@ -24,7 +24,7 @@ from qpsvm.native import MachineBounds, MachineRun, SmallMachine, Status
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.solvers.active_set.related import RelatedPrograms
+from qpsvm.solvers.box.related import RelatedPrograms
 
 
 class Certified(NamedTuple):

@@ -1,7 +1,7 @@
 """Machines for ascending C over one stored kernel matrix, found and verified several at a time.
 
 The dual variables of a machine are a box program whose box grows with C, so that each is solved
-from the one before (``solvers.active_set.scaled_boxes``). What the verifier then asks of the
+from the one before (``solvers.box.related``). What the verifier then asks of the
 kernel matrix are products with the coefficients of the machines: one pass over the matrix computes
 those of several machines. Nothing else is shared: every machine is verified like any other, and
 solved where it does not pass.
@@ -28,8 +28,7 @@ from qpsvm.paths.training import Training, feasible_alpha, verified
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.active_set.related import RelatedPrograms
-from qpsvm.solvers.active_set.scaled_boxes import ScaledBoxes
+from qpsvm.solvers.box.related import RelatedPrograms, ScaledBoxes
 
 
 @short_repr

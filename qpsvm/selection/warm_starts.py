@@ -20,7 +20,7 @@ from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.selection.machine_bounds import feasible
 from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.staircase import Staircase
-from qpsvm.solvers.active_set.related import RelatedPrograms
+from qpsvm.solvers.box.related import RelatedPrograms
 
 
 def solved_from(

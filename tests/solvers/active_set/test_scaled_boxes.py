@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from qpsvm.solvers.active_set.related import RelatedPrograms
-from qpsvm.solvers.active_set.scaled_boxes import FirstStart, ScaledBoxes, at_bounds
-from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.row_multipliers import row_multipliers
-from qpsvm.solvers.work_budget import Point
+from qpsvm.solvers.box.program import BoxProgram, row_multipliers
+from qpsvm.solvers.box.related import RelatedPrograms, ScaledBoxes, at_bounds
+from qpsvm.solvers.common import Point
 
 SCALES = [0.01, 0.1, 1.0, 1.5, 100.0, 1000.0]
 EPS = 1e-9
@@ -24,7 +22,7 @@ def boxes(rows, guessed) -> ScaledBoxes:
     upwards = rng.uniform(size=n) < 0.5
     lower, upper = np.where(upwards, 0.0, -1.0), np.where(upwards, 2.0, 0.0)
     q = np.where(upwards, -1.0, 1.0)
-    return ScaledBoxes(RelatedPrograms(K, rows), q, lower, upper, FirstStart(variables=guessed))
+    return ScaledBoxes(RelatedPrograms(K, rows), q, lower, upper, guessed)
 
 
 @pytest.mark.parametrize("guessed", [0, 10_000])
