@@ -50,6 +50,6 @@ def test_the_page_has_ten_questions_with_an_answer_each() -> None:
 
 def test_names_and_paths_that_do_not_exist_are_found_out() -> None:
     assert not paths("`solvers/nothing.py`")[0].exists()
-    assert not paths("`solvers/active_set/columns.py`, `nothing.py`")[1].exists()
+    assert not paths("`solvers/box/curvature.py`, `nothing.py`")[1].exists()
     with pytest.raises(AttributeError):
         test_every_name_is_in_its_module("nothing", "solving/calls.py")

@@ -15,8 +15,8 @@ from qpsvm.backends import Backend, Capabilities, Settings, registry
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
+from qpsvm.solvers.interior_point.interior import is_slow
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.termination import is_slow
 from qpsvm.solving import policy, solve_with
 from qpsvm.solving.attempts import Contract, distance
 from qpsvm.solving.policy import STEPS, solve_by_policy

@@ -25,7 +25,7 @@ class Heuristic:
     verdict : str
         What was decided, and why.
     shared : mapping
-        The same of the settings that every solve uses, ``BOX`` and ``COLUMNS``.
+        The same of the numbers that every solve uses, ``BOX``.
     """
 
     name: str
@@ -234,7 +234,7 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic("gap margin", "the extrapolated residual", {}, "deleted"),
         Heuristic("first sigma", "the smallest weight from the start", {}, "deleted"),
         Heuristic("sigma recovery", "what rose stays", {}, "deleted"),
-        Heuristic("full steps", "line searches from the start", {"full_steps": 0}),
+        Heuristic("full steps", "line searches from the start", {}, shared={"full_steps": 0}),
         Heuristic(
             "tightening",
             "working sets end at eps",
@@ -311,7 +311,11 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic("few are free", "no exception of whole programs", {}, "deleted"),
         Heuristic("stalls", "one stall", {}, "deleted"),
         Heuristic(
-            "end of full steps", "as many as with searches", {"full_steps": 60}, "kept: a limit"
+            "end of full steps",
+            "as many as with searches",
+            {},
+            "kept: a limit",
+            {"full_steps": 60},
         ),
         Heuristic("largest chunk", "as large as a part", {}, GONE),
     ),

@@ -41,7 +41,6 @@ from benchmarks.cells import Instance
 from benchmarks.data import Samples, load_samples
 from benchmarks.programs import formulation_of, kernel_of
 from benchmarks.suite import load_suite
-from qpsvm.solvers.active_set.settings import COLUMNS
 from qpsvm.solvers.box.settings import BOX
 
 HERE = Path(__file__).parent
@@ -173,9 +172,8 @@ def _shared(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Change settings that every solve uses; return what they were."""
     before = {}
     for name, value in fields.items():
-        owner = BOX if hasattr(BOX, name) else COLUMNS
-        before[name] = getattr(owner, name)
-        object.__setattr__(owner, name, value)
+        before[name] = getattr(BOX, name)
+        object.__setattr__(BOX, name, value)
     return before
 
 

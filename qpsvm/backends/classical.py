@@ -22,7 +22,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.classical import slsqp
 from qpsvm.solvers.classical.driver import MAX_STEPS, Driver, method_of
-from qpsvm.solvers.classical.program import LIMITS, ClassicalSettings, DualProgram
+from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
 _STATUSES = {
     "gap": Status.OPTIMAL,
@@ -151,7 +151,7 @@ class SLSQPBackend(ChildBackend):
         warm_start=True,
         time_limit=True,
         callback=True,
-        max_variables=LIMITS.slsqp_variables,
+        max_variables=slsqp.LARGEST,
     )
     prints_iterations = False
     full_rank = True  # the least-squares problem inside calls dependent rows singular

@@ -18,17 +18,16 @@ from qpsvm.numerics.interrupts import map_best
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.solvers.active_set.engine import Found, least_memory, minimise
-from qpsvm.solvers.active_set.settings import ActiveSetSettings
-from qpsvm.solvers.box.boxed import Boxed
-from qpsvm.solvers.box.settings import BOX
+from qpsvm.solvers.box.engine import Found, least_memory, minimise
+from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.box.settings import MAX_ROWS, ActiveSetSettings
+from qpsvm.solvers.common import WorkBudget
 from qpsvm.solvers.device.engine import minimise_on
 from qpsvm.solvers.device.settings import DeviceSettings
-from qpsvm.solvers.factored import solve
+from qpsvm.solvers.interior_point.engine import solve
 from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.translate import translation
-from qpsvm.solvers.work_budget import WorkBudget
 
 MAX_ITERATIONS = 500
 """Iterations of the interior-point method, at most, unless the caller asks for another limit."""
@@ -56,7 +55,7 @@ class IPMBackend(Backend):
         if not settings.gives_way:
             own = replace(own, slow_iterations=0)
         clock = Clock(self.label, settings)
-        way = translation(program, own)
+        way = translation(program)
         engine_program = way.structured(own)
         setup = clock.seconds
 
@@ -76,7 +75,7 @@ class IPMBackend(Backend):
 
         limit = settings.max_iterations or MAX_ITERATIONS
         try:
-            return solution(solve(engine_program, settings.eps, limit, own, report, clock.deadline))
+            return solution(solve(engine_program, settings.eps, limit, report, clock.deadline))
         except KeyboardInterrupt as error:
             map_best(error, solution)
             raise
@@ -94,7 +93,7 @@ BY_ROUNDING = "no progress: rounding"
 class ActiveSetBackend(Backend):
     """Programs over a box with few other rows, and a Hessian by its columns: kernel duals.
 
-    Options are the fields of ``qpsvm.solvers.active_set.settings.ActiveSetSettings``. Its
+    Options are the fields of ``qpsvm.solvers.box.settings.ActiveSetSettings``. Its
     ``memory_limit`` bounds what is kept of the kernel matrix and the matrices of working sets; up
     to 256 columns at a time pass through beside it. A limit below the least that works is refused.
     On a device, whose memory holds all vectors, they are those of
@@ -127,7 +126,7 @@ class ActiveSetBackend(Backend):
             program = program.replace(P=program.P.to_dense())
         if not Boxed.suits(program):
             raise UnsupportedProgramError(
-                f"Backend {self.label!r} takes bounds and at most {BOX.max_rows} other rows, and a "
+                f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
                 f"Hessian that is not sparse from {DENSE_HESSIAN_SIZE + 1} variables on; this "
                 f"program has {program.n_equalities} equalities and {program.n_inequalities} "
                 f"inequalities over {program.n_variables} variables. The dual of a kernel machine "

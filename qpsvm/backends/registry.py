@@ -23,7 +23,7 @@ from qpsvm.backends.solver_table import BEHIND_CVXPY, BEHIND_QPSOLVERS
 from qpsvm.exceptions import BackendError, UnknownBackendError
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.solvers.box.boxed import Boxed
+from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.classical.driver import MAX_STEPS
 from qpsvm.solvers.interior_point.translate import structure_of
 

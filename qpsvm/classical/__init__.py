@@ -9,15 +9,19 @@ Examples
 ('gap', True)
 """
 
-from qpsvm.classical.dual_ascent import dual_ascent
-from qpsvm.classical.dual_methods import admm, coordinate_descent, frank_wolfe, slsqp, smo
+from qpsvm.classical.dual_methods import (
+    admm,
+    coordinate_descent,
+    dual_ascent,
+    frank_wolfe,
+    slsqp,
+    smo,
+)
 from qpsvm.classical.hinge import hinge_cost, hinge_subgradient
 from qpsvm.classical.machines import machine_from_alpha
 from qpsvm.classical.newton import kernel_newton, newton
-from qpsvm.classical.perceptron import perceptron
-from qpsvm.classical.result import ClassicalResult, Trace
-from qpsvm.classical.settings import TraceSettings
-from qpsvm.classical.subgradient import pegasos, stochastic_subgradient, subgradient
+from qpsvm.classical.recording import ClassicalResult, Trace, TraceSettings
+from qpsvm.classical.subgradient import pegasos, perceptron, stochastic_subgradient, subgradient
 
 __all__ = [
     "ClassicalResult",

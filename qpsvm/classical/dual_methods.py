@@ -1,26 +1,29 @@
-"""Classical methods for the dual program: SLSQP, SMO, coordinate descent, Frank-Wolfe, ADMM.
+"""Classical methods for the dual program, from gradient ascent to ADMM.
 
-The loops are in ``qpsvm.solvers.classical``, one module per method with its equation; here each
-iterate is certified as the machine it stands for.
+The loops and their equations are in ``qpsvm.solvers.classical``; here each iterate is certified as
+the machine it stands for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Unpack
 
 import numpy as np
 
 from qpsvm.backends.options import require_above, require_count
-from qpsvm.classical.recording import Recorder
-from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import Limits, RunOptions, textbook_method
+from qpsvm.classical.machines import machine_from_alpha
+from qpsvm.classical.recording import ClassicalResult, Limits, Recorder, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import require_flag
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.classical.driver import method_of
+from qpsvm.solvers.classical.driver import following, method_of
+from qpsvm.solvers.classical.first_order import unconstrained
 from qpsvm.solvers.classical.program import DEFAULTS, ClassicalSettings, DualProgram
 
 
@@ -97,7 +100,7 @@ def smo(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalResult:
     Notes
     -----
     Source: Platt (1998), with the pairs of Fan, Chen and Lin (2005); the equations are in
-    ``qpsvm.solvers.classical.smo``.
+    ``qpsvm.solvers.classical.coordinates``.
 
     Examples
     --------
@@ -146,7 +149,7 @@ def coordinate_descent(
 
     Notes
     -----
-    Source: Hsieh et al. (2008), ``qpsvm.solvers.classical.coordinate_descent``.
+    Source: Hsieh et al. (2008), ``qpsvm.solvers.classical.coordinates``.
 
     Examples
     --------
@@ -189,7 +192,7 @@ def frank_wolfe(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalResu
 
     Notes
     -----
-    Source: Frank and Wolfe (1956), Jaggi (2013): ``qpsvm.solvers.classical.frank_wolfe``.
+    Source: Frank and Wolfe (1956), Jaggi (2013): ``qpsvm.solvers.classical.first_order``.
 
     Examples
     --------
@@ -240,7 +243,7 @@ def admm(
 
     Notes
     -----
-    Source: Boyd et al. (2011), section 5.2: ``qpsvm.solvers.classical.admm``.
+    Source: Boyd et al. (2011), section 5.2: ``qpsvm.solvers.classical.first_order``.
 
     Examples
     --------
@@ -262,32 +265,115 @@ def traced(
     name: str,
     own: ClassicalSettings = DEFAULTS,
     machine: Callable[[Vector], SVMSolution] | None = None,
+    *,
+    is_constrained: bool = True,
     **run: Unpack[RunOptions],
 ) -> ClassicalResult:
     """Run a textbook method on a dual program and record the certified gap as it goes.
 
     Its machines have the best intercept for their weights, unless ``machine`` builds others.
+    Without constraints the method is gradient ascent.
     """
-    require_dual(problem, name.replace("-", "_"))
+    _require_dual(problem, name)
 
     def recovered(x: Vector) -> SVMSolution:
         # a copy: some methods change their iterate in place
         return problem.recover(QPSolution(Status.UNKNOWN, x=x.copy()))
 
-    label = f"classical:{name}"
+    label = f"classical:{name}" if is_constrained else f"{name}, unconstrained"
     dual = DualProgram(problem.qp, label)
-    start = dual.project(np.zeros(len(dual.q)))
-    recorder = Recorder(problem, label, machine or recovered, start, Limits(**run))
-    return recorder.run(method_of(name, dual, start, own))
+    start, limits = dual.project(np.zeros(len(dual.q))), Limits(**run)
+    recorder = Recorder(
+        problem, label, machine or recovered, start, limits, as_it_is=not is_constrained
+    )
+    if is_constrained:
+        return recorder.run(method_of(name, dual, start, own))
+    return recorder.run(following(unconstrained(dual, start, own)))
 
 
-def require_dual(problem: object, method: str) -> None:
+def _require_dual(problem: object, method: str) -> None:
     """Raise InvalidParameterError unless the problem is the dual of a training problem."""
-    if not isinstance(problem, SVMProblem) or problem.form != "dual":
-        what = type(problem).__name__
-        if isinstance(problem, SVMProblem):
-            what = f"{problem.family} in its primal form"
+    what = type(problem).__name__
+    if isinstance(problem, SVMProblem):
+        if problem.form == "dual":
+            return
+        what = f"{problem.family} in its primal form"
+    raise InvalidParameterError(
+        f"{method.replace('-', '_')} takes the dual of a training problem, got {what}; build one "
+        "with qpsvm.SoftMargin(C=1.0).dual(X, y)."
+    )
+
+
+@textbook_method
+def dual_ascent(
+    problem: SVMProblem,
+    *,
+    constrained: bool = True,
+    rate: float | None = None,
+    **run: Unpack[RunOptions],
+) -> ClassicalResult:
+    """Maximise the dual objective by gradient steps, each projected onto the constraints.
+
+    ``alpha <- proj(alpha + eta (1 - H alpha)),   H = ss' o K``
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        A dual program with bounds and at most one equality row.
+    constrained : bool
+        Project onto ``0 <= alpha <= C`` and ``s'alpha = 0``, both exactly. Without it alpha leaves
+        both, and its value is no bound on anything: the trace has an infinite gap.
+    rate : float, optional
+        eta; ``1 / L`` with an estimate of the largest eigenvalue L of H if None. Above ``2 / L``
+        the ascent diverges.
+    eps : float
+        The certified relative gap to stop at, between 0 and 1.
+    max_seconds : float, optional
+        Seconds of the method, certificates not counted; None for no limit.
+    max_steps : int, optional
+        Steps of the method; None for no limit.
+    verbose : bool
+        Print a line for every checkpoint.
+    settings : TraceSettings
+        When the machine is certified, and by which clock the method is timed.
+
+    Returns
+    -------
+    ClassicalResult
+        The machine, its trace, and the reason why the run ended.
+
+    Raises
+    ------
+    InvalidParameterError
+        An argument outside its domain, or a problem of another kind.
+    UnsupportedProgramError
+        A program with other rows.
+
+    Notes
+    -----
+    Source: ``qpsvm.solvers.classical.first_order``. The machine has weights from support vectors
+    and the intercept averaged over free ones (``machine_from_alpha``).
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=10.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> qpsvm.classical.dual_ascent(problem).relative_gap < 1e-6
+    True
+    >>> qpsvm.classical.dual_ascent(problem, constrained=False, max_steps=3).relative_gap
+    inf
+    """
+    require_flag(constrained, "constrained")
+    if rate is not None:
+        require_above(rate, 0.0, "rate")
+    _require_dual(problem, "dual_ascent")
+    is_classifier = isinstance(problem.formulation, SoftMargin | HardMargin)
+    by_hand = is_classifier and problem.model.constraints is None
+    if not (constrained or by_hand):
         raise InvalidParameterError(
-            f"{method} takes the dual of a training problem, got {what}; build one with "
-            "qpsvm.SoftMargin(C=1.0).dual(X, y)."
+            "constrained is False, which is for SoftMargin and HardMargin without constraints, got "
+            f"{problem.family}; pass constrained=True."
         )
+    machine = partial(machine_from_alpha, problem) if by_hand else None
+    own = ClassicalSettings(rate=rate or 0.0)
+    return traced(problem, "dual-ascent", own, machine, is_constrained=constrained, **run)

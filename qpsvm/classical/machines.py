@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.classical.settings import METHODS
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem
@@ -23,6 +22,9 @@ from qpsvm.machines.setup import stated_solution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, as_vector
 from qpsvm.numerics.calls import explains_calls
+
+INSIDE = 1e-8
+"""Share of ``C_i`` by which a free alpha is away from both ends of its box."""
 
 
 @explains_calls
@@ -77,7 +79,7 @@ def machine_from_alpha(problem: SVMProblem, alpha: ArrayLike) -> SVMSolution:
     if model.intercept == "penalized":  # b is the weight of a feature of ones
         return _with_intercept(problem, machine, float(c.signs @ a))
     unit = np.minimum(c.upper, np.max(np.abs(a), initial=0.0))
-    free = (a > METHODS.inside * unit) & (a < c.upper * (1.0 - METHODS.inside))
+    free = (a > INSIDE * unit) & (a < c.upper * (1.0 - INSIDE))
     if not free.any():
         return _with_intercept(problem, machine, machine.intercept_interval.midpoint)
     scores = model.decision_values(machine).scores

@@ -23,16 +23,19 @@ Sources: Chapelle, "Training a support vector machine in the primal", *Neural Co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
 
 from qpsvm.classical.hinge import with_ones
 from qpsvm.classical.machines import require_problem, stated
-from qpsvm.classical.recording import Recorder
-from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import METHODS, Limits, RunOptions, textbook_method
+from qpsvm.classical.recording import (
+    ClassicalResult,
+    Limits,
+    Recorder,
+    RunOptions,
+    textbook_method,
+)
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
@@ -91,14 +94,11 @@ def newton(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalResult:
         H = np.diag(M) + as_dense(V.T @ weighted)
         return _solved(H, np.asarray(V.T @ (weights * signs[violated])))
 
-    F = SquaredHinge(signs, C, Z, lambda v: M * v, target)
-
-    def machine(v: Vector) -> SVMSolution:
+    def machine(v: Vector, alpha: Vector) -> SVMSolution:
         b, w = (0.0, v) if model.intercept == "none" else (float(v[0]), v[1:])
-        return stated(problem, F.alpha(v), coef=w, intercept=b)
+        return stated(problem, alpha, coef=w, intercept=b)
 
-    recorder = Recorder(problem, "newton", machine, np.zeros(len(M)), Limits(**run))
-    return recorder.run(following(_steps(F, np.zeros(len(M)))))
+    return _run(problem, "newton", Z, lambda v: M * v, target, machine, Limits(**run))
 
 
 @textbook_method
@@ -159,83 +159,75 @@ def kernel_newton(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalRe
         found[np.concatenate([[0], 1 + V])] = _solved(system, np.concatenate([[0.0], signs[V]]))
         return found
 
-    F = SquaredHinge(signs, C, A, lambda v: np.concatenate([[0.0], K @ v[1:]]), target)
-
-    def machine(v: Vector) -> SVMSolution:
+    def machine(v: Vector, alpha: Vector) -> SVMSolution:
         beta = v[1:].copy()
         b = float(np.sum(beta)) if model.intercept == "penalized" else float(v[0])
-        return stated(problem, F.alpha(v), coef=model.coef(beta), expansion=beta, intercept=b)
+        return stated(problem, alpha, coef=model.coef(beta), expansion=beta, intercept=b)
 
-    recorder = Recorder(problem, "kernel_newton", machine, np.zeros(n + 1), Limits(**run))
-    return recorder.run(following(_steps(F, np.zeros(n + 1))))
+    def norm(v: Vector) -> Vector:
+        return np.concatenate([[0.0], K @ v[1:]])
+
+    return _run(problem, "kernel_newton", A, norm, target, machine, Limits(**run))
 
 
-# --- the loop ------------------------------------------------------------------------------------
+def _run(
+    problem: SVMProblem,
+    name: str,
+    A: Stored,
+    norm: Callable[[Vector], Vector],
+    target: Callable[[Mask], Vector],
+    machine: Callable[[Vector, Vector], SVMSolution],
+    limits: Limits,
+) -> ClassicalResult:
+    """Minimise F = ``1/2 v'M v + sum_i C_i xi_i^2``, ``xi_i = max(0, 1 - s_i f_i)``, ``f = A v``.
 
-
-@dataclass(frozen=True, eq=False)
-class SquaredHinge:
-    """Objective ``1/2 v'M v + sum_i C_i max(0, 1 - s_i f_i)^2`` of decision values ``f = A v``.
-
-    Attributes
+    Parameters
     ----------
-    signs, prices : arrays of shape (n,)
-        s and C.
+    problem : SVMProblem
+    name : str
     A : array or sparse matrix of shape (n, m)
     norm : callable
         The product ``M v``.
     target : callable
-        Minimises the objective for a fixed set of samples that violate the margin.
+        Minimises F for a fixed set of samples that violate the margin.
+    machine : callable
+        Builds the machine of v and the dual variables ``2 C_i xi_i``, the derivatives of the loss.
+    limits : Limits
     """
+    signs, C, start = problem.model.conditions.signs, _prices(problem), np.zeros(A.shape[1])
 
-    signs: Vector
-    prices: Vector
-    A: Stored
-    norm: Callable[[Vector], Vector]
-    target: Callable[[Mask], Vector]
+    def slack(v: Vector) -> Vector:
+        return np.maximum(0.0, 1.0 - signs * (A @ v))
 
-    def values(self, v: Vector) -> Vector:
-        """Compute the decision values ``f = A v`` of the training samples, shape (n,)."""
-        return np.asarray(self.A @ v)
+    def evaluated(v: Vector) -> tuple[float, Vector, Vector]:
+        """F, its gradient and xi."""
+        xi, Mv = slack(v), norm(v)
+        cost = 0.5 * float(v @ Mv) + float(C @ (xi * xi))
+        return cost, Mv - A.T @ (2.0 * C * signs * xi), xi
 
-    def slack(self, f: Vector) -> Vector:
-        """Compute by how much each sample violates the margin, ``max(0, 1 - s_i f_i)``."""
-        return np.maximum(0.0, 1.0 - self.signs * f)
-
-    def cost(self, v: Vector, f: Vector) -> float:
-        """Compute the primal objective, given the decision values f."""
-        xi = self.slack(f)
-        return 0.5 * float(v @ self.norm(v)) + float(self.prices @ (xi * xi))
-
-    def gradient(self, v: Vector, f: Vector) -> Vector:
-        """Compute the gradient of the primal objective, ``M v - 2 A'(C s xi)``."""
-        return self.norm(v) - self.A.T @ (2.0 * self.prices * self.signs * self.slack(f))
-
-    def alpha(self, v: Vector) -> Vector:
-        """Compute the dual variables ``2 C_i xi_i``, the derivatives of the loss."""
-        return 2.0 * self.prices * self.slack(self.values(v))
-
-
-def _steps(F: SquaredHinge, v: Vector) -> Iterator[Vector]:
-    f = F.values(v)
-    while True:
-        violated = F.signs * f < 1.0
-        d = F.target(violated) - v
-        slope, before, t = float(F.gradient(v, f) @ d), F.cost(v, f), 1.0
-        if not slope < 0.0:
-            return
+    def steps() -> Iterator[Vector]:
+        v, (cost, gradient, xi) = start, evaluated(start)
         while True:
-            ahead = v + t * d
-            values = F.values(ahead)
-            if F.cost(ahead, values) <= before + METHODS.sufficient_decrease * t * slope:
-                break
-            t *= 0.5
-            if t < METHODS.shortest_step:
+            violated = xi > 0.0
+            d, t = target(violated) - v, 1.0
+            slope = float(gradient @ d)
+            if not slope < 0.0:
                 return
-        v, f = ahead, values
-        yield v
-        if t == 1.0 and np.array_equal(F.signs * f < 1.0, violated):
-            return
+            ahead = evaluated(v + d)
+            while not ahead[0] <= cost + 1e-4 * t * slope:  # Armijo's rule
+                t *= 0.5
+                if t < 2.0**-40:
+                    return
+                ahead = evaluated(v + t * d)
+            v, (cost, gradient, xi) = v + t * d, ahead
+            yield v
+            if t == 1.0 and np.array_equal(xi > 0.0, violated):
+                return
+
+    def of_iterate(v: Vector) -> SVMSolution:
+        return machine(v, 2.0 * C * slack(v))
+
+    return Recorder(problem, name, of_iterate, start, limits).run(following(steps()))
 
 
 def _prices(problem: SVMProblem) -> Vector:

@@ -1,4 +1,4 @@
-r"""Sub-gradient descent on the primal hinge objective: all samples, mini-batches, Pegasos.
+r"""Sub-gradient descent on the primal: the hinge objective, and the perceptron criterion.
 
     F(w, b) = 1/2 |w|^2 + sum_i C_i max(0, 1 - s_i (w'x_i + b)),     C_i = reg/N
 
@@ -18,34 +18,51 @@ mean with weights t, which converges faster.
 Each step adds a multiple of some ``s_i x_i``: the multiples, added up, are an alpha with
 :math:`w = \sum \alpha_i s_i x_i`, and the lower bound of the certificate comes from them.
 
+**The perceptron criterion**, whose minimisers separate the classes without a widest margin::
+
+    J(w, b) = 1/N sum_i max(0, -s_i (w'x_i + b))
+
+counts how far samples are on the wrong side. Its sub-gradient adds every misclassified sample::
+
+    w <- w + eta/N sum { s_i x_i : s_i f(x_i) <= 0 },    b <- b + eta/N sum { s_i : the same i }
+
+J is zero for *every* line that separates, and for w = 0 besides: nothing in it prefers a wide
+margin, and the first separating line ends the descent. The hard margin minimises
+:math:`\tfrac{1}{2} \lVert w \rVert^2` with :math:`s_i f(x_i) \ge 1`, which is another objective;
+its certificate says how far from it this line is.
+
 Sources: Shalev-Shwartz, Singer, Srebro and Cotter, *Mathematical Programming* 127 (2011), figures 1
 and 2; the averages: Lacoste-Julien, Schmidt and Bach, "A simpler approach to obtaining an O(1/t)
 convergence rate for the projected stochastic subgradient method", arXiv:1212.2002 (2012); alpha as
 an average of sub-gradients: Bach, "Duality between subgradient and conditional gradient methods",
-*SIAM Journal on Optimization* 25 (2015), section 3.
+*SIAM Journal on Optimization* 25 (2015), section 3; Rosenblatt, "The perceptron",
+*Psychological Review* 65 (1958); its criterion: Duda, Hart and Stork, *Pattern Classification*
+(2001), section 5.5.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import repeat
 from typing import Literal, TypeAlias, Unpack
 
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.backends.options import require_above
-from qpsvm.classical.descent import Average, HingeTask, averaged, batches, descent
-from qpsvm.classical.machines import require_problem
-from qpsvm.classical.recording import Recorder
-from qpsvm.classical.result import ClassicalResult
-from qpsvm.classical.settings import Limits, RunOptions, textbook_method
+from qpsvm.backends.options import require_above, require_count
+from qpsvm.classical.machines import require_problem, stated
+from qpsvm.classical.recording import ClassicalResult, Limits, Recorder, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.margin import SoftMargin
+from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import require_choice
-from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.solvers.classical.driver import following
+
+Average: TypeAlias = Literal["none", "uniform", "linear"]
 
 Bias: TypeAlias = Literal["separate", "first"]
 
@@ -110,8 +127,7 @@ def subgradient(
     ('gap', True)
     """
     limits = Limits(patience=patience, min_change=min_change, **run)
-    task = _task(problem, "subgradient", bias)
-    return _recorded("subgradient", task, repeat(slice(None)), rate, average, limits)
+    return _run(problem, "subgradient", bias, lambda _: repeat(slice(None)), rate, average, limits)
 
 
 @textbook_method
@@ -173,9 +189,8 @@ def stochastic_subgradient(
     100
     """
     limits = Limits(patience=patience, min_change=min_change, **run)
-    task = _task(problem, "stochastic_subgradient", bias)
-    drawn = batches(task.n, batch_size, seed)
-    return _recorded("stochastic_subgradient", task, drawn, rate, average, limits)
+    drawn = partial(batches, size=batch_size, seed=seed)
+    return _run(problem, "stochastic_subgradient", bias, drawn, rate, average, limits)
 
 
 @textbook_method
@@ -228,29 +243,20 @@ def pegasos(
     True
     """
     limits = Limits(patience=patience, min_change=min_change, **run)
-    task = _task(problem, "pegasos", bias)
-    radius = math.sqrt(float(np.sum(task.prices)))
-    drawn = batches(task.n, batch_size, seed)
-    return _recorded("pegasos", task, drawn, None, average, limits, radius)
+    drawn = partial(batches, size=batch_size, seed=seed)
+    return _run(problem, "pegasos", bias, drawn, None, average, limits)
 
 
-def _recorded(
+def _run(
+    problem: SVMProblem,
     name: str,
-    task: HingeTask,
-    batches: Iterator[Index | slice],
+    bias: Bias,
+    drawn: Callable[[int], Iterator[Index | slice]],
     rate: float | None,
     average: Average,
     limits: Limits,
-    radius: float = math.inf,
 ) -> ClassicalResult:
-    if rate is not None:
-        require_above(rate, 0.0, "rate")
-    steps = averaged(descent(task, batches, rate, radius), average)
-    return Recorder(task.problem, name, task.machine, task.start, limits).run(following(steps))
-
-
-def _task(problem: SVMProblem, method: str, bias: Bias) -> HingeTask:
-    require_problem(problem, method, (SoftMargin,), loss="hinge", kernel="linear")
+    require_problem(problem, name, (SoftMargin,), loss="hinge", kernel="linear")
     require_choice(bias, ("separate", "first"), "bias")
     if bias == "first" and problem.model.intercept != "penalized":
         raise InvalidParameterError(
@@ -258,4 +264,203 @@ def _task(problem: SVMProblem, method: str, bias: Bias) -> HingeTask:
             f"{problem.model.intercept!r}: pass bias='separate', or build it with "
             "intercept='penalized'."
         )
-    return HingeTask(problem)
+    if rate is not None:
+        require_above(rate, 0.0, "rate")
+    task = HingeTask(problem)
+    radius = math.sqrt(float(np.sum(task.prices))) if name == "pegasos" else math.inf
+    steps = averaged(descent(task, drawn(task.n), rate, radius), average)
+    return Recorder(problem, name, task.machine, task.start, limits).run(following(steps))
+
+
+class HingeTask:
+    """A linear training problem for sub-gradient methods, whose iterates are ``(b, w, alpha)``.
+
+    The three stand in one array: steps and averages are linear in all of them together, so that
+    ``w = sum_i alpha_i s_i x_i`` throughout, and alpha is the lower bound of the certificate.
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        Of a linear classifier.
+    """
+
+    def __init__(self, problem: SVMProblem) -> None:
+        model = problem.model
+        self.problem = problem
+        self.X = model.data.X if sp.issparse(model.data.X) else np.asarray(model.data.X)
+        self.signs, self.prices = model.conditions.signs, model.conditions.upper
+        self.n, self.d = self.X.shape
+        self.intercept = model.intercept
+        self.start = np.zeros(1 + self.d + self.n)
+
+    def parts(self, at: Vector) -> tuple[float, Vector, Vector]:
+        """Split an iterate into b, w and alpha."""
+        return float(at[0]), at[1 : 1 + self.d], at[1 + self.d :]
+
+    def margins(self, at: Vector, rows: Index | slice = slice(None)) -> Vector:
+        """Compute the margins ``s_i f(x_i)`` of some samples."""
+        b, w, _ = self.parts(at)
+        return np.asarray(self.signs[rows] * (self.X[rows] @ w + b))
+
+    def stepped(
+        self,
+        at: Vector,
+        counted: Vector,
+        eta: float,
+        rows: Index | slice = slice(None),
+        decay: float = 1.0,
+    ) -> Vector:
+        """Take one step: ``w <- w - eta (decay w - sum_i c_i s_i x_i)``, likewise b and alpha.
+
+        Parameters
+        ----------
+        at : array
+        counted : array
+            c, for the samples of ``rows``; no others take part.
+        eta : float
+        rows : array of int, or slice
+        decay : float
+            1 with the norm in the objective, 0 without it.
+        """
+        signed = counted * self.signs[rows]
+        ahead = (1.0 - eta * decay) * at
+        _, w, alpha = self.parts(ahead)
+        w += eta * np.asarray(self.X[rows].T @ signed)
+        alpha[rows] += eta * counted
+        if self.intercept == "free":  # b is not in the norm
+            ahead[0] = at[0]
+        if self.intercept != "none":
+            ahead[0] += eta * float(np.sum(signed))
+        return ahead
+
+    def norm(self, at: Vector) -> float:
+        """The norm of the weights, a penalised intercept included."""
+        b, w, _ = self.parts(at)
+        return math.hypot(float(np.linalg.norm(w)), b if self.intercept == "penalized" else 0.0)
+
+    def machine(self, at: Vector) -> SVMSolution:
+        """Return the iterate as a solution of the problem."""
+        b, w, alpha = self.parts(at)
+        return stated(self.problem, alpha, coef=w, intercept=b)
+
+
+def descent(
+    task: HingeTask,
+    batches: Iterator[Index | slice],
+    rate: float | None,
+    radius: float = math.inf,
+) -> Iterator[Vector]:
+    """Yield the iterates of projected sub-gradient descent, one per batch.
+
+    The step size is ``rate``, or ``1/t`` without one: that for a 1-strongly convex objective.
+    """
+    at = task.start
+    for t, rows in enumerate(batches, 1):
+        prices = task.prices[rows]
+        weight = task.n / len(prices)  # the batch stands for all samples
+        violated = task.margins(at, rows) < 1.0
+        eta = 1.0 / t if rate is None else rate
+        at = task.stepped(at, np.where(violated, weight * prices, 0.0), eta, rows)
+        length = task.norm(at)
+        if length > radius:
+            at = at * (radius / length)
+        yield at
+
+
+def averaged(iterates: Iterator[Vector], average: Average) -> Iterator[Vector]:
+    """Yield the iterates, their running mean, or the running mean with weights t."""
+    require_choice(average, ("none", "uniform", "linear"), "average")
+    return iterates if average == "none" else _means(iterates, average)
+
+
+def _means(iterates: Iterator[Vector], average: Average) -> Iterator[Vector]:
+    mean: Vector = np.zeros(1)
+    for t, at in enumerate(iterates, 1):
+        share = 1.0 / t if average == "uniform" else 2.0 / (t + 1)  # 1 in the first step
+        mean = mean + share * (at - mean)
+        yield mean
+
+
+def batches(n: int, size: int, seed: int) -> Iterator[Index | slice]:
+    """Return consecutive batches of the samples, shuffled for every pass."""
+    require_count(size, "batch_size")
+    if size > n:
+        raise InvalidParameterError(
+            f"batch_size is {size}, and there are {n} samples; pass at most as many."
+        )
+    require_count(seed, "seed", least=0)
+    return _batches(n, size, np.random.default_rng(seed))
+
+
+def _batches(n: int, size: int, draw: np.random.Generator) -> Iterator[Index | slice]:
+    while True:
+        order = draw.permutation(n)
+        for first in range(0, n, size):
+            yield order[first : first + size]
+
+
+@textbook_method
+def perceptron(
+    problem: SVMProblem,
+    *,
+    rate: float = 1.0,
+    **run: Unpack[RunOptions],
+) -> ClassicalResult:
+    r"""Separate two classes by gradient descent on the perceptron criterion.
+
+    .. math::
+
+        w \gets w + \tfrac{\eta}{N} \sum_{i : s_i f(x_i) \le 0} s_i x_i
+
+    Parameters
+    ----------
+    problem : SVMProblem
+        Of ``HardMargin`` with the linear kernel, in either form.
+    rate : float
+        eta. It scales w and b, and changes no label.
+    eps, max_seconds, max_steps, verbose, settings
+        As for ``dual_ascent``.
+
+    Returns
+    -------
+    ClassicalResult
+        ``reason`` is "end" where the classes are separated. The gap is that of the line, scaled so
+        that its nearest sample has the margin 1, from the widest one.
+
+    Raises
+    ------
+    InvalidParameterError
+        An argument outside its domain, or a problem of another kind.
+
+    Notes
+    -----
+    Classes that cannot be separated leave it running to its limit: there is no other sign. Source:
+    the first page of ``qpsvm.classical.subgradient``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.HardMargin().dual([[0.0], [1.0], [9.0]], [-1, -1, 1])
+    >>> result = qpsvm.classical.perceptron(problem)
+    >>> result.reason, result.relative_gap > 0.1
+    ('end', True)
+    """
+    require_problem(problem, "perceptron", (HardMargin,), kernel="linear")
+    require_above(rate, 0.0, "rate")
+    task = HingeTask(problem)
+
+    def machine(at: Vector) -> SVMSolution:
+        nearest = float(np.min(task.margins(at)))
+        # the same line for every positive multiple: the one of margin 1 is the cheapest
+        return task.machine(at / nearest if nearest > 0.0 else at)
+
+    recorder = Recorder(problem, "perceptron", machine, task.start, Limits(**run))
+    return recorder.run(following(_updates(task, rate)))
+
+
+def _updates(task: HingeTask, rate: float) -> Iterator[Vector]:
+    """Add ``eta/N s_i x_i`` for every misclassified sample, until there is none."""
+    at = task.start
+    while (wrong := task.margins(at) <= 0.0).any():
+        at = task.stepped(at, np.where(wrong, 1.0 / len(wrong), 0.0), rate, decay=0.0)
+        yield at

@@ -28,7 +28,7 @@ from qpsvm.native import MachineBounds, MachineRun, RunNumbers, SmallMachine, St
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import UNDERFLOW, gamma
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.solvers.active_set.related import RelatedPrograms
+from qpsvm.solvers.box.related import RelatedPrograms
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from qpsvm.direct.program import DIRECT
 from qpsvm.display import short_repr
 from qpsvm.native import MachineRun, SmallMachine, Status
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.solvers.active_set.related import RelatedPrograms
+from qpsvm.solvers.box.related import RelatedPrograms
 
 
 @short_repr

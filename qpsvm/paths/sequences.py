@@ -3,7 +3,7 @@
 The dual of a linear machine has as many variables as samples, and at the optimum about as many of
 them are between their bounds as there are weights. Which ones is nearly known from the weights at
 the last C: the interior-point method solves for the samples nearest to their margins, beginning at
-the point of the central path that belongs to the last weights (``OpenSet.near``), and one product
+the point of the central path that belongs to the last weights (``open_set.near``), and one product
 with all samples says whether others have to come in.
 
 Over a kernel matrix that is kept, each machine is solved from the one before
@@ -36,13 +36,13 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.factored import solve
+from qpsvm.solvers.interior_point.engine import solve
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.interior import SearchResult
+from qpsvm.solvers.interior_point.open_set import near
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.starting_points.open_set import OpenSet
 
 ENGINE = InteriorPointSettings(slow_iterations=0)
 """Settings of the interior-point method, which goes on to its end however slow it is."""
@@ -123,10 +123,10 @@ class OneFactor:
         program = replace(p, lower=C * p.lower, upper=C * p.upper)
         found = None
         if last is not None:
-            search = Search(program, eps, ITERATIONS, ENGINE, lambda *_: None)
-            found = OpenSet(search).near(last.w, last.y)
+            search = Search(program, eps, ITERATIONS, lambda *_: None)
+            found = near(search, last.w, last.y)
         if found is None or found.status is not Status.OPTIMAL:
-            found = solve(program, eps, ITERATIONS, ENGINE, lambda *_: None)
+            found = solve(program, eps, ITERATIONS, lambda *_: None)
         return found
 
 

@@ -28,9 +28,8 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.polish.dispatch import polish
-from qpsvm.solvers.polish.settings import DEFAULTS
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.polish import WORK_LIMIT, polish
 from qpsvm.solving.attempts import NO_OPTIMUM, Attempt, Contract, is_blocked
 from qpsvm.solving.polish_distance import PolishDistance
 from qpsvm.solving.settings import POLICY
@@ -259,7 +258,7 @@ def _polish(state: SolveState) -> SolveState:
                 best.solution,
                 goal=contract.settings.eps * POLICY.polish_share,
                 measure=PolishDistance(best),
-                budget=WorkBudget(limit=DEFAULTS.work_limit, deadline=state.deadline),
+                budget=WorkBudget(limit=WORK_LIMIT, deadline=state.deadline),
             )
     except TimeIsUp:
         return state

@@ -22,8 +22,8 @@ from qpsvm.numerics.deadline import Deadline
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.polish.dispatch import polish as polish_program
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.polish import polish as polish_program
 from qpsvm.solving.polish_routes import OfProgram, Route, polish_route, require_finite_vector
 from qpsvm.verification import KKTReport, verify_evaluated
 

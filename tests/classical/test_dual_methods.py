@@ -12,12 +12,10 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm import classical
 from qpsvm.exceptions import UnsupportedProgramError
-from qpsvm.solvers.classical.coordinate_descent import coordinates
+from qpsvm.solvers.classical.coordinates import coordinates, pairs
 from qpsvm.solvers.classical.driver import ITERATES
-from qpsvm.solvers.classical.dual_ascent import projected, step_size
-from qpsvm.solvers.classical.frank_wolfe import vertex, vertices
+from qpsvm.solvers.classical.first_order import projected, step_size, vertex, vertices
 from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
-from qpsvm.solvers.classical.smo import pairs
 from tests.classical.cases import SETOSA, assert_bounds, optimum, problem
 from tests.strategies import grid
 

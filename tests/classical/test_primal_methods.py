@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm import classical
-from qpsvm.classical.descent import HingeTask, averaged, batches, descent
+from qpsvm.classical.subgradient import HingeTask, averaged, batches, descent
 from tests.classical.cases import CANCER, SETOSA, assert_bounds, optimum, problem
 
 ALL_SAMPLES = repeat(slice(None))

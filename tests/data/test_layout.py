@@ -17,8 +17,9 @@ from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import InvalidDataError, InvalidProgramError
 from qpsvm.numerics.layout import NARROW, WIDE, index_width, plain, plain_sparse
 from qpsvm.qp import QuadraticProgram
-from qpsvm.solvers.interior_point.translate import structured
-from qpsvm.solvers.starting_points import coordinate_descent
+from qpsvm.solvers.interior_point import descent
+from qpsvm.solvers.interior_point.program import presolve
+from qpsvm.solvers.interior_point.translate import translation
 from tests.conformance.backends import QUADRATIC
 
 Layout = Callable[[Any], Any]
@@ -232,10 +233,10 @@ def test_the_fast_way_is_taken(layout: str, form: str) -> None:
     )
     for matrix in (problem.data.X, problem.qp.G, problem.qp.A):
         (assert_plain_sparse if sp.issparse(matrix) else assert_plain)(matrix)
-    program = structured(problem.qp)[0]
+    program = presolve(translation(problem.qp).structured())[0]
     (assert_plain_sparse if sp.issparse(program.F.samples) else assert_plain)(program.F.samples)
     if form == "dual":
-        assert coordinate_descent.suits(program)
+        assert descent.suits(program)
 
 
 def test_files_of_matlab_can_be_used(tmp_path: Any) -> None:

@@ -7,10 +7,9 @@ import pytest
 
 from qpsvm.direct import related
 from qpsvm.direct.related import RelatedMachines
-from qpsvm.solvers.active_set.related import RelatedPrograms
-from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.row_multipliers import row_multipliers
-from qpsvm.solvers.work_budget import Point
+from qpsvm.solvers.box.program import BoxProgram, row_multipliers
+from qpsvm.solvers.box.related import RelatedPrograms
+from qpsvm.solvers.common import Point
 
 SCALES = [0.01, 0.1, 1.0, 1.5, 100.0, 1000.0]
 EPS = 1e-9

@@ -77,11 +77,7 @@ def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
 
 
 def test_ends_where_no_point_near_is_found(monkeypatch) -> None:
-    class Nowhere(sequences.OpenSet):
-        def near(self, *_):
-            return None
-
-    monkeypatch.setattr(sequences, "OpenSet", Nowhere)
+    monkeypatch.setattr(sequences, "near", lambda *_: None)
     require_optimal(*prepared("C", qpsvm.SoftMargin(), Y))
 
 

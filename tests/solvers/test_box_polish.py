@@ -21,16 +21,12 @@ from qpsvm.qp import (
     Status,
     residuals,
 )
-from qpsvm.solvers.box.boxed import Boxed
 from qpsvm.solvers.box.curvature import DenseCurvature, FactorCurvature
-from qpsvm.solvers.box.line_search import step_length
-from qpsvm.solvers.box.polish import polish_box, settle
-from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.proximal_newton import _Proximal
-from qpsvm.solvers.box.row_multipliers import row_multipliers, satisfying
-from qpsvm.solvers.box.settings import DEFAULTS
-from qpsvm.solvers.polish.dispatch import polish
-from qpsvm.solvers.work_budget import Point, WorkBudget
+from qpsvm.solvers.box.program import Boxed, BoxProgram, row_multipliers, satisfying, step_length
+from qpsvm.solvers.box.proximal_newton import ProximalProgram
+from qpsvm.solvers.box.working_sets import polish_box, settle
+from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.polish import polish
 from tests.strategies import examples, manufactured_program
 from tests.tolerances import POLISHED, ROUNDING
 
@@ -124,7 +120,7 @@ def test_slack_variables_turn_inequalities_into_rows() -> None:
     G, h = np.array([[4.0, -2.0], [1.0, 1.0]]), np.array([2.0, np.inf])
     program = QuadraticProgram(np.eye(2), [1.0, 1.0], G=G, h=h, lb=-5.0, ub=5.0)
     boxed = Boxed.of(program, PLENTY)
-    start = boxed.start(QPSolution(Status.UNKNOWN, x=[0.5, 0.5]))
+    start = boxed.start(np.array([0.5, 0.5]))
     assert len(start) == 3  # an infinite row has none
     np.testing.assert_allclose(boxed.box.A @ start, boxed.box.b)
     zeros = boxed.box.P.product(start)
@@ -143,7 +139,7 @@ def test_what_is_within_rounding_of_its_bound_is_there() -> None:
     np.testing.assert_allclose(found.z_upper, [0.0, 1.0])
 
 
-class Recorded(_Proximal):
+class Recorded(ProximalProgram):
     """Keeps the dual objective of every point that a Newton step begins at."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -161,7 +157,7 @@ def test_searched_steps_climb_to_the_proximal_point(seed: int, sigma: float) -> 
     program, rng = box(seed, n=80, rank=10), np.random.default_rng(seed)
     centre = satisfying(program, rng.uniform(size=80))
     start = Point(centre, program.P.product(centre), 10.0 * rng.normal(size=2))
-    proximal = Recorded(program, start, sigma * program.unit, WorkBudget(), DEFAULTS)
+    proximal = Recorded(program, start, sigma * program.unit, WorkBudget())
     found = proximal.searched_steps(start)
     assert found is not None
     heights = proximal.heights
@@ -238,7 +234,7 @@ def test_what_sums_lose_is_within_the_drift_and_no_claim_leaves_it_out(
     program = replace(program, P=P, diagonal=np.diagonal(P.matrix), b=np.zeros(1))
     program = replace(program, lower=-wide, upper=wide, unit=float(np.max(program.diagonal)))
     start = wide * np.sign(np.random.default_rng(seed).normal(size=n))
-    found = settle(program, start, largest=30, budget=WorkBudget())
+    found = settle(program, start, WorkBudget(largest=30))
     exact = np.asarray(program.P.matrix, dtype=np.longdouble) @ found.x
     assert np.max(np.abs(found.Px - exact)) <= found.drift + np.max(program.rounding(found.x))
     fresh = replace(found, Px=program.P.product(found.x), drift=0.0)

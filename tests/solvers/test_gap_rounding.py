@@ -9,10 +9,9 @@ import pytest
 
 from qpsvm.kernels import Polynomial
 from qpsvm.solvers.box.curvature import DenseCurvature
-from qpsvm.solvers.box.polish import settle
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.refinement import reduce_gap_rounding
-from qpsvm.solvers.work_budget import Point, WorkBudget
+from qpsvm.solvers.box.working_sets import reduce_gap_rounding, settle
+from qpsvm.solvers.common import Point, WorkBudget
 
 N = 120
 
@@ -30,11 +29,11 @@ def separable(seed: int, C: float) -> BoxProgram:
 
 
 def settled(program: BoxProgram) -> Point:
-    return settle(program, np.zeros(program.size), largest=N, budget=WorkBudget())
+    return settle(program, np.zeros(program.size), WorkBudget(largest=N))
 
 
 def moved(program: BoxProgram, point: Point) -> Point:
-    return reduce_gap_rounding(program, point, largest=N, budget=WorkBudget())
+    return reduce_gap_rounding(program, point, WorkBudget(largest=N))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 
 import qpsvm
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
-from qpsvm.solvers.polish.dispatch import polish
+from qpsvm.solvers.polish import polish
 from tests.strategies import examples, manufactured_program
 from tests.tolerances import POLISHED
 

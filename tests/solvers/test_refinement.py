@@ -11,10 +11,9 @@ import pytest
 from qpsvm.kernels import Polynomial
 from qpsvm.numerics import compensated
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
-from qpsvm.solvers.box.boxed import Boxed
-from qpsvm.solvers.box.polish import settle
-from qpsvm.solvers.box.refinement import refine
-from qpsvm.solvers.work_budget import Point, WorkBudget
+from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.box.working_sets import refine, settle
+from qpsvm.solvers.common import Point, WorkBudget
 
 PLENTY = 2**30
 
@@ -36,7 +35,7 @@ def with_compensated_gradient(P, point):
 
 def settled(box, P):
     """Where working sets end, and a little away from there."""
-    point = settle(box, np.zeros(box.size), largest=1000, budget=WorkBudget())
+    point = settle(box, np.zeros(box.size), WorkBudget(largest=1000))
     free = box.is_free(point.x)
     x = np.where(free, point.x * (1.0 + 1e-11 * np.cos(np.arange(box.size))), point.x)
     return with_compensated_gradient(P, replace(point, x=box.clip(x)))
@@ -48,7 +47,7 @@ def test_the_gap_falls_and_the_point_stays_one(seed, copies) -> None:
     """With copies the matrix of the free variables is singular."""
     box, P = program(seed, copies=copies)
     before = settled(box, P)
-    found = refine(box, before, largest=1000, budget=WorkBudget())
+    found = refine(box, before, WorkBudget(largest=1000))
     seen = with_compensated_gradient(P, found)  # its own gradient needs no second look
     assert box.relative_gap(seen) <= 0.1 * box.relative_gap(before)
     assert box.relative_gap(seen) <= 2.0 * box.relative_gap(found) + 1e-14
@@ -61,23 +60,23 @@ def test_the_gap_falls_and_the_point_stays_one(seed, copies) -> None:
 def test_without_memory_the_point_stays(largest) -> None:
     box, P = program(0)
     before = settled(box, P)
-    assert refine(box, before, largest=largest, budget=WorkBudget()) is before
+    assert refine(box, before, WorkBudget(largest=largest)) is before
 
 
 def test_without_free_variables_the_point_stays() -> None:
     box, _ = program(0)
     point = Point(np.zeros(box.size), np.zeros(box.size), np.zeros(1))
-    assert refine(box, point, largest=1000, budget=WorkBudget()) is point
+    assert refine(box, point, WorkBudget(largest=1000)) is point
 
 
 def test_who_ends_the_effort_gets_the_point() -> None:
     box, P = program(0)
     before = settled(box, P)
-    ended = WorkBudget(watch=lambda _: False)
-    assert refine(box, before, largest=1000, budget=ended) is before
+    ended = WorkBudget(largest=1000, watch=lambda _: False)
+    assert refine(box, before, ended) is before
 
 
 def test_numbers_that_are_none_are_not_refined() -> None:
     box, P = program(0)
     before = replace(settled(box, P), Px=np.full(box.size, math.nan))
-    assert refine(box, before, largest=1000, budget=WorkBudget()) is before
+    assert refine(box, before, WorkBudget(largest=1000)) is before

@@ -1,1 +1,1 @@
-"""Proximal Newton steps for ``1/2 x'Px + q'x`` over a box with few equality rows."""
+"""Active-set methods for programs over a box: blocks of pairs, working sets, Newton steps."""

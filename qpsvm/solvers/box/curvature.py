@@ -1,18 +1,24 @@
-"""Hessians for Newton steps: products ``P d`` and solves with ``P_FF + sigma I``."""
+"""Hessians for Newton steps: products ``P d`` and solves with ``P_FF + sigma I``.
+
+A Hessian is stored as a matrix, or as factors, or evaluated when needed. That of a kernel machine
+is evaluated by columns, of which those that products used stay in memory.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, as_dense, row_blocks
 from qpsvm.numerics.cholesky import Bordered, Cholesky
+from qpsvm.numerics.threads import BLOCK, for_each
 from qpsvm.numerics.workspace import Memory
-from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.box.settings import BOX
 
 Solve: TypeAlias = Callable[[Dense], Dense]
@@ -22,6 +28,9 @@ Solve: TypeAlias = Callable[[Dense], Dense]
 class Curvature(ABC):
     """A positive semidefinite Hessian; its last variables may be slacks."""
 
+    factors_all = False
+    """Whether a factorisation of all variables takes little: working sets are of no use."""
+
     @abstractmethod
     def product(self, d: Vector) -> Vector:
         """``P d``; entries of d that are zero cost nothing or little."""
@@ -30,9 +39,9 @@ class Curvature(ABC):
         """``P x`` with compensated sums, where the Hessian has them."""
         return self.product(x)
 
-    @abstractmethod
     def block(self, index: Index) -> Dense:
         """``P[index][:, index]`` as a fresh array."""
+        raise NotImplementedError
 
     def restricted(self, index: Index) -> DenseCurvature:
         """The Hessian restricted to some variables; valid until the next call."""
@@ -53,25 +62,7 @@ class Curvature(ABC):
         return float(size) ** 3
 
 
-class HessianCurvature(Curvature):
-    """A Hessian, followed by ``n_slack`` slack variables."""
-
-    def __init__(self, hessian: Quadratic, n_slack: int) -> None:
-        self.hessian = hessian
-        self.n_slack = n_slack
-
-    def product(self, d: Vector) -> Vector:
-        own = self.hessian.matvec(d[: self.hessian.size])
-        return np.concatenate([own, np.zeros(self.n_slack)])
-
-    def block(self, index: Index) -> Dense:
-        own = np.flatnonzero(index < self.hessian.size)
-        inner = self.hessian.block(index[own], index[own])
-        if len(own) == len(index):
-            return inner
-        block = np.zeros((len(index), len(index)))
-        block[np.ix_(own, own)] = inner
-        return block
+# --- matrices -------------------------------------------------------------------------------------
 
 
 class DenseCurvature(Curvature):
@@ -95,14 +86,20 @@ class DenseCurvature(Curvature):
         return self.matrix[np.ix_(index, index)]
 
     def restricted(self, index: Index) -> DenseCurvature:
-        if len(index) == len(self.matrix):  # all, in their order: the last factor may serve again
+        m = len(index)
+        if m == len(self.matrix):  # all, in their order: the last factor may serve again
             return self
-        return part_of(self.matrix, index, self._of_parts)
+        memory = self._of_parts
+        for name in ("block", "factor"):  # the next part is often a little larger
+            memory.reserve(name, m**2, room=m**2)
+        block = memory.matrix("block", m, m)
+        for row, i in zip(block, index.tolist(), strict=True):
+            np.take(self.matrix[i], index, out=row, mode="clip")  # "raise" would buffer
+        return DenseCurvature(block, memory)
 
     def factor(self, free: Index, sigma: float) -> Solve:
-        is_sound = sigma >= BOX.smallest_updated_sigma * float(
-            np.max(np.diagonal(self.matrix), initial=0.0)
-        )
+        # with less the update of a factor loses too many digits
+        is_sound = sigma >= 1e-6 * float(np.max(np.diagonal(self.matrix), initial=0.0))
         if self._last is not None and self._last[1] == sigma and is_sound:
             bordered = self._bordered(free, *self._last)
             if bordered is not None:
@@ -157,22 +154,39 @@ def symmetric_product(K: Dense, d: Vector) -> Vector:
     return total
 
 
-def part_of(K: Dense, index: Index, memory: Memory) -> DenseCurvature:
-    """Copy the submatrix ``K[index][:, index]`` into shared memory, as a Hessian."""
-    for name in ("block", "factor"):  # the next part is often a little larger
-        memory.reserve(name, len(index) ** 2, room=len(index) ** 2)
-    block = memory.matrix("block", len(index), len(index))
-    for row, i in zip(block, index.tolist(), strict=True):
-        np.take(K[i], index, out=row, mode="clip")  # "raise" would buffer
-    return DenseCurvature(block, memory)
+# --- Hessians of programs -------------------------------------------------------------------------
+
+
+class HessianCurvature(Curvature):
+    """The Hessian P of a quadratic program, followed by ``n_slack`` slack variables."""
+
+    def __init__(self, P: Any, n_slack: int) -> None:
+        self.P, self.n_slack = P, n_slack
+
+    def product(self, d: Vector) -> Vector:
+        return self._with_slack(self.P.matvec(d[: self.P.size]))
+
+    def _with_slack(self, of_variables: Vector) -> Vector:
+        none = np.zeros(self.n_slack)
+        return np.concatenate([of_variables, none]) if self.n_slack else of_variables
+
+    def block(self, index: Index) -> Dense:
+        own = np.flatnonzero(index < self.P.size)
+        inner = self._own_block(index[own])
+        if len(own) == len(index):
+            return inner
+        block = np.zeros((len(index), len(index)))
+        block[np.ix_(own, own)] = inner
+        return block
+
+    def _own_block(self, index: Index) -> Dense:
+        return np.asarray(self.P.block(index, index))
 
 
 class FactorCurvature(HessianCurvature):
     """``P = F F' + diag(d)``: no factorisation is much larger than F has columns."""
 
-    def __init__(self, hessian: LowRankQuadratic, n_slack: int) -> None:
-        super().__init__(hessian, n_slack)
-        self.low_rank = hessian
+    factors_all = True
 
     def factor(self, free: Index, sigma: float) -> Solve:
         """Factor ``P_FF + sigma I``, by the Woodbury formula where many variables are free.
@@ -181,12 +195,12 @@ class FactorCurvature(HessianCurvature):
 
         (F F' + D)^-1 = D^-1 - D^-1 F (I + F' D^-1 F)^-1 F' D^-1,    D = diag(d) + sigma I
         """
-        rows = self.low_rank.factor
+        rows = self.P.factor
         if not self._is_long(len(free)):
             return super().factor(free, sigma)
-        own = free < self.low_rank.size
+        own = free < self.P.size
         D = np.full(len(free), sigma)
-        D[own] += self.low_rank.diag[free[own]]
+        D[own] += self.P.diag[free[own]]
         F = np.zeros((len(free), rows.shape[1]))
         F[own] = as_dense(rows[free[own]])
         scaled = F / D[:, None]
@@ -197,8 +211,158 @@ class FactorCurvature(HessianCurvature):
         """Work of one factorisation on the shorter side of F, with the products."""
         if not self._is_long(size):
             return super().work(size)
-        columns = float(self.low_rank.factor.shape[1])
+        columns = float(self.P.factor.shape[1])
         return columns**3 + 3.0 * size * columns**2
 
     def _is_long(self, size: int) -> bool:
-        return size > 2 * int(self.low_rank.factor.shape[1])
+        return size > 2 * int(self.P.factor.shape[1])
+
+
+AT_A_TIME = 256
+"""Kernel columns evaluated at a time: enough for a product of matrices, and no large array."""
+
+
+class KernelColumns(HessianCurvature):
+    """``P = R K R' + diag(d)`` by cached kernel columns.
+
+    Kept are columns of K, one for a sample, whoever shares it: those that a product used, as many
+    as the memory limit allows. The others are evaluated, multiplied, and forgotten.
+
+    Parameters
+    ----------
+    P : KernelQuadratic
+    n_slack : int
+    memory_limit : int
+        Bytes for the columns.
+    """
+
+    def __init__(self, P: KernelQuadratic, n_slack: int, memory_limit: int) -> None:
+        super().__init__(P, n_slack)
+        n = P.gram.size
+        self.capacity = min(n, max(1, memory_limit // (8 * max(n, 1))))
+        self._memory = Memory()
+        self._columns = np.empty((self.capacity, n))  # what is never written takes no memory
+        self._slot: Index = np.full(n, -1)
+        self._used = 0
+
+    # --- columns ----------------------------------------------------------------------------------
+
+    def _keep(self, samples: Index, others: Index) -> None:
+        """Cache the columns of some samples, as many as the memory limit allows."""
+        if self._used + len(samples) > self.capacity:
+            self._forget_all_but(others)
+        samples = samples[: self.capacity - self._used]
+        for block in row_blocks(len(samples), 1, 8 * AT_A_TIME):
+            some = samples[block]
+            at = slice(self._used, self._used + len(some))
+            self.P.gram.rows(some, self._columns[at])
+            self._used = at.stop
+            self._slot[some] = np.arange(at.start, at.stop)
+
+    def _forget_all_but(self, samples: Index) -> None:
+        kept = samples[self._slot[samples] >= 0]
+        kept = kept[np.argsort(self._slot[kept])]  # rows move forward, none over one still needed
+        old = self._slot[kept]
+        self._slot[:], self._used = -1, 0  # whoever is interrupted in between has none
+        for to, where in enumerate(old):
+            self._columns[to] = self._columns[where]
+        self._slot[kept] = np.arange(len(kept))
+        self._used = len(kept)
+
+    def _blocks(self, samples: Index) -> Iterator[tuple[Index, Dense]]:
+        """Yield some samples at a time, with their columns: first those that are kept."""
+        passing = self._memory.matrix("passing", min(len(samples), AT_A_TIME), len(self._slot))
+        is_kept = self._slot[samples] >= 0
+        for own, from_cache in ((samples[is_kept], True), (samples[~is_kept], False)):
+            for block in row_blocks(len(own), 1, 8 * AT_A_TIME):
+                some, columns = own[block], passing[: len(own[block])]  # no fresh memory
+                if from_cache:
+                    np.take(self._columns, self._slot[some], axis=0, out=columns, mode="clip")
+                else:
+                    self.P.gram.rows(some, columns)
+                yield some, columns
+
+    # --- products ---------------------------------------------------------------------------------
+
+    def product(self, d: Vector) -> Vector:
+        return self._product(d, self._of_samples)
+
+    def matvec_compensated(self, x: Vector) -> Vector:
+        return self._product(x, self._compensated)
+
+    def _product(self, d: Vector, of_samples: Callable[[Vector], Vector]) -> Vector:
+        P = self.P
+        own = d[: P.size]
+        v = P.selection.gather(own)
+        product = of_samples(v)
+        if P.constant:
+            product += P.constant * math.fsum(v)
+        return self._with_slack(np.asarray(P.selection.spread(product) + P.diag * own))
+
+    def _of_samples(self, v: Vector) -> Vector:
+        """Multiply the kernel matrix by a vector; the columns that it reads are cached."""
+        if self.P.gram.is_kept:
+            return symmetric_product(self.P.gram.dense, v)
+        result, used = np.zeros(len(v)), np.flatnonzero(v)
+        wanted = used[self._slot[used] < 0]
+        if len(wanted):
+            self._keep(wanted, used)
+        for samples, columns in self._blocks(used):
+            _add_combination(result, v[samples], columns)
+        return result
+
+    def _compensated(self, v: Vector) -> Vector:
+        """``K v`` with compensated sums; the cache stays as it is."""
+        if self.P.gram.is_kept:
+            return compensated.product(self.P.gram.dense, v[:, None])[:, 0]
+        total = compensated.Total((len(v), 1))
+        for samples, columns in self._blocks(np.flatnonzero(v)):
+            total.add(columns.T, v[samples, None])
+        return total.value[:, 0]
+
+    # --- squares ----------------------------------------------------------------------------------
+
+    def square(self, samples: Index) -> Dense:
+        """Return the kernel matrix of some samples; valid until the next call."""
+        if len(samples) == self.P.gram.size and self.P.gram.is_kept:
+            return np.asarray(self.P.gram.dense)
+        return self._square(samples)
+
+    def block(self, index: Index) -> Dense:
+        return np.array(super().block(index))
+
+    def restricted(self, index: Index) -> DenseCurvature:
+        return DenseCurvature(super().block(index), self._memory)
+
+    def _own_block(self, index: Index) -> Dense:
+        inner = self._square(np.asarray(self.P.selection.samples(index)))
+        for block in row_blocks(len(index), len(index), IN_CACHE):
+            self.P.weighted(inner[block], index[block], index)
+        return inner
+
+    def _square(self, samples: Index) -> Dense:
+        """The kernel matrix of some samples in shared memory, cached columns being reused."""
+        out = self._memory.matrix("working set", len(samples), len(samples))
+        gram, slots = self.P.gram, self._slot[samples]
+        kept, new = np.flatnonzero(slots >= 0), np.flatnonzero(slots < 0)
+        if gram.is_kept or len(kept) < len(new):  # beside ``out`` there is room for a quarter of it
+            gram.write_square(samples, out)
+            return out
+        for row in kept.tolist():  # "raise" would buffer
+            np.take(self._columns[slots[row]], samples, out=out[row], mode="clip")
+        if len(new):
+            for some in row_blocks(len(new), len(kept), IN_CACHE):
+                out[np.ix_(new[some], kept)] = out[np.ix_(kept, new[some])].T
+            square = self._memory.matrix("new", len(new), len(new))
+            gram.write_square(samples[new], square)
+            out[np.ix_(new, new)] = square
+        return out
+
+
+def _add_combination(result: Vector, weights: Vector, columns: Dense) -> None:
+    """Add ``weights @ columns`` to the result, a piece of it in every thread."""
+
+    def add(entries: slice) -> None:
+        result[entries] += weights @ columns[:, entries]
+
+    for_each(add, row_blocks(len(result), len(weights), BLOCK))

@@ -36,10 +36,12 @@ import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
-from qpsvm.solvers.box.line_search import step_length
-from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.settings import BOX, DEFAULTS, WorkingSetSettings
-from qpsvm.solvers.work_budget import Point, WorkBudget
+from qpsvm.solvers.box.program import BoxProgram, step_length
+from qpsvm.solvers.box.settings import BOX, SMALLEST_WEIGHT, SUM_ROUNDING
+from qpsvm.solvers.common import Point, WorkBudget
+
+SMALLEST_SIGMA = 1e-11
+"""Limit of the proximal weight, relative to the largest curvature."""
 
 
 def solve(
@@ -49,7 +51,6 @@ def solve(
     tolerance: float,
     budget: WorkBudget,
     into_rounding: bool = False,
-    settings: WorkingSetSettings = DEFAULTS,
 ) -> Point:
     """Iterate proximal points until the residual is within its tolerance.
 
@@ -60,21 +61,24 @@ def solve(
     unit = program.unit
     centre = best = start
     residual = lowest = program.residual(start)
-    smallest, is_stalled = settings.smallest_sigma * unit, False
-    sigma = _first_sigma(program, start, settings)
-    for _ in range(settings.max_proximal_points):
+    smallest, is_stalled = SMALLEST_SIGMA * unit, False
+    # the gradient moves variables by about the size of x
+    size = unit * float(np.max(np.abs(start.x)))
+    relative = 0.01 * min(lowest / size if size > 0.0 else 1.0, 1.0)
+    sigma = unit * max(relative, SMALLEST_SIGMA)
+    for _ in range(100):
         is_done = lowest <= tolerance or is_stalled
         is_done = is_done or (program.is_settled(best) and not into_rounding)
         if is_done or not budget.may_go_on(lowest):
             break
-        proximal = _Proximal(program, centre, sigma, budget, settings)
+        proximal = ProximalProgram(program, centre, sigma, budget)
         try:
             found = proximal.solve()
         except np.linalg.LinAlgError:
             found = None
         if found is None:
             smallest, sigma = 2.0 * sigma, 10.0 * sigma
-            if sigma > settings.largest_sigma * unit:
+            if sigma > 1e3 * unit:
                 break
             continue
         centre, before, residual = found, residual, program.residual(found)
@@ -89,31 +93,22 @@ def solve(
 def _same_objective(program: BoxProgram, one: Point, other: Point) -> bool:
     """Return whether two objectives differ by rounding only."""
     difference = program.objective(one) - program.objective(other)
-    return abs(difference) <= BOX.sum_rounding * program.objective_terms(one)
+    return abs(difference) <= SUM_ROUNDING * program.objective_terms(one)
 
 
-def _first_sigma(program: BoxProgram, start: Point, settings: WorkingSetSettings) -> float:
-    """The first proximal weight: the gradient then moves variables by about the size of x."""
-    violation = program.residual(start)
-    size = program.unit * float(np.max(np.abs(start.x)))
-    relative = violation / size if size > 0.0 else 1.0
-    relative = settings.first_sigma * min(relative, 1.0)
-    return program.unit * max(relative, settings.smallest_sigma)
+class ProximalProgram:
+    """The proximal program at one centre, solved by semismooth Newton steps.
 
-
-class _Proximal:
-    """The proximal program at one centre, solved by semismooth Newton steps."""
+    Attributes
+    ----------
+    steps : int
+        Newton steps so far.
+    """
 
     def __init__(
-        self,
-        program: BoxProgram,
-        centre: Point,
-        sigma: float,
-        budget: WorkBudget,
-        settings: WorkingSetSettings,
+        self, program: BoxProgram, centre: Point, sigma: float, budget: WorkBudget
     ) -> None:
         self.program, self.centre, self.sigma, self.budget = program, centre, sigma, budget
-        self.settings = settings
         self.steps = 0
         self._factored: tuple[bytes, Equations] | None = None
 
@@ -134,7 +129,7 @@ class _Proximal:
         point = best = self.centre
         highest = self.dual_objective(best)
         seen, last = set[bytes](), b""
-        for _ in range(self.settings.full_steps):
+        for _ in range(BOX.full_steps):
             gradient = program.gradient(point.Px, point.y) + sigma * (point.x - c)
             target = point.x - gradient / (program.unit + sigma)
             key = self.active_set(target)
@@ -155,11 +150,14 @@ class _Proximal:
         """Newton steps with an exact line search on the dual function D."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         last = b""
-        for _ in range(self.settings.searched_steps):
+        for _ in range(60):
             r = program.gradient(point.Px, point.y)
             target = c - r / sigma
             key = self.active_set(target)
-            if (key == last or self.is_maximal(point, target)) and program.rows_hold(point.x):
+            # v = x(r) up to rounding: the gradient of D vanishes
+            apart = np.abs(program.clip(target) - point.x)
+            is_maximal = key == last or (apart * sigma <= program.tolerances(point)).all()
+            if is_maximal and program.rows_hold(point.x):
                 return self.accepted(point, target)
             if self.budget.is_over or self.budget.work > self.budget.limit:
                 return None
@@ -177,8 +175,7 @@ class _Proximal:
     def accepted(self, point: Point, target: Vector) -> Point | None:
         """Accept a point if it is no worse than the centre; entries at bounds are exact."""
         program, centre = self.program, self.centre
-        inside = program.is_free(target)
-        x = program.clip(np.where(inside, point.x, target))
+        x = program.clip(np.where(program.is_free(target), point.x, target))
         new = Point(x, program.P.product(x), point.y)
         if not program.rows_hold(x):
             return None
@@ -186,11 +183,6 @@ class _Proximal:
         if falls or _same_objective(program, new, centre) or not program.rows_hold(centre.x):
             return new
         return None
-
-    def is_maximal(self, point: Point, target: Vector) -> bool:
-        """Return whether ``v = x(r)`` up to rounding, so that the gradient of D vanishes."""
-        apart = np.abs(self.program.clip(target) - point.x)
-        return bool((apart * self.sigma <= self.program.tolerances(point)).all())
 
     def active_set(self, target: Vector) -> bytes:
         """Masks of the variables below, inside and above the box."""
@@ -212,7 +204,7 @@ class _Proximal:
         free = np.flatnonzero(program.is_free(target))
         key = free.tobytes()
         if self._factored is None or self._factored[0] != key:
-            self.budget.add_factorisation(len(free), program.P.work(len(free)))
+            self.budget.add_factorisation(program.P.work(len(free)))
             self._factored = None  # where its factor was the next one will be
             self._factored = key, Equations(program, free, sigma)
         d = program.clip(target) - point.x
@@ -232,9 +224,7 @@ class Equations:
         self.solve_P: Solve = program.P.factor(free, sigma)
         self.across = self.solve_P(np.ascontiguousarray(self.A.T))
         weights, self.vectors = np.linalg.eigh(self.A @ self.across)
-        # Rows that no free variable moves have no weight. With a small one their multipliers go
-        # far, and the line search finds where some variable begins to move.
-        least = max(1e-12 * float(np.max(weights, initial=0.0)), BOX.smallest_weight / program.unit)
+        least = max(1e-12 * float(np.max(weights, initial=0.0)), SMALLEST_WEIGHT / program.unit)
         self.weights: Vector = np.maximum(weights, least)
 
     def solve(self, right: Vector, missing: Vector) -> tuple[Vector, Vector]:

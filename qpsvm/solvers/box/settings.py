@@ -1,4 +1,4 @@
-"""Settings of the working-set method for box programs, and of its arithmetic."""
+"""Settings of the active-set method: options of a solve, and numbers that every solve uses."""
 
 from __future__ import annotations
 
@@ -8,125 +8,93 @@ from qpsvm.numerics.precision import EPS
 
 
 @dataclass(frozen=True)
-class WorkingSetSettings:
-    """Settings of the working-set method and of the proximal Newton steps inside it.
+class ActiveSetSettings:
+    """Settings of the active-set method, backend ``"active-set"``.
 
-    None changes what may be called optimal: gap and residuals of the whole program decide that.
+    Every field can be passed in ``options`` of ``qpsvm.solve``. None changes what the method may
+    call optimal: gap and residuals of the whole program decide that.
 
     Attributes
     ----------
-    smallest_working_set : int
-        Variables of a working set, at least; it is the whole of a program with no more.
-    largest_set : int
-        Variables of a working set, at most: a set without some of the free variables is never the
-        last one.
-    set_size : float
-        Size of a working set per free or violating variable.
-    max_sets, max_whole_sets : int
-        Working sets, at most; and corrections where every set is the whole program.
-    full_steps, searched_steps : int
-        Newton steps of full length, and with a line search, per proximal point.
-    max_proximal_points : int
-        Proximal points per working set, at most.
-    first_sigma : float
-        First proximal weight, relative to the violation and the largest curvature. Smaller: fewer
-        proximal points, of more Newton steps each.
-    smallest_sigma, largest_sigma : float
-        Limits of the proximal weight, relative to the largest curvature.
+    memory_limit : int or None
+        Bytes for kernel columns and matrices; None: a quarter of the machine's memory.
+    column_memory_share : float
+        Share of that memory for kernel columns; the rest is for matrices of working sets.
+    gradient_checks : int
+        Times that the gradient is recomputed with compensated sums, and working sets continue
+        from there where it is too large.
+    tightening : float
+        Working sets end at this share of the gap asked for, and at this share of that after every
+        recomputed gradient.
+    whole_size : int
+        Variables of a program that is solved as one block.
+    smallest_block : int
+        Variables of a block of a larger program, at least.
+    steps_per_variable, whole_steps : int
+        Steps of pairs per variable of a block, and of a whole program, at most. Where more would be
+        needed, bounds are far apart and Newton steps on the free variables are faster.
+    max_blocks : int
+        Blocks, at most.
+    handover : float
+        Violation, relative to the entries of q, from which on Newton steps on the free variables
+        finish a program of several blocks.
     """
 
-    smallest_working_set: int = 400
-    largest_set: int = 9000
-    set_size: float = 2.0
-    max_sets: int = 2000
-    max_whole_sets: int = 100
-    full_steps: int = 10
-    searched_steps: int = 60
-    max_proximal_points: int = 100
-    first_sigma: float = 0.01
-    smallest_sigma: float = 1e-11
-    largest_sigma: float = 1e3
+    memory_limit: int | None = None
+    column_memory_share: float = 0.6
+    gradient_checks: int = 3
+    tightening: float = 0.1
+    whole_size: int = 1500
+    smallest_block: int = 768
+    steps_per_variable: int = 30
+    whole_steps: int = 5
+    max_blocks: int = 1000
+    handover: float = 0.02
 
 
-DEFAULTS = WorkingSetSettings()
+DEFAULTS = ActiveSetSettings()
 
 
 @dataclass(frozen=True)
-class BoxProgramSettings:
-    """Settings of the arithmetic of box programs: factors, refinement, rows, and rounding.
+class BoxSettings:
+    """Numbers of the Newton steps over a box, which are no options; an ablation measured each.
 
     Attributes
     ----------
-    max_rows : int
-        Rows up to which a program counts as one with few: what is done with them is dense.
-    max_columns : int
-        Columns of a factor of P up to which it is used instead of working sets; more save nothing.
-    changes_per_update : int
-        Variables per changed one, at least, for a factor to be updated: an update takes a third of
-        the time of a new factor.
-    smallest_updated_sigma : float
-        Proximal weight, relative to the largest curvature, below which an updated factor loses too
-        many digits.
-    all_rows_share : int
-        A product with a stored matrix reads all rows if at least one in so many is needed, and
-        copies these otherwise.
-    least_progress : float
-        A working set must lower the objective by this share of its terms, or halve the residual.
-    work_of_an_entry : float
-        Steps of a factorisation that take as long as evaluating one kernel value.
+    full_steps : int
+        Newton steps of full length per proximal point, before those with a line search.
     shrinking : tuple of (int, float)
         Newton steps that an easy proximal point takes at most, and the factor of the proximal
         weight after one.
     accepted_slope : float
         Share to which the slope must fall within a full step for it to need no search.
-    sum_rounding : float
-        Change of the objective, and violation of a row, that is only rounding, relative to the
-        terms of the sum.
-    refinement_steps : int
-        Steps of iterative refinement, at most: each removes all digits that the factors have.
-    refined_terms : tuple of float
-        Proximal weights for refinement, relative to the curvature: the first one that can be
-        factored is taken.
-    missed_row : float
-        Violation of a row, relative to its terms, with which a point is none of the program.
-    row_steps : int
-        Newton steps for the multipliers of the rows, at most.
-    rows_solved : float
-        Violation of the rows at which these steps end, relative to the rows' terms.
-    smallest_weight : float
-        Smallest eigenvalue that these steps divide by, in units of one over the largest curvature.
-    offset_per_residual : float
-        Offset of a gradient from zero, in the largest residual: an evaluation of P in another order
-        rounds as far the other way.
-    offset_per_rounding : float
-        The same, in bounds on rounding: the sign of a gradient is then certain.
-    matrices : int
-        Matrices of the size of the working set that exist at a time, by the code.
-    gradient_rounding : float
-        Bound on the rounding of an entry of the gradient, relative to the norm of its terms.
+    changes_per_update : int
+        Variables per changed one, at least, for a factor to be updated: an update takes a third of
+        the time of a new factor.
+    all_rows_share : int
+        A product with a stored matrix reads all rows if at least one in so many is needed, and
+        copies these otherwise.
     """
 
-    max_rows: int = 32
-    max_columns: int = 1000
-    changes_per_update: int = 10
-    smallest_updated_sigma: float = 1e-6
-    all_rows_share: int = 3
-    least_progress: float = 1e-14
-    work_of_an_entry: float = 300.0
+    full_steps: int = 10
     shrinking: tuple[int, float] = (15, 0.1)
     accepted_slope: float = 0.1
-    sum_rounding: float = 1e-13
-    refinement_steps: int = 5
-    refined_terms: tuple[float, ...] = (1e-12, 1e-10, 1e-8)
-    missed_row: float = 1e-6
-    row_steps: int = 30
-    rows_solved: float = 1e-14
-    smallest_weight: float = 1e-6
-    offset_per_residual: float = 4.0
-    offset_per_rounding: float = 2.0
-    matrices: int = 3
-    gradient_rounding: float = 32.0 * EPS
+    changes_per_update: int = 10
+    all_rows_share: int = 3
 
 
-BOX = BoxProgramSettings()
-"""Settings that every box program is solved with."""
+BOX = BoxSettings()
+"""Numbers that every solve uses."""
+
+MAX_ROWS = 32
+"""Rows up to which a program counts as one with few: what is done with them is dense."""
+
+GRADIENT_ROUNDING = 32.0 * EPS
+"""Bound on the rounding of an entry of the gradient, relative to the norm of its terms."""
+
+SUM_ROUNDING = 1e-13
+"""Change of the objective, and violation of a row, that is only rounding, relative to the terms."""
+
+SMALLEST_WEIGHT = 1e-6
+"""Smallest eigenvalue of a matrix of rows, in units of one over the largest curvature: rows that
+nothing moves get a long step, and the line search finds where something begins to move."""

@@ -1,1 +1,1 @@
-"""Classical dual methods, one module each: equation, source, and a short loop."""
+"""Classical dual methods, each with its equation, its source, and a short loop."""

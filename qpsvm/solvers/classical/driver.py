@@ -6,30 +6,20 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
-from qpsvm.solvers.classical import (
-    admm,
-    coordinate_descent,
-    dual_ascent,
-    frank_wolfe,
-    slsqp,
-    smo,
-)
+from qpsvm.solvers.classical import coordinates, first_order, slsqp
 from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
-State = TypeVar("State")
-"""Type of the iterates of a method: weights, dual variables, or both."""
-
-Method: TypeAlias = Callable[[Callable[[State], bool]], object]
+Method: TypeAlias = Callable[[Callable[[Any], bool]], object]
 """A method as the driver runs it: it hands each iterate to its argument, and ends at True."""
 
 
 @dataclass
-class Driver(Generic[State]):
+class Driver:
     """One run of a method, measured at its start and at checkpoints until a reason to stop.
 
     Parameters
@@ -40,7 +30,7 @@ class Driver(Generic[State]):
     is_late : callable
         Called once per step; True where the time is over.
     last : object
-        The start; later the last iterate.
+        The start; later the last iterate: weights, dual variables, or both.
     max_steps : int or None
     first : int
         The first checkpoint after the start.
@@ -59,7 +49,7 @@ class Driver(Generic[State]):
 
     measure: Callable[[str], str]
     is_late: Callable[[], bool]
-    last: State
+    last: Any
     max_steps: int | None
     first: int
     growth: float
@@ -68,7 +58,7 @@ class Driver(Generic[State]):
     _next: int = 0
 
     @np.errstate(all="ignore")  # what diverges is noticed at the next checkpoint
-    def drive(self, method: Method[State]) -> None:
+    def drive(self, method: Method) -> None:
         """Run a method until it ends by itself or there is a reason to stop."""
         if self._stops(""):
             return
@@ -77,7 +67,7 @@ class Driver(Generic[State]):
             self._stops("end")
         self.reason = self.reason or "end"
 
-    def visit(self, iterate: State) -> bool:
+    def visit(self, iterate: Any) -> bool:
         """Count a step, and measure the iterate if it is a checkpoint or the last one."""
         self.steps += 1
         self.last = iterate
@@ -94,7 +84,7 @@ class Driver(Generic[State]):
         return self.reason != ""
 
 
-def following(iterates: Iterator[State]) -> Method[State]:
+def following(iterates: Iterator[Any]) -> Method:
     """Turn a stream of iterates into a method that the driver runs."""
     return lambda visit: any(map(visit, iterates))  # up to the first True
 
@@ -105,11 +95,11 @@ Iterates = Callable[[DualProgram, Vector, ClassicalSettings], Iterator[Vector]]
 """A method: from a program and a feasible point to a stream of iterates."""
 
 ITERATES: Mapping[str, Iterates] = {
-    "dual-ascent": dual_ascent.projected,
-    "smo": smo.pairs,
-    "coordinate-descent": coordinate_descent.coordinates,
-    "frank-wolfe": frank_wolfe.vertices,
-    "admm": admm.splittings,
+    "dual-ascent": first_order.projected,
+    "smo": coordinates.pairs,
+    "coordinate-descent": coordinates.coordinates,
+    "frank-wolfe": first_order.vertices,
+    "admm": first_order.splittings,
 }
 
 MAX_STEPS: Mapping[str, int] = {
@@ -125,9 +115,7 @@ seconds on a thousand samples. A step is a pair of SMO, a variable of coordinate
 pass over the data."""
 
 
-def method_of(
-    name: str, dual: DualProgram, x: Vector, settings: ClassicalSettings
-) -> Method[Vector]:
+def method_of(name: str, dual: DualProgram, x: Vector, settings: ClassicalSettings) -> Method:
     """Return a method by its name, which starts at x when the driver runs it.
 
     Parameters
@@ -146,5 +134,5 @@ def method_of(
         other programs than its own, and MemoryLimitError where a matrix does not fit.
     """
     if name == "slsqp":
-        return partial(slsqp.visit_iterates, dual, x)
+        return partial(slsqp.visit_iterates, dual.program, x)
     return following(ITERATES[name](dual, x, settings))

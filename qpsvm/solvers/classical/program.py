@@ -17,7 +17,7 @@ import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, as_dense
-from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.precision import TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -34,62 +34,28 @@ class ClassicalSettings:
     rate : float
         Step size eta of dual ascent; 0 for ``1 / L``, with L an estimate of the largest eigenvalue
         of P.
-    power_steps : int
-        Steps of the power method for L.
-    safety : float
-        Factor on that estimate, which is never above the eigenvalue.
     rho : float
         Penalty of ADMM; 0 for the mean diagonal entry of P.
-    kept_bytes : int
-        Columns of P that SMO and coordinate descent keep.
     seed : int
         Of the order in which coordinate descent visits the variables.
     first_check : int
         The step after which the gap is measured for the first time.
     check_growth : float
         Ratio of the steps of two further measurements: a measurement takes longer than a step.
-    rounding : float
-        Share of the terms of a gradient below which SMO takes a violation of optimality for
-        rounding: pairs with no more would be moved to and fro for ever.
-    least_curvature : float
-        Share of ``P_ii + P_jj`` that the curvature of a pair is at least: equal samples have none.
     """
 
     rate: float = 0.0
-    power_steps: int = 30
-    safety: float = 1.1
     rho: float = 0.0
-    kept_bytes: int = 2**28
     seed: int = 0
     first_check: int = 1
     check_growth: float = 1.25
-    rounding: float = 4.0 * EPS
-    least_curvature: float = 1e-12
 
 
 DEFAULTS = ClassicalSettings()
 
-
-@dataclass(frozen=True)
-class ProgramLimits:
-    """Settings of the textbooks' dual methods that are no options: the programs that they take.
-
-    Attributes
-    ----------
-    row_missed : float
-        Violation of the equality row, relative to its terms, from which on a point has no gap.
-    whole_matrix_bytes : int
-        Kernel matrices up to this size are evaluated once: 5,800 variables.
-    slsqp_variables : int
-        Variables up to which SLSQP is of use: its iterations take n^3 operations.
-    """
-
-    row_missed: float = 1e-9
-    whole_matrix_bytes: int = 2**28
-    slsqp_variables: int = 1500
-
-
-LIMITS = ProgramLimits()
+KEPT_BYTES = 2**28
+"""Kernel matrices up to this size are evaluated once (5,800 variables); of others so many bytes of
+columns are kept."""
 
 
 class DualProgram:
@@ -126,7 +92,7 @@ class DualProgram:
                 "(form='dual'); for others use 'cvxopt' or 'osqp'."
             )
         P = program.P
-        if isinstance(P, KernelQuadratic) and 8 * P.size**2 <= LIMITS.whole_matrix_bytes:
+        if isinstance(P, KernelQuadratic) and 8 * P.size**2 <= KEPT_BYTES:
             P = DenseQuadratic(P.to_dense())  # evaluated once, and not with every product
         self.program, self.P, self.q = program, P, program.q
         self.lower, self.upper, self.diagonal = program.lb, program.ub, P.diagonal()
@@ -142,11 +108,11 @@ class DualProgram:
         """The nearest point of the box."""
         return np.minimum(np.maximum(x, self.lower), self.upper)
 
-    def columns(self, kept_bytes: int) -> Callable[[int], Vector]:
+    def columns(self) -> Callable[[int], Vector]:
         """Columns of P, each computed once and kept as long as there is room for it."""
         P, rows = self.P, np.arange(self.P.size)
 
-        @lru_cache(max(2, kept_bytes // (8 * P.size)))
+        @lru_cache(max(2, KEPT_BYTES // (8 * P.size)))
         def column(i: int) -> Vector:
             if not isinstance(P, LowRankQuadratic):
                 return np.ascontiguousarray(P.block(rows, np.array([i]))[:, 0])
@@ -215,7 +181,7 @@ class DualProgram:
         Infinite bounds count as ``1 + |x|`` away: for these it is a measure, and no bound.
         """
         terms = float(np.abs(self.a) @ np.abs(x)) + abs(self.b)
-        if abs(float(self.a @ x) - self.b) > LIMITS.row_missed * terms:
+        if abs(float(self.a @ x) - self.b) > 1e-9 * terms:
             return np.inf
         r = g + y * self.a
         below, above = self._room(x)

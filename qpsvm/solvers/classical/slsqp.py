@@ -20,7 +20,9 @@ from typing import Any
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.solvers.classical.program import LIMITS, DualProgram
+
+LARGEST = 1500
+"""Variables up to which SLSQP is of use: its iterations take n^3 operations."""
 
 
 def options(n: int, max_iterations: int | None, own: Mapping[str, object]) -> dict[str, object]:
@@ -35,13 +37,17 @@ def options(n: int, max_iterations: int | None, own: Mapping[str, object]) -> di
     }
 
 
+class _Enough(Exception):  # noqa: N818 - a signal, not an error
+    """Raised inside SciPy to stop SLSQP."""
+
+
 def minimised(
     program: QuadraticProgram,
     x: Vector,
     visit: Callable[[Vector], object],
     settings: dict[str, object],
 ) -> Any:
-    """Run SLSQP from x; return SciPy's result.
+    """Run SLSQP from x; return SciPy's result, or None where ``visit`` ended it.
 
     Parameters
     ----------
@@ -49,7 +55,7 @@ def minimised(
     x : array of shape (n,)
         Within the bounds.
     visit : callable
-        Called with each iterate; it ends the search by raising an exception of its own.
+        Called with each iterate; it ends the search by returning True.
     settings : dict
         SciPy's options, see ``options``.
     """
@@ -59,32 +65,34 @@ def minimised(
         Px = program.P.matvec(x)
         return float(x @ (0.5 * Px + program.q)), Px + program.q
 
+    def watch(x: Vector) -> None:
+        if visit(x) is True:
+            raise _Enough
+
     rows: list[Mapping[str, object]] = []
     if program.n_equalities:
         A = as_dense(program.A)
         rows.append({"type": "eq", "fun": lambda x: A @ x - program.b, "jac": lambda _: A})
     if program.n_inequalities:
-        G = as_dense(program.G)
-        minus_G = -G
-        rows.append({"type": "ineq", "fun": lambda x: program.h - G @ x, "jac": lambda _: minus_G})
-    return minimize(
-        value_and_gradient,
-        x,
-        jac=True,
-        method="SLSQP",
-        bounds=Bounds(program.lb, program.ub),
-        constraints=rows,
-        callback=visit,
-        options=settings,
-    )
+        G = -as_dense(program.G)
+        rows.append({"type": "ineq", "fun": lambda x: program.h + G @ x, "jac": lambda _: G})
+    try:
+        return minimize(
+            value_and_gradient,
+            x,
+            jac=True,
+            method="SLSQP",
+            bounds=Bounds(program.lb, program.ub),
+            constraints=rows,
+            callback=watch,
+            options=settings,
+        )
+    except _Enough:
+        return None
 
 
-class Enough(Exception):  # noqa: N818 - a signal, not an error
-    """Raised inside SciPy to stop SLSQP; caught before the caller."""
-
-
-def visit_iterates(dual: DualProgram, x: Vector, visit: Callable[[Vector], bool]) -> None:
-    """Run SLSQP on the dual of an SVM until ``visit`` returns True or SLSQP ends.
+def visit_iterates(program: QuadraticProgram, x: Vector, visit: Callable[[Vector], bool]) -> None:
+    """Run SLSQP until ``visit`` returns True or SLSQP ends.
 
     Raises
     ------
@@ -92,18 +100,11 @@ def visit_iterates(dual: DualProgram, x: Vector, visit: Callable[[Vector], bool]
         The program is too large.
     """
     n = len(x)
-    if n > LIMITS.slsqp_variables:
+    if n > LARGEST:
         raise UnsupportedProgramError(
-            f"SLSQP takes at most {LIMITS.slsqp_variables} variables, the program has {n}; use "
-            "'classical:smo' or 'cvxopt'."
+            f"SLSQP takes at most {LARGEST} variables, the program has {n}; use 'classical:smo' or "
+            "'cvxopt'."
         )
-
-    def watch(iterate: Vector) -> None:
-        if visit(iterate):
-            raise Enough
-
-    try:
-        result = minimised(dual.program, x, watch, options(n, 10 * n + 1000, {}))
-    except Enough:
-        return
-    visit(result.x)  # where SLSQP ends is not always the last point of its callback
+    result = minimised(program, x, visit, options(n, 10 * n + 1000, {}))
+    if result is not None:
+        visit(result.x)  # where SLSQP ends is not always the last point of its callback

@@ -23,6 +23,9 @@ from qpsvm.solvers.device.settings import DeviceSettings
 VECTORS = 24
 """Vectors of one entry per variable that the method keeps in the GPU's memory, at most."""
 
+COLUMN_BYTES = 2**27
+"""Bytes of new columns of the kernel matrix that are evaluated at a time."""
+
 
 class KernelMatrix:
     """The kernel matrix of the samples of a dual program, evaluated on a GPU when needed.
@@ -50,14 +53,12 @@ class KernelMatrix:
 
     def __init__(self, P: SampleQuadratic, device: Device, settings: DeviceSettings) -> None:
         self.device, self.form = device, _form(P)
-        self.column_bytes = settings.column_bytes
-        data = _samples(P) if self.form is not None else _matrix(P)
+        data, copies = (_matrix(P), 1) if self.form is None else (_samples(P), 2)
         n, width = data.shape
         free, limit = device.free_bytes(), settings.memory_limit
-        limit = int(settings.memory_share * free) if limit is None else min(int(limit), free)
-        copies = 1 if self.form is None else 2
+        limit = int(0.8 * free) if limit is None else min(int(limit), free)
         fixed = 8 * (copies * n * width + VECTORS * (P.size + n))
-        fixed += min(settings.column_bytes, 8 * n * n) if self.form is not None else 0
+        fixed += min(COLUMN_BYTES, 8 * n * n) if self.form is not None else 0
         smallest = fixed + 8 * 3 * min(settings.block_size, P.size) ** 2
         if smallest > limit:
             raise MemoryLimitError(
@@ -68,8 +69,7 @@ class KernelMatrix:
                 limit,
             )
         room = (limit - fixed) // 8
-        whole_set = 3 * min(settings.largest_set, P.size) ** 2
-        sets = whole_set if whole_set <= room // 2 else room // 2
+        sets = min(3 * min(settings.largest_set, P.size) ** 2, room // 2)
         self.largest_set = min(P.size, max(math.isqrt(sets // 3), settings.block_size))
         is_kept = self.form is not None and width >= settings.cached_from
         self.capacity = min(n, max(0, room - 3 * self.largest_set**2) // n) if is_kept else 0
@@ -131,7 +131,7 @@ class KernelMatrix:
         if self._used + len(new) > self.capacity:
             self._slot[:], self._used, new = -1, 0, samples  # forgotten; these are read next
         new = new[: self.capacity - self._used]
-        for block in row_blocks(len(new), n, self.column_bytes):
+        for block in row_blocks(len(new), n, COLUMN_BYTES):
             some = new[block]
             places = slice(self._used, self._used + len(some))
             Z = self.data[self.device.send(some)]

@@ -16,11 +16,7 @@ class DeviceSettings:
     Attributes
     ----------
     memory_limit : int or None
-        Bytes of device memory; None: ``memory_share`` of what is free.
-    memory_share : float
-        Share of the free memory that is used where no limit is given.
-    column_bytes : int
-        Bytes of new columns of the kernel matrix that are evaluated at a time.
+        Bytes of device memory; None: four fifths of what is free.
     cached_from : int
         Features from which on columns are kept: with fewer, evaluating a kernel value again takes
         as long as reading it.
@@ -33,32 +29,14 @@ class DeviceSettings:
         A block is solved to this share of the violation of all.
     handover : float
         Violation, relative to the entries of q, from which on Newton steps follow.
-    set_size : float
-        Variables of a working set of Newton steps per free variable; no fewer than of a block.
     largest_set : int
         Variables of a working set of Newton steps, at most; memory may allow fewer.
-    max_rounds : int
-        Blocks and working sets, at most.
-    tightening : float
-        The violation ends at this share of the residual asked for, and at this share of that after
-        every gradient that was evaluated anew and is too large.
-    gradient_checks : int
-        Times that the gradient is evaluated anew.
     """
 
     memory_limit: int | None = None
-    memory_share: float = 0.8
-    column_bytes: int = 2**27
     cached_from: int = 32
     block_size: int = 2048
     steps_per_variable: int = 5
     inner_share: float = 0.1
     handover: float = 0.005
-    set_size: float = 2.0
     largest_set: int = 16384
-    max_rounds: int = 2000
-    tightening: float = 0.1
-    gradient_checks: int = 4
-
-
-DEFAULTS = DeviceSettings()

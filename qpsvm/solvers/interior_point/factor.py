@@ -14,7 +14,6 @@ from qpsvm.numerics.arrays import (
     IN_CACHE,
     Dense,
     Index,
-    Matrix,
     Vector,
     as_dense,
     is_sparse,
@@ -23,7 +22,6 @@ from qpsvm.numerics.arrays import (
 from qpsvm.numerics.single_precision import rows_of, stored_values
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_quadratic import Selection
-from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
 from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
 
 
@@ -76,25 +74,10 @@ class Factor(LowRankQuadratic):
         return max(stored_values(self.samples).size, 1)
 
     @cached_property
-    def _transposed(self) -> Matrix:
-        return self.samples.T
-
-    @cached_property
-    def _signed(self) -> Vector:
-        return np.empty(self.size)
-
-    @cached_property
-    def _scores(self) -> Vector:
-        return np.empty(self.selection.n_samples)
-
-    @cached_property
-    def _pairs(self) -> FeaturePairs:
-        return FeaturePairs.of(self.samples)
-
-    @cached_property
-    def _uses_pairs(self) -> bool:
-        """Return whether the matrices ``F'D F`` are computed from products of pairs of features."""
-        return self.is_sparse and FeaturePairs.pays(self.samples, self.settings)
+    def _pairs(self) -> Any:
+        """Products of pairs of features; None where the matrices ``F'D F`` take less without."""
+        pays = self.is_sparse and pairs_pay(self.samples, self.settings)
+        return feature_pairs(self.samples) if pays else None
 
     @cached_property
     def gram(self) -> Dense:
@@ -123,35 +106,25 @@ class Factor(LowRankQuadratic):
             copy = self.own(few.toarray(), selection, diag, self.constant)
         else:
             copy = super().of_samples(samples, selection, diag)
-            if samples is not None and "_pairs" in self.__dict__:
-                copy._pairs, copy._uses_pairs = self._pairs.restricted(samples), True
+            if samples is not None and self.__dict__.get("_pairs") is not None:
+                copy._pairs = self._pairs[samples]
         copy.settings = self.settings
         return copy
 
     def times(self, c: Vector, out: Vector) -> Vector:
         """``F c``, written to ``out``."""
-        R, own = self.selection, c[: self.width]
-        if isinstance(self.samples, np.ndarray):
-            scores = np.dot(self.samples, own, out=self._scores)
-        else:
-            scores = np.asarray(self.samples @ own)
+        R = self.selection
+        scores = np.asarray(self.samples @ c[: self.width])
         if self.constant:
             scores += self.root * c[-1]
-        if R.index is None:
-            return np.multiply(R.signs, scores, out=out)
-        np.take(scores, R.index, out=out)
-        out *= R.signs
+        np.multiply(R.signs, scores if R.index is None else scores[R.index], out=out)
         return out
 
     def transposed(self, v: Vector) -> Vector:
         """``F' v``."""
-        of_samples = self.selection.gather(v, self._signed)
-        return self._with_constant(self._transposed @ of_samples, of_samples)
-
-    def _with_constant(self, of_features: Vector, v: Vector) -> Vector:
-        if not self.constant:
-            return np.asarray(of_features)
-        return np.append(of_features, self.root * np.sum(v))
+        v = self.selection.gather(v)
+        of_features = np.asarray(self.samples.T @ v)
+        return np.append(of_features, self.root * np.sum(v)) if self.constant else of_features
 
     def rows(self, i: Index) -> Dense:
         """Rows of F, shape (len(i), r)."""
@@ -177,12 +150,11 @@ class Factor(LowRankQuadratic):
 
     def normal(self, D: Vector) -> Dense:
         """``F' diag(D) F``, shape (r, r), upper triangle."""
-        R = self.selection
-        weights = R.gather(np.multiply(R.signs, D, out=self._signed), self._signed)
+        weights = self.selection.gather(self.selection.signs * D)
         if not self.constant:
             return self._of_features(weights)
         total = np.zeros((self.rank, self.rank), order="F")
-        total[:-1, -1] = self.root * np.asarray(self._transposed @ weights)
+        total[:-1, -1] = self.root * np.asarray(self.samples.T @ weights)
         total[-1, -1] = self.constant * np.sum(weights)
         total[:-1, :-1] = self._of_features(weights)
         return total
@@ -192,9 +164,9 @@ class Factor(LowRankQuadratic):
         used = np.flatnonzero(weights)
         if len(used) < self.settings.copied_share * self.selection.n_samples:
             return _weighted_gram(rows_of(self.samples, used), np.sqrt(weights[used]))
-        if self._uses_pairs:
-            return self._pairs.normal(weights)
-        return _weighted_gram(self.samples, np.sqrt(weights, out=self._scores))
+        if self._pairs is not None:
+            return of_pairs(self._pairs, weights)
+        return _weighted_gram(self.samples, np.sqrt(weights))
 
 
 def _weighted_gram(X: Any, roots: Vector) -> Dense:
@@ -213,3 +185,43 @@ def _weighted_gram(X: Any, roots: Vector) -> Dense:
             np.multiply(block, root[:, None], out=scaled)
         total = dsyrk(1.0, scaled.T, beta=1.0, c=total, overwrite_c=1)
     return total
+
+
+# --- pairs of features ----------------------------------------------------------------------------
+
+
+def feature_pairs(X: Any) -> Any:
+    """Products of the entries j <= k of every row of a CSR matrix: a CSR matrix of shape (n, r^2).
+
+    Row i of X adds ``D_i x_ij x_ik`` to entry (j, k) of ``X'diag(D) X``, so that for a very sparse
+    X this is a sparse matrix, made once, times D.
+    """
+    if not X.has_sorted_indices:
+        X = X.sorted_indices()
+    n, rank = X.shape
+    counts = np.diff(X.indptr).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(counts * (counts + 1) // 2)])
+    values, pairs = np.empty(starts[-1]), np.empty(starts[-1], dtype=np.int32)
+    for count in np.unique(counts).tolist():  # all rows of one length together
+        rows, (left, right) = np.flatnonzero(counts == count), np.triu_indices(count)
+        entries = X.indptr[rows][:, None] + np.arange(count)
+        columns, data = X.indices[entries], X.data[entries]
+        own = starts[rows][:, None] + np.arange(len(left))
+        values[own] = data[:, left] * data[:, right]
+        pairs[own] = rank * columns[:, left] + columns[:, right]
+    return sp.csr_array((values, pairs, starts), shape=(n, rank**2))
+
+
+def of_pairs(pairs: Any, D: Vector) -> Dense:
+    """``X' diag(D) X``, upper triangle in Fortran order."""
+    rank = math.isqrt(pairs.shape[1])
+    return np.asfortranarray((pairs.T @ D).reshape(rank, rank))
+
+
+def pairs_pay(X: Any, settings: InteriorPointSettings) -> bool:
+    """Return whether products of pairs are less work than dense products of blocks."""
+    n, rank = X.shape
+    counts = np.diff(X.indptr).astype(np.int64)
+    n_pairs = int(counts @ (counts + 1)) // 2
+    is_numbered = rank**2 <= np.iinfo(np.int32).max
+    return bool(is_numbered and settings.pair_cost * n_pairs < n * rank**2 // 2)

@@ -28,8 +28,10 @@ from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.cholesky import UNDIVIDED
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.solvers.interior_point.factor import Factor
-from qpsvm.solvers.interior_point.factor_settings import FACTORS, chunks
-from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.settings import chunks
+
+PROJECTIONS = 16
+"""Random projections by which sizes of rows are estimated, to within a factor of two."""
 
 
 class NewtonSystem(ABC):
@@ -40,21 +42,13 @@ class NewtonSystem(ABC):
     F : Factor
     A : array of shape (p, n)
     D : array of shape (n,)
-    settings : InteriorPointSettings
     """
 
-    def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
-        self.F, self.A, self.D, self.settings = F, A, D, settings
+    def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
+        self.F, self.A, self.D = F, A, D
 
     @staticmethod
-    def of(
-        F: Factor,
-        A: Dense,
-        D: Vector,
-        settings: InteriorPointSettings,
-        *,
-        keeps_heavy: bool = False,
-    ) -> NewtonSystem:
+    def of(F: Factor, A: Dense, D: Vector, *, keeps_heavy: bool = False) -> NewtonSystem:
         """Choose the smaller Newton system, or the one that rounds least.
 
         Raises
@@ -63,8 +57,8 @@ class NewtonSystem(ABC):
             Rounding has made it indefinite.
         """
         if F.rank > F.size:
-            return OfVariables(F, A, D, settings)
-        return (OfBoth if keeps_heavy else OfWeights)(F, A, D, settings)
+            return OfVariables(F, A, D)
+        return (OfBoth if keeps_heavy else OfWeights)(F, A, D)
 
     @abstractmethod
     def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
@@ -83,8 +77,8 @@ class NewtonSystem(ABC):
         ``u = K^-1 J'z`` is ``K^-1``, and ``E (f_i'u)^2 = f_i'K^-1 f_i`` (Achlioptas, *J. Comput.
         Syst. Sci.* 66 (2003), theorem 1.1).
         """
-        F, A, root, count = self.F, self.A, np.sqrt(self.D), self.settings.projections
-        rng = np.random.default_rng(FACTORS.seed)
+        F, A, root, count = self.F, self.A, np.sqrt(self.D), PROJECTIONS
+        rng = np.random.default_rng(0)
         V, W = np.empty((F.rank, count)), np.empty((len(A), count))
         for k in range(count):
             z = root * rng.choice([-1.0, 1.0], F.size)
@@ -95,8 +89,8 @@ class NewtonSystem(ABC):
 class OfWeights(NewtonSystem):
     """Newton system in the weights and row multipliers."""
 
-    def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
-        super().__init__(F, A, D, settings)
+    def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
+        super().__init__(F, A, D)
         self.upper = _cholesky(_of_weights(F, A, D))
 
     def solve(self, of_weights: Vector, of_rows: Vector) -> tuple[Vector, Vector]:
@@ -110,8 +104,8 @@ class OfWeights(NewtonSystem):
 
     def sizes(self) -> Vector:
         """Estimates of ``sqrt(f_i'K^-1 f_i)`` with the factor for J."""
-        r, count = self.F.rank, self.settings.projections
-        signs = np.random.default_rng(FACTORS.seed).choice([-1.0, 1.0], (len(self.upper), count))
+        r, count = self.F.rank, PROJECTIONS
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(self.upper), count))
         V = dtrtrs(self.upper, signs)[0]
         return np.asarray(np.sqrt(self.F.squared_products(V[:r], self.A, V[r:]) / count))
 
@@ -119,8 +113,8 @@ class OfWeights(NewtonSystem):
 class OfVariables(NewtonSystem):
     """Newton system in the variables."""
 
-    def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
-        super().__init__(F, A, D, settings)
+    def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
+        super().__init__(F, A, D)
         with np.errstate(divide="ignore"):
             self.theta = 1.0 / D
         M = np.array(F.gram, order="F")
@@ -161,13 +155,13 @@ class OfBoth(NewtonSystem):
     Source: Vanderbei, "Symmetric quasidefinite matrices", *SIAM J. Optim.* 5 (1995).
     """
 
-    def __init__(self, F: Factor, A: Dense, D: Vector, settings: InteriorPointSettings) -> None:
-        super().__init__(F, A, D, settings)
+    def __init__(self, F: Factor, A: Dense, D: Vector) -> None:
+        super().__init__(F, A, D)
         N = F.rank + len(A)
         weights = D * (F.diagonal() + np.einsum("ij,ij->j", A, A))
-        most = min(N + settings.heavy_beyond_rank, F.size)
+        most = min(N + F.settings.heavy_beyond_rank, F.size)
         kept = np.sort(np.argpartition(-weights, most - 1)[:most])
-        self.kept = kept = kept[weights[kept] >= settings.heavy_share * np.max(weights)]
+        self.kept = kept = kept[weights[kept] >= F.settings.heavy_share * np.max(weights)]
         count = len(kept)
         self.rest = D.copy()
         self.rest[kept] = 0.0
@@ -179,7 +173,7 @@ class OfBoth(NewtonSystem):
         M[np.arange(N, N + count), np.arange(N, N + count)] = -self.theta
         eliminated = A * A @ D
         spread = np.where(eliminated > 0.0, eliminated, np.max(D))
-        M[np.arange(F.rank, N), np.arange(F.rank, N)] += FACTORS.dependent_rows * spread
+        M[np.arange(F.rank, N), np.arange(F.rank, N)] += 1e-13 * spread  # rows may be dependent
         size = np.abs(M.diagonal())
         self.scale = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
         M *= self.scale[:, None]
@@ -239,7 +233,7 @@ def _eliminated(
 
 def _least_squares(inner: Dense, right: Vector) -> Vector:
     """Solve for row multipliers by least squares, since rows of A may be dependent."""
-    return np.linalg.lstsq(inner, right, rcond=FACTORS.rank)[0].astype(np.float64)
+    return np.linalg.lstsq(inner, right, rcond=1e-13)[0].astype(np.float64)
 
 
 def _cholesky(K: Dense) -> Dense:
@@ -249,7 +243,7 @@ def _cholesky(K: Dense) -> Dense:
         factor = _upper_factor(K)
         if factor is not None:
             return factor
-        shift = max(10.0 * shift, FACTORS.pivot)
+        shift = max(10.0 * shift, 1e-15)
         np.fill_diagonal(K, diagonal * (1.0 + shift))
     raise np.linalg.LinAlgError("the normal matrix is not positive definite")
 

@@ -7,7 +7,7 @@ import pytest
 
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, SampleGram, sample_gram
-from qpsvm.solvers.active_set.columns import KernelColumns
+from qpsvm.solvers.box.curvature import KernelColumns
 from tests.tolerances import ROUNDING
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
-from qpsvm.solvers.active_set.distinct import Distinct
-from qpsvm.solvers.box.boxed import Boxed
-from qpsvm.solvers.work_budget import Point
+from qpsvm.solvers.box.engine import Distinct
+from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.common import Point
 from tests.tolerances import ROUNDING
 
 PLENTY = 2**30

@@ -24,7 +24,7 @@ from qpsvm.qp import (
     Status,
     sample_gram,
 )
-from qpsvm.solvers.active_set import engine
+from qpsvm.solvers.box import engine
 from qpsvm.solvers.box.program import BoxProgram
 from tests import tolerances
 from tests.interrupts import interrupted_point

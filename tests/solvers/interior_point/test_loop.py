@@ -9,20 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.solvers.interior_point.accuracy import Accuracy
-from qpsvm.solvers.interior_point.direction import Targets
 from qpsvm.solvers.interior_point.factor import Factor
-from qpsvm.solvers.interior_point.linear_system import Regularization, affine_step
-from qpsvm.solvers.interior_point.predictor_corrector import (
+from qpsvm.solvers.interior_point.interior import (
+    BestPoint,
+    Regularization,
+    affine_step,
     centering,
     combined_direction,
+    corrector_targets,
     step_along,
 )
+from qpsvm.solvers.interior_point.iterates import Accuracy, Residuals, starting_point
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.settings import DEFAULTS
-from qpsvm.solvers.interior_point.termination import BestPoint
-from qpsvm.solvers.interior_point.variables import Residuals, starting_point
-from qpsvm.solvers.interior_point.workspace import Workspace
 
 seeds = st.integers(0, 10**6)
 
@@ -41,24 +40,24 @@ def start(seed, n=30, r=4, bounds="both"):
     q, offset = rng.standard_normal(n), rng.standard_normal(r)
     program = FactorProgram(factor, d, q, A, A @ x, lower, upper, offset)
     variables = starting_point(program)
-    work = Workspace.of(program, DEFAULTS)
-    return program, work, variables, Residuals.of(program, variables)
+    return program, variables, Residuals.of(program, variables)
 
 
 @given(seeds, st.sampled_from(["both", "some"]), st.sampled_from([3, 50]))
 def test_a_direction_solves_the_linearised_equations(seed, bounds, r) -> None:
-    p, work, it, residuals = start(seed, r=r, bounds=bounds)
-    system, affine, _ = affine_step(work, it, residuals, Regularization())
-    targets = Targets.of_corrector(work, affine, work.mean_complementarity(it))
-    for found, of in ((affine, Targets.of_predictor(work)), (system.solve(targets), targets)):
+    p, it, residuals = start(seed, r=r, bounds=bounds)
+    system, affine, _ = affine_step(p, it, residuals, Regularization())
+    zeros = np.zeros(p.size)
+    targets = corrector_targets(p, affine, it.mean_complementarity(p))
+    for found, of in ((affine, (zeros, zeros)), (system.solve(targets), targets)):
         F = p.F.rows(np.arange(p.size))
         unmet = {
             "dw = F'dx": found.dw - F.T @ found.dx,
             "A dx = b - A x": p.A @ found.dx - (p.b - p.A @ it.x),
             "stationarity": F @ found.dw + found.dy @ p.A + p.d * found.dx - found.dz + found.dv
             + (residuals.gradient + p.d * it.x - it.z + it.v),
-            "s z": (it.s * found.dz + it.z * found.dx - of.lower + it.s * it.z)[it.z > 0.0],
-            "t v": (it.t * found.dv - it.v * found.dx - of.upper + it.t * it.v)[it.v > 0.0],
+            "s z": (it.s * found.dz + it.z * found.dx - of[0] + it.s * it.z)[it.z > 0.0],
+            "t v": (it.t * found.dv - it.v * found.dx - of[1] + it.t * it.v)[it.v > 0.0],
         }  # fmt: skip
         scale = 1.0 + max(np.max(np.abs(part)) for part in (found.dx, found.dz, found.dv))
         for name, value in unmet.items():
@@ -67,9 +66,9 @@ def test_a_direction_solves_the_linearised_equations(seed, bounds, r) -> None:
 
 @given(seeds, st.sampled_from(["both", "some"]))
 def test_a_step_keeps_all_signs_and_its_share_of_the_residuals(seed, bounds) -> None:
-    p, work, it, before = start(seed, bounds=bounds)
-    system, affine, _ = affine_step(work, it, before, Regularization())
-    mu = work.mean_complementarity(it)
+    p, it, before = start(seed, bounds=bounds)
+    system, affine, _ = affine_step(p, it, before, Regularization())
+    mu = it.mean_complementarity(p)
     sigma = centering(system, affine, mu)
     assert 0.0 <= sigma <= 1.0
     direction = combined_direction(system, affine, sigma * mu)
@@ -84,28 +83,28 @@ def test_a_step_keeps_all_signs_and_its_share_of_the_residuals(seed, bounds) -> 
     for name in ("weights", "rows"):
         expected = (1.0 - length) * getattr(before, name)
         np.testing.assert_allclose(getattr(left, name), expected, atol=1e-9, err_msg=name)
-    gradient = p.gradient(after.w, after.y, np.empty(p.size))
+    gradient = p.gradient(after.w, after.y)
     np.testing.assert_allclose(after.g, gradient, atol=1e-8 * (1.0 + np.max(np.abs(gradient))))
 
 
 @pytest.mark.parametrize("bounds", ["both", "some"])
 def test_the_best_point_is_in_the_box_and_never_worse_than_before(bounds) -> None:
-    p, work, it, residuals = start(0, bounds=bounds)
-    best, regularization = BestPoint(p, it, residuals), Regularization()
+    p, it, residuals = start(0, bounds=bounds)
+    best, regularization = BestPoint(it, residuals), Regularization()
     gaps = []
     for iteration in range(12):
-        best = best.or_better(Accuracy.of(work, it, residuals), it, residuals, iteration)
+        best = best.or_better(Accuracy.of(p, it, residuals), it, residuals, iteration)
         gaps.append(best.gap)
-        x = best.solution()
+        x = best.solution(p)
         assert (p.lower <= x).all()
         assert (x <= p.upper).all()
-        system, affine, regularization = affine_step(work, it, residuals, regularization)
-        mu = work.mean_complementarity(it)
+        system, affine, regularization = affine_step(p, it, residuals, regularization)
+        mu = it.mean_complementarity(p)
         target = centering(system, affine, mu) * mu
         direction = combined_direction(system, affine, target)
         it = step_along(system, direction)
         residuals = Residuals.of(p, it)
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] < 1e-8
-    worse = replace(Accuracy.of(work, it, residuals), rows=1.5 * best.gap)
+    worse = replace(Accuracy.of(p, it, residuals), rows=1.5 * best.gap)
     assert best.or_better(worse, it, residuals, 12) is best

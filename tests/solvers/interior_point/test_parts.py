@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.solvers.interior_point.factor import Factor
-from qpsvm.solvers.interior_point.feature_pairs import FeaturePairs
+from qpsvm.solvers.interior_point.factor import Factor, feature_pairs, of_pairs, pairs_pay
 from qpsvm.solvers.interior_point.newton import NewtonSystem, OfBoth, OfVariables, OfWeights
 from qpsvm.solvers.interior_point.settings import DEFAULTS
-from qpsvm.solvers.starting_points.central import above, between
+from qpsvm.solvers.interior_point.smoothing import above, between
 from tests import tolerances
 from tests.strategies import examples
 
@@ -88,21 +87,21 @@ def test_sizes_of_rows_with_entries_in_two_parts() -> None:
 def test_products_of_features_in_pairs(seed) -> None:
     rng, X = draw(seed, n=40, r=9, density=0.2)
     D = rng.random(40)
-    pairs = FeaturePairs.of(sp.csr_array(X))
+    pairs = feature_pairs(sp.csr_array(X))
     some = np.flatnonzero(rng.random(40) < 0.5)
-    for found, rows in ((pairs, np.arange(40)), (pairs.restricted(some), some)):
+    for found, rows in ((pairs, np.arange(40)), (pairs[some], some)):
         expected = X[rows].T @ (D[rows, None] * X[rows])
         np.testing.assert_allclose(
-            np.triu(found.normal(D[rows])), np.triu(expected), atol=tolerances.ROUNDING
+            np.triu(of_pairs(found, D[rows])), np.triu(expected), atol=tolerances.ROUNDING
         )
 
 
 def test_pairs_are_counted_before_they_are_made() -> None:
     X = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 4.0, 5.0]]))
-    assert FeaturePairs.count(X) == 3 + 6
+    assert feature_pairs(X).nnz == 3 + 6
     wide = sp.random_array((2000, 400), density=0.01, rng=0, format="csr")
-    assert FeaturePairs.pays(wide, DEFAULTS)
-    assert not FeaturePairs.pays(sp.csr_array(np.ones((50, 8))), DEFAULTS)
+    assert pairs_pay(wide, DEFAULTS)
+    assert not pairs_pay(sp.csr_array(np.ones((50, 8))), DEFAULTS)
 
 
 @given(seeds, st.sampled_from([0, 1, 2]), st.sampled_from([OfWeights, OfVariables, OfBoth]))
@@ -115,7 +114,7 @@ def test_a_direction_solves_the_whole_system(seed, p, system: type[NewtonSystem]
         whole = np.block([[F @ F.T + np.diag(theta), A.T], [A, np.zeros((p, p))]])
         expected = np.linalg.solve(whole, np.concatenate([r, e]))
         D = 1.0 / theta
-        dw, dy = system(factor, A, D, DEFAULTS).solve(F.T @ (D * r), A @ (D * r) - e)
+        dw, dy = system(factor, A, D).solve(F.T @ (D * r), A @ (D * r) - e)
         dx = (r - F @ dw - A.T @ dy) / theta
         scale = 1.0 + np.max(np.abs(expected))
         np.testing.assert_allclose(np.concatenate([dx, dy]), expected, atol=1e-10 * scale)
@@ -135,7 +134,7 @@ def test_how_far_a_step_changes_each_gradient(seed) -> None:
             K[: F.shape[1], : F.shape[1]] += np.eye(F.shape[1])
             exact = np.sqrt(np.einsum("ij,ij->i", f @ np.linalg.inv(K), f))
             for system in (OfWeights, OfVariables, OfBoth):
-                found = system(factor, rows, D, DEFAULTS).sizes()
+                found = system(factor, rows, D).sizes()
                 assert (found <= 3.0 * exact + tolerances.ROUNDING).all()
                 assert np.median(found[exact > 0.0] / exact[exact > 0.0]) > 0.5
 

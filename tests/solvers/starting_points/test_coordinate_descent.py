@@ -14,13 +14,11 @@ import qpsvm
 from benchmarks.data import load_samples
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp import QPSolution, Status
-from qpsvm.solvers.factored import solve
-from qpsvm.solvers.interior_point.presolve import presolve
-from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.interior_point.descent import DualDescent
+from qpsvm.solvers.interior_point.engine import solve
+from qpsvm.solvers.interior_point.program import FactorProgram, presolve
 from qpsvm.solvers.interior_point.search import Search
-from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.translate import translation
-from qpsvm.solvers.starting_points.coordinate_descent import DualDescent
 from tests import tolerances
 
 EPS = 1e-8
@@ -38,7 +36,7 @@ def structured(given: Any) -> FactorProgram:
 
 
 def search(program: FactorProgram, eps: float = EPS, report: Any = lambda *_: None) -> Search:
-    return Search(program, eps, 500, InteriorPointSettings(), report)
+    return Search(program, eps, 500, report)
 
 
 @pytest.fixture(autouse=True)
@@ -171,7 +169,7 @@ def test_without_time_there_is_one_call_and_no_other_round() -> None:
 
 def test_a_stop_after_the_first_round_hands_out_its_point() -> None:
     program = structured(problem(TEXT, 10.0))
-    found = solve(program, EPS, 500, InteriorPointSettings(), lambda *_: Status.INTERRUPTED)
+    found = solve(program, EPS, 500, lambda *_: Status.INTERRUPTED)
     assert found.status is Status.INTERRUPTED
     assert 0.0 < found.gap < 1e3
     assert (found.x != 0.0).any()
@@ -181,7 +179,7 @@ def test_a_stop_after_the_first_round_hands_out_its_point() -> None:
 def test_rounds_count_as_iterations_and_the_best_point_is_kept(limit: int) -> None:
     reports = list[int]()
     found = solve(
-        structured(problem(TEXT, 10.0)), EPS, limit, InteriorPointSettings(),
+        structured(problem(TEXT, 10.0)), EPS, limit,
         lambda *seen: reports.append(seen[0]),
     )  # fmt: skip
     assert found.status is Status.ITERATION_LIMIT
@@ -193,14 +191,13 @@ def test_presolve_maps_a_known_point_and_its_weights_stay() -> None:
     samples = load_samples("synthetic(copies=3, d=6, n=700, seed=0)")
     given = qpsvm.SoftMargin(C=0.01, intercept="penalized").dual(samples.X, samples.y)
     program = structured(given)
-    presolved, restore = presolve(program)
+    presolved, way = presolve(program)
     assert presolved.size < program.size
     found = DualDescent(search(program, 1e-3)).found()
     assert found is not None
-    own = restore.forward(QPSolution(Status.UNKNOWN, x=found.x)).x
-    assert own is not None
+    own = way.smaller(found.x)
     np.testing.assert_allclose(
-        presolved.F.transposed(np.asarray(own)),
+        presolved.F.transposed(own),
         program.F.transposed(found.x),
         rtol=1e-10,
         atol=1e-12,
@@ -212,7 +209,7 @@ def test_what_variables_miss_adds_up_to_the_gap(curved: bool) -> None:
     program = structured(problem(TALL, 0.01, "squared_hinge" if curved else "hinge"))
     x = np.random.default_rng(0).uniform(0.0, 0.01, program.size)
     w = program.F.transposed(x)
-    g = program.gradient(w, np.zeros(0), np.empty(program.size))
-    objective, gap = program.gap(x, np.zeros(0), w, g)
+    g = program.gradient(w, np.zeros(0))
+    objective, gap = program.gap(x, np.zeros(0), g)
     total = float(np.sum(program.missed(x, g)))
     assert total == pytest.approx(gap * max(abs(objective), program.floor(x)), rel=1e-9)

@@ -9,13 +9,13 @@ import pytest
 
 import qpsvm
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.factored import solve
+from qpsvm.solvers.interior_point.engine import solve
+from qpsvm.solvers.interior_point.open_set import near
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.smoothing import point_at
 from qpsvm.solvers.interior_point.translate import Direct
-from qpsvm.solvers.starting_points.central import point_at
-from qpsvm.solvers.starting_points.open_set import OpenSet
 
 EPS = 1e-8
 SETTINGS = InteriorPointSettings(slow_iterations=0)
@@ -36,20 +36,20 @@ def _as_in_the_backend():
 
 
 def search(p: FactorProgram) -> Search:
-    return Search(p, EPS, 1000, SETTINGS, lambda *_: None)
+    return Search(p, EPS, 1000, lambda *_: None)
 
 
 @pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
 @pytest.mark.parametrize("other", [0.5, 1.0, 2.0, 1000.0])
 def test_the_optimum_is_found_from_the_weights_of_other_bounds(intercept, other) -> None:
     p = program(1.0, intercept)
-    at = solve(program(other, intercept), EPS, 1000, SETTINGS, lambda *_: None)
+    at = solve(program(other, intercept), EPS, 1000, lambda *_: None)
     own = search(p)
-    found = OpenSet(own).near(at.w, at.y)
+    found = near(own, at.w, at.y)
     assert found is not None
     assert found.status is Status.OPTIMAL
     assert own.measured(found.x, found.y)[3] <= EPS
-    alone = solve(p, EPS, 1000, SETTINGS, lambda *_: None)
+    alone = solve(p, EPS, 1000, lambda *_: None)
     difference = own.measured(found.x, found.y)[2] - own.measured(alone.x, alone.y)[2]
     assert abs(difference) <= 2.0 * EPS * abs(own.measured(alone.x, alone.y)[2])
 
@@ -58,7 +58,7 @@ def test_the_optimum_is_found_from_the_weights_of_other_bounds(intercept, other)
 def test_no_weights_lead_to_a_wrong_claim(seed) -> None:
     rng, p = np.random.default_rng(seed), program(1.0)
     own = search(p)
-    found = OpenSet(own).near(10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=4), np.ones(1))
+    found = near(own, 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=4), np.ones(1))
     if found is not None and found.status is Status.OPTIMAL:
         assert own.measured(found.x, found.y)[3] <= EPS
 
@@ -66,7 +66,7 @@ def test_no_weights_lead_to_a_wrong_claim(seed) -> None:
 def test_curvature_and_missing_bounds_are_left_to_others() -> None:
     p, w, y = program(1.0), np.ones(4), np.ones(1)
     for other in (replace(p, d=p.d + 1.0), replace(p, upper=np.full(p.size, np.inf))):
-        assert OpenSet(search(other)).near(w, y) is None
+        assert near(search(other), w, y) is None
 
 
 @pytest.mark.parametrize("mu", [1e-6, 1.0, 1e6])

@@ -8,6 +8,10 @@ cost less. What was reached is the starting point of these then.
 
 A free intercept is penalised for the descent, and then put where it is best for the weights.
 
+Seconds are those of one core. Only their ratios matter: they decide how long a starting point is
+sought, by counts of operations and not by the clock, so that the same program always has the same
+answer.
+
 Source: Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
 large-scale linear SVM", ICML 2008, algorithm 3.
 """
@@ -17,24 +21,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from qpsvm.native.descent import MOST_VARIABLES, CoordinateDescent
 from qpsvm.native.library import Status as CallStatus
 from qpsvm.native.settings import CORE
-from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.numerics.single_precision import stored_values
-from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.box.polish import polish_box
+from qpsvm.qp.solution import Status
+from qpsvm.solvers.common import LARGEST_SET, ROUNDED_AWAY, SMALLEST_DIVISOR, WorkBudget
 from qpsvm.solvers.interior_point.factor import Factor
-from qpsvm.solvers.interior_point.interior import SearchResult
+from qpsvm.solvers.interior_point.interior import REACHED, SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.search import Search
-from qpsvm.solvers.interior_point.termination import REACHED
-from qpsvm.solvers.negligible import NEGLIGIBLE
-from qpsvm.solvers.starting_points.settings import STARTS
-from qpsvm.solvers.work_budget import WorkBudget
+from qpsvm.solvers.interior_point.search import Search, polished
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +67,33 @@ class Descended:
 
     def on(self, program: FactorProgram, x: Vector) -> Descended:
         """The same weights for a program of which some variables were merged or fixed."""
-        g = program.gradient(self.w, self.y, np.empty(program.size))
-        cost = -program.dual(x, self.y, self.w, g)
-        return replace(self, x=x, g=g, cost=cost)
+        g = program.gradient(self.w, self.y)
+        return replace(self, x=x, g=g, cost=-program.dual(x, self.y, self.w, g))
+
+    def point(self, program: FactorProgram) -> Vector:
+        """Construct x in the box with ``F'x`` near the weights, if it is not known.
+
+        With B at the bounds that the gradient says, and the free variables W those whose gradient
+        nearly vanishes: ``x_W = argmin |F_W'x_W - (w - F_B'x_B - offset)|^2``.
+        """
+        p = program
+        if self.x is not None:
+            return np.clip(self.x, p.lower, p.upper)
+        g = p.gradient(self.w, self.y)
+        x = np.where(g > 0.0, p.lower, p.upper)
+        free = np.flatnonzero(np.abs(g) <= max(self.violation, 0.05))  # in margins
+        if len(free) > LARGEST_SET:
+            free = np.sort(np.argpartition(np.abs(g), LARGEST_SET)[:LARGEST_SET])
+        if len(free):
+            x[free] = 0.0
+            missing = self.w - p.offset - p.F.transposed(x)
+            M = np.asfortranarray(p.F.block(free, free))
+            # rows of F may depend on each other
+            M[np.diag_indices(len(free))] += 1e-10 * float(np.trace(M)) / len(free)
+            upper, info = dpotrf(M, overwrite_a=1)
+            if info == 0:
+                x[free] = dpotrs(upper, p.F.times(missing, np.empty(p.size))[free])[0]
+        return np.clip(x, p.lower, p.upper)
 
 
 def _n_free(p: FactorProgram, x: Vector) -> int:
@@ -79,34 +104,26 @@ def _n_free(p: FactorProgram, x: Vector) -> int:
 def suits(program: FactorProgram) -> bool:
     """Return whether a program has only bounds, or these and a free intercept's row."""
     p, signs = program, program.F.selection.signs
-    return bool(
-        0 < p.size <= MOST_VARIABLES
-        and (np.abs(signs) == 1.0).all()
-        and (len(p.A) == 0 or _has_free_intercept(p))
-    )
-
-
-def _has_free_intercept(p: FactorProgram) -> bool:
-    """Return whether the only row is ``s'x = b`` with the signs s of bounded variables."""
-    return (
+    if not (0 < p.size <= MOST_VARIABLES and (np.abs(signs) == 1.0).all()):
+        return False
+    # the row of a free intercept is ``s'x = b`` with the signs s of bounded variables
+    return len(p.A) == 0 or (
         len(p.A) == 1
         and not p.F.constant
-        and np.array_equal(p.A[0], p.F.selection.signs)
+        and np.array_equal(p.A[0], signs)
         and not p.d.any()
-        and bool((np.isfinite(p.lower) & np.isfinite(p.upper)).all())
+        and p.n_bounds == 2 * p.size
     )
 
 
-def newton_step(F: Factor, n: int) -> float:
+def _newton_seconds(F: Factor, n: int) -> float:
     """Estimate the seconds of a Newton step from its number of operations."""
     k = min(n, F.rank)
     per_variable = 0.5 * k**2
     if F.is_sparse:
         entries = F.n_entries / F.selection.n_samples
         per_variable = min(per_variable, 0.5 * F.settings.pair_cost * entries**2)
-    products = n * per_variable + k**3 / 3.0
-    own = STARTS
-    return own.seconds_per_step + n * own.seconds_per_variable + products * own.seconds_per_product
+    return 5e-4 + n * 50e-9 + (n * per_variable + k**3 / 3.0) * 5e-11
 
 
 @dataclass
@@ -127,15 +144,17 @@ class DualDescent:
 
     def found(self) -> SearchResult | None:
         """Run coordinate descent to the solution; None where another method should go on."""
-        p, own = self.search.program, self.search.settings
-        if not suits(p) or len(p.A) or self._is_tall_tube():
+        p, search, own = self.search.program, self.search, self.search.program.settings
+        # with two variables for a sample, passes take longer than smoothing where that is possible
+        is_tall = p.size > max(p.F.rank, own.guess_above)
+        is_tall_tube = is_tall and p.F.selection.index is not None
+        if not suits(p) or len(p.A) or is_tall_tube:
             return None
         descent, spent, tol = self._begun(p.F.root), 0.0, 0.0
-        at_start, least = float(np.sum(p.missed(descent.a, p.q))), NEGLIGIBLE.smallest_divisor
-        while self.search.may_continue:
+        at_start, least = float(np.sum(p.missed(descent.a, p.q))), SMALLEST_DIVISOR
+        while search.may_continue:
             passes = descent.passes
-            more = max(int((own.growth - 1.0) * passes), own.first_passes)
-            status = self._run(descent, more, tol)
+            status = self._run(descent, max(int(1.5 * passes), own.first_passes), tol)
             at, gap, excess, of_shrunk = self._measured(descent)
             if status not in (CallStatus.DONE, CallStatus.LIMIT) or not np.isfinite(excess):
                 break  # not finite, or without end: others say which
@@ -144,69 +163,60 @@ class DualDescent:
             if found is not None:
                 return found
             spent += (descent.passes - passes) * self._pass_seconds(descent.n_active)
-            needed, gained = (
-                np.log(max(excess, 1.0)),
-                np.log(max(at_start, least) / max(gap, least)),
-            )
+            needed = np.log(max(excess, 1.0))
+            gained = np.log(max(at_start, least) / max(gap, least))
             if not spent * needed <= self._second_order_seconds(at, gap) * gained:
                 break
             if of_shrunk > 0.5 and descent.n_active < p.size:
                 self._run(descent, 1, np.inf)  # all variables are active again
-            missing = max(gap / (self.search.eps * max(at.cost, least)), np.sqrt(excess), 1.0)
-            tol = own.aimed_share * descent.violation / missing
-        if self.guess is not None and not self.search.may_continue:
-            self.search.record(self._result(self.guess.x))
+            missing = max(gap / (search.eps * max(at.cost, least)), np.sqrt(excess), 1.0)
+            tol = 0.7 * descent.violation / missing  # aims a little below eps
+        if self.guess is not None and not search.may_continue:
+            search.record(self._result(self.guess.x))
         return None
 
-    def _is_tall_tube(self) -> bool:
-        """Return whether there are two variables for a sample, and fewer weights than variables.
+    def with_penalized_intercept(self) -> Descended | None:
+        """Descend with a penalised intercept in place of a free one; return the weights found.
 
-        Passes over both take longer than smoothing where that is possible.
+        None where the program has no free intercept, or is small enough to iterate on all
+        variables.
         """
-        p, own = self.search.program, self.search.settings
-        is_tall = p.size > max(p.F.rank, own.guess_above)
-        return is_tall and p.F.selection.index is not None
+        p, own = self.search.program, self.search.program.settings
+        is_wide = p.F.rank > p.size
+        smallest = own.wide_dense_size if is_wide else own.guess_above
+        if p.size <= smallest or not len(p.A) or not suits(p):
+            return None
+        descent = self._begun(1.0)
+        # with more weights than variables, working sets need a nearly exact point
+        status = self._run(descent, 300 if is_wide else 6, 1e-5)
+        if status not in (CallStatus.DONE, CallStatus.LIMIT):
+            return None
+        w, n_free = self._weights(descent), _n_free(p, descent.a)
+        y = _best_intercept(p, w)
+        g = p.gradient(w, y)
+        return Descended(w, y, None, g, -p.dual(descent.a, y, w, g), descent.violation, n_free)
 
-    def _second_order_seconds(self, at: Descended, gap: float) -> float:
-        """Estimate the seconds of second-order methods from their number of operations."""
-        p, own = self.search.program, self.search.settings
-        n, n_free = p.size, at.n_free
-        presolve = STARTS.presolve_passes * self._pass_seconds(n)
-        if p.F.rank > n > own.wide_dense_size:
-            return presolve + STARTS.factorizations * newton_step(p.F, n_free)
-        steps = 0.0
-        if p.F.rank <= n and n > own.guess_above:
-            if gap > own.easy_gap * at.cost:
-                steps = newton_step(p.F, n)  # of smoothing
-            n = min(max(n_free, own.open_per_weight * p.F.rank), n)
-        return presolve + STARTS.newton_steps * (steps + newton_step(p.F, n))
-
-    def _pass_seconds(self, n_active: int) -> float:
-        """Estimate the seconds of a pass of coordinate descent from its number of operations."""
-        F = self.search.program.F
-        each = STARTS.seconds_per_sparse_entry if F.is_sparse else STARTS.seconds_per_dense_entry
-        return n_active * (STARTS.seconds_per_visit + each * F.n_entries / F.selection.n_samples)
+    # --- rounds -----------------------------------------------------------------------------------
 
     def _begun(self, constant: float) -> CoordinateDescent:
         p = self.search.program
         F, index = p.F, p.F.selection.index
-        q = p.q if not p.offset.any() else p.q + F.times(p.offset, np.empty(p.size))
         return CoordinateDescent(
             stored_values(F.samples) if not F.is_sparse else F.samples,
-            linear=q,
+            linear=p.costs,
             lower=p.lower,
             upper=p.upper,
             signs=F.selection.signs,
             added=p.d if p.d.any() else None,
             rows=None if index is None else index.astype(np.int64, copy=False),
             constant=constant,
-            seed=STARTS.seed,
+            seed=0,
         )
 
     def _run(self, descent: CoordinateDescent, passes: int, tol: float) -> CallStatus:
         """Run coordinate descent until a tolerance, a number of passes, or the deadline."""
-        entries = max(self.search.program.F.n_entries, self.search.program.size)
-        slice_ = max(1, CORE.entries_per_call // entries)
+        p = self.search.program
+        slice_ = max(1, CORE.entries_per_call // max(p.F.n_entries, p.size))
         status, end = CallStatus.LIMIT, descent.passes + passes
         try:
             while status is CallStatus.LIMIT and descent.passes < end:
@@ -214,21 +224,20 @@ class DualDescent:
                 if self.deadline.has_passed():
                     break
         except KeyboardInterrupt as error:
-            if not len(self.search.program.A):
+            if not len(p.A):
                 keep_best(error, lambda: self._result(descent.a))
             raise
         return status
 
     def _weights(self, descent: CoordinateDescent) -> Vector:
         p = self.search.program
-        w = descent.w if p.F.constant else descent.w[:-1]
-        return w + p.offset
+        return (descent.w if p.F.constant else descent.w[:-1]) + p.offset
 
     def _measured(self, descent: CoordinateDescent) -> tuple[Descended, float, float, float]:
         """Measure the present point: its duality gap, accuracy, and the gap's share at bounds."""
         p, x, y = self.search.program, descent.a.copy(), np.zeros(0)
         w = self._weights(descent)
-        g = p.gradient(w, y, np.empty(p.size))
+        g = p.gradient(w, y)
         missed = p.missed(x, g)
         objective = 0.5 * float(w @ w) + float(x @ (p.q + 0.5 * p.d * x)) + p.constant
         total = float(np.sum(missed))
@@ -256,15 +265,20 @@ class DualDescent:
         violation = float(np.max(np.minimum(size, share) / allowed))
         return max(gap / eps, violation**2)
 
+    # --- results ----------------------------------------------------------------------------------
+
+    def _result(self, x: Vector | None) -> SearchResult:
+        assert x is not None
+        return self.search.result(x, np.zeros(0))
+
     def _checked(self, at: Descended) -> SearchResult | None:
         """Measure a point anew and return it as a solution; None if it is not accurate enough."""
         p, search = self.search.program, self.search
         found = search.record(self._result(at.x))
-        g = p.gradient(found.w, found.y, np.empty(p.size))
-        if self._excess(found.x, g, found.gap) > 1.0:
+        if self._excess(found.x, p.gradient(found.w, found.y), found.gap) > 1.0:
             return None
         found = replace(found, status=Status.OPTIMAL, reason=REACHED)
-        return self._with_last_digits(found) if p.size <= search.settings.guess_above else found
+        return self._with_last_digits(found) if p.size <= p.settings.guess_above else found
 
     def _with_last_digits(self, found: SearchResult) -> SearchResult:
         """The solution of a small program to rounding, by Newton steps on its free variables.
@@ -273,41 +287,34 @@ class DualDescent:
         of the samples. Passes for more digits are many.
         """
         search = self.search
-        start = QPSolution(Status.UNKNOWN, x=found.x, y=found.y)
-        limit, budget = min(STARTS.working_set_bytes, default_memory_limit()), WorkBudget()
-        better = polish_box(search.program.quadratic(), start, memory_limit=limit, budget=budget)
+        better = polished(search.program, found.x, found.y, WorkBudget())
         last = self._result(np.array(better.x))
         # a gap of rounding says nothing about which of two points is nearer
-        if not last.gap <= max(found.gap, NEGLIGIBLE.curvature_share):
+        if not last.gap <= max(found.gap, ROUNDED_AWAY):
             return found
         return search.record(replace(last, status=found.status, reason=found.reason))
 
-    def _result(self, x: Vector | None) -> SearchResult:
-        search, y = self.search, np.zeros(0)
-        assert x is not None
-        w, _, _, gap = search.measured(x, y)
-        return SearchResult(x, y, w, gap, Status.UNKNOWN, "", search.iterations)
+    # --- costs ------------------------------------------------------------------------------------
 
-    def with_penalized_intercept(self) -> Descended | None:
-        """Descend with a penalised intercept in place of a free one; return the weights found.
+    def _second_order_seconds(self, at: Descended, gap: float) -> float:
+        """Estimate the seconds of second-order methods from their number of operations."""
+        p, own = self.search.program, self.search.program.settings
+        n, n_free = p.size, at.n_free
+        presolve = 4.0 * self._pass_seconds(n)
+        if p.F.rank > n > own.wide_dense_size:
+            return presolve + 10.0 * _newton_seconds(p.F, n_free)  # factorisations of working sets
+        steps = 0.0
+        if p.F.rank <= n and n > own.guess_above:
+            if gap > own.easy_gap * at.cost:
+                steps = _newton_seconds(p.F, n)  # of smoothing
+            n = min(max(n_free, own.open_per_weight * p.F.rank), n)
+        return presolve + 20.0 * (steps + _newton_seconds(p.F, n))
 
-        None where the program has no free intercept, or is small enough to iterate on all
-        variables.
-        """
-        p, own = self.search.program, self.search.settings
-        is_wide = p.F.rank > p.size
-        smallest = own.wide_dense_size if is_wide else own.guess_above
-        if p.size <= smallest or not len(p.A) or not suits(p):
-            return None
-        descent = self._begun(1.0)
-        passes = own.easy_passes if is_wide else own.free_passes
-        status = self._run(descent, passes, own.descent_tolerance)
-        if status not in (CallStatus.DONE, CallStatus.LIMIT):
-            return None
-        w, n_free = self._weights(descent), _n_free(p, descent.a)
-        y = _best_intercept(p, w)
-        g = p.gradient(w, y, np.empty(p.size))
-        return Descended(w, y, None, g, -p.dual(descent.a, y, w, g), descent.violation, n_free)
+    def _pass_seconds(self, n_active: int) -> float:
+        """Estimate the seconds of a pass of coordinate descent from its number of operations."""
+        F = self.search.program.F
+        each = 7e-9 if F.is_sparse else 1e-9
+        return n_active * (1e-7 + each * F.n_entries / F.selection.n_samples)
 
 
 def _best_intercept(p: FactorProgram, w: Vector) -> Vector:
@@ -317,7 +324,7 @@ def _best_intercept(p: FactorProgram, w: Vector) -> Vector:
     says. It grows by ``|A_i| (u_i - l_i)`` where that sign changes.
     """
     a = p.A[0]
-    zeros = -p.gradient(w, np.zeros(1), np.empty(p.size)) / a
+    zeros = -p.gradient(w, np.zeros(1)) / a
     order = np.argsort(zeros)
     first = float(np.sum(np.where(a > 0.0, a * p.upper, a * p.lower))) - float(p.b[0])
     slopes = np.cumsum((np.abs(a) * (p.upper - p.lower))[order]) - first

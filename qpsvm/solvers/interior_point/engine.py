@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -10,23 +10,22 @@ import numpy as np
 
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.numerics.interrupts import best_known, keep_best, map_best
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import Status
+from qpsvm.solvers.interior_point.descent import Descended, DualDescent
 from qpsvm.solvers.interior_point.interior import SearchResult
-from qpsvm.solvers.interior_point.presolve import presolve
-from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.search import Progress, Search
-from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.starting_points.coordinate_descent import Descended, DualDescent
-from qpsvm.solvers.starting_points.free_set import by_free_set, can_polish, point_of
-from qpsvm.solvers.starting_points.open_set import OpenSet
-from qpsvm.solvers.starting_points.smoothing import suits
+from qpsvm.solvers.interior_point.open_set import by_open_set
+from qpsvm.solvers.interior_point.program import FactorProgram, Presolved, presolve
+from qpsvm.solvers.interior_point.search import Progress, Search, by_free_set, can_polish
+from qpsvm.solvers.interior_point.smoothing import can_smooth
+
+LARGEST_MATRIX = 10_000
+"""Number of variables above which a matrix of all of them is too large."""
 
 
 def solve(
     program: FactorProgram,
     eps: float,
     limit: int,
-    settings: InteriorPointSettings,
     progress: Progress,
     deadline: Deadline = NEVER,
 ) -> SearchResult:
@@ -42,22 +41,25 @@ def solve(
         Relative gap.
     limit : int
         Of iterations.
-    settings : InteriorPointSettings
     progress : callable
     deadline : Deadline
         Told to coordinate descent, which ``progress`` cannot stop.
     """
-    if program.size > settings.guess_above:
-        return _descended_first(Search(program, eps, limit, settings, progress), deadline)
-    presolved, restore = presolve(program)
+    if program.size > program.settings.guess_above:
+        return _descended_first(Search(program, eps, limit, progress), deadline)
+    presolved, way = presolve(program)
+    search = Search(presolved, eps, limit, progress)
+    return _restored(way, lambda: _descended_first(search, deadline))
+
+
+def _restored(way: Presolved, run: Callable[[], SearchResult]) -> SearchResult:
+    """The result of a run on a presolved program, for the given one; and so at an interrupt."""
 
     def restored(found: SearchResult) -> SearchResult:
-        whole = restore(QPSolution(found.status, x=found.x, y=found.y))
-        return replace(found, x=np.asarray(whole.x))
+        return replace(found, x=way.whole(found.x))
 
-    search = Search(presolved, eps, limit, settings, progress)
     try:
-        return restored(_descended_first(search, deadline))
+        return restored(run())
     except KeyboardInterrupt as error:
         map_best(error, restored)
         raise
@@ -72,27 +74,26 @@ def _descended_first(search: Search, deadline: Deadline) -> SearchResult:
         return found
     if not search.may_continue:
         return _best_of(search)
-    presolved, restore = presolve(search.program)
-    guess = descent.guess
-    if guess is not None:
-        known = restore.forward(QPSolution(Status.UNKNOWN, x=guess.x))
-        guess = guess.on(presolved, np.asarray(known.x))
+    presolved, way = presolve(search.program)
+    known = descent.guess
 
-    def restored(found: SearchResult) -> SearchResult:
-        whole = restore(QPSolution(found.status, x=found.x, y=found.y))
-        return replace(found, x=np.asarray(whole.x))
-
-    try:
+    def second_order() -> SearchResult:
         inner = replace(search, program=presolved, best=None)
         with _best_on_interrupt(inner):
-            guess = guess or DualDescent(inner, deadline).with_penalized_intercept()
-        found = restored(minimise(inner, guess))
-    except KeyboardInterrupt as error:
-        map_best(error, restored)
-        raise
+            if known is None:
+                guess = DualDescent(inner, deadline).with_penalized_intercept()
+            else:
+                guess = known.on(presolved, way.smaller(np.asarray(known.x)))
+        return _or_best(inner, _minimised(inner, guess))
+
+    return _or_best(search, _restored(way, second_order))
+
+
+def _or_best(search: Search, found: SearchResult) -> SearchResult:
+    """Return the best point of the search in place of a worse one that claims nothing."""
     best = search.best
     if best is not None and found.status is not Status.OPTIMAL and best.gap < found.gap:
-        found = replace(best, status=found.status, reason=found.reason, iterations=found.iterations)
+        return replace(best, status=found.status, reason=found.reason, iterations=found.iterations)
     return found
 
 
@@ -122,7 +123,7 @@ def _best_on_interrupt(search: Search) -> Iterator[None]:
         raise
 
 
-def minimise(search: Search, guess: Descended | None = None) -> SearchResult:
+def _minimised(search: Search, guess: Descended | None) -> SearchResult:
     """Minimise a presolved program; return the solution or the best point found.
 
     Parameters
@@ -132,58 +133,46 @@ def minimise(search: Search, guess: Descended | None = None) -> SearchResult:
     guess : Descended or None
         What coordinate descent found for this program.
     """
-    if search.program.size == 0:
-        return _without_variables(search)
+    p = search.program
+    if p.size == 0:  # all variables are fixed
+        holds = bool((np.abs(p.b) <= search.eps).all())
+        status = Status.OPTIMAL if holds else Status.INACCURATE
+        reason = "nothing to be solved for" if holds else "the bounds leave no room for the rows"
+        gap = 0.0 if holds else np.inf
+        return replace(search.initial_point(), gap=gap, status=status, reason=reason)
     with _best_on_interrupt(search):
         found = _by_guess(search, guess)
         if found is None and search.stopped is None:
             found = _of_all(search)
-    if found is None:
-        found = _best_of(search)
-    best = search.best
-    if best is not None and found.status is not Status.OPTIMAL and best.gap < found.gap:
-        found = replace(best, status=found.status, reason=found.reason)
-    return found
+    return _best_of(search) if found is None else found
 
 
 def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
     """Solve from an initial guess where that is cheaper than iterating on all variables."""
-    p, settings = search.program, search.settings
+    p, settings = search.program, search.program.settings
     if p.F.rank <= p.size:
-        is_worth_it = p.size > settings.guess_above and suits(p)
-        return OpenSet(search, guess).found() if is_worth_it else None
+        is_worth_it = p.size > settings.guess_above and can_smooth(p)
+        return by_open_set(search, guess) if is_worth_it else None
     found = None
     if p.size > settings.wide_dense_size and guess is not None:
-        found = by_free_set(search, point_of(p, guess), guess.y)
-    elif p.size > settings.wide_largest_dense_size:
+        found = by_free_set(search, guess.point(p), guess.y)
+    elif p.size > LARGEST_MATRIX:
         rest = search.initial_point()
         found = by_free_set(search, rest.x, rest.y)
-    is_small = p.size <= settings.wide_largest_dense_size
+    is_small = p.size <= LARGEST_MATRIX
     return None if found and found.status is Status.INACCURATE and is_small else found
 
 
 def _of_all(search: Search) -> SearchResult:
     """Solve by interior points on all variables, by working sets where rounding stops these."""
-    found = _checked(search, search.interior(search.program))
-    if found.status is Status.INACCURATE and search.may_continue and can_polish(search.program):
-        found = by_free_set(search, found.x, found.y)
-    return found
-
-
-def _checked(search: Search, ended: SearchResult) -> SearchResult:
-    """Measure the gap of the whole program; withdraw a claim of optimality that it refutes."""
+    ended = search.interior(search.program)
+    # a claim of optimality that the gap of the whole program refutes is withdrawn
     w, _, _, gap = search.measured(ended.x, ended.y)
     status, reason = ended.status, ended.reason
     if status is Status.OPTIMAL and not gap <= search.eps:
         status, reason = Status.INACCURATE, "the gap of the whole program is larger"
-    return search.record(replace(ended, w=w, gap=max(gap, ended.gap), status=status, reason=reason))
-
-
-def _without_variables(search: Search) -> SearchResult:
-    """The result for a program whose variables are all fixed."""
-    holds = bool((np.abs(search.program.b) <= search.eps).all())
-    status = Status.OPTIMAL if holds else Status.INACCURATE
-    reason = "nothing to be solved for" if holds else "the bounds leave no room for the rows"
-    return replace(
-        search.initial_point(), gap=0.0 if holds else np.inf, status=status, reason=reason
-    )
+    found = replace(ended, w=w, gap=max(gap, ended.gap), status=status, reason=reason)
+    search.record(found)
+    if status is Status.INACCURATE and search.may_continue and can_polish(search.program):
+        return by_free_set(search, found.x, found.y)
+    return found

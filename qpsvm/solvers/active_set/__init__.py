@@ -1,1 +1,0 @@
-"""The kernel engine: exact solutions, and no kernel matrix of all samples."""

@@ -1,1 +1,0 @@
-"""Polish: from an approximate solution of a program to one exact up to rounding."""

@@ -1,1 +1,0 @@
-"""Starting points: cheap approximate solutions for the interior-point method and polish."""
