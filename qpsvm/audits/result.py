@@ -16,14 +16,15 @@ from qpsvm.certificates.reduced import MACHINES
 from qpsvm.display import LINES, first_lines, short_repr, wrapped
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt_residuals import Check
-from qpsvm.reports.assessment import (
+from qpsvm.reports.content import Page
+from qpsvm.reports.files import Formats
+from qpsvm.reports.grade import (
+    Evidence,
+    Grade,
     evidence_of_machine,
     evidence_together,
     predictions_of_machine,
 )
-from qpsvm.reports.comparison import Page
-from qpsvm.reports.files import Formats
-from qpsvm.reports.grade import Evidence, Grade
 from qpsvm.reports.numbers import at_most, residual
 from qpsvm.reports.report import build
 from qpsvm.verification import KKTReport

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.reduced import ReducedCertificate
@@ -16,16 +16,13 @@ from qpsvm.display import one_line, wrapped
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import TrainingProblem
-from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
+from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arguments import an, require_kind
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.plotting.residuals import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
-from qpsvm.reports.comparison import Page
-from qpsvm.reports.content import Facts, Problem, ReportContent, Solution
-from qpsvm.reports.dictionary import report_dict
-from qpsvm.reports.files import Formats
+from qpsvm.reports.content import Facts, Page, Problem, ReportContent, Solution
+from qpsvm.reports.files import Formats, report_dict
 from qpsvm.reports.grade import Evidence
 from qpsvm.verification import KKTReport, ReducedReport, verify
 
@@ -67,7 +64,7 @@ def build(
     verified: KKTReport | ReducedReport | None = None,
     *,
     certificate: Certificate | ReducedCertificate | None = None,
-    trace: Sequence[Event] = (),
+    trace: Sequence[Any] = (),
     remarks: Sequence[str] = (),
     facts: Mapping[str, object] | None = None,
     facts_title: str = "Facts",
@@ -88,7 +85,7 @@ def build(
         What ``qpsvm.verify(problem, solution)`` returned; without it, that is called.
     certificate : Certificate or ReducedCertificate, optional
         One that says more than that of ``verified``.
-    trace : sequence of Event, optional
+    trace : sequence of Progress, optional
         What ``qpsvm.solve`` told its callback: ``trace = []; solve(..., callback=trace.append)``.
     remarks : sequence of str, optional
         Sentences of your own, shown first.
@@ -143,18 +140,28 @@ def build(
     require_kind(remarks, Sequence, "remarks", "a list of sentences")
     require_kind(facts, Mapping | None, "facts", "a mapping from names to values, or None")
     versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
+    machines: list[Report] = []
+    if isinstance(problem, ReducedProblem) and verified.reports:  # or it belongs to another problem
+        names, solutions = problem.names, problem.parts(solution)
+        proofs = getattr(certificate, "certificates", (None,) * len(names))
+        traces = _by_machine(trace, len(names))
+        for name, part, report, proof, events in zip(
+            names, solutions, verified.reports, proofs, traces, strict=True
+        ):
+            machine = build(*part, report, certificate=proof, trace=events, source=source)
+            machines.append(replace(machine, name=name))
     own = certificate if certificate is not None else getattr(verified, "certificate", None)
     return Report(
         problem=problem,
         solution=solution,
         verified=verified,
         certificate=None if isinstance(own, ReducedCertificate) else own,
-        source=source,
         name="",
+        machines=tuple(machines),
+        source=source,
         remarks=tuple(remarks),
         facts=None if facts is None else Facts(facts_title, facts),
         trace=tuple(trace),
-        machines=_machines(problem, solution, verified, certificate, trace, source),
         digest=problem.fingerprint()
         if isinstance(problem, QuadraticProgram)
         else fingerprint(problem.data),
@@ -164,34 +171,9 @@ def build(
     )
 
 
-def _machines(
-    problem: Problem,
-    solution: Solution,
-    verified: KKTReport | ReducedReport,
-    certificate: Certificate | ReducedCertificate | None,
-    trace: Sequence[Event],
-    source: str,
-) -> tuple[Report, ...]:
-    """Build one report per machine of a reduction; empty if the solution does not belong to it."""
-    if not isinstance(problem, ReducedProblem) or not isinstance(verified, ReducedReport):
-        return ()
-    if not verified.reports:
-        return ()
-    names, answer = problem.names, cast("ReducedSolution", solution)
-    proofs: Sequence[Certificate | None] = (None,) * len(names)
-    if isinstance(certificate, ReducedCertificate):
-        proofs = certificate.certificates
-    traces = _by_machine(trace, len(names))
-    parts = zip(problem.parts(answer), names, verified.reports, proofs, traces, strict=True)
-    return tuple(
-        replace(build(*part, report, certificate=proof, trace=events, source=source), name=name)
-        for part, name, report, proof, events in parts
-    )
-
-
-def _by_machine(trace: Sequence[Event], n_machines: int) -> list[list[Event]]:
+def _by_machine(trace: Sequence[Any], n_machines: int) -> list[list[Any]]:
     """Split the events of consecutive solves, each of which ends with the stage ``"done"``."""
-    groups: list[list[Event]] = [[]]
+    groups: list[list[Any]] = [[]]
     for event in trace:
         groups[-1].append(event)
         if event.stage == "done":
