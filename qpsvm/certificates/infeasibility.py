@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from qpsvm.certificates.inseparable import Inseparability, inseparability
-from qpsvm.constraints.conflicts import NEGLIGIBLE, conflicting
+from qpsvm.constraints.rows import NEGLIGIBLE, conflicting
 from qpsvm.display import one_line, short_repr
 from qpsvm.exceptions import ConflictingConstraintsError, InvalidParameterError
 from qpsvm.machines.arguments import require_program_solution

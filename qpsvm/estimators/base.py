@@ -23,7 +23,7 @@ from qpsvm.estimators.parameters import ExplainsParameters, accuracy
 from qpsvm.estimators.persistent import PersistentEstimator, Proof, replaced, unfitted
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.reduction import Reduction
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.kernels import Kernel
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_flag

@@ -6,10 +6,10 @@ import warnings
 from typing import Any
 
 from qpsvm.constraints import Constraints
-from qpsvm.constraints.fairness import with_sensitive
+from qpsvm.constraints.builders import with_sensitive
 from qpsvm.exceptions import InvalidParameterError, SeveralMachinesWarning
 from qpsvm.formulations import CrammerSinger, OneVsOne
-from qpsvm.formulations.reduction import Reduction
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.numerics.arguments import Targets
 
 OF_PAIRS = (

@@ -14,7 +14,7 @@ from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import DataDescription, OneClass
-from qpsvm.formulations.parameters import require_share
+from qpsvm.formulations.prices import require_share
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite

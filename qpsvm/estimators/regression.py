@@ -10,7 +10,7 @@ from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.estimators.regressor import QPRegressor
 from qpsvm.formulations import EpsilonRegression, NuRegression, QuantileRegression
-from qpsvm.formulations.parameters import require_share
+from qpsvm.formulations.prices import require_share
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite

@@ -10,7 +10,7 @@ from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.files.npz import Arrays
 from qpsvm.formulations import DataDescription
-from qpsvm.formulations.reduction import Reduction
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.kernels.indefinite import require_policy

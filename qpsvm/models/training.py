@@ -15,8 +15,8 @@ from qpsvm.data.training_sets import (
 from qpsvm.exceptions import ModelFileError
 from qpsvm.formulations import CrammerSinger, Ranking
 from qpsvm.formulations.family import Classifier, Regressor
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.formulations.ranking import RankedTrainingSet
-from qpsvm.formulations.reduction import Reduction
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array, Index, Vector, freeze
 from qpsvm.numerics.single_precision import Stored

@@ -15,7 +15,7 @@ import numpy as np
 from qpsvm.certificates import certify
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedError
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.parameters import require_price
+from qpsvm.formulations.prices import require_price
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
