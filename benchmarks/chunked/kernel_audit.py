@@ -14,28 +14,21 @@ import argparse
 import json
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 import qpsvm
 from benchmarks.chunked.measure import Memory, cluster
-from qpsvm.chunked import chunked
+from qpsvm.chunked import Expansion, chunked
 from qpsvm.chunked.contents import run_pass
 from qpsvm.kernels import RBF
-from qpsvm.machines.prediction import KernelSums
 
 SEED = 5
 
 
-class MadeUp(SimpleNamespace):
-    """A machine with the attributes of a fitted ``SVC``."""
-
-
-def machine(folder: Path, n_support: int, rows: int) -> MadeUp:
+def made_up(samples: Any, n_support: int) -> Expansion:
     """A feasible machine with support vectors from the first chunk's rows."""
-    samples = chunked(str(folder), "y")
     first = samples.chunks[0].content.read()
     rng = np.random.default_rng(SEED)
     y = np.asarray(first.y)
@@ -43,29 +36,15 @@ def machine(folder: Path, n_support: int, rows: int) -> MadeUp:
     chosen = np.concatenate(
         [np.sort(rng.choice(np.flatnonzero(y == label), half, replace=False)) for label in (0, 1)]
     )
-    alpha = rng.random(half)
-    return MadeUp(
-        classes_=np.array([0, 1]),
-        C=1.0,
-        kernel="rbf",
-        _gamma=1.0 / 28.0,
-        class_weight_=np.ones(2),
-        support_=chosen,
-        support_vectors_=np.asarray(first.X[chosen], dtype=np.float64),
-        dual_coef_=np.concatenate([-alpha, alpha])[None, :],
-        intercept_=np.zeros(1),
-        shape_fit_=(rows, 28),
-    )
+    vectors, alpha = np.asarray(first.X[chosen], dtype=np.float64), rng.random(half)
+    kernel = RBF(1.0 / vectors.shape[1])
+    return Expansion(kernel, vectors, chosen, np.concatenate([-alpha, alpha]), 0.0)
 
 
-def tiles_alone(contents: Any, request: Any, number: int) -> float:
+def tiles_alone(contents: Any, machine: Expansion, number: int) -> float:
     """What the tiles take without anything around them: kernel values times coefficients."""
     del number
-    vectors, beta, gamma = request
-    total = 0.0
-    for _, X in contents.blocks():
-        total += float(KernelSums(RBF(gamma), vectors, beta)(X)[0])
-    return total
+    return float(sum(np.sum(machine.values(X)) for _, X in contents.blocks()))
 
 
 def main() -> None:
@@ -78,25 +57,25 @@ def main() -> None:
     options = parser.parse_args()
     with Memory() as memory, cluster(options.workers or None):
         samples = chunked(str(options.folder), "y", rows=65_536)
-        model = machine(options.folder, options.support, 0)
-        request = model.support_vectors_, model.dual_coef_[0], model._gamma
+        machine = made_up(samples, options.support)
         seconds: dict[str, list[float]] = {"tiles": [], "audit": []}
         for _ in range(2):
             began = time.perf_counter()
-            run_pass(tiles_alone, "binary", samples.chunks, request, verbose=False)
+            run_pass(tiles_alone, "binary", samples.chunks, machine, verbose=False)
             seconds["tiles"].append(time.perf_counter() - began)
             began = time.perf_counter()
-            found = qpsvm.audit(model, samples)
+            problem = qpsvm.SoftMargin(C=1.0).dual(samples, kernel=machine.kernel)
+            certificate = qpsvm.certify(problem, machine)
             seconds["audit"].append(time.perf_counter() - began)
     row = {
         "data": options.folder.name,
-        "rows": found.n_rows,
+        "rows": problem.totals.n_rows,
         "support": options.support,
         "workers": options.workers,
         "seconds": seconds,
         "over_tiles": min(seconds["audit"]) / min(seconds["tiles"]),
         "memory": memory.largest,
-        "certificate": found.certificate.to_dict(),
+        "certificate": certificate.to_dict(),
     }
     print(
         f"{row['rows']} rows, {options.support} support vectors: tiles {seconds['tiles']}, audit "

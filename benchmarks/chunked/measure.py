@@ -30,7 +30,7 @@ import psutil
 
 import qpsvm
 from benchmarks.chunked.datasets import write
-from qpsvm.chunked.chunks import Chunk
+from qpsvm.chunked.sources import Chunk
 
 EPS = 1e-6
 BARE_PASSES = 12

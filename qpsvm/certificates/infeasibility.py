@@ -29,7 +29,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.constraints.conflicts import NEGLIGIBLE, conflicting
+from qpsvm.constraints.rows import NEGLIGIBLE, conflicting
 from qpsvm.display import one_line, short_repr
 from qpsvm.exceptions import ConflictingConstraintsError, InvalidParameterError, NotSeparableError
 from qpsvm.machines.arguments import require_program_solution

@@ -3,8 +3,7 @@
 At a machine (the centre) and with a number h (the band), every condition with violation v is
 
 - *decided* where ``v > h s`` or ``v < -h s``: its dual variable is its upper or its lower bound;
-- *open* where ``|v| <= h s``: its sample is returned, and its dual variable is not fixed yet. Open
-  conditions on equal samples are merged into one.
+- *open* where ``|v| <= h s``: its sample is returned, and its dual variable is not fixed yet.
 
 The number s is the square root of the sample's leverage (``qpsvm.chunked.machine``).
 
@@ -23,19 +22,258 @@ has the same bits wherever and whenever it is computed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.chunked.conditions import Open, RowConditions, distances, narrowed
-from qpsvm.chunked.contents import Contents
-from qpsvm.chunked.machine import DualPoint, Leverage, Machine
-from qpsvm.chunked.newton import Derivatives
-from qpsvm.chunked.sums import Decided, Losses
+from qpsvm.chunked.certificate import Decided
+from qpsvm.chunked.contents import Contents, stacked
+from qpsvm.chunked.machine import DualPoint, Machine
 from qpsvm.chunked.template import Template, Terms
+from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arrays import Dense
+from qpsvm.numerics.arrays import Dense, Mask, Matrix, Vector
+from qpsvm.numerics.compensated import Total
 from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.single_precision import SinglePrecision, rows_of
+
+# --- conditions on the rows of a chunk -----------------------------------------------------------
+
+
+class Derivatives(NamedTuple):
+    """Gradients and Hessians of losses in (w, b, t), summed over conditions.
+
+    Index 0 is for losses whose kinks are rounded off, index 1 for the losses themselves. They have
+    no second derivative that says how far a step may go; their matrix is that of quadratics that
+    touch the rounded losses and are nowhere below them,
+    ``(u - l) v^2 / (4 |v_0|)`` plus a linear function outside the rounded kinks (Huber, *Robust
+    Statistics* (1981), section 7.8).
+
+    Parameters
+    ----------
+    gradients : Total of shape (2, d + 2)
+    hessians : Total of shape (m, d + 2, d + 2)
+        Of the first kind alone (m = 1), or of both (m = 2).
+    """
+
+    gradients: Total
+    hessians: Total
+
+    @classmethod
+    def empty(cls, d: int, *, majorised: bool) -> Derivatives:
+        """Sums over no conditions, of d features."""
+        return cls(Total((2, d + 2)), Total((2 if majorised else 1, d + 2, d + 2)))
+
+    def add(self, X: Matrix, terms: Terms, v: Dense, form: Template, smoothing: Vector) -> None:
+        """Add the gradients and Hessians of the losses on a block of samples.
+
+        Parameters
+        ----------
+        X : array or CSR array of shape (m, d)
+        terms : Terms
+            Of all conditions on these rows.
+        v : array of shape (s, m)
+            Their violations.
+        form : Template
+        smoothing : array of shape (m,)
+            A kink is rounded off over ``|v| <= smoothing``; quadratic losses have none.
+        """
+        exact, heights = terms.slopes(v), terms.upper - terms.lower
+        if form.is_curved:
+            slope = exact
+            curves = (slope > terms.lower) & (slope < terms.upper)
+            second = above = np.where(curves, 1.0 / terms.curvature, 0.0)
+        else:
+            share = np.clip(0.5 + v / (2.0 * smoothing), 0.0, 1.0)
+            slope = terms.lower + share * heights
+            above = heights / (2.0 * np.maximum(np.abs(v), smoothing))
+            second = np.where(np.abs(v) < smoothing, above, 0.0)
+        both = np.stack([slope, exact])
+        by_row = (terms.signs * both).sum(axis=1)
+        over_w = np.asarray(X.T @ by_row.T).T
+        over_b, over_t = by_row.sum(axis=1), form.width_sign * both.sum(axis=(1, 2))
+        self.gradients.add_terms(-np.column_stack([over_w, over_b, over_t]))
+        kinds = (second, above)[: len(self.hessians.parts[0])]
+        self.hessians.add_terms(np.stack([_hessian(X, terms.signs, own, form) for own in kinds]))
+
+
+def _hessian(X: Matrix, signs: Dense, second: Dense, form: Template) -> Dense:
+    """``sum_k second_k g_k g_k'`` with the derivative ``g_k = (r x, r, e)`` of minus v_k."""
+    d, e = X.shape[1], form.width_sign
+    over_f, mixed = second.sum(axis=0), e * (signs * second).sum(axis=0)
+    used = np.flatnonzero(over_f)
+    Z = X[used]
+    D = over_f[used]
+    block = np.zeros((d + 2, d + 2))
+    product = Z.T @ (sp.diags_array(D) @ Z if sp.issparse(Z) else Z * D[:, None])
+    block[:d, :d] = product.toarray() if sp.issparse(product) else product
+    block[:d, d] = block[d, :d] = np.asarray(Z.T @ D)
+    block[:d, -1] = block[-1, :d] = np.asarray(Z.T @ mixed[used])
+    block[d, d] = np.sum(D)
+    block[d, -1] = block[-1, d] = np.sum(mixed)
+    block[-1, -1] = e * e * np.sum(second)
+    return block
+
+
+class Open(NamedTuple):
+    """Conditions whose dual variables a pass does not fix, with their samples.
+
+    Parameters
+    ----------
+    X : array, CSR array or SinglePrecision of shape (m, d)
+    terms : Terms
+        Of length m.
+    """
+
+    X: Matrix | SinglePrecision
+    terms: Terms
+
+    @property
+    def size(self) -> int:
+        """Number of conditions."""
+        return len(self.terms.signs)
+
+
+@dataclass(frozen=True, eq=False)
+class RowConditions:
+    """The conditions on the rows of a chunk.
+
+    Attributes
+    ----------
+    contents : Contents
+    form : Template
+    squares : array of shape (n,)
+        Squared norms of the rows.
+    terms : Terms
+        Of shape (s, n), a row for every side.
+    """
+
+    contents: Contents
+    form: Template
+    squares: Vector
+    terms: Terms
+
+    @classmethod
+    def of(cls, contents: Contents, form: Template, squares: Vector | None = None) -> RowConditions:
+        """Build the conditions on a chunk.
+
+        Parameters
+        ----------
+        contents : Contents
+        form : Template
+        squares : array of shape (n,), optional
+            Squared norms in feature space, for a kernel other than the linear one.
+
+        Raises
+        ------
+        InvalidDataError
+            A label that the first pass did not see.
+        """
+        y, codes = contents.y, np.zeros(contents.n_rows, dtype=np.intp)
+        if form.classes is not None and y is not None:
+            codes = np.searchsorted(form.classes, y).clip(0, 1)
+            unknown = np.flatnonzero(~same_labels(form.classes[codes], y))
+            if unknown.size:
+                raise InvalidDataError(
+                    f"row {unknown[0]} has the label {y[unknown[0]]!r}, which was not there when "
+                    "the problem was built; build it again."
+                )
+        if squares is None:
+            squares = row_squares(contents.X)
+        targets = None if y is None or form.task != "regression" else np.asarray(y)
+        terms = form.terms(codes, targets, contents.weights, squares)
+        return cls(contents, form, squares, terms)
+
+    def violations(self, machine: Machine) -> Dense:
+        """``v = p - r (X w + b) - e t`` of all conditions, shape (s, n)."""
+        f = np.asarray(self.contents.X @ machine.coef) + machine.intercept
+        return self.form.violations(self.terms, f, machine.width)
+
+    def blocks(self) -> Iterator[tuple[slice, Matrix, Terms]]:
+        """Blocks of rows in double precision, with the conditions on them."""
+        for rows, X in self.contents.blocks():
+            yield rows, X, self.terms.at((slice(None), rows))
+
+    def sums(self, a: Dense) -> Decided:
+        """Sum up conditions with given dual variables."""
+        found = Decided.empty(self.contents.n_features)
+        for rows, X, terms in self.blocks():
+            found.add(X, terms, a[:, rows], self.squares[rows])
+        return found
+
+    def losses(self, v: Dense, others: Sequence[Machine]) -> Vector:
+        """Sum up the losses of given violations, and those of other machines."""
+        total, points = Total((len(others),)), [machine.vector for machine in others]
+        if others:
+            w, b, t = np.split(np.stack(points, axis=1), [-2, -1])
+            for _, X, terms in self.blocks():
+                own, f = terms.at((..., None)), np.asarray(X @ w) + b
+                total.add_terms(own.losses(self.form.violations(own, f, t)).sum(axis=(0, 1)))
+        return np.append(np.sum(self.terms.losses(v).ravel()), total.value)
+
+    def derivatives(self, v: Dense, smoothing: Vector, *, majorised: bool) -> Derivatives:
+        """Sum up gradients and Hessians of the losses, with kinks rounded off."""
+        found = Derivatives.empty(self.contents.n_features, majorised=majorised)
+        for rows, X, terms in self.blocks():
+            found.add(X, terms, v[:, rows], self.form, smoothing[rows])
+        return found
+
+    def open(self, which: Mask) -> Open:
+        """Take conditions out of a chunk with their samples, side after side."""
+        _, rows = np.nonzero(which)
+        return Open(rows_of(self.contents.X, rows), self.terms.at(which))
+
+
+def together(parts: Sequence[Open]) -> Open:
+    """Put the open conditions of all chunks together, in their order."""
+    used = [part for part in parts if part.size] or list(parts[:1])
+    columns = zip(*(part.terms for part in used), strict=True)
+    return Open(stacked([part.X for part in used]), Terms(*map(np.concatenate, columns)))
+
+
+def distances(v: Dense, roots: Vector, *, one_sided: bool) -> Dense:
+    """The distance of every condition from the band's middle: ``|v| / s``, or ``max(0, -v) / s``.
+
+    One-sided, every violated condition is open: only those that are met by more than the band are
+    decided, at zero.
+
+    Parameters
+    ----------
+    v : array of shape (sides, m)
+        Violations.
+    roots : array of shape (m,)
+        The square root s of each sample's leverage.
+    one_sided : bool
+    """
+    return np.asarray((np.maximum(-v, 0.0) if one_sided else np.abs(v)) / roots)
+
+
+def narrowed(distance: Dense, band: float, most: int) -> float:
+    """Narrow a band until it holds no more conditions than there is room for.
+
+    It ends between two conditions: their distances have other last bits on other processors.
+    """
+    near = distance[distance <= band]
+    if len(near) <= most:
+        return band
+    # the nearest one that is too many, and all as far away as it, are decided
+    limit = float(np.partition(near, most)[most])
+    if not limit > 0.0:
+        return -1.0
+    return between(float(np.max(near[near < limit], initial=0.0)), limit)
+
+
+def between(low: float, high: float) -> float:
+    """Return the middle of two numbers, or the lower one if no double lies between them."""
+    middle = 0.5 * low + 0.5 * high
+    return middle if low < middle < high else low
+
+
+# --- what a pass computes ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,59 +285,51 @@ class Request:
     template : Template
     machines : tuple of Machine
         Where the losses are wanted; the first one is the centre.
-    band : float or None
-        h; None if no sums are wanted.
+    rule : DualPoint or None
+        The rule that decides; None if no sums are wanted.
     most_open : tuple of int
         Open conditions that each chunk may return; the band is narrowed where there are more. Empty
-        if no sums are wanted.
-    leverage : Leverage
-        Violations are compared with the square root of each sample's.
+        if the rule lists the dual variables of open conditions.
     smoothing : float or None
         Where a kink is rounded off, in the units of the band; None if no derivatives are wanted.
     majorised : bool
         The Hessian of quadratics above the losses is wanted as well.
-    one_sided : bool
-        Conditions with ``v`` above the band are open as well.
-    dual : DualPoint or None
-        A dual point whose sums are wanted in place of those of decided conditions.
     digests : tuple of str
         Of every chunk, as the first pass found them.
     """
 
     template: Template
     machines: tuple[Machine, ...]
-    band: float | None = None
+    rule: DualPoint | None = None
     most_open: tuple[int, ...] = ()
-    leverage: Leverage = field(default_factory=Leverage.equal)
     smoothing: float | None = None
     majorised: bool = False
-    one_sided: bool = False
-    dual: DualPoint | None = None
     digests: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class ChunkResult(Losses):
+class ChunkResult(NamedTuple):
     """Result of a pass on one chunk.
 
-    Attributes
+    Parameters
     ----------
+    losses : array of shape (m,)
+        Sums of the losses at every machine asked for.
+    loss_rounding : float
+        Bound on the rounding of the first of them.
     decided : Decided
     band : float
-        h as it was used here; infinite if no sums are wanted.
+        h as it was used here; infinite if nothing was to be left open.
     open : Open or None
-        Merged where samples are equal.
     derivatives : Derivatives or None
         Of the losses in (w, b, t).
-    n_bytes : int
-        Bytes of samples that were read.
     """
 
+    losses: Vector
+    loss_rounding: float
     decided: Decided
     band: float
     open: Open | None
     derivatives: Derivatives | None
-    n_bytes: int
 
 
 def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
@@ -133,20 +363,21 @@ def _evaluated(contents: Contents, request: Request, number: int) -> ChunkResult
     decided, band = Decided.empty(contents.n_features), math.inf
     found = derivatives = None
     roots = np.ones(contents.n_rows)
-    if request.band is not None:
-        a, band, roots = own.terms.slopes(v), request.band, request.leverage.roots(contents.X)
+    rule = request.rule
+    if rule is not None and not request.most_open:
+        decided = own.sums(dual_variables(own, rule, number))
+    elif rule is not None:
+        a, roots = own.terms.slopes(v), rule.leverage.roots(contents.X)
         if not form.is_curved:
-            distance = distances(v, roots, one_sided=request.one_sided)
-            band = narrowed(distance, band, request.most_open[number])
+            distance = distances(v, roots, one_sided=rule.one_sided)
+            band = narrowed(distance, rule.bands[number], request.most_open[number])
             is_open = distance <= band
             a[is_open] = 0.0
-            found = own.open(is_open).merged()
+            found = own.open(is_open)
         decided = own.sums(a)
-    if request.dual is not None:
-        decided = own.sums(dual_variables(own, request.dual, number))
     if request.smoothing is not None:
         derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
-    return ChunkResult(total, rounding, decided, band, found, derivatives, contents.n_bytes)
+    return ChunkResult(total, rounding, decided, band, found, derivatives)
 
 
 def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float:

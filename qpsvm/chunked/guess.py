@@ -1,24 +1,186 @@
-"""The first guess: machines trained on rows that were chosen at random.
+"""Programs over open conditions, and the first guess, which is made of two of them.
 
-Two halves of the sample give two machines. Their mean is the guess, and half their distance, in
-decision values divided by the roots of leverages, is an estimate of its error.
+With the dual variables of decided conditions fixed, ``u = X'R'a`` and ``s = 1'R'a`` over these, the
+dual problem is one over the open conditions, with rows ``r_i x_i`` in F::
+
+    minimize    1/(2 kappa) |F'a + u|^2 + 1/2 a'diag(d) a - p'a
+    subject to  r'a = price_b - s,   e 1'a <= price_t - e (sum over decided),   lower <= a <= upper
+
+The sum u enters as one more row of F whose variable is fixed at 1, not as ``F u`` in the linear
+costs: u is large and ``F'a + u`` is not, and the objective of the program would be the difference
+of two numbers that have many more digits in common. Its optimum, put together with the fixed
+variables, is a feasible dual point of the whole problem, and its multipliers are the machine that
+is optimal if every decision was right.
+
+For the guess, two halves of the rows that were chosen at random give two machines, with no
+condition decided. Their mean is the guess, and half their distance, in decision values divided by
+the roots of leverages, is an estimate of its error.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.chunked.conditions import Open, RowConditions, between
+from qpsvm.chunked.certificate import Decided, DualBound, dual_bound, rounding_unit, summed
+from qpsvm.chunked.contents import CHUNKS, stacked
+from qpsvm.chunked.evaluation import Derivatives, Open, RowConditions, between
 from qpsvm.chunked.machine import Leverage, Machine
-from qpsvm.chunked.newton import QuadraticModel
-from qpsvm.chunked.open_problem import SolveProgram, open_conditions, solve_open
 from qpsvm.chunked.problem import ChunkedProblem
-from qpsvm.chunked.settings import PassSettings
-from qpsvm.chunked.sums import Decided
+from qpsvm.chunked.template import Template, Terms
+from qpsvm.machines.conditions import Conditions, one_each
 from qpsvm.machines.intercept import offsets_of_conditions
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.machines.repair import with_sum, with_width
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Vector, is_sparse, row_blocks
+from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.rows import row_squares
+from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.solution import QPSolution
+
+SolveProgram = Callable[[QuadraticProgram, float], QPSolution]
+"""Solves a program to a relative accuracy."""
+
+
+def solve_open(
+    form: Template,
+    found: Open,
+    decided: Decided,
+    centre: Machine,
+    eps: float,
+    solve_program: SolveProgram,
+    most_added: int = 0,
+) -> tuple[Machine, Vector, DualBound] | None:
+    """Solve the open problem; None if decided conditions leave no feasible dual point.
+
+    Parameters
+    ----------
+    form : Template
+    found : Open
+    decided : Decided
+        Over all other conditions; not changed.
+    centre : Machine
+        Gives the intercept where no multiplier does.
+    eps : float
+        Relative accuracy of the program.
+    solve_program : callable
+    most_added : int
+        Conditions that a pass adds up at a time, where they are more than here.
+
+    Returns
+    -------
+    Machine
+    array of shape (m,)
+        Dual variables of the open conditions.
+    DualBound
+        Of the whole problem.
+    """
+    c = open_conditions(form, found.terms, decided)
+    if not found.size or not _is_feasible(c):
+        return None
+    program = _program(form, found, decided, c)
+    answer = solve_program(program, eps)
+    if answer.x is None or not np.isfinite(answer.x).all():
+        return None
+    blocks = row_blocks(len(c), found.X.shape[1], IN_CACHE)
+    within = np.clip(answer.x[: len(c)], c.lower, c.upper)
+    alpha = _with_sums(within, c, form, decided, max(blocks[0].stop, most_added))
+    sums = summed([decided])
+    for rows in blocks:
+        block = found.X[rows]
+        sums.add(block, found.terms.at((None, rows)), alpha[None, rows], row_squares(block))
+    w, b, t = sums.weights.value.sum(axis=0) / form.norm_weight, centre.intercept, centre.width
+    if form.intercept == "penalized":
+        b = float(sums.signed.value.sum()) - form.intercept_price
+    elif form.intercept == "none":
+        b = 0.0
+    elif answer.y is not None and np.isfinite(answer.y).all():
+        b = float(answer.y[0])
+    if form.width_sign and answer.z is not None and np.isfinite(answer.z).all():
+        t = max(0.0, float(answer.z[0]))
+    return Machine(w, b, t), alpha, dual_bound(form, sums)
+
+
+def _with_sums(
+    alpha: Vector, c: Conditions, form: Template, decided: Decided, block: int
+) -> Vector:
+    """Move dual variables so that the sums of the dual program hold, in spite of rounding.
+
+    Where a sum has to be large, it becomes larger than it has to be by a multiple of what rounding
+    hides: the bound on the optimum takes what is too much off again.
+    """
+    d = decided.weights.value.shape[1]
+    hidden = float(decided.rounding.value[0])
+    hidden += rounding_unit(block, d) * float(np.sum(np.abs(alpha)))
+    margin = 4.0 * hidden + 64.0 * EPS * (abs(form.intercept_price) + abs(form.width_price))
+    if c.width_sign:
+        within = replace(c, width_price=c.width_price - margin)
+        return with_width(alpha, within, c.intercept_price)
+    if form.intercept == "free":
+        above = margin if form.intercept_price > 0.0 else 0.0
+        return with_sum(alpha, c.lower, c.upper, c.signs, c.intercept_price + above)
+    return alpha
+
+
+def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> QuadraticProgram:
+    """The program over open conditions, and over variables that are fixed at 1 for the others."""
+    u = decided.weights.value.sum(axis=0)
+    fixed, signs = [u], [1.0]
+    if form.intercept == "penalized":  # the constant feature adds 1 to the row of u
+        fixed.append(np.zeros(len(u)))
+        signs.append(float(decided.signed.value.sum()) - form.intercept_price - 1.0)
+    rows = stacked([found.X if is_sparse(found.X) else found.X[:], np.stack(fixed)])
+    nothing, ones = np.zeros(len(fixed)), np.ones(len(fixed))
+    balance = np.concatenate([c.signs, nothing])
+    return QuadraticProgram(
+        LowRankQuadratic(
+            rows,
+            np.concatenate([c.curvature, nothing]),
+            signs=np.concatenate([c.signs, signs]) / np.sqrt(c.norm_weight),
+            constant=float(form.intercept == "penalized"),
+        ),
+        np.concatenate([-c.required, nothing]),
+        G=c.width_sign * np.concatenate([np.ones(len(c)), nothing])[None] if c.width_sign else None,
+        h=np.array([c.width_price]) if c.width_sign else None,
+        A=balance[None, :] if form.intercept == "free" else None,
+        b=np.array([c.intercept_price]) if form.intercept == "free" else None,
+        lb=np.concatenate([c.lower, ones]),
+        ub=np.concatenate([c.upper, ones]),
+    )
+
+
+def open_conditions(form: Template, terms: Terms, decided: Decided) -> Conditions:
+    """The open conditions, with prices from which the decided ones have taken their part."""
+    return Conditions(
+        one_each(terms.signs),
+        terms.required,
+        terms.lower,
+        terms.upper,
+        terms.curvature,
+        intercept=form.intercept,
+        intercept_price=form.intercept_price - float(decided.signed.value.sum()),
+        width_sign=form.width_sign,
+        width_price=form.width_price - form.width_sign * float(decided.total.value.sum()),
+        norm_weight=form.norm_weight,
+    )
+
+
+def _is_feasible(c: Conditions) -> bool:
+    """Return whether the bounds of open variables allow the sums that are asked for."""
+    if c.intercept == "free":
+        ends = np.stack([c.signs * c.lower, c.signs * c.upper])
+        low, high = float(np.min(ends, axis=0).sum()), float(np.max(ends, axis=0).sum())
+        if not low <= c.intercept_price <= high:
+            return False
+    if c.width_sign:
+        least = c.width_sign * float(np.sum(c.upper if c.width_sign < 0.0 else c.lower))
+        return least <= c.width_price
+    return True
+
+
+# --- the first guess -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +193,10 @@ class RowSample:
         Weights are multiplied by the shares.
     shares : array of shape (n,)
         For how many rows each one stands.
-    is_all : bool
-        The sample has all rows.
     """
 
     own: RowConditions
     shares: Vector
-    is_all: bool
 
     @classmethod
     def of(cls, problem: ChunkedProblem) -> RowSample:
@@ -45,24 +204,20 @@ class RowSample:
         totals, rows = problem.totals, problem.totals.sample
         contents = replace(rows, weights=rows.weights * totals.shares)
         own = RowConditions.of(contents, problem.template)
-        return cls(own, totals.shares, len(totals.shares) == totals.n_rows)
+        return cls(own, totals.shares)
 
     def distance(self, one: Machine, other: Machine, roots: Vector) -> float:
         """Root mean square of the difference between the violations of two machines, over roots."""
         apart = (self.own.violations(one) - self.own.violations(other)) / roots
         return float(np.sqrt(np.average((apart * apart).mean(axis=0), weights=self.shares)))
 
-    def roots(self, leverage: Leverage) -> Vector:
-        """The root of the leverage of every row."""
-        return leverage.roots(self.own.contents.X)
-
     def normalised(self, leverage: Leverage) -> Leverage:
         """Leverages whose root mean square over all rows is 1."""
-        roots = self.roots(leverage)
+        roots = leverage.roots(self.own.contents.X)
         return leverage.divided(float(np.sqrt(np.average(roots * roots, weights=self.shares))))
 
 
-def band_of(distance: Dense, shares: Vector, n_open: float, beyond: float) -> float:
+def band_of(distance: Dense, shares: Vector, n_open: float) -> float:
     """Estimate the width of a band around kinks that holds about ``n_open`` conditions.
 
     It ends between two conditions: their distances have other last bits on other processors.
@@ -74,8 +229,6 @@ def band_of(distance: Dense, shares: Vector, n_open: float, beyond: float) -> fl
     shares : array of shape (n,)
         For how many rows each row stands.
     n_open : float
-    beyond : float
-        Share of its width that the band may extend beyond the last condition in it, twice.
     """
     order = np.argsort(distance, axis=None, kind="stable")
     within = np.cumsum(np.broadcast_to(shares, distance.shape).ravel()[order]) <= n_open
@@ -84,11 +237,11 @@ def band_of(distance: Dense, shares: Vector, n_open: float, beyond: float) -> fl
     if not last > 0.0:
         return last
     following = float(np.min(distance[distance > last], initial=np.inf))
-    return between(last, min(following, (1.0 + beyond) * last))
+    return between(last, min(following, (1.0 + CHUNKS.beyond_band) * last))
 
 
 def first_guess(
-    problem: ChunkedProblem, sample: RowSample, settings: PassSettings, solve_program: SolveProgram
+    problem: ChunkedProblem, sample: RowSample, solve_program: SolveProgram
 ) -> tuple[Machine, float, Leverage]:
     """The mean of two machines, each trained on half of the sample.
 
@@ -103,57 +256,68 @@ def first_guess(
     Leverage
         The root mean square of its roots is 1.
     """
-    d = problem.totals.n_features
+    own, d = sample.own, problem.totals.n_features
     nothing, none = Machine(np.zeros(d), 0.0, 0.0), Decided.empty(d)
 
     def trained(found: Open) -> Machine:
-        eps = settings.guess_eps
-        answer = solve_open(problem.template, found, none, nothing, eps, solve_program)
-        return nothing if answer is None else answer.machine
+        # the error of sampling is far larger than this eps
+        answer = solve_open(problem.template, found, none, nothing, 1e-6, solve_program)
+        return nothing if answer is None else answer[0]
 
-    rows = np.arange(len(sample.shares))
-    if sample.is_all:
-        machine = trained(sample.own.open(np.ones(sample.own.terms.signs.shape, dtype=bool)))
-        return with_best_offsets(sample.own, machine), 0.0, Leverage.equal()
+    shape = own.terms.signs.shape
+    if len(sample.shares) == problem.totals.n_rows:  # the sample has all rows
+        machine = trained(own.open(np.ones(shape, dtype=bool)))
+        return with_best_offsets(own, machine), 0.0, Leverage.equal()
     halves = list[Machine]()
     for first in (0, 1):
-        which = np.broadcast_to(rows % 2 == first, sample.own.terms.signs.shape)
-        found = sample.own.open(which)
-        _, _, lower, upper, curvature = found.terms
+        X, (signs, required, lower, upper, curvature) = own.open(
+            np.broadcast_to(np.arange(shape[1]) % 2 == first, shape)
+        )
         # each row stands for twice as many
-        doubled = {"lower": 2.0 * lower, "upper": 2.0 * upper, "curvature": 0.5 * curvature}
-        halves.append(trained(Open(found.X, found.terms._replace(**doubled))))
+        doubled = Terms(signs, required, 2.0 * lower, 2.0 * upper, 0.5 * curvature)
+        halves.append(trained(Open(X, doubled)))
     mean = Machine.of(0.5 * (halves[0].vector + halves[1].vector))
-    mean, one, other = (with_best_offsets(sample.own, m) for m in (mean, *halves))
-    return _with_leverage(sample, mean, (one, other), settings)
-
-
-def _with_leverage(
-    sample: RowSample, mean: Machine, halves: tuple[Machine, Machine], settings: PassSettings
-) -> tuple[Machine, float, Leverage]:
-    """Estimate the error of the mean of two machines, and leverages by the Hessian there.
-
-    Kinks are rounded off in proportion to the error, which is measured by leverages: each is
-    computed from the other, a few times in turn.
-    """
-    own, leverage = sample.own, Leverage.equal()
-    roots = sample.roots(leverage)
-    error = 0.5 * sample.distance(*halves, roots)
-    if not settings.has_leverages(own.form.is_curved, own.contents.n_features):
-        return mean, error, leverage
-    v = own.violations(mean)
-    for _ in range(settings.leverage_rounds):
-        smoothing = max(settings.smoothing * error, settings.least(v))
+    mean, one, other = (with_best_offsets(own, m) for m in (mean, *halves))
+    # kinks are rounded off in proportion to the error, which is measured by leverages: each is
+    # computed from the other, a few times in turn
+    leverage, v = Leverage.equal(), own.violations(mean)
+    roots = leverage.roots(own.contents.X)
+    error = 0.5 * sample.distance(one, other, roots)
+    for _ in range(4 if has_leverages(own.form, d) else 0):
+        smoothing = max(CHUNKS.smoothing * error, least_band(v))
         if not smoothing > 0.0:
             break
         losses = own.derivatives(v, smoothing * roots, majorised=False)
-        found = QuadraticModel.of(own.form, mean, losses).leverage(settings.leverage_ridge)
+        found = leverage_of(own.form, losses)
         if found is None:
             break
         leverage = sample.normalised(found)
-        roots = sample.roots(leverage)
-        error = 0.5 * sample.distance(*halves, roots)
+        roots = leverage.roots(own.contents.X)
+        error = 0.5 * sample.distance(one, other, roots)
     return mean, error, leverage
+
+
+def has_leverages(form: Template, n_features: int) -> bool:
+    """Return whether samples have leverages of their own."""
+    return not form.is_curved and n_features <= CHUNKS.leverage_features
+
+
+def leverage_of(form: Template, losses: Derivatives) -> Leverage | None:
+    """Compute leverages from the derivatives of all losses; None if their Hessian is singular."""
+    H = losses.hessians.value[0, :-1, :-1] + np.diag(penalties(form, losses)[:-1])
+    return Leverage.of_hessian(H, 1e-10, has_intercept=form.intercept != "none")
+
+
+def penalties(form: Template, losses: Derivatives) -> Vector:
+    """The second derivatives of the regularisation in (w, b, t)."""
+    penalty = np.full(losses.gradients.value.shape[1], form.norm_weight)
+    penalty[-2:] = (float(form.intercept == "penalized"), 0.0)
+    return penalty
+
+
+def least_band(violations: Dense) -> float:
+    """The smallest band, as a share of the median violation on a sample of rows."""
+    return 1e-4 * float(np.median(np.abs(violations)))
 
 
 def with_best_offsets(own: RowConditions, machine: Machine) -> Machine:

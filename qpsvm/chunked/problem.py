@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.certificate import ChunkedCertificate, primal_objective
-from qpsvm.chunked.chunks import ChunkedSamples, Column
+from qpsvm.chunked.certificate import (
+    ChunkedCertificate,
+    DualBound,
+    dual_bound,
+    primal_objective,
+    summed,
+)
 from qpsvm.chunked.contents import Task, run_pass
-from qpsvm.chunked.dual_bound import DualBound, dual_bound
 from qpsvm.chunked.evaluation import ChunkResult, Request, evaluate
 from qpsvm.chunked.machine import DualPoint, Machine, stored_machine, stored_point
-from qpsvm.chunked.settings import CHUNKS
 from qpsvm.chunked.solution import ChunkedSolution
-from qpsvm.chunked.sources import chunked
-from qpsvm.chunked.sums import Decided
-from qpsvm.chunked.template import AsksConditions, Template, template
-from qpsvm.chunked.totals import Totals, chunk_totals, combined
+from qpsvm.chunked.sources import ChunkedSamples, Column
+from qpsvm.chunked.template import Template, template
+from qpsvm.chunked.totals import Totals, first_pass
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.qp.program import Result, Result_co
-
-
-class ChunkedVisitor(Protocol[Result_co]):
-    """Visitor of problems: the operation on a linear problem on samples in chunks."""
-
-    def chunked(self, problem: ChunkedProblem, solution: Any) -> Result_co: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +71,7 @@ class ChunkedProblem:
         """Number of chunks."""
         return len(self.samples.chunks)
 
-    def accept(self, visitor: ChunkedVisitor[Result], solution: ChunkedSolution) -> Result:
+    def accept(self, visitor: Any, solution: ChunkedSolution) -> Any:
         """Call the visitor's method for linear problems on samples in chunks."""
         return visitor.chunked(self, solution)
 
@@ -98,11 +93,11 @@ class ChunkedProblem:
         float, float, DualBound
             The primal objective of the machine, its rounding, and the bound of the dual point.
         """
-        request = self.request((machine,), dual=point)
+        request = self.request((machine,), rule=point)
         results = run_pass(evaluate, self.task, self.samples.chunks, request, verbose=verbose)
         with np.errstate(all="ignore"):  # as in ``evaluate``
             primal = primal_objective(self.template, machine, results)
-            sums = Decided.over([result.decided for result in results])
+            sums = summed([result.decided for result in results])
             return *primal, dual_bound(self.template, sums)
 
     def certified(self, solution: object) -> ChunkedCertificate:
@@ -142,7 +137,7 @@ class ChunkedProblem:
 
 
 def chunked_problem(
-    formulation: AsksConditions, task: Task, X: object, y: Column, sample_weight: Column
+    formulation: Any, task: Task, X: object, y: Column, sample_weight: Column
 ) -> ChunkedProblem:
     """Build a problem on samples in chunks, by one pass over them.
 
@@ -170,33 +165,12 @@ def chunked_problem(
     Examples
     --------
     >>> import numpy as np, qpsvm
-    >>> samples = chunked(np.arange(8.0).reshape(8, 1), np.arange(8) > 3, rows=3)
+    >>> samples = qpsvm.chunked.chunked(np.arange(8.0).reshape(8, 1), np.arange(8) > 3, rows=3)
     >>> chunked_problem(qpsvm.SoftMargin(C=1.0), "binary", samples, None, None)
     ChunkedProblem(SoftMargin(C=1.0), 8 samples x 1 features in 3 chunks)
     """
-    samples, totals = first_pass(task, X, y, sample_weight, CHUNKS.sample_rows)
+    samples, totals = first_pass(task, X, y, sample_weight)
     return ChunkedProblem(formulation, task, samples, totals, template(formulation, task, totals))
-
-
-def first_pass(
-    task: Task, X: object, y: Column, sample_weight: Column, sample_rows: int
-) -> tuple[ChunkedSamples, Totals]:
-    """Divide samples into chunks, check them, and choose about so many rows at random.
-
-    Raises
-    ------
-    InvalidDataError, ChunkError, MissingPackageError
-        As ``chunked_problem``.
-    """
-    if task != "unlabelled" and y is None and not isinstance(X, ChunkedSamples):
-        raise InvalidDataError(
-            "y is missing; for Parquet and .npz files pass the name of a column or an array, "
-            "for Dask collections another one."
-        )
-    samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
-    n_sample = max(1, -(-sample_rows // len(samples.chunks)))
-    parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample), verbose=False)
-    return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
 
 
 def allowed(machine: Machine, form: Template) -> Machine:

@@ -17,7 +17,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Array, Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.solution import Status
 
 Method = TypeVar("Method", bound=Callable[..., object])
@@ -57,22 +57,19 @@ def block_by_block(method: Method) -> Method:
 
             example = pd.DataFrame(example, columns=names)
         result = np.asarray(method(self, example))
-        if hasattr(X, "columns"):
-            apply: Any = delayed(method, pure=True)
-            shape = (np.nan, *result.shape[1:])
-            parts = [apply(self, part) for part in X.to_delayed()]
-            return da.concatenate([da.from_delayed(p, shape, dtype=result.dtype) for p in parts])
-        X = X.rechunk({1: -1})
-        if result.ndim == 1:
-            return X.map_blocks(_applied, method, self, dtype=result.dtype, drop_axis=1)
-        chunks = (X.chunks[0], (result.shape[1],))
-        return X.map_blocks(_applied, method, self, dtype=result.dtype, chunks=chunks)
+        if not hasattr(X, "columns"):
+            X = X.rechunk({1: -1})
+        blocks = np.ravel(X.to_delayed())
+        sizes = [np.nan] * len(blocks) if hasattr(X, "columns") else X.chunks[0]
+        apply: Any = delayed(method, pure=True)
+        own = delayed(self, traverse=False)
+        parts = [
+            da.from_delayed(apply(own, block), (n, *result.shape[1:]), dtype=result.dtype)
+            for block, n in zip(blocks, sizes, strict=True)
+        ]
+        return da.concatenate(parts)
 
     return either  # type: ignore[return-value]
-
-
-def _applied(block: object, method: Callable[..., Array], estimator: object) -> Array:
-    return method(estimator, block)
 
 
 @short_repr

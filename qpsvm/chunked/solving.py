@@ -10,29 +10,92 @@
    every violated condition, all of them are open, and only those on the right side are decided.
 Every pass measures the machine at its centre, so the gap is known after every pass but the first;
 and the objective at several machines on the way to it, in case that the step was too long.
+
+A checkpoint has the machines and the dual point of a state, and no objective or bound: what they
+are worth is measured on the samples by the process that reads it.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from qpsvm.backends.base import Backend, Progress, Settings
+from qpsvm.backends.options import require_count, require_options
 from qpsvm.backends.registry import choose, get
-from qpsvm.chunked.checkpoints import BAND, NEWTON, State, load, save
 from qpsvm.chunked.guess import RowSample, first_guess
-from qpsvm.chunked.problem import ChunkedProblem
-from qpsvm.chunked.settings import PassSettings
+from qpsvm.chunked.machine import DualPoint, Leverage, Machine, stored_point
+from qpsvm.chunked.problem import ChunkedProblem, allowed
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
-from qpsvm.chunked.steps import Steps
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.chunked.steps import BAND, NEWTON, State, Steps
+from qpsvm.exceptions import DataFileError, InvalidParameterError
+from qpsvm.io import npz
+from qpsvm.io.files import replacing
+from qpsvm.numerics.calls import explains_calls, explains_constructor
+from qpsvm.numerics.contents import digest
 from qpsvm.numerics.deadline import NEVER, Deadline
 from qpsvm.numerics.interrupts import drop_best, keep_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
+
+
+@explains_constructor
+@dataclass(frozen=True)
+class PassSettings:
+    """Settings of a solve in passes, by the names that ``options`` takes.
+
+    Attributes
+    ----------
+    memory_limit : int
+        Bytes that this process may use for open problems, about. Workers use a few chunks each.
+    max_passes : int
+        Passes over the samples, at most; where they do not reach ``eps``, one more verifies.
+    checkpoint : path or None
+        A file to which the state is written after every pass.
+    resume : path or None
+        A checkpoint to continue from.
+    """
+
+    memory_limit: int = 2**29
+    max_passes: int = 40
+    checkpoint: str | os.PathLike[str] | None = None
+    resume: str | os.PathLike[str] | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> PassSettings:
+        """Make settings from options, a mapping by name.
+
+        Raises
+        ------
+        InvalidParameterError
+            An unknown name, a number that is no whole one above zero, a checkpoint that is no file
+            in a folder.
+        """
+        require_options("passes", options, [field.name for field in fields(cls)])
+        values = dict(options)
+        for name, value in options.items():
+            if name not in ("checkpoint", "resume"):
+                if isinstance(value, float) and value.is_integer():
+                    values[name] = int(value)
+                require_count(values[name], name)
+            elif value is not None and not isinstance(value, str | os.PathLike):
+                raise InvalidParameterError(f"{name} is {value!r}; pass the path of a file.")
+        settings = cls(**values)
+        if settings.checkpoint is not None:
+            path = Path(settings.checkpoint)
+            if path.is_dir() or not path.parent.is_dir():
+                reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+                raise InvalidParameterError(
+                    f"The checkpoint {str(path)!r} {reason}; pass another path."
+                )
+        return settings
 
 
 @explains_calls
@@ -69,11 +132,11 @@ def solve_chunked(
         reduced = Reduced.of(program)
         name = choose(reduced.program)[0] if backend == "auto" else backend
         solver = get(name) if isinstance(name, str) else name
-        inner = Settings(eps=min(eps, own.loosest_eps), deadline=deadline)
+        inner = Settings(eps=min(eps, 1e-2), deadline=deadline)
         return reduced.inverse(solver.solve(reduced.program, inner))
 
-    steps = Steps(problem, RowSample.of(problem), own, solve_program, settings.eps)
-    solution = solve_in_passes(steps, settings, deadline)
+    steps = Steps(problem, RowSample.of(problem), own.memory_limit, solve_program, settings.eps)
+    solution = solve_in_passes(steps, own, settings, deadline)
     if solution.status is not Status.ITERATION_LIMIT:
         return solution
     # one more pass, that of ``qpsvm.verify``, decides: the passes carry bounds along with their
@@ -88,13 +151,16 @@ def solve_chunked(
     return replace(solution, status=Status.OPTIMAL, certificate=certificate)
 
 
-def solve_in_passes(steps: Steps, settings: Settings, deadline: Deadline) -> ChunkedSolution:
+def solve_in_passes(
+    steps: Steps, own: PassSettings, settings: Settings, deadline: Deadline
+) -> ChunkedSolution:
     """Train a machine on samples in chunks, in a few passes over them.
 
     Parameters
     ----------
     steps : Steps
         The steps between passes, for a problem and the relative gap to be certified.
+    own : PassSettings
     settings : Settings
         ``verbose`` prints a line after every pass, with Dask's progress bar during it; the
         callback hears of every pass.
@@ -113,17 +179,17 @@ def solve_in_passes(steps: Steps, settings: Settings, deadline: Deadline) -> Chu
     """
     problem, verbose, state = steps.problem, settings.verbose, None
     try:
-        state = _first_state(steps, verbose=verbose)
+        state = _first_state(steps, own, verbose=verbose)
         # a checkpoint after the last pass needs no other
         status = Status.OPTIMAL if state.certificate(problem).passed(steps.eps) else None
         while status is None:
-            state = _pass_from(steps, state, verbose=verbose)
+            state = _pass_from(steps, state, own, verbose=verbose)
             (kind, gap, _), passes = state.statistics.trace[-1], state.statistics.passes
             if state.certificate(problem).passed(steps.eps):
                 status = Status.OPTIMAL
             elif deadline.has_passed():
                 status = Status.TIME_LIMIT
-            elif passes >= steps.settings.max_passes:
+            elif passes >= own.max_passes:
                 status = Status.ITERATION_LIMIT
             event = Progress("solve", f"passes: {kind}", iteration=passes, gap=gap)
             if settings.callback is not None and settings.callback(event) is False:
@@ -137,41 +203,41 @@ def solve_in_passes(steps: Steps, settings: Settings, deadline: Deadline) -> Chu
         raise
 
 
-def _first_state(steps: Steps, *, verbose: bool) -> State:
+def _first_state(steps: Steps, own: PassSettings, *, verbose: bool) -> State:
     """The state before the first pass: a machine of sampled rows, or that of a checkpoint."""
-    problem, settings = steps.problem, steps.settings
-    if settings.resume is not None:
-        read = load(settings.resume, problem, settings.largest_checkpoint)
-        return read.measured(problem, verbose=verbose)
+    problem = steps.problem
+    if own.resume is not None:
+        return load(own.resume, problem).measured(problem, verbose=verbose)
     began = time.perf_counter()
-    guess = first_guess(problem, steps.sample, settings, steps.solve_program)
+    guess = first_guess(problem, steps.sample, steps.solve_program)
     seconds = {"passes": 0.0, "open problems": time.perf_counter() - began}
     return State.initial(*guess, PassStatistics(1, problem.totals.n_bytes, 0, seconds))
 
 
-def _pass_from(steps: Steps, state: State, *, verbose: bool) -> State:
+def _pass_from(steps: Steps, state: State, own: PassSettings, *, verbose: bool) -> State:
     """Make a pass over all chunks, choose the next machine, and save the state."""
-    request, own = steps.request(state), state.statistics
+    request, before = steps.request(state), state.statistics
     began = time.perf_counter()
     results = steps.problem.run(request, verbose=verbose)
     passed = time.perf_counter()
     found, n_open = steps.following(state, request, results)
     gap = found.certificate(steps.problem).relative_gap_upper
-    kind, band = BAND if request.smoothing is None else NEWTON, request.band or 0.0
+    kind = BAND if request.smoothing is None else NEWTON
+    band = request.rule.bands[0] if request.rule is not None else 0.0
     statistics = replace(
-        own,
-        passes=own.passes + 1,
-        n_bytes=own.n_bytes + sum(result.n_bytes for result in results),
-        n_open=max(own.n_open, n_open),
+        before,
+        passes=before.passes + 1,
+        n_bytes=before.n_bytes + steps.problem.totals.n_bytes,
+        n_open=max(before.n_open, n_open),
         seconds={
-            "passes": own.seconds["passes"] + passed - began,
-            "open problems": own.seconds["open problems"] + time.perf_counter() - passed,
+            "passes": before.seconds["passes"] + passed - began,
+            "open problems": before.seconds["open problems"] + time.perf_counter() - passed,
         },
-        trace=(*own.trace, (kind, gap, band)),
+        trace=(*before.trace, (kind, gap, band)),
     )
     found = replace(found, statistics=statistics)
-    if steps.settings.checkpoint is not None:
-        save(steps.settings.checkpoint, found, steps.problem)
+    if own.checkpoint is not None:
+        save(own.checkpoint, found, steps.problem)
     if verbose:
         print(
             f"pass {statistics.passes}: {kind}, objective {found.primal:.10g}, relative "
@@ -195,3 +261,132 @@ def _solution(problem: ChunkedProblem, state: State, status: Status) -> ChunkedS
         is_ball=form.ball,
         statistics=state.statistics,
     )
+
+
+# --- checkpoints ---------------------------------------------------------------------------------
+
+VERSION = 5
+"""Version of the checkpoint format; version 4 listed open conditions in another order."""
+
+LARGEST_CHECKPOINT = 2**31
+"""Bytes above which a file is refused: no checkpoint of a machine that fits into memory has as
+many."""
+
+SECONDS = ("passes", "open problems")
+"""Parts of a solve whose seconds are reported separately."""
+
+
+def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) -> None:
+    """Write the state to a checkpoint, completely or not at all."""
+    arrays = _arrays(state, problem)
+    with replacing(path) as stream:
+        npz.write(stream, arrays | {"digest": np.array(_digest(arrays))})
+
+
+def _arrays(state: State, problem: ChunkedProblem) -> npz.Arrays:
+    """The arrays of a checkpoint, by name."""
+    own, dual = state.statistics, state.dual
+    machines = (state.machine, state.best, dual.centre, *state.alternatives)
+    seconds = (own.seconds.get(name, 0.0) for name in SECONDS)
+    flags = float(state.is_careful), float(dual.one_sided)
+    return {
+        "version": np.array(VERSION),
+        "problem": np.array(fingerprint(problem)),
+        "machines": np.stack([machine.vector for machine in machines]),
+        "leverage": state.leverage.factor,
+        "centre_leverage": dual.leverage.factor,
+        "bands": np.array(dual.bands, dtype=np.float64),
+        "open": np.concatenate([np.zeros(0), *dual.open]),
+        "lengths": np.array([len(part) for part in dual.open], dtype=np.int64),
+        "figures": np.array([state.error, state.trusted, *flags, *seconds]),
+        "counts": np.array([own.passes, own.n_bytes, own.n_open], dtype=np.int64),
+        "words": np.array([state.step, state.rejected, *(kind for kind, _, _ in own.trace)]),
+        "trace": np.array([figures for _, *figures in own.trace]).reshape(-1, 2),
+    }
+
+
+def _digest(arrays: npz.Arrays) -> str:
+    """The digest of all arrays of a checkpoint with their names."""
+    return digest(*(part for name in sorted(arrays) for part in (name, arrays[name])))
+
+
+def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
+    """Read the state from a checkpoint; its machines are not measured yet.
+
+    Raises
+    ------
+    DataFileError
+        It cannot be read, was changed, or is of another problem.
+    """
+    arrays = npz.read(path, DataFileError, limit_bytes=LARGEST_CHECKPOINT)
+    where, stated = repr(os.fspath(path)), str(arrays.pop("digest", ""))
+    try:
+        own = int(arrays["version"]) == VERSION, str(arrays["problem"]) == fingerprint(problem)
+        state = _state(arrays, problem) if all(own) else None
+    except (KeyError, IndexError, ValueError, TypeError, OverflowError) as error:
+        raise DataFileError(f"{where} is not a complete checkpoint ({error!r}).") from error
+    if own[0] and stated != _digest(arrays):
+        raise DataFileError(
+            f"{where} is not the checkpoint that was written (its digest differs): it was changed "
+            "or damaged; begin without resume=."
+        )
+    if state is None:
+        raise DataFileError(
+            f"{where} is a checkpoint of another problem: other samples, chunks, formulation or "
+            "version; begin without resume=."
+        )
+    return state
+
+
+def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
+    """The state that the arrays of a checkpoint describe.
+
+    Raises
+    ------
+    KeyError, IndexError, ValueError, TypeError, OverflowError
+        They do not describe one, or it would be written as other arrays.
+    """
+    d = problem.totals.n_features
+    machine, best, centre, *alternatives = (Machine.of(vector) for vector in arrays["machines"])
+    error, trusted, is_careful, one_sided, *seconds = arrays["figures"].tolist()
+    step, rejected, *kinds = arrays["words"].tolist()
+    passes, n_bytes, n_open = arrays["counts"].tolist()
+    parts = np.split(arrays["open"], np.cumsum(arrays["lengths"]))[:-1]
+    leverages = [Leverage(arrays[name]) for name in ("leverage", "centre_leverage")]
+    bands = tuple(arrays["bands"].tolist())
+    dual = DualPoint(centre, bands, tuple(parts), bool(one_sided), leverages[1])
+    trace = zip(kinds, *arrays["trace"].T.tolist(), strict=True)
+    spent = dict(zip(SECONDS, seconds, strict=True))
+    state = State(
+        machine=machine,
+        error=error,
+        leverage=leverages[0],
+        best=best,
+        dual=stored_point(dual, d, problem.n_chunks),
+        statistics=PassStatistics(passes, n_bytes, n_open, spent, tuple(trace), "resumed"),
+        trusted=trusted,
+        alternatives=tuple(alternatives),
+        step=step,
+        rejected=rejected,
+        is_careful=bool(is_careful),
+    )
+    own = (machine, best, centre, *alternatives)
+    numbers = [allowed(each, problem.template).vector for each in own]
+    numbers += [arrays[name].ravel() for name in ("leverage", "centre_leverage", "open", "figures")]
+    with np.errstate(over="ignore"):
+        is_finite = np.isfinite(sum(np.sum(part**2) for part in numbers))
+    sizes = {vector.shape for vector in numbers[: len(own)]}, arrays["leverage"].shape
+    if sizes[0] != {(d + 2,)} or sizes[1] not in ((0, 0), (d + 1, d + 1)):
+        raise ValueError(f"machines and leverages have the shapes {sizes}")
+    if not is_finite or min(error, trusted) < 0.0 or not {step, rejected} <= {"", NEWTON, BAND}:
+        raise ValueError("its numbers and words are not those of a solve of this formulation")
+    for name, array in _arrays(state, problem).items():
+        given = arrays[name]
+        if given.dtype != array.dtype or not np.array_equal(given, array):
+            raise ValueError(f"{name} would be written as another array")
+    return state
+
+
+def fingerprint(problem: ChunkedProblem) -> str:
+    """Digest that identifies the training problem: formulation, chunks, and all their numbers."""
+    return digest(repr(problem.formulation), *problem.totals.digests)

@@ -1,4 +1,4 @@
-"""Steps between passes: what a pass is asked, and what follows from its results.
+"""Steps between passes: the state of a solve, what a pass is asked, what follows from its results.
 
 The machine of the next pass comes from the program over open conditions, from a step of Newton's
 method, or from the way to a machine that turned out to be worse.
@@ -10,20 +10,111 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from qpsvm.chunked.certificate import primal_objective
-from qpsvm.chunked.checkpoints import BAND, NEWTON, State
-from qpsvm.chunked.conditions import distances, together
-from qpsvm.chunked.dual_bound import dual_bound
-from qpsvm.chunked.evaluation import ChunkResult, Request
-from qpsvm.chunked.guess import RowSample, band_of
-from qpsvm.chunked.machine import DualPoint, Machine
-from qpsvm.chunked.newton import Derivatives, QuadraticModel
-from qpsvm.chunked.open_problem import SolveProgram, solve_open
+from qpsvm.chunked.certificate import (
+    NO_BOUND,
+    ChunkedCertificate,
+    Decided,
+    DualBound,
+    dual_bound,
+    primal_objective,
+    summed,
+)
+from qpsvm.chunked.contents import CHUNKS
+from qpsvm.chunked.evaluation import ChunkResult, Derivatives, Request, distances, together
+from qpsvm.chunked.guess import (
+    RowSample,
+    SolveProgram,
+    band_of,
+    has_leverages,
+    least_band,
+    leverage_of,
+    penalties,
+    solve_open,
+)
+from qpsvm.chunked.machine import DualPoint, Leverage, Machine, scaled_hessian
 from qpsvm.chunked.problem import ChunkedProblem
-from qpsvm.chunked.settings import CHUNKS, PassSettings
-from qpsvm.chunked.sums import Decided
+from qpsvm.chunked.solution import PassStatistics
+from qpsvm.chunked.template import Template
+from qpsvm.chunked.totals import Totals
 from qpsvm.numerics.arrays import Mask
+
+NEWTON, BAND = "Newton", "band"
+"""Kinds of steps: by a Hessian over all samples, or by the program over open samples."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """State of a solve between two passes: machines, the dual point, their objectives.
+
+    Attributes
+    ----------
+    machine : Machine
+        The centre of the next pass.
+    error : float
+        Estimated error of its decision values, over the roots of leverages.
+    leverage : Leverage
+    best : Machine
+        The machine with the lowest objective so far.
+    dual : DualPoint
+        The dual point with the highest objective so far.
+    statistics : PassStatistics
+    trusted : float
+        The error that the last step relied on: half the band, or the error itself.
+    primal, primal_rounding : float
+        The objective of the best machine.
+    bound : DualBound
+        The objective of the dual point.
+    alternatives : tuple of Machine
+        Machines between ``best`` and ``machine``, in case that the step was too long.
+    step : str
+        The kind of step that led from ``best`` to ``machine``.
+    rejected : str
+        The kind of the last step from ``machine``, if it was of no use; otherwise empty.
+    is_careful : bool
+        A step was too long, or of no use: bands are as wide as memory allows from now on.
+    """
+
+    machine: Machine
+    error: float
+    leverage: Leverage
+    best: Machine
+    dual: DualPoint
+    statistics: PassStatistics
+    trusted: float
+    primal: float = np.inf
+    primal_rounding: float = 0.0
+    bound: DualBound = NO_BOUND
+    alternatives: tuple[Machine, ...] = ()
+    step: str = ""
+    rejected: str = ""
+    is_careful: bool = False
+
+    @classmethod
+    def initial(
+        cls, machine: Machine, error: float, leverage: Leverage, statistics: PassStatistics
+    ) -> State:
+        """The state before the first evaluation of a machine."""
+        return cls(machine, error, leverage, machine, DualPoint(machine), statistics, error)
+
+    def measured(self, problem: ChunkedProblem, *, verbose: bool) -> State:
+        """Measure the best machine and the dual point by one pass over the samples."""
+        primal, rounding, bound = problem.measured(self.best, self.dual, verbose=verbose)
+        if not np.isfinite(primal):
+            primal = np.inf
+        return replace(self, primal=primal, primal_rounding=rounding, bound=bound)
+
+    def certificate(self, problem: ChunkedProblem) -> ChunkedCertificate:
+        """The certificate of the best machine so far."""
+        own = self.primal, self.primal_rounding, self.bound
+        return ChunkedCertificate.of(problem.template, problem.totals, *own)
+
+    def with_bound(self, point: DualPoint, bound: DualBound) -> State:
+        """Keep a dual point if it gives a higher bound."""
+        if not bound.objective - bound.rounding > self.bound.objective - self.bound.rounding:
+            return self
+        return replace(self, dual=point, bound=bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +126,8 @@ class Steps:
     problem : ChunkedProblem
     sample : RowSample
         Estimates violations and the lengths of steps.
-    settings : PassSettings
+    memory_limit : int
+        Bytes that this process may use for open problems, about.
     solve_program : callable
         Solves a program over open samples to a relative accuracy.
     eps : float
@@ -44,7 +136,7 @@ class Steps:
 
     problem: ChunkedProblem
     sample: RowSample
-    settings: PassSettings
+    memory_limit: int
     solve_program: SolveProgram
     eps: float
 
@@ -57,7 +149,7 @@ class Steps:
         otherwise a step of Newton's method, for which the pass sums up a Hessian. A kind of step
         that was of no use at this machine is not tried again before the other one.
         """
-        form, own, most_open = self.problem.template, self.settings, self._most_open
+        form, most = self.problem.template, most_open(self.memory_limit, self.problem.totals)
         violations = self.sample.own.violations(state.machine)
         one_sided = not form.is_curved and not (form.lower != 0.0).any()
         if one_sided:
@@ -65,36 +157,25 @@ class Steps:
             # decision at the upper bound, of a sample far on the wrong side of a rough guess,
             # pulls the next machine away without end.
             violated = float(np.sum((violations > 0.0) @ self.sample.shares))
-            one_sided = violated <= own.one_sided * most_open
-        roots = self.sample.roots(state.leverage)
+            one_sided = violated <= 0.5 * most
+        roots = state.leverage.roots(self.sample.own.contents.X)
         distance = distances(violations, roots, one_sided=one_sided)
-        band = band_of(distance, self.sample.shares, own.fill * most_open, own.beyond_band)
-        least = own.least(violations)
-        is_newton = band < own.narrow * state.error
+        band = band_of(distance, self.sample.shares, CHUNKS.fill * most)
+        least = least_band(violations)
+        is_newton = band < CHUNKS.narrow * state.error
         if state.rejected:
             is_newton = state.rejected == BAND
         is_newton = form.is_curved or (is_newton and not one_sided)
         if not (one_sided or state.is_careful):
-            band = min(band, max(own.wide * state.error, least))
-        has_leverages = own.has_leverages(form.is_curved, self.problem.totals.n_features)
+            band = min(band, max(CHUNKS.wide * state.error, least))
+        bands = (band,) * self.problem.n_chunks
         return self.problem.request(
             (state.machine, *state.alternatives),
-            band=band,
-            most_open=self._allowances(distance <= band, most_open),
-            leverage=state.leverage,
-            smoothing=max(own.smoothing * state.error, least) if is_newton else None,
-            majorised=state.is_careful and has_leverages,
-            one_sided=one_sided,
+            rule=DualPoint(state.machine, bands, (), one_sided, state.leverage),
+            most_open=self._allowances(distance <= band, most),
+            smoothing=max(CHUNKS.smoothing * state.error, least) if is_newton else None,
+            majorised=state.is_careful and has_leverages(form, self.problem.totals.n_features),
         )
-
-    @property
-    def _most_open(self) -> int:
-        """Open conditions for which there is memory."""
-        totals = self.problem.totals
-        width = totals.n_features
-        if totals.is_sparse:  # stored entries, and their indices
-            width = int(1.5 * totals.n_bytes / (8.0 * max(1, totals.n_rows)))
-        return self.settings.most_open(width)
 
     def _allowances(self, is_near: Mask, most_open: int) -> tuple[int, ...]:
         """Open conditions that each chunk may return: twice as many as its sample suggests.
@@ -106,8 +187,8 @@ class Steps:
         near = np.sum(is_near, axis=0) * self.sample.shares
         parts = np.split(near, np.cumsum(totals.n_chosen_by_chunk)[:-1])
         expected = np.array([float(np.sum(part)) for part in parts])
-        equal = 2.0 * (1.0 - self.settings.fill) * most_open / n_chunks
-        return tuple((2.0 * expected + equal + self.settings.least_open).astype(int).tolist())
+        equal = 2.0 * (1.0 - CHUNKS.fill) * most_open / n_chunks
+        return tuple((2.0 * expected + equal + 100).astype(int).tolist())
 
     # --- what follows from its results -----------------------------------------------------------
 
@@ -116,11 +197,12 @@ class Steps:
     ) -> tuple[State, int]:
         """The state after a pass, and the number of open conditions that were solved for."""
         form, problem = self.problem.template, self.problem
+        rule = request.rule or DualPoint(state.machine)
         kind = BAND if request.smoothing is None else NEWTON
         primal, rounding = primal_objective(form, state.machine, results)
         is_worse, found = not primal <= state.primal, state
         if not is_worse:
-            trusted = state.error if kind == NEWTON else 0.5 * (request.band or 0.0)
+            trusted = state.error if kind == NEWTON else 0.5 * rule.bands[0]
             found = replace(
                 state,
                 best=state.machine,
@@ -128,14 +210,13 @@ class Steps:
                 primal_rounding=rounding,
                 trusted=max(trusted, state.trusted) if state.rejected else trusted,
             )
-        decided, point = Decided.over([r.decided for r in results]), DualPoint(state.machine)
+        decided, point = summed([r.decided for r in results]), DualPoint(state.machine)
         if not form.is_curved:
             bands = tuple(r.band for r in results)
-            zeros = tuple(np.zeros(0 if r.open is None else r.open.n_conditions) for r in results)
-            one_sided = request.one_sided
-            point = DualPoint(state.machine, bands, zeros, one_sided, state.leverage)
+            zeros = tuple(np.zeros(0 if r.open is None else r.open.size) for r in results)
+            point = replace(rule, bands=bands, open=zeros)
         found, n_open = found.with_bound(point, dual_bound(form, decided)), 0
-        if is_worse and not request.one_sided:
+        if is_worse and not rule.one_sided:
             return self._shortened(found, results), 0
         if not found.certificate(problem).passed(self.eps):
             if kind == BAND:
@@ -176,55 +257,46 @@ class Steps:
         width = totals.n_features
         if totals.is_sparse:
             width = totals.n_bytes // (8 * max(1, totals.n_rows))
-        # open conditions that a sum over one block may contain at most
+        # conditions that a sum over one block of a chunk may contain at most
         most = min(max(totals.n_rows_by_chunk), CHUNKS.block_bytes // (8 * max(1, width)))
-        answer = solve_open(
-            form,
-            found,
-            decided,
-            state.machine,
-            self.settings.open_eps * self.eps,
-            self.solve_program,
-            most * len(form.signs),
-        )
+        eps, most = 0.1 * self.eps, most * len(form.signs)
+        answer = solve_open(form, found, decided, state.machine, eps, self.solve_program, most)
         if answer is None:
-            return state, len(found)
-        alphas = np.split(answer.alpha, np.cumsum([len(part) for part in parts])[:-1])
-        listed = tuple(part.divided(alpha) for part, alpha in zip(parts, alphas, strict=True))
-        state = state.with_bound(replace(point, open=listed), answer.bound)
-        return self._moved(state, (answer.machine,), BAND), len(found)
+            return state, found.size
+        machine, alpha, bound = answer
+        listed = np.split(alpha, np.cumsum([part.size for part in parts])[:-1])
+        state = state.with_bound(replace(point, open=tuple(listed)), bound)
+        return self._moved(state, (machine,), BAND), found.size
 
     def _newton(self, state: State, results: Sequence[ChunkResult]) -> State:
         """Take a step of Newton's method, if the pass has summed up a Hessian."""
-        form, own = self.problem.template, self.settings
-        losses = [r.derivatives for r in results if r.derivatives is not None]
-        machines: tuple[Machine, ...] = ()
-        if losses:
-            model = QuadraticModel.of(form, state.machine, Derivatives.over(losses))
-            machines = model.steps(own.ridge)
-            if own.has_leverages(form.is_curved, self.problem.totals.n_features):
-                leverage = model.leverage(own.leverage_ridge)
+        form, machines = self.problem.template, tuple[Machine, ...]()
+        parts = [r.derivatives for r in results if r.derivatives is not None]
+        if parts:
+            losses = summed(parts)
+            machines = newton_steps(form, state.machine, losses)
+            if has_leverages(form, self.problem.totals.n_features):
+                leverage = leverage_of(form, losses)
                 if leverage is not None:
                     state = replace(state, leverage=self.sample.normalised(leverage))
         if machines:
             return self._moved(state, machines, NEWTON)
         # there is no step of this kind
-        least = own.least(self.sample.own.violations(state.machine))
-        error, rejected = max(2.0 * state.error, least), NEWTON if losses else BAND
+        least = least_band(self.sample.own.violations(state.machine))
+        error, rejected = max(2.0 * state.error, least), NEWTON if parts else BAND
         return replace(state, error=error, rejected=rejected)
 
     def _moved(self, state: State, machines: Sequence[Machine], kind: str) -> State:
         """Continue at the first of several machines; the next pass also measures shorter steps.
 
-        The error there is estimated from the length of the step.
+        The error there is a quarter of the length of the step, about.
         """
-        own, start = self.settings, state.machine.vector
-        shares = 0.5 ** np.arange(1.0 + own.search_points)
+        start, shares = state.machine.vector, 0.5 ** np.arange(1.0 + CHUNKS.search_points)
         ways = [Machine.of(start + t * (m.vector - start)) for m in machines for t in shares]
         return replace(
             state,
             machine=machines[0],
-            error=own.contraction * self._length(state, state.machine, machines[0]),
+            error=0.25 * self._length(state, state.machine, machines[0]),
             alternatives=tuple(ways[1:]),
             step=kind,
             rejected="",
@@ -232,4 +304,42 @@ class Steps:
 
     def _length(self, state: State, one: Machine, other: Machine) -> float:
         """The distance of two machines in decision values, over the roots of leverages."""
-        return self.sample.distance(one, other, self.sample.roots(state.leverage))
+        roots = state.leverage.roots(self.sample.own.contents.X)
+        return self.sample.distance(one, other, roots)
+
+
+def most_open(memory_limit: int, totals: Totals) -> int:
+    """Open conditions for which there is memory.
+
+    An open problem takes eight doubles for every entry of its samples, about: the samples and the
+    working copies of the engine.
+    """
+    width = totals.n_features
+    if totals.is_sparse:  # stored entries, and their indices
+        width = int(1.5 * totals.n_bytes / (8.0 * max(1, totals.n_rows)))
+    return max(1000, int(memory_limit / (64.0 * (width + 4))))
+
+
+def newton_steps(form: Template, machine: Machine, losses: Derivatives) -> tuple[Machine, ...]:
+    """The minimisers of quadratic models of the objective; none if one of them is singular.
+
+    That of the objective with rounded kinks comes first: it is closer to the optimum, as a rule.
+    The objective falls on the way to the second.
+    """
+    penalty = penalties(form, losses)
+    gradients = losses.gradients.value + penalty * machine.vector
+    gradients[:, -2:] += (form.intercept_price, form.width_price)
+    hessians = losses.hessians.value + np.diag(penalty)
+    used = np.ones(len(penalty), dtype=bool)
+    used[-2:] = (form.intercept != "none", form.width_sign != 0.0)
+    steps = np.zeros(gradients.shape)
+    try:
+        for k, own in enumerate(steps):
+            H = hessians[min(k, len(hessians) - 1)]
+            scaled, scale = scaled_hessian(H[np.ix_(used, used)], 1e-13)  # singular in (b, t)
+            own[used] = scale * cho_solve(cho_factor(scaled), scale * gradients[k, used])
+    except (ValueError, LinAlgError):  # not finite; not positive definite
+        return ()
+    if not np.isfinite(steps).all():
+        return ()
+    return tuple(Machine.of(machine.vector - step) for step in steps)

@@ -16,35 +16,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qpsvm.chunked.contents import Task
 from qpsvm.chunked.totals import Totals
-from qpsvm.data.preparation import (
-    binary_training_set,
-    regression_training_set,
-    unlabelled_training_set,
-)
 from qpsvm.data.training_sets import (
     BinaryTrainingSet,
     RegressionTrainingSet,
     TrainingSet,
+    binary_training_set,
+    regression_training_set,
+    unlabelled_training_set,
 )
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.kernels import Linear
-from qpsvm.kernels.gram import Gram, gram
-from qpsvm.machines.conditions import Conditions, InterceptKind, losses, slopes
+from qpsvm.kernels.gram import gram
+from qpsvm.machines.conditions import InterceptKind, losses, slopes
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.precision import EPS
-
-
-class AsksConditions(Protocol):
-    """A formulation, which builds the conditions on given samples."""
-
-    def conditions(self, data: TrainingSet, gram: Gram) -> Conditions: ...
 
 
 class Terms(NamedTuple):
@@ -166,7 +158,7 @@ _SHARED = (
 """Attributes that a template has as ``Conditions`` has them."""
 
 
-def template(formulation: AsksConditions, task: Task, totals: Totals) -> Template:
+def template(formulation: Any, task: Task, totals: Totals) -> Template:
     """Ask a formulation for its conditions on one sample per class.
 
     Raises
@@ -213,5 +205,6 @@ def _representatives(task: Task, totals: Totals) -> TrainingSet:
         return unlabelled_training_set(X[:1], Linear(), weights)
     if task == "binary":
         return binary_training_set(X, totals.classes, Linear(), weights)
-    ends = np.array([totals.smallest_target, totals.largest_target])
-    return regression_training_set(X, ends, Linear(), np.repeat(0.5 * weights, 2))
+    return regression_training_set(
+        X, np.array(totals.targets), Linear(), np.repeat(0.5 * weights, 2)
+    )

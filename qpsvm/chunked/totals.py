@@ -13,15 +13,15 @@ Source: Drineas, Mahoney and Muthukrishnan, "Sampling algorithms for l2 regressi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.contents import Contents, Task, joined, sum_of_weights
-from qpsvm.chunked.settings import CHUNKS
-from qpsvm.data.targets import exact_labels, require_one_kind
+from qpsvm.chunked.contents import CHUNKS, Contents, Task, run_pass, stacked
+from qpsvm.chunked.sources import ChunkedSamples, Column, chunked
+from qpsvm.data.targets import distinct, exact_labels
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
@@ -44,8 +44,8 @@ class ChunkTotals:
         The distinct labels; a single zero without any.
     label_weights : tuple of float
         The sum of weights of each.
-    smallest_target, largest_target : float
-        NaN without targets.
+    targets : pair of float
+        The smallest and the largest one; NaN without any.
     largest_square : float
         Of the norms of the rows, squared.
     digest : str
@@ -60,8 +60,7 @@ class ChunkTotals:
     n_bytes: int
     labels: Labels
     label_weights: tuple[float, ...]
-    smallest_target: float
-    largest_target: float
+    targets: tuple[float, float]
     largest_square: float
     digest: str
     sample: Contents
@@ -80,7 +79,9 @@ class Totals:
         The two labels, sorted.
     class_weights : tuple of float
         Sum of the sample weights of each class; of all samples without classes.
-    smallest_target, largest_target, largest_square : float
+    targets : pair of float
+        The smallest and the largest one.
+    largest_square : float
     squared_spread : float
         The largest distance of a row of the sample from the mean of these rows, squared; 1 if that
         is zero.
@@ -100,8 +101,7 @@ class Totals:
     is_sparse: bool
     classes: Labels | None
     class_weights: tuple[float, ...]
-    smallest_target: float
-    largest_target: float
+    targets: tuple[float, float]
     largest_square: float
     squared_spread: float
     n_rows_by_chunk: tuple[int, ...]
@@ -109,6 +109,27 @@ class Totals:
     sample: Contents
     shares: Vector
     n_chosen_by_chunk: tuple[int, ...]
+
+
+def first_pass(
+    task: Task, X: object, y: Column, sample_weight: Column, sample_rows: int | None = None
+) -> tuple[ChunkedSamples, Totals]:
+    """Divide samples into chunks, check them, and choose about so many rows at random.
+
+    Raises
+    ------
+    InvalidDataError, ChunkError, MissingPackageError
+        As ``chunked_problem``.
+    """
+    if task != "unlabelled" and y is None and not isinstance(X, ChunkedSamples):
+        raise InvalidDataError(
+            "y is missing; for Parquet and .npz files pass the name of a column or an array, "
+            "for Dask collections another one."
+        )
+    samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
+    n_sample = max(1, -(-(sample_rows or CHUNKS.sample_rows) // len(samples.chunks)))
+    parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample), verbose=False)
+    return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
 
 
 def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> ChunkTotals:
@@ -129,15 +150,11 @@ def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> 
     """
     task, n_sample = request
     n, y = contents.n_rows, contents.y
-    labels, codes, smallest, largest = np.zeros(1), None, math.nan, math.nan
+    labels, codes, targets = np.zeros(1), None, (math.nan, math.nan)
     if task == "binary" and y is not None:
-        try:
-            labels, codes = np.unique(y, return_inverse=True)
-        except TypeError as error:
-            require_one_kind(y.tolist())
-            raise InvalidDataError(f"y holds labels that cannot be sorted ({error}).") from error
+        labels, codes = distinct(y)
     elif task == "regression" and y is not None and n:
-        smallest, largest = float(np.min(y)), float(np.max(y))
+        targets = float(np.min(y)), float(np.max(y))
     rows, shares = chosen_rows(contents, n_sample, (CHUNKS.seed, number), codes)
     groups = [
         contents.weights if codes is None else contents.weights[codes == k]
@@ -148,8 +165,7 @@ def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> 
         n_bytes=contents.n_bytes,
         labels=labels,
         label_weights=tuple(sum_of_weights(own.tolist()) for own in groups),
-        smallest_target=smallest,
-        largest_target=largest,
+        targets=targets,
         largest_square=float(np.max(row_squares(contents.X), initial=0.0)),
         digest=contents.digest(),
         sample=contents.taken(rows),
@@ -242,8 +258,7 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         is_sparse=any(is_sparse(part.sample.X) for part in parts),
         classes=classes,
         class_weights=tuple(sum_of_weights(sums[label]) for label in sorted(sums)),
-        smallest_target=min(part.smallest_target for part in used),
-        largest_target=max(part.largest_target for part in used),
+        targets=(min(p.targets[0] for p in used), max(p.targets[1] for p in used)),
         largest_square=max(part.largest_square for part in parts),
         squared_spread=_squared_spread(sample.X, shares),
         n_rows_by_chunk=tuple(part.n_rows for part in parts),
@@ -284,3 +299,29 @@ def _squared_spread(X: Matrix | SinglePrecision, shares: Vector) -> float:
         blocks = row_blocks(X.shape[0], X.shape[1], IN_CACHE)
         squares = np.concatenate([row_squares(X[rows] - mean) for rows in blocks])
     return float(np.max(squares)) if np.max(squares) > 0.0 else 1.0
+
+
+def joined(parts: Sequence[Contents], classes: Labels | None) -> Contents:
+    """Put rows of several chunks together; their labels may be of different types."""
+    y, weights = None, np.concatenate([part.weights for part in parts])
+    if parts[0].y is not None:
+        dtype = np.dtype(np.float64) if classes is None else classes.dtype
+        y = np.concatenate([np.asarray(part.y, dtype) for part in parts])
+    return Contents(stacked([part.X for part in parts]), y, weights)
+
+
+def sum_of_weights(weights: Iterable[float]) -> float:
+    """Compute the correctly rounded sum of sample weights.
+
+    Raises
+    ------
+    InvalidDataError
+        It is beyond the range of double precision.
+    """
+    try:
+        return math.fsum(weights)
+    except OverflowError as error:
+        raise InvalidDataError(
+            f"sample_weight adds up to more than {np.finfo(np.float64).max:.3g}; scale the "
+            "weights down."
+        ) from error

@@ -18,6 +18,7 @@ constraint into rows, ``combine`` stacks the rows of several. Whatever has a ``r
 from qpsvm.constraints.builders import (
     bounded,
     decreasing,
+    fairness_band,
     fixed,
     increasing,
     nonnegative,
@@ -25,9 +26,7 @@ from qpsvm.constraints.builders import (
     ordered,
     sum_of,
 )
-from qpsvm.constraints.conflicts import conflicting
-from qpsvm.constraints.fairness import fairness_band
-from qpsvm.constraints.rows import Constraint, Constraints, LinearConstraints, combine
+from qpsvm.constraints.rows import Constraint, Constraints, LinearConstraints, combine, conflicting
 
 __all__ = [
     "Constraint",

@@ -28,18 +28,11 @@ def as_signs(y: Targets | None, sample_weight: Weights | None = None) -> tuple[V
     """
     codes, classes = as_classes(y, sample_weight)
     if len(classes) > 2:
-        shown = ", ".join(repr(_plain(c)) for c in classes[:6]) + (
-            ", ..." if len(classes) > 6 else ""
-        )
-        looks_continuous = np.issubdtype(classes.dtype, np.floating) and not np.array_equal(
-            classes, np.round(classes)
-        )
-        hint = (
-            "these look like regression targets, not classes; use EpsilonRegression"
-            if looks_continuous
-            else "select two classes, train one against the rest (OneVsRest) or in pairs "
-            "(OneVsOne), or all at once (CrammerSinger)"
-        )
+        shown = ", ".join(repr(_plain(c)) for c in classes[:6]) + ", ..." * (len(classes) > 6)
+        hint = "select two classes, train one against the rest (OneVsRest) or in pairs (OneVsOne), "
+        hint += "or all at once (CrammerSinger)"
+        if classes.dtype.kind == "f" and (classes != np.round(classes)).any():
+            hint = "these look like regression targets, not classes; use EpsilonRegression"
         raise InvalidDataError(
             f"y has {len(classes)} classes ({shown}); this formulation takes two: {hint}."
         )
@@ -57,15 +50,7 @@ def as_classes(y: Targets | None, sample_weight: Weights | None = None) -> tuple
     InvalidDataError
         Not one-dimensional, empty, missing values, mixed kinds, or only one class.
     """
-    labels = as_labels(y)
-    try:
-        classes, index = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        require_one_kind(labels.tolist())
-        raise InvalidDataError(
-            f"y holds labels that cannot be sorted ({error}); pass integers or texts."
-        ) from error
-    index = np.asarray(index).ravel()
+    classes, index = distinct(as_labels(y))
     has_samples = np.bincount(index[_counts(sample_weight, len(index))], minlength=len(classes)) > 0
     if not has_samples.all() and np.count_nonzero(has_samples) > 1:
         position = np.where(has_samples, np.cumsum(has_samples) - 1, 0)
@@ -80,7 +65,25 @@ def as_classes(y: Targets | None, sample_weight: Weights | None = None) -> tuple
         raise InvalidDataError(
             f"y has only one class, {_plain(classes[0])!r}; a classifier needs samples of two."
         )
-    return np.asarray(freeze(index.astype(np.intp))), freeze(np.array(classes))
+    return np.asarray(freeze(index)), freeze(np.array(classes))
+
+
+def distinct(labels: Labels, name: str = "y") -> tuple[Labels, Index]:
+    """Sort the distinct labels; return them, and the number of every label among them.
+
+    Raises
+    ------
+    InvalidDataError
+        Labels that cannot be sorted.
+    """
+    try:
+        classes, index = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        require_one_kind(labels.tolist(), name)
+        raise InvalidDataError(
+            f"{name} holds labels that cannot be sorted ({error}); pass integers or texts."
+        ) from error
+    return classes, np.asarray(index, dtype=np.intp).ravel()
 
 
 def _counts(sample_weight: Weights | None, n: int) -> Mask:
@@ -101,13 +104,7 @@ def as_labels(y: Targets | None) -> Labels:
         Not one-dimensional, empty, missing values, complex numbers, or mixed kinds in a list.
     """
     labels = _as_column(y, "label")
-    missing = _missing(labels)
-    if missing.any():
-        row = int(np.flatnonzero(missing)[0])
-        raise InvalidDataError(
-            f"y[{row}] is {_plain(labels[row])!r} ({int(missing.sum())} missing labels); drop "
-            "those rows."
-        )
+    _require_present(labels, "y", "labels")
     if np.issubdtype(labels.dtype, np.complexfloating):
         raise InvalidDataError("y holds complex numbers; pass two different labels.")
     if labels.dtype.kind == "U" and isinstance(y, list | tuple):
@@ -205,25 +202,9 @@ def as_groups(groups: Targets | None, n_samples: int) -> Index:
     if groups is None:
         return np.zeros(n_samples, dtype=np.intp)
     require_unmasked(groups, "groups")
-    labels = exact_labels(groups, "groups")
-    if labels.shape == (n_samples, 1):
-        labels = labels.ravel()
-    if labels.shape != (n_samples,):
-        raise InvalidDataError(
-            f"groups has shape {labels.shape} for {n_samples} rows of X; pass one group a row."
-        )
-    missing = np.flatnonzero(_missing(labels))
-    if missing.size:
-        raise InvalidDataError(
-            f"groups[{missing[0]}] is {_plain(labels[missing[0]])!r} ({missing.size} missing "
-            "groups); fill them in, or drop those rows."
-        )
-    try:
-        return np.unique(labels, return_inverse=True)[1].astype(np.intp)
-    except TypeError as error:
-        raise InvalidDataError(
-            f"groups holds labels that cannot be sorted ({error}); pass integers or texts."
-        ) from error
+    labels = _one_each(groups, n_samples, "groups", "group")
+    _require_present(labels, "groups", "groups")
+    return distinct(labels, "groups")[1]
 
 
 def one_per_row(y: Targets | None, decision: Vector) -> Labels:
@@ -234,10 +215,15 @@ def one_per_row(y: Targets | None, decision: Vector) -> Labels:
     InvalidDataError
         Another shape.
     """
-    labels = exact_labels(y, "y")
-    if labels.shape not in ((len(decision),), (len(decision), 1)):
+    return _one_each(y, len(decision), "y", "label")
+
+
+def _one_each(values: object, n: int, name: str, what: str) -> Labels:
+    """Convert values to a vector with one entry for each of n rows."""
+    labels = exact_labels(values, name)
+    if labels.shape not in ((n,), (n, 1)):
         raise InvalidDataError(
-            f"y has shape {labels.shape} for {len(decision)} rows of X; pass one label a row."
+            f"{name} has shape {labels.shape} for {n} rows of X; pass one {what} a row."
         )
     return labels.ravel()
 
@@ -332,23 +318,28 @@ def require_comparable(labels: Labels, classes: Labels) -> None:
             raise InvalidDataError(f"y holds {shown}; convert y to the kind of the classes.")
 
 
-def require_one_kind(labels: Iterable[object]) -> None:
+def require_one_kind(labels: Iterable[object], name: str = "y") -> None:
     """Raise InvalidDataError if labels mix types, such as numbers and text."""
     kinds = sorted({type(_plain(label)).__name__ for label in labels})
     if len(kinds) > 1:
         raise InvalidDataError(
-            f"y mixes labels of kinds {', '.join(kinds)}; use one kind for both classes."
+            f"{name} mixes labels of kinds {', '.join(kinds)}; use one kind for all of them."
         )
 
 
-def _missing(labels: Labels) -> Mask:
-    """Mask of missing labels, without a loop where the dtype allows."""
+def _require_present(labels: Labels, name: str, what: str) -> None:
+    """Refuse missing labels, without a loop where the dtype allows."""
     if labels.dtype.kind in "biu":
-        return np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind == "f":
-        return np.isnan(labels)
-    # pandas' NA, also where it has become text
-    return np.array([is_missing(label) or str(label) == "<NA>" for label in labels.tolist()])
+        return
+    missing = np.isnan(labels) if labels.dtype.kind == "f" else None
+    if missing is None:  # pandas' NA may have become text
+        missing = np.array([is_missing(own) or str(own) == "<NA>" for own in labels.tolist()])
+    rows = np.flatnonzero(missing)
+    if rows.size:
+        raise InvalidDataError(
+            f"{name}[{rows[0]}] is {_plain(labels[rows[0]])!r} ({rows.size} missing {what}); drop "
+            "those rows."
+        )
 
 
 def _plain(label: object) -> object:

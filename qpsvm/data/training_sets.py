@@ -1,21 +1,33 @@
-"""Training sets: samples with labels, targets, weights or none."""
+"""Training sets: checked samples with labels, targets, weights or none."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.data.objects import NUMERIC
-from qpsvm.data.targets import as_targets, one_per_row, require_comparable, same_labels
+from qpsvm.data.samples import feature_names, samples_for
+from qpsvm.data.targets import (
+    as_classes,
+    as_signs,
+    as_targets,
+    as_weights,
+    one_per_row,
+    require_comparable,
+    same_labels,
+)
 from qpsvm.display import short_repr
+from qpsvm.exceptions import InvalidDataError
+from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.numerics import contents
-from qpsvm.numerics.arguments import Labels, Targets
-from qpsvm.numerics.arrays import Array, Index, Vector, restore_frozen
-from qpsvm.numerics.single_precision import Stored, stored_arrays
+from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
+from qpsvm.numerics.arrays import Array, Index, Vector, freeze, is_sparse, restore_frozen
+from qpsvm.numerics.layout import sealed
+from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of, stored_arrays
 
 
 @short_repr
@@ -213,3 +225,101 @@ class RegressionTrainingSet(TrainingSet):
         if total == 0.0:  # constant targets: all or nothing
             return 1.0 if unexplained == 0.0 else 0.0
         return 1.0 - unexplained / total
+
+
+# --- construction, without samples of weight zero -------------------------------------------------
+
+
+def unlabelled_training_set(
+    X: Samples, kernel: Kernel, sample_weight: Weights | None = None
+) -> TrainingSet:
+    """Check samples without labels and build a training set.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples`` and ``as_weights``; a precomputed kernel matrix that is not square.
+    """
+    return TrainingSet(**_samples(X, None, kernel, sample_weight))
+
+
+def binary_training_set(
+    X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None = None
+) -> BinaryTrainingSet:
+    """Build the checked training set of a two-class problem from samples and labels.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples``, ``as_signs`` and ``as_weights``; another number of labels than rows.
+    """
+    signs, classes = as_signs(y, sample_weight)
+    base = _samples(X, len(signs), kernel, sample_weight)
+    signs = freeze(signs[base["kept"]])
+    return BinaryTrainingSet(**base, signs=signs, classes=classes)
+
+
+def multiclass_training_set(
+    X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None = None
+) -> MulticlassTrainingSet:
+    """Check samples with two or more kinds of labels and build a training set.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``binary_training_set``.
+    """
+    codes, classes = as_classes(y, sample_weight)
+    base = _samples(X, len(codes), kernel, sample_weight)
+    codes = freeze(codes[base["kept"]])
+    return MulticlassTrainingSet(**base, codes=codes, classes=classes)
+
+
+def regression_training_set(
+    X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None = None
+) -> RegressionTrainingSet:
+    """Check samples with numeric targets and build a training set.
+
+    Raises
+    ------
+    InvalidDataError
+        As ``as_samples``, ``as_targets`` and ``as_weights``; another number of targets than rows.
+    """
+    values = as_targets(y)
+    base = _samples(X, len(values), kernel, sample_weight)
+    return RegressionTrainingSet(**base, values=freeze(values[base["kept"]]))
+
+
+def _samples(
+    X: Samples, n_labels: int | None, kernel: Kernel, sample_weight: Weights | None
+) -> dict[str, Any]:
+    """Check the fields that all training sets have."""
+    samples = samples_for(kernel, X)
+    n = samples.shape[0]
+    if n_labels is not None and n_labels != n:
+        raise InvalidDataError(
+            f"X has {n} rows and y has {n_labels} labels; pass one label per row."
+        )
+    is_gram = isinstance(kernel, Precomputed)
+    if is_gram:
+        if n != samples.shape[1]:
+            raise InvalidDataError(
+                f"With kernel='precomputed', X is the kernel matrix and must be square, got shape "
+                f"{samples.shape}."
+            )
+        if is_sparse(samples):
+            samples = sealed(samples.toarray())
+    weights = as_weights(sample_weight, n)
+    kept = np.flatnonzero(weights)
+    if len(kept) < n:
+        samples = sealed(samples[np.ix_(kept, kept)]) if is_gram else rows_of(samples, kept)
+        if not isinstance(samples, SinglePrecision):
+            freeze(samples)
+        weights = freeze(weights[kept])
+    return {
+        "X": samples,
+        "weights": weights,
+        "kept": freeze(kept),
+        "n_given": n,
+        "feature_names": feature_names(X),
+    }

@@ -27,7 +27,7 @@ from qpsvm.estimators.inputs import DEFAULT_EPS, ExplainsParameters, accuracy, p
 from qpsvm.estimators.persistent import PersistentEstimator, Proof, replaced, unfitted
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.reduction import Reduction
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.kernels import Kernel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution

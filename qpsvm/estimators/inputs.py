@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from qpsvm.constraints import Constraints
-from qpsvm.constraints.fairness import with_sensitive
+from qpsvm.constraints.builders import with_sensitive
 from qpsvm.data.objects import is_numeric
 from qpsvm.data.samples import require_exact, require_finite_rows
 from qpsvm.data.targets import as_weights, exact_labels, require_exact_vector
@@ -26,7 +26,7 @@ from qpsvm.exceptions import (
 )
 from qpsvm.formulations import CrammerSinger, OneVsOne
 from qpsvm.formulations.keywords import parameters_of
-from qpsvm.formulations.reduction import Reduction
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arguments import Samples, Targets, is_finite_number, is_real_number
 from qpsvm.numerics.arrays import Vector

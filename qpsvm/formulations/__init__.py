@@ -1,9 +1,8 @@
-"""SVM families, one module each: parameters, and conditions on the samples."""
+"""SVM families: their parameters, and the conditions that they put on samples."""
 
 from qpsvm.formulations.crammer_singer import CrammerSinger
 from qpsvm.formulations.l1_norm import L1Norm
-from qpsvm.formulations.least_squares import LeastSquares
-from qpsvm.formulations.margin import HardMargin, SoftMargin
+from qpsvm.formulations.margin import HardMargin, LeastSquares, SoftMargin
 from qpsvm.formulations.multiclass import OneVsOne, OneVsRest
 from qpsvm.formulations.novelty import DataDescription, OneClass
 from qpsvm.formulations.nu import NuClassification, NuRegression

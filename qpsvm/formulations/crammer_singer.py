@@ -25,11 +25,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from qpsvm.chunked.sources import require_whole
-from qpsvm.data.preparation import multiclass_training_set
+from qpsvm.data.training_sets import multiclass_training_set
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
-from qpsvm.formulations.parameters import check_parameters
-from qpsvm.formulations.prices import ClassWeight, prices
+from qpsvm.formulations.prices import ClassWeight, check_parameters, prices
 from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
 from qpsvm.kernels.indefinite import require_policy

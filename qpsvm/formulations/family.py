@@ -6,11 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import (
-    Any,
-    ClassVar,
-    TypeAlias,
-)
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
@@ -18,17 +14,18 @@ from qpsvm.chunked import chunked_kernel_problem, chunked_problem, is_chunked
 from qpsvm.chunked.contents import Task
 from qpsvm.chunked.sources import require_whole
 from qpsvm.constraints import Constraints, combine
-from qpsvm.data.preparation import (
+from qpsvm.data.training_sets import (
+    TrainingSet,
     binary_training_set,
     regression_training_set,
     unlabelled_training_set,
 )
-from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
-from qpsvm.formulations.parameters import check_parameters
+from qpsvm.formulations.prices import check_parameters
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
-from qpsvm.kernels.gram import Gram, gram
+from qpsvm.kernels.gram import Gram
+from qpsvm.kernels.gram import gram as build_gram
 from qpsvm.kernels.indefinite import require_policy
 from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
 from qpsvm.machines.conditions import Conditions
@@ -134,11 +131,7 @@ class Family(ExplainsKeywords, ABC):
         MemoryLimitError
             A kernel matrix larger than a quarter of the machine's memory.
         """
-        if self._reads_chunks(X, kernel, constraints):
-            in_chunks: SVMProblem = self._in_chunks(X, y, kernel, sample_weight, constraints)
-            return in_chunks
-        data, function = self._data(X, y, kernel, sample_weight)
-        return self.of_training_set(data, function, "primal", constraints, indefinite)
+        return self._built("primal", X, y, kernel, sample_weight, constraints, indefinite)
 
     @explains_keywords
     def dual(
@@ -156,66 +149,42 @@ class Family(ExplainsKeywords, ABC):
         Parameters, result and errors are those of ``primal``; the Hessian is structured, so
         nothing of size n x n is computed before a solver asks for it.
         """
-        if self._reads_chunks(X, kernel, constraints):
-            in_chunks: SVMProblem = self._in_chunks(X, y, kernel, sample_weight, constraints)
-            return in_chunks
-        data, function = self._data(X, y, kernel, sample_weight)
-        return self.of_training_set(data, function, "dual", constraints, indefinite)
+        return self._built("dual", X, y, kernel, sample_weight, constraints, indefinite)
 
-    def _reads_chunks(
-        self, X: object, kernel: KernelArgument, constraints: Constraints | None
-    ) -> bool:
-        """Return whether samples are read chunk by chunk.
-
-        A large memory map is an array, too, for what needs all samples at once.
-        """
-        if not isinstance(X, np.memmap):
-            return is_chunked(X)
-        suits = self._task is not None and constraints is None
-        return suits and isinstance(as_kernel(kernel), Linear) and is_chunked(X)
-
-    def _in_chunks(
+    def _built(
         self,
-        X: object,
-        y: object,
-        kernel: KernelArgument,
-        sample_weight: object,
-        constraints: Constraints | None,
-    ) -> Any:
-        """Build the problem of samples that are read chunk by chunk, of whatever form.
-
-        It is a ChunkedProblem; for other kernels than the linear one a ChunkedKernelProblem.
-
-        Raises
-        ------
-        InvalidParameterError
-            A formulation, kernel or constraints that need all samples at once.
-        """
-        if self._task is None:
-            require_whole(X, type(self).__name__)
-        assert self._task is not None
-        function = as_kernel(kernel)
-        if constraints is not None:
-            raise InvalidParameterError(
-                "constraints on (w, b) are not supported for samples in chunks; leave them out."
-            )
-        if isinstance(function, Linear):
-            return chunked_problem(self, self._task, X, y, sample_weight)
-        return chunked_kernel_problem(self, self._task, function, X, y, sample_weight)
-
-    def _data(
-        self,
+        form: Form,
         X: Samples,
         y: Targets | None,
         kernel: KernelArgument,
         sample_weight: Weights | None,
+        constraints: Constraints | None,
+        indefinite: Indefinite,
         **more: object,
-    ) -> tuple[TrainingSet, Kernel]:
-        """Check data and kernel; ``more`` is passed on to ``training_set``."""
-        require_whole(X, type(self).__name__)
-        function = as_kernel(kernel)
+    ) -> SVMProblem:
+        """Build the program of samples in memory, or the problem of samples in chunks.
+
+        The latter is a ChunkedProblem, for other kernels than the linear one a
+        ChunkedKernelProblem; ``more`` is passed on to ``training_set``.
+        """
+        function, name = as_kernel(kernel), type(self).__name__
+        needs_all = self._task is None
+        if isinstance(X, np.memmap):  # is an array, too
+            needs_all |= constraints is not None or not isinstance(function, Linear)
+        if needs_all:
+            require_whole(X, name)
+        elif is_chunked(X):
+            if constraints is not None:
+                raise InvalidParameterError(
+                    "constraints on (w, b) are not supported for samples in chunks; leave them out."
+                )
+            task: Any = self._task
+            if isinstance(function, Linear):
+                return cast("SVMProblem", chunked_problem(self, task, X, y, sample_weight))
+            judged = chunked_kernel_problem(self, task, function, X, y, sample_weight)
+            return cast("SVMProblem", judged)
         data = self.training_set(X, y, function, sample_weight, **more)
-        return data, function.resolve(data.X)
+        return self.of_training_set(data, function.resolve(data.X), form, constraints, indefinite)
 
     def of_training_set(
         self,
@@ -249,28 +218,10 @@ class Family(ExplainsKeywords, ABC):
         InvalidParameterError, KernelError, IndefiniteKernelError, MemoryLimitError
             As ``primal``.
         """
-        model = self._model(data, kernel, constraints, indefinite, gram)
-        if form == "primal":
-            program, recovery = self._primal
-            return SVMProblem(program(model), self, form, model, recovery(model))
-        program, recovery = self._dual
-        return SVMProblem(partial(program, model), self, form, model, recovery(model))
-
-    def _model(
-        self,
-        data: TrainingSet,
-        kernel: Kernel,
-        constraints: Constraints | None,
-        indefinite: Indefinite,
-        known: tuple[Gram, KernelRepair | None] | None,
-    ) -> SupportVectorModel:
-        """Build the model: the family's conditions on these samples."""
         require_policy(indefinite)
-        given = constraints
-        if isinstance(given, list | tuple) and not given:
-            given = None
         rows = None
-        if given is not None:
+        is_empty = isinstance(constraints, list | tuple) and not constraints
+        if constraints is not None and not is_empty:
             if not isinstance(kernel, Linear):
                 raise InvalidParameterError(
                     f"constraints are on (w, b), and {with_article(f'{kernel} kernel')} has no "
@@ -278,17 +229,13 @@ class Family(ExplainsKeywords, ABC):
                 )
             weights = np.zeros(data.n_given)
             weights[data.kept] = data.weights
-            rows = combine(given, data.X, data.feature_names, weights)
-        K, repair = known or gram(kernel, data.X, indefinite=indefinite)
-        return SupportVectorModel(
-            data=data,
-            kernel=kernel,
-            conditions=self.conditions(data, K),
-            gram=K,
-            repair=repair,
-            constraints=rows,
-            norm=self._norm,
-        )
+            rows = combine(constraints, data.X, data.feature_names, weights)
+        K, repair = gram or build_gram(kernel, data.X, indefinite=indefinite)
+        conditions = self.conditions(data, K)
+        model = SupportVectorModel(data, kernel, conditions, K, repair, rows, self._norm)
+        program, recovery = self._primal if form == "primal" else self._dual
+        own = program(model) if form == "primal" else partial(program, model)
+        return SVMProblem(own, self, form, model, recovery(model))
 
 
 class Classifier(Family):
@@ -296,10 +243,7 @@ class Classifier(Family):
 
     _task: ClassVar[Task | None] = "binary"
 
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> BinaryTrainingSet:
-        return binary_training_set(X, y, kernel, sample_weight)
+    training_set = staticmethod(binary_training_set)
 
 
 class Regressor(Family):
@@ -307,10 +251,7 @@ class Regressor(Family):
 
     _task: ClassVar[Task | None] = "regression"
 
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> RegressionTrainingSet:
-        return regression_training_set(X, y, kernel, sample_weight)
+    training_set = staticmethod(regression_training_set)
 
 
 class Unlabelled(Family):
@@ -323,6 +264,3 @@ class Unlabelled(Family):
     ) -> TrainingSet:
         del y
         return unlabelled_training_set(X, kernel, sample_weight)
-
-
-# --- checking parameters -------------------------------------------------------------------------

@@ -16,6 +16,9 @@ C_i))`` as Hessian. A penalised intercept is the weight of a feature that is alw
 explicit features the coefficients beta of ``f(x) = sum_i beta_i k(x_i, x) + b`` take the place of
 w, the columns of K that of the features.
 
+In the code u is w, or (w, b) with a penalised intercept, and ``Phi`` has the features of u: X, or K
+for a kernel, and a column of ones where b is penalised.
+
 Sources: Bradley and Mangasarian, "Feature selection via concave minimization and support vector
 machines", ICML 1998; Zhu, Rosset, Hastie and Tibshirani, "1-norm support vector machines", NIPS 16
 (2003); with kernels Mangasarian, "Generalized support vector machines" (2000). Squared hinge and
@@ -28,14 +31,248 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Classifier
-from qpsvm.formulations.l1_programs import L1DualRecovery, L1PrimalRecovery, l1_dual, l1_primal
+from qpsvm.formulations.margin import hinge
 from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind, one_each
+from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
+from qpsvm.machines.conditions import Conditions, InterceptKind, one_each
+from qpsvm.machines.dual_program import dual_blocks
+from qpsvm.machines.evaluation import Evaluation
+from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import ABSOLUTE
+from qpsvm.machines.primal_dual import DualPoint
+from qpsvm.machines.setup import DecisionValues
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arrays import Matrix, Sparse, Vector
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.stored_quadratic import SparseQuadratic
+
+
+def _has_free_b(model: SupportVectorModel) -> int:
+    """Number of intercepts that are no part of u: 1 or 0."""
+    return int(model.intercept == "free")
+
+
+def _n_penalized(model: SupportVectorModel) -> int:
+    """Length of u."""
+    return model.n_weights + int(model.constant)
+
+
+def _rows_of_conditions(model: SupportVectorModel) -> Sparse:
+    """``R Phi``, shape (N, length of u), as a CSC array."""
+    features: Matrix = model.data.X if model.is_linear else model.gram.to_dense()
+    rows = sp.csc_array(model.conditions.rows @ features)
+    if not model.constant:
+        return rows
+    return sp.hstack([rows, sp.csc_array(model.conditions.signs[:, None])], format="csc")
+
+
+def _rows_of_constraints(model: SupportVectorModel, matrix: Matrix) -> Sparse:
+    """Columns of a matrix of constraints on (w, b) that belong to u."""
+    return sp.csr_array(matrix if model.constant else matrix[:, :-1])
+
+
+def _diagonal(before: int, values: Vector, after: int) -> Quadratic:
+    """A Hessian with a diagonal block between blocks of zeros."""
+    diagonal = np.concatenate([np.zeros(before), values, np.zeros(after)])
+    return SparseQuadratic(sp.diags_array(diagonal, format="csc"))
+
+
+def l1_primal(model: SupportVectorModel) -> QuadraticProgram:
+    """The primal program in ``(u+, u-, b, xi)`` with rows ``-s_i (w'x_i + b) - xi_i <= -1``.
+
+    Slack costs ``C_i xi_i``, or with the squared hinge ``C_i xi_i^2``.
+    """
+    c, n_penalized, has_b = model.conditions, _n_penalized(model), _has_free_b(model)
+    N, squared = len(c), bool(c.curvature.any())
+    Phi = _rows_of_conditions(model)
+    columns = [-Phi, Phi, *[sp.csc_array(-c.signs[:, None])] * has_b, -sp.eye_array(N)]
+    G, h = [sp.hstack(columns, format="csr")], [-c.required]
+    A, b = [sp.csr_array((0, G[0].shape[1]))], [np.zeros(0)]
+    if model.constraints is not None:
+        extra = model.constraints
+        for matrix, right, rows, values in ((extra.G, extra.h, G, h), (extra.A, extra.b, A, b)):
+            U, last = _rows_of_constraints(model, matrix), sp.csr_array(matrix[:, [-1]])
+            parts = [U, -U, *[last] * has_b, sp.csr_array((len(right), N))]
+            rows.append(sp.hstack(parts, format="csr"))
+            values.append(right)
+    before = 2 * n_penalized + has_b
+    return QuadraticProgram(
+        _diagonal(before, 1.0 / c.curvature, 0) if squared else None,
+        np.concatenate(
+            [np.ones(2 * n_penalized), np.zeros(has_b), np.zeros(N) if squared else c.upper]
+        ),
+        G=sp.vstack(G, format="csc"),
+        h=np.concatenate(h),
+        A=sp.vstack(A, format="csc"),
+        b=np.concatenate(b),
+        lb=np.concatenate([np.zeros(2 * n_penalized), np.full(has_b, -np.inf), np.zeros(N)]),
+        names={"x": ", ".join(l1_blocks(model))},
+    )
+
+
+def l1_blocks(model: SupportVectorModel) -> dict[str, slice]:
+    """Slices of x that hold the parts of the primal program's variables, by name."""
+    n, constant = model.n_weights, int(model.constant)
+    sizes = {"w+": n, "b+": constant, "w-": n, "b-": constant, "b": _has_free_b(model)}
+    return blocks({**sizes, "xi": len(model.conditions)})
+
+
+def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
+    """The dual program in ``(alpha, z, y)`` with rows ``-1 <= Phi'R'alpha - ... <= 1``.
+
+    The squared hinge has ``diag(1/(2 C_i))`` as its Hessian.
+    """
+    c, constraints = model.conditions, model.constraints
+    columns = [sp.csc_array(_rows_of_conditions(model).T)]
+    q, lower, upper, balance = [-c.required], [c.lower], [c.upper], [c.signs]
+    if constraints is not None:
+        columns.append(sp.csc_array(-_rows_of_constraints(model, constraints.rows).T))
+        balance.append(-constraints.intercept_column)
+        q.append(constraints.right)
+        lower.append(constraints.lower)
+        upper.append(np.full(len(constraints), np.inf))
+    adjoint = sp.hstack(columns, format="csc")
+    free = bool(_has_free_b(model))
+    squared = bool(c.curvature.any())
+    return QuadraticProgram(
+        _diagonal(0, c.curvature, model.n_constraints) if squared else None,
+        np.concatenate(q),
+        G=sp.vstack([adjoint, -adjoint], format="csc"),
+        h=np.ones(2 * _n_penalized(model)),
+        A=np.concatenate(balance)[None, :] if free else None,
+        b=np.zeros(1) if free else None,
+        lb=np.concatenate(lower),
+        ub=np.concatenate(upper),
+        names={"x": ", ".join(dual_blocks(model))},
+    )
+
+
+def _recovered(
+    model: SupportVectorModel,
+    qp: QPSolution,
+    alpha: Vector,
+    u: Vector,
+    free: Vector,
+    multipliers: Vector,
+) -> Evaluation:
+    """Recover the machine from alpha, u and the free intercept, shape (1,) or (0,).
+
+    Interior-point methods leave small numbers where the optimum has zeros. An entry of u becomes
+    zero where it is smaller than what its dual constraint leaves free, ``1 - |adjoint|``, one of
+    which is zero at an optimum; if that makes the objective no larger.
+    """
+
+    def machine(u: Vector) -> Evaluation:
+        weights, b = u[: model.n_weights], np.concatenate([u[model.n_weights :], free])
+        return model.recovered(
+            qp,
+            alpha,
+            expansion=None if model.is_linear else weights,
+            coef=weights if model.is_linear else None,
+            multipliers=multipliers,
+            b=float(b[0]) if len(b) else 0.0,
+        )
+
+    found = machine(u)
+    if model.constraints is not None:
+        return found
+    idle = np.abs(u) < 1.0 - np.abs(model.adjoint(DualPoint(alpha, multipliers)))
+    if not np.any(u[idle]):
+        return found
+    sparse = machine(np.where(idle, 0.0, u))
+    is_better = model.primal_objective(sparse) <= model.primal_objective(found)
+    return sparse if is_better else found
+
+
+def _penalized(model: SupportVectorModel, solution: SVMSolution) -> Vector | None:
+    """U of a solution; None if it has no weights of the kind that the model has."""
+    weights = solution.coef if model.is_linear else solution.expansion
+    if weights is None:
+        return None
+    return np.append(weights, [solution.intercept] * int(model.constant))
+
+
+class L1PrimalRecovery(ModelRecovery[SupportVectorModel]):
+    """Map between ``x = (u+, u-, b, xi)`` and the SVM; the margin rows' multipliers are alpha."""
+
+    blocks_of = staticmethod(l1_blocks)
+
+    def recover(self, qp: QPSolution) -> Evaluation:
+        """Recover w, b, alpha and slack from a solution of the primal program."""
+        model, n, has_b = self.model, _n_penalized(self.model), _has_free_b(self.model)
+        N, m = len(model.conditions), model.n_inequalities
+        x = vector_or_nan(qp.x, 2 * n + has_b + N)
+        z, y = vector_or_nan(qp.z, N + m), vector_or_nan(qp.y, model.n_constraints - m)
+        u, free = x[:n] - x[n : 2 * n], x[2 * n : 2 * n + has_b]
+        return _recovered(model, qp, z[:N], u, free, np.concatenate([z[N:], y]))
+
+    def to_qp(self, values: DecisionValues) -> QPSolution:
+        """Build the primal program's solution from any alpha and (w, b)."""
+        model, solution = self.model, values.solution
+        u = _penalized(model, solution)
+        if u is None:
+            return NO_WEIGHTS
+        b = [solution.intercept] * _has_free_b(model)
+        adjoint = model.adjoint(DualPoint(solution.alpha, solution.constraint_multipliers))
+        m = model.n_inequalities
+        multipliers = solution.constraint_multipliers
+        x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0), b, solution.slack])
+        c = model.conditions
+        # the gradient of the slack's cost, less alpha
+        cost = solution.slack / c.curvature if c.curvature.any() else c.upper
+        at_bound = [1.0 - adjoint, 1.0 + adjoint, np.zeros(len(b)), cost - solution.alpha]
+        return of_machine(
+            x=x,
+            z=np.concatenate([solution.alpha, multipliers[:m]]),
+            y=multipliers[m:],
+            z_lower=np.concatenate(at_bound),
+            z_upper=np.zeros(len(x)),
+        )
+
+
+class L1DualRecovery(ModelRecovery[SupportVectorModel]):
+    """Map between ``x = (alpha, z, y)`` and the SVM; the rows' multipliers give u."""
+
+    blocks_of = staticmethod(dual_blocks)
+
+    def recover(self, qp: QPSolution) -> Evaluation:
+        """Recover w, b, alpha and slack from a solution of the dual program."""
+        model, n, N = self.model, _n_penalized(self.model), len(self.model.conditions)
+        x, z = vector_or_nan(qp.x, N + model.n_constraints), vector_or_nan(qp.z, 2 * n)
+        free = vector_or_nan(qp.y, _has_free_b(model))
+        return _recovered(model, qp, x[:N], z[:n] - z[n:], free, x[N:])
+
+    def to_qp(self, values: DecisionValues) -> QPSolution:
+        """Build the dual program's solution from any alpha and (w, b)."""
+        model, solution = self.model, values.solution
+        u = _penalized(model, solution)
+        if u is None:
+            return NO_WEIGHTS
+        c = model.conditions
+        gradient = c.curvature * solution.alpha - model.violations(
+            values.scores, solution.intercept, 0.0
+        )
+        upper = np.where(np.isfinite(c.upper), np.maximum(-gradient, 0.0), 0.0)
+        if model.constraints is not None:
+            rules = model.constraints
+            point = np.append(u[: model.n_weights], solution.intercept)
+            room = rules.right - np.asarray(rules.rows @ point)
+            gradient = np.concatenate([gradient, np.where(rules.lower == 0.0, room, 0.0)])
+            upper = np.append(upper, np.zeros(len(rules)))
+        return of_machine(
+            x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
+            z=np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)]),
+            y=np.full(_has_free_b(model), solution.intercept),
+            z_lower=np.maximum(gradient, 0.0),
+            z_upper=upper,
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,14 +331,5 @@ class L1Norm(Classifier):
     average_loss: bool = False
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        del gram
         C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
-        squared = self.loss == "squared_hinge"
-        return Conditions(
-            rows=one_each(data.signs),
-            required=np.ones(data.n_samples),
-            lower=ZERO,
-            upper=UNBOUNDED if squared else C,
-            curvature=0.5 / C if squared else ZERO,
-            intercept=self.intercept,
-        )
+        return hinge(one_each(data.signs), C, self.loss, intercept=self.intercept)

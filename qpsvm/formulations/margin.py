@@ -1,4 +1,4 @@
-"""Maximum-margin classifiers: ``HardMargin`` and ``SoftMargin``.
+"""Two-class families with one condition a sample: ``HardMargin``, ``SoftMargin``, ``LeastSquares``.
 
 Primal, in (w, b, xi), with signs s of the two classes::
 
@@ -14,25 +14,35 @@ The squared hinge has no upper bound and ``diag(1/(2 C_i))`` on the Hessian; a h
 neither. ``C_i = C x class weight x sample weight``, divided by the sum of the sample weights (by n,
 without any) for ``average_loss=True``.
 
-Source: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995), section 2 and
-appendix A.
+The least-squares classifier, in (w, b, e)::
+
+    primal   minimize    1/2 w'w + sum_i C_i/2 e_i^2     subject to  s_i (w'x_i + b) = 1 - e_i
+    dual     minimize    1/2 alpha'(ss' . K + diag(1/C_i)) alpha - 1'alpha
+             subject to  s'alpha = 0,   without bounds
+
+Its optimality conditions are one linear system. Every sample is a support vector, with
+``alpha_i = C_i e_i``.
+
+Sources: Cortes and Vapnik, "Support-vector networks", *Machine Learning* 20 (1995), section 2 and
+appendix A; Suykens and Vandewalle, "Least squares support vector machine classifiers", *Neural
+Processing Letters* 9 (1999), equations (5) to (11), where C is called gamma.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Classifier
-from qpsvm.formulations.parameters import require_price
-from qpsvm.formulations.prices import ClassWeight, price_factors, prices
+from qpsvm.formulations.prices import ClassWeight, price_factors, prices, require_price
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind, one_each
 from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arrays import Vector
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +84,6 @@ class HardMargin(Classifier):
     intercept: InterceptKind = "free"
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        del gram
         return Conditions(
             rows=one_each(data.signs),
             required=np.ones(data.n_samples),
@@ -138,17 +147,88 @@ class SoftMargin(Classifier):
         super().__post_init__()
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        del gram
         C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
-        squared = self.loss == "squared_hinge"
+        factors = price_factors(
+            self.C, data, class_weight=self.class_weight, average=self.average_loss
+        )
+        rows = one_each(data.signs)
+        return hinge(rows, C, self.loss, intercept=self.intercept, price_factors=factors)
+
+
+def hinge(rows: Any, C: Vector, loss: str, **more: Any) -> Conditions:
+    """Conditions that require 1, where a violation v costs ``C v`` or, squared, ``C v^2``.
+
+    Parameters
+    ----------
+    rows : CSR array or conditions on one sample each
+        R.
+    C : array of shape (N,)
+    loss : {"hinge", "squared_hinge"}
+    **more
+        Other attributes of ``Conditions``.
+    """
+    squared = loss == "squared_hinge"
+    return Conditions(
+        rows=rows,
+        required=np.ones(len(C)),
+        lower=ZERO,
+        upper=UNBOUNDED if squared else C,
+        curvature=0.5 / C if squared else ZERO,
+        **more,
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class LeastSquares(Classifier):
+    r"""The least-squares support vector classifier.
+
+    .. math::
+
+        \min \; \tfrac{1}{2} w^\top w + \tfrac{C}{2} \sum_i (1 - s_i (w^\top x_i + b))^2
+
+    Parameters
+    ----------
+    C : float
+        Price of a squared deviation, above 0 and finite (gamma in the source).
+    intercept : {"free", "penalized", "none"}
+    class_weight : dict, "balanced" or None
+        Factors of C by label.
+    average_loss : bool
+        Divide C by the sum of the sample weights, which is n without any.
+
+    Raises
+    ------
+    InvalidParameterError
+        C not a finite number above 0, another intercept, class weights not above zero.
+
+    Notes
+    -----
+    Least squares for numeric targets is ``EpsilonRegression(C / 2, epsilon=0.0,
+    loss="squared_epsilon_insensitive")``.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.LeastSquares(C=1.0).dual([[0.0], [2.0]], [-1, 1])
+    >>> solution = qpsvm.solve(problem)
+    >>> round(float(solution.coef[0]), 6), round(solution.intercept, 6)
+    (0.666667, -0.666667)
+    """
+
+    _task = None  # it is no sum of losses with bounded slopes
+
+    C: float = 1.0
+    intercept: InterceptKind = "free"
+    class_weight: ClassWeight = None
+    average_loss: bool = False
+
+    def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
+        C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         return Conditions(
             rows=one_each(data.signs),
             required=np.ones(data.n_samples),
-            lower=ZERO,
-            upper=UNBOUNDED if squared else C,
-            curvature=0.5 / C if squared else ZERO,
+            lower=-UNBOUNDED,
+            upper=UNBOUNDED,
+            curvature=1.0 / C,
             intercept=self.intercept,
-            price_factors=price_factors(
-                self.C, data, class_weight=self.class_weight, average=self.average_loss
-            ),
         )

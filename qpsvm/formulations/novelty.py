@@ -81,7 +81,6 @@ class OneClass(Unlabelled):
     nu: float = 0.5
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
-        del gram
         return Conditions(
             rows=one_each(np.ones(data.n_samples)),
             required=ZERO,

@@ -91,7 +91,6 @@ class NuClassification(Classifier):
     class_weight: ClassWeight = None
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        del gram
         share = prices(1.0, data, class_weight=self.class_weight, average=True)
         self._require_feasible(data)
         return Conditions(
@@ -177,7 +176,6 @@ class NuRegression(Regressor):
     intercept: InterceptKind = "free"
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
-        del gram
         box = prices(self.C, data, average=True)
         return Conditions(
             rows=two_sides(data.n_samples),

@@ -1,23 +1,25 @@
-"""Prices of slack: ``C_i = C x class weight x sample weight``."""
+"""Parameters of formulations, checked, and prices of slack: ``C_i = C x class weight x weight``."""
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import fields
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from qpsvm.data.training_sets import (
-    BinaryTrainingSet,
-    MulticlassTrainingSet,
-    TrainingSet,
-)
+from qpsvm.data.training_sets import BinaryTrainingSet, MulticlassTrainingSet, TrainingSet
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.machines.conditions import PriceFactors
-from qpsvm.numerics.arguments import VectorLike, is_real_number
+from qpsvm.machines.conditions import InterceptKind, PriceFactors, require_intercept_kind
+from qpsvm.numerics.arguments import VectorLike, is_real_number, require_choice, require_flag
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.integers import is_rounded
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None  # keys are invariant
 """Factors of C: by label, in inverse proportion to the classes' weights, or all 1."""
@@ -192,3 +194,54 @@ def factors_by_label(class_weight: Mapping[Any, float], labels: list[Any]) -> Ve
                 f"class_weight names the class {label!r}, the data have {labels}; use their labels."
             )
     return np.array([float(class_weight.get(label, 1.0)) for label in labels])
+
+
+# --- checks of parameters ------------------------------------------------------------------------
+
+
+def check_parameters(formulation: DataclassInstance) -> None:
+    """Check the parameters that several formulations have, by their names and types.
+
+    Raises
+    ------
+    InvalidParameterError
+        A price C, share nu, flag or class weight that is none; a word that its type does not list.
+    """
+    hints = _hints(type(formulation))
+    for field in fields(formulation):
+        name = field.name
+        value, hint = getattr(formulation, name), hints[name]
+        if isinstance(value, np.floating | np.integer):  # a float32 would reduce precision
+            value = float(value) if isinstance(value, np.floating) else int(value)
+            object.__setattr__(formulation, name, value)
+        if name == "C":
+            require_price(value)
+        elif name == "nu":
+            require_share(value)
+        elif name == "class_weight":
+            object.__setattr__(formulation, name, as_class_weight(value))
+        elif hint is bool:
+            require_flag(value, name)
+        elif hint == InterceptKind:
+            require_intercept_kind(value)
+        elif get_origin(hint) is Literal:
+            require_choice(value, get_args(hint), name)
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, object]:
+    """The types of a class's fields; reading them takes longer than checking values."""
+    return get_type_hints(kind)
+
+
+def require_price(C: object, hint: str = "") -> None:
+    """Raise InvalidParameterError unless C is a finite number above zero."""
+    if not is_real_number(C) or not 0 < C <= sys.float_info.max:
+        raise InvalidParameterError(f"C is {C!r}; it must be a finite number above 0{hint}.")
+
+
+def require_share(nu: object, name: str = "nu", *, closed: bool = True) -> None:
+    """Raise InvalidParameterError unless 0 < nu <= 1 (below 1, if not closed)."""
+    if not is_real_number(nu) or not (0 < nu < 1 or (closed and nu == 1)):
+        end = "]" if closed else ")"
+        raise InvalidParameterError(f"{name} is {nu!r}; it must be a number in (0, 1{end}.")

@@ -24,18 +24,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.constraints import Constraints
-from qpsvm.data.preparation import regression_training_set
 from qpsvm.data.targets import as_groups, as_targets, one_per_row
-from qpsvm.data.training_sets import RegressionTrainingSet
+from qpsvm.data.training_sets import RegressionTrainingSet, regression_training_set
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.keywords import explains_keywords
+from qpsvm.formulations.margin import hinge
 from qpsvm.formulations.prices import in_range, scaled_product
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions
+from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Vector, freeze, require_memory
@@ -123,7 +123,6 @@ class Ranking(Family):
         return RankedTrainingSet(**own, pairs=freeze(pairs))
 
     def conditions(self, data: RankedTrainingSet, gram: Gram) -> Conditions:
-        del gram
         better, worse = data.pairs.T
         N = len(data.pairs)
         entries = np.column_stack([np.ones(N), -np.ones(N)]).ravel()
@@ -132,15 +131,8 @@ class Ranking(Family):
         weights = [data.weights[better], data.weights[worse]]
         total = np.sum(in_range(scaled_product(weights))) if self.average_loss else 1.0
         C = in_range(scaled_product([self.C, *weights], total))
-        squared = self.loss == "squared_hinge"
-        return Conditions(
-            rows=sp.csr_array(rows, shape=(N, data.n_samples)),
-            required=np.ones(N),
-            lower=ZERO,
-            upper=UNBOUNDED if squared else C,
-            curvature=0.5 / C if squared else ZERO,
-            intercept="none",
-        )
+        D = sp.csr_array(rows, shape=(N, data.n_samples))
+        return hinge(D, C, self.loss, intercept="none")
 
     @explains_keywords
     def primal(
@@ -177,8 +169,8 @@ class Ranking(Family):
         MemoryLimitError
             More pairs than fit into a quarter of the machine's memory.
         """
-        data, function = self._data(X, y, kernel, sample_weight, groups=groups)
-        return self.of_training_set(data, function, "primal", constraints, indefinite)
+        own = kernel, sample_weight, constraints, indefinite
+        return self._built("primal", X, y, *own, groups=groups)
 
     @explains_keywords
     def dual(
@@ -193,8 +185,8 @@ class Ranking(Family):
         indefinite: Indefinite = "error",
     ) -> SVMProblem:
         """The dual program: one variable per pair; parameters and errors as for ``primal``."""
-        data, function = self._data(X, y, kernel, sample_weight, groups=groups)
-        return self.of_training_set(data, function, "dual", constraints, indefinite)
+        own = kernel, sample_weight, constraints, indefinite
+        return self._built("dual", X, y, *own, groups=groups)
 
 
 def _pairs(relevance: Vector, groups: Index) -> Index:

@@ -28,9 +28,7 @@ import scipy.sparse as sp
 
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.family import (
-    Regressor,
-)
+from qpsvm.formulations.family import Regressor
 from qpsvm.formulations.prices import price_factors, prices
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind
@@ -86,7 +84,6 @@ class EpsilonRegression(Regressor):
             )
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
-        del gram
         C = prices(self.C, data, average=self.average_loss)
         squared = self.loss == "squared_epsilon_insensitive"
         both = np.concatenate([C, C])

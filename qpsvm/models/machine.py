@@ -17,8 +17,8 @@ from qpsvm.data.training_sets import (
 from qpsvm.exceptions import ModelFileError
 from qpsvm.formulations import CrammerSinger, Ranking
 from qpsvm.formulations.family import Classifier, Regressor
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.formulations.ranking import RankedTrainingSet
-from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution

@@ -24,8 +24,7 @@ import scipy.sparse as sp
 
 from qpsvm import formulations, kernels
 from qpsvm.constraints import LinearConstraints
-from qpsvm.constraints.builders import WeightConstraint
-from qpsvm.constraints.fairness import FairnessBand
+from qpsvm.constraints.builders import FairnessBand, WeightConstraint
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.kernels.by_name import KERNELS
 from qpsvm.numerics.layout import compressed_rows

@@ -14,7 +14,7 @@ import numpy as np
 from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.formulations import CrammerSinger, DataDescription, OneVsOne, OneVsRest
-from qpsvm.formulations.reduction import Reduction
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.io.npz import Arrays
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.kernels.by_name import KERNELS

@@ -108,10 +108,10 @@ class Total:
     Parameters
     ----------
     shape : (m, p)
-        That of every product.
+        That of every product; any other for sums of other terms.
     """
 
-    def __init__(self, shape: tuple[int, int]) -> None:
+    def __init__(self, shape: tuple[int, ...]) -> None:
         self._sum, self._lost = np.zeros(shape), np.zeros(shape)
 
     @property
@@ -130,8 +130,12 @@ class Total:
             self._add_cut(A, V)
 
     def add_terms(self, B: Dense) -> None:
-        """Add B, shape (m, p)."""
-        self._add(slice(None), B, np.zeros((1, 1)))
+        """Add B, of the shape of the sum."""
+        self._add(slice(None), B, 0.0)
+
+    def add_total(self, other: Total) -> None:
+        """Add another sum, with what its own additions lost."""
+        self._add(slice(None), other._sum, other._lost)
 
     def _add_cut(self, A: Dense, V: Dense) -> None:
         k, p = V.shape
@@ -164,7 +168,7 @@ class Total:
                 smallest[:, j] = high @ v + low @ w
             self._add(rows, products[:, :p], products[:, p:] + smallest)
 
-    def _add(self, rows: slice, exact: Dense, small: Dense) -> None:
+    def _add(self, rows: slice, exact: Dense, small: Dense | float) -> None:
         before = self._sum[rows]
         after = before + exact
         added = after - before

@@ -31,7 +31,7 @@ from qpsvm.certificates import certify
 from qpsvm.display import Column, Table, short_repr
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedError
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.parameters import require_price
+from qpsvm.formulations.prices import require_price
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.evaluation import Evaluation

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.chunked.conditions import RowConditions
 from qpsvm.chunked.contents import checked
+from qpsvm.chunked.evaluation import RowConditions
 from qpsvm.chunked.machine import DualPoint, Machine
 
 Vector = list[Fraction]

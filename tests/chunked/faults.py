@@ -25,7 +25,7 @@ import dask.local
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.chunks import RawChunk
+from qpsvm.chunked.sources import RawChunk
 from tests.chunked.large import MEMORY, bits, small_samples
 from tests.processes import wait_until
 

@@ -12,7 +12,7 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.settings import ChunkSettings
+from qpsvm.chunked.contents import ChunkSettings
 
 N, D, ROWS = 12_000, 4, 1000
 MEMORY = {"memory_limit": 1}
@@ -31,7 +31,7 @@ def samples(n: int = N) -> tuple[Any, Any]:
 @contextmanager
 def small_samples(rows: int = 300) -> Iterator[None]:
     """The first pass chooses so many rows."""
-    with patch("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=rows)):
+    with patch("qpsvm.chunked.totals.CHUNKS", ChunkSettings(sample_rows=rows)):
         yield
 
 

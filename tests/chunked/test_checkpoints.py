@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import qpsvm
-from qpsvm.chunked import checkpoints, chunked
+from qpsvm.chunked import chunked, solving
 from qpsvm.exceptions import DataFileError, InvalidDataError, ToleranceNotReachedWarning
 from qpsvm.qp import Status
 from tests.chunked.large import MEMORY, samples, small_samples
@@ -48,7 +48,7 @@ def store(path: Path, arrays: dict[str, Any], *, forged: bool) -> None:
     """Write arrays; forged: with the digest that an editor who knows the format would give them."""
     rest = {name: array for name, array in arrays.items() if name != "digest"}
     if forged:
-        arrays = rest | {"digest": np.array(checkpoints._digest(rest))}
+        arrays = rest | {"digest": np.array(solving._digest(rest))}
     with path.open("wb") as stream:
         np.savez(stream, **arrays)
 

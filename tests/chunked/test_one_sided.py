@@ -6,7 +6,7 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.settings import ChunkSettings
+from qpsvm.chunked.contents import ChunkSettings
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def far_samples(n: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("C", [0.01, 1.0])
 def test_rare_samples_do_not_lead_astray(C, monkeypatch):
     few = ChunkSettings(sample_rows=200)
-    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", few)
+    monkeypatch.setattr("qpsvm.chunked.totals.CHUNKS", few)
     X, y = far_samples(20_000)
     problem = qpsvm.SoftMargin(C=C).dual(chunked(X, y, rows=3_000))
     solution = qpsvm.solve(problem, eps=1e-8)

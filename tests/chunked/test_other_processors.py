@@ -11,11 +11,9 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.conditions import narrowed
+from qpsvm.chunked.contents import ChunkSettings
+from qpsvm.chunked.evaluation import narrowed
 from qpsvm.chunked.guess import band_of
-from qpsvm.chunked.settings import ChunkSettings, PassSettings
-
-BEYOND = PassSettings().beyond_band
 
 
 def samples(seed: int) -> tuple[Any, Any]:
@@ -30,7 +28,7 @@ def samples(seed: int) -> tuple[Any, Any]:
 def test_a_solution_is_verified_with_other_last_bits(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=300))
+    monkeypatch.setattr("qpsvm.chunked.totals.CHUNKS", ChunkSettings(sample_rows=300))
     X, y = samples(seed)
     with dask.config.set(scheduler="synchronous"):
         problem = qpsvm.SoftMargin(C=1.0).dual(chunked(X, y, rows=1000))
@@ -54,6 +52,6 @@ def test_a_band_that_is_chosen_ends_between_two_conditions() -> None:
     distances = np.array([0.5, 0.1, 0.3, 0.3, 0.2])
     shares = np.ones(5)
     for n_open, low, high in ((1.0, 0.1, 0.2), (3.0, 0.3, 0.5), (4.0, 0.3, 0.5)):
-        assert low < band_of(distances, shares, n_open, BEYOND) < high
-    assert band_of(distances, shares, 5.0, BEYOND) >= 0.5
-    assert band_of(distances, shares, 0.0, BEYOND) == 0.0
+        assert low < band_of(distances, shares, n_open) < high
+    assert band_of(distances, shares, 5.0) >= 0.5
+    assert band_of(distances, shares, 0.0) == 0.0

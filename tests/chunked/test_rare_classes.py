@@ -11,7 +11,7 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.settings import ChunkSettings
+from qpsvm.chunked.contents import ChunkSettings
 from qpsvm.qp import Status
 
 FAMILIES = {
@@ -41,7 +41,7 @@ def chosen_labels(problem: Any) -> list[Any]:
 def test_a_rare_class_is_learned(
     name: str, intercept: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=400))
+    monkeypatch.setattr("qpsvm.chunked.totals.CHUNKS", ChunkSettings(sample_rows=400))
     X, y = rare()
     family = replace(FAMILIES[name], intercept=intercept)
     with dask.config.set(scheduler="synchronous"):
@@ -58,8 +58,7 @@ def test_a_rare_class_is_learned(
 
 def test_a_guess_without_a_class_ends_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best intercept and width for no row of a class are not numbers."""
-    monkeypatch.setattr("qpsvm.chunked.problem.CHUNKS", ChunkSettings(sample_rows=20))
-    none = ChunkSettings(rare_share=0.0)
+    none = ChunkSettings(sample_rows=20, rare_share=0.0)
     monkeypatch.setattr("qpsvm.chunked.totals.CHUNKS", none)
     X, y = rare()
     with dask.config.set(scheduler="synchronous"):

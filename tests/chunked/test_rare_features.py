@@ -11,6 +11,7 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import chunked
+from qpsvm.chunked.contents import ChunkSettings
 from qpsvm.qp import Status
 from tests.chunked.large import MEMORY, assert_continued, small_samples
 
@@ -36,7 +37,7 @@ def solution(**options: Any) -> tuple[Any, Any]:
     return problem, qpsvm.solve(problem, eps=1e-9, options=MEMORY | options)
 
 
-def test_the_optimum_is_found_in_few_passes() -> None:
+def test_the_optimum_is_found_in_few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, found = solution()
     assert found.status is Status.OPTIMAL
     assert qpsvm.verify(problem, found, eps=1.01e-9).passed
@@ -48,7 +49,8 @@ def test_the_optimum_is_found_in_few_passes() -> None:
     assert found.statistics.passes <= 12
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", qpsvm.exceptions.ToleranceNotReachedWarning)
-        equal = solution(leverage_features=1, max_passes=12)[1]
+        monkeypatch.setattr("qpsvm.chunked.guess.CHUNKS", ChunkSettings(leverage_features=1))
+        equal = solution(max_passes=12)[1]
     assert equal.status is Status.ITERATION_LIMIT
     assert equal.dual.leverage.factor.shape == (0, 0)
 

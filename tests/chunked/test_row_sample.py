@@ -15,7 +15,7 @@ N = 4000
 
 
 def contents(X: Any) -> Contents:
-    return Contents(X, None, np.ones(X.shape[0]), has_weights=False)
+    return Contents(X, None, np.ones(X.shape[0]))
 
 
 def samples() -> np.ndarray:

@@ -13,9 +13,8 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
-from qpsvm.chunked.conditions import RowConditions
 from qpsvm.chunked.contents import run_pass
-from qpsvm.chunked.evaluation import dual_variables
+from qpsvm.chunked.evaluation import RowConditions, dual_variables
 from qpsvm.chunked.machine import DualPoint, Leverage, Machine
 from qpsvm.exceptions import QPSVMError
 from qpsvm.qp import Status

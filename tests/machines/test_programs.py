@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.data.preparation import regression_training_set
+from qpsvm.data.training_sets import regression_training_set
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family
 from qpsvm.machines import Conditions
