@@ -27,9 +27,8 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.precision import EPS
-from qpsvm.qp.hessian_product import HessianProduct, LowRankProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.low_rank import HessianProduct, LowRankProduct, LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
 Multiply: TypeAlias = Callable[[Dense, Dense], tuple[Dense, Dense]]

@@ -13,7 +13,7 @@ from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.qp.hessian_product import HessianProduct
+from qpsvm.qp.low_rank import HessianProduct
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 

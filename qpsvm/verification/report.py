@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from qpsvm.certificates import Certificate
 from qpsvm.display import LINES, data_frame, first_lines
 from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.qp.bounds import ProgramBound
 from qpsvm.qp.kkt_residuals import Check, KKTResiduals
-from qpsvm.qp.program_bound import ProgramBound
 from qpsvm.qp.solution import SolveStatistics
 
 if TYPE_CHECKING:

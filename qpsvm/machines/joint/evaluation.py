@@ -17,11 +17,9 @@ from qpsvm.machines.score_errors import (
     sums_of_rows_errors,
 )
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.qp.hessian_product import HessianProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.repeated import RepeatedQuadratic
+from qpsvm.qp.low_rank import HessianProduct, LowRankQuadratic
+from qpsvm.qp.quadratic import Quadratic, RepeatedQuadratic
 
 
 @short_repr

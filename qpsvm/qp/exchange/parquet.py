@@ -30,7 +30,7 @@ from qpsvm.numerics.arrays import (
     is_sparse,
     require_memory,
 )
-from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
+from qpsvm.qp.exchange.npz import Path, hessian, unusable, writing
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.transforms import drop_infinite_rows
 

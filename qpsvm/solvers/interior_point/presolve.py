@@ -18,7 +18,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.duplicates import WORTH, Merged
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.transforms import Identity, Reversible
+from qpsvm.qp.transforms import Chain, Inverse
 from qpsvm.solvers.interior_point.factor_settings import FACTORS
 from qpsvm.solvers.interior_point.program import FactorProgram
 
@@ -54,13 +54,13 @@ class RestoreVariables:
         return solution.replace(x=own if self.merged is None else self.merged.sums(own))
 
 
-def presolve(program: FactorProgram) -> tuple[FactorProgram, Reversible]:
+def presolve(program: FactorProgram) -> tuple[FactorProgram, Inverse]:
     """Presolve a program; return it unchanged where nothing can be removed."""
     base, is_known = _known(program)
     left = np.flatnonzero(~is_known)
     merged = _merged(program, left)
     if merged is None and len(left) == program.size:
-        return program, Identity()
+        return program, Chain()
     kept = left if merged is None else left[merged.kept]
     smaller = program.restricted(kept, base, copied_below=WORTH)
     if merged is not None:

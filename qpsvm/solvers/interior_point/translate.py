@@ -6,6 +6,7 @@ with many rows and a diagonal Hessian (``dualise``).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -16,11 +17,9 @@ from qpsvm.numerics.arguments import an
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.row_gradient import row_gradient
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.transforms import Chain, Inverse
 from qpsvm.solvers.interior_point.dualise import Dualised
 from qpsvm.solvers.interior_point.presolve import presolve
 from qpsvm.solvers.interior_point.program import FactorProgram
@@ -88,7 +87,7 @@ def translation(
 
 def structured(
     program: QuadraticProgram, settings: InteriorPointSettings = DEFAULTS
-) -> tuple[FactorProgram, Inverse]:
+) -> tuple[FactorProgram, Callable[[QPSolution], QPSolution]]:
     """Translate a program without infinite rows and presolve it.
 
     Raises
@@ -98,7 +97,7 @@ def structured(
     """
     way = translation(program, settings)
     presolved, restore = presolve(way.structured(settings))
-    return presolved, Chain((way, restore))
+    return presolved, lambda solution: way(restore(solution))
 
 
 def structure_of(program: QuadraticProgram) -> str:

@@ -29,8 +29,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, Vector
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.rows import take_rows
-from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.row_gradient import row_gradient
+from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.polish.settings import DEFAULTS, PolishSettings
 

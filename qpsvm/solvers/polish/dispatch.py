@@ -12,8 +12,7 @@ import numpy as np
 
 from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.numerics.threads import one_blas_thread
-from qpsvm.qp.checked_vectors import checked_vectors
-from qpsvm.qp.kkt import residuals
+from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.boxed import Boxed
