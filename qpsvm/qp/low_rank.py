@@ -159,12 +159,6 @@ class LowRankQuadratic(SampleQuadratic):
         error = first[2] + second[2] + np.abs(F) @ w_error
         return value, error + EPS * (np.abs(value) + np.abs(own))
 
-    def from_product(self, x: Vector, product: Vector) -> Vector:
-        """``P x`` from ``X X'R'x``, shape (n,)."""
-        if self.constant:
-            product = product + self.constant * float(np.sum(self.selection.gather(x)))
-        return self.selection.spread(product) + self.diag * x
-
     def weights(self, x: Vector) -> Vector:
         """``F'x``, shape (r,)."""
         beta = self.selection.gather(x)

@@ -125,27 +125,25 @@ def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBoun
 
 @dataclass(frozen=True, eq=False)
 class RestoreRows:
-    """Inverse of dropping rows: their multipliers are zero."""
+    """Inverse of dropping rows: their multipliers, ``name``, are zero."""
 
     kept: Index
     n_rows: int
-    equalities: bool = False
+    name: str
 
     def __call__(self, solution: QPSolution) -> QPSolution:
-        name = "y" if self.equalities else "z"
-        kept = getattr(solution, name)
+        kept = getattr(solution, self.name)
         if kept is None or kept.shape != self.kept.shape:
-            return solution.replace(**{name: None})
+            return solution.replace(**{self.name: None})
         full = np.zeros(self.n_rows)
         full[self.kept] = kept
-        return solution.replace(**{name: full})
+        return solution.replace(**{self.name: full})
 
     def forward(self, solution: QPSolution) -> QPSolution:
         """Map a solution of the given program to the one without these rows."""
-        name = "y" if self.equalities else "z"
-        full = getattr(solution, name)
+        full = getattr(solution, self.name)
         fits = full is not None and len(full) == self.n_rows
-        return solution.replace(**{name: full[self.kept] if fits else None})
+        return solution.replace(**{self.name: full[self.kept] if fits else None})
 
 
 def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
@@ -174,7 +172,7 @@ def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inv
     if kept.size == program.n_inequalities:
         return program, Chain()
     smaller = program.replace(G=take_rows(program.G, kept), h=program.h[kept])
-    return smaller, RestoreRows(kept, program.n_inequalities)
+    return smaller, RestoreRows(kept, program.n_inequalities, "z")
 
 
 def drop_dependent_equalities(
@@ -219,7 +217,7 @@ def drop_dependent_equalities(
         return program, Chain()
     kept = np.sort(pivots[:rank])
     smaller = program.replace(A=take_rows(program.A, kept), b=program.b[kept])
-    return smaller, RestoreRows(kept, rows, equalities=True)
+    return smaller, RestoreRows(kept, rows, "y")
 
 
 # --- rows as bounds ---------------------------------------------------------------------------
