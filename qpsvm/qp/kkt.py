@@ -51,7 +51,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,13 +136,8 @@ def residuals(
     >>> residuals(program, wrong).multiplier_sign.scaled
     1.0
     """
-    vectors, problems = checked_vectors(program, solution)
-    if not program.is_convex:
-        problems += (NOT_CONVEX,)
-    if vectors is None or problems:
-        return _unusable(problems)
-    with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed below
-        return _measure(program, *vectors, contradiction)
+    problems = () if program.is_convex else (NOT_CONVEX,)
+    return _measured(program, solution, problems, contradiction=contradiction)
 
 
 def residuals_beside(
@@ -170,11 +165,23 @@ def residuals_beside(
     -------
     KKTResiduals
     """
-    vectors, problems = checked_vectors(program, solution)
-    if vectors is None or problems:
-        return _unusable(problems)
-    with np.errstate(all="ignore"):
-        return _measure(program, *vectors, product=product, known=known or KnownOptimum())
+    return _measured(program, solution, (), product=product, known=known or KnownOptimum())
+
+
+def _measured(
+    program: QuadraticProgram, solution: QPSolution, problems: tuple[str, ...], **known: Any
+) -> KKTResiduals:
+    vectors, missing = checked_vectors(program, solution)
+    if vectors is not None and not problems:
+        with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed
+            return _measure(program, *vectors, **known)
+    infinite = {name: Residual(name, INFINITE, INFINITE) for name in RESIDUAL_NAMES}
+    return KKTResiduals(
+        **infinite,
+        primal_objective=math.nan,
+        dual_objective=math.nan,
+        problems=(*missing, *problems),
+    )
 
 
 def _measure(
@@ -290,13 +297,6 @@ def _beyond_rounding(residual: Vector, *terms: Callable[[], Vector]) -> Vector:
         size = size + more()
         residual = np.where((residual <= ROUNDING * size) & np.isfinite(size), 0.0, residual)
     return residual
-
-
-def _unusable(problems: tuple[str, ...]) -> KKTResiduals:
-    infinite = {name: Residual(name, INFINITE, INFINITE) for name in RESIDUAL_NAMES}
-    return KKTResiduals(
-        **infinite, primal_objective=math.nan, dual_objective=math.nan, problems=problems
-    )
 
 
 # --- sizes by which residuals are divided -------------------------------------------------------

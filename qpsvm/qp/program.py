@@ -13,8 +13,10 @@ from qpsvm.display import short_repr, wrapped
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics.arguments import MatrixLike, VectorLike, require_flag
 from qpsvm.numerics.arrays import (
+    Dense,
     Matrix,
     Vector,
+    as_dense,
     as_matrix,
     as_vector,
     is_sparse,
@@ -55,12 +57,12 @@ class CanonicalForm(NamedTuple):
     b: Vector
 
 
-def _to_dense(matrix: Matrix, name: str, memory_limit: int | None) -> Matrix:
+def dense_matrix(matrix: Matrix, name: str, remedy: str, memory_limit: int | None) -> Dense:
+    """A matrix as an array, if that is no larger than the limit; ``remedy`` is for the error."""
     if is_sparse(matrix):
         rows, columns = matrix.shape
-        require_memory(rows, columns, name, "ask for storage='natural' or 'sparse'.", memory_limit)
-        return matrix.toarray()
-    return matrix
+        require_memory(rows, columns, name, remedy, memory_limit)
+    return as_dense(matrix)
 
 
 Result = TypeVar("Result")
@@ -357,7 +359,8 @@ class QuadraticProgram(ExplainsMethods):
         sparse = storage == "sparse" or (storage != "dense" and self.P.prefers_sparse)
         P = self.P.to_sparse(memory_limit) if sparse else self.P.to_dense(memory_limit)
         if storage == "dense":
-            G, A = _to_dense(G, "G", memory_limit), _to_dense(A, "A", memory_limit)
+            remedy = "ask for storage='natural' or 'sparse'."
+            G, A = (dense_matrix(M, k, remedy, memory_limit) for M, k in ((G, "G"), (A, "A")))
         elif storage == "sparse":
             G, A = sp.csc_array(G), sp.csc_array(A)
         form = CanonicalForm(P, self.q, G, h, A, self.b)
@@ -455,20 +458,13 @@ def _count(number: int, singular: str, plural: str) -> str:
 
 def row_gradient(program: QuadraticProgram, z: Vector, y: Vector) -> Vector:
     """Compute ``G'z + A'y``, the constraints' part of the Lagrangian's gradient, shape (n,)."""
-    return _transposed(program.G, z) + _transposed(program.A, y)
+    # most programs have no rows of one kind, and SciPy takes as long for none as for a hundred
+    parts = [np.asarray(M.T @ v) for M, v in ((program.G, z), (program.A, y)) if len(v)]
+    return sum(parts, start=np.zeros(program.n_variables))
 
 
 def row_gradient_sizes(program: QuadraticProgram, z: Vector, y: Vector) -> Vector:
     """Compute ``|G|'|z| + |A|'|y|``, the sums of absolute terms of ``G'z + A'y``, shape (n,)."""
-    return _sizes(program.G, z) + _sizes(program.A, y)
-
-
-def _transposed(rows: Matrix, multipliers: Vector) -> Vector:
-    # most programs have no rows of one kind, and SciPy takes as long for none as for a hundred
-    return np.asarray(rows.T @ multipliers) if len(multipliers) else np.zeros(rows.shape[1])
-
-
-def _sizes(rows: Matrix, multipliers: Vector) -> Vector:
-    if not len(multipliers):
-        return np.zeros(rows.shape[1])
-    return np.asarray(abs(rows).T @ np.abs(multipliers))
+    rows = ((program.G, z), (program.A, y))
+    parts = [np.asarray(abs(M).T @ np.abs(v)) for M, v in rows if len(v)]
+    return sum(parts, start=np.zeros(program.n_variables))
