@@ -240,7 +240,7 @@ def _measure(
 
     primal = quadratic + linear
     dual = dual_value(program, quadratic, z, y, z_lower, z_upper)
-    repaired = _repaired_dual_objective(program, Px, quadratic, z, y)
+    repaired = repaired_dual_objective(program, Px, quadratic, z, y)
     excess = (known or KnownOptimum()).excess(primal, at_most=abs(primal - repaired))
     gap = np.array([abs(primal - dual), excess])
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
@@ -388,7 +388,7 @@ def _bound_scale(bound: Vector, width: Vector, unit: float) -> Vector:
     return np.where(width > 0.0, np.minimum(width, size), size)
 
 
-def _repaired_dual_objective(
+def repaired_dual_objective(
     program: QuadraticProgram, Px: Vector, quadratic: float, z: Vector, y: Vector
 ) -> float:
     """The dual objective of z clipped at zero, with bound multipliers that balance the gradient."""

@@ -48,6 +48,9 @@ MOST_EXAMINED_ROWS = 1500
 """Connected rows up to which singular values are computed and dependence is examined: the work
 grows with their third power. More rows have to be independent by a margin (``INDEPENDENCE``)."""
 
+FEW_ROWS = 100
+"""Dense rows up to which singular values are computed at once."""
+
 SIGNIFICANT = 1e-12
 """Singular values above this share of the largest are told from rounding."""
 
@@ -338,7 +341,9 @@ def _scale(
     norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
     norms = np.where(norms > 0.0, norms, 1.0)
     scaled, length = scaled_rows(1.0 / norms, scaled), float(np.linalg.norm(missed / norms))
-    least = proven_independence(sp.csr_array(scaled), INDEPENDENCE, MOST_EXAMINED_ROWS)
+    least = None
+    if sp.issparse(scaled) or len(index) > FEW_ROWS:
+        least = proven_independence(sp.csr_array(scaled), INDEPENDENCE, MOST_EXAMINED_ROWS)
     if least is None and len(index) <= MOST_EXAMINED_ROWS:
         dense = as_dense(scaled)
         if not np.isfinite(dense).all():
