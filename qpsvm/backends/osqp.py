@@ -17,9 +17,9 @@ from qpsvm.backends.printing import silenced, with_output
 from qpsvm.backends.solver_table import SOLVERS
 from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
-from qpsvm.qp.implied_bounds import stacked
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.restrictions import stacked
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 if TYPE_CHECKING:

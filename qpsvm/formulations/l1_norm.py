@@ -49,9 +49,8 @@ from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Matrix, Sparse, Vector
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.stored_quadratic import SparseQuadratic
 
 
 def _has_free_b(model: SupportVectorModel) -> int:

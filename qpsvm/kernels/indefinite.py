@@ -46,8 +46,13 @@ from qpsvm.numerics.arrays import (
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.convexity import negative_bound
-from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL, SYMMETRY_RTOL, Quadratic
-from qpsvm.qp.stored_quadratic import DenseQuadratic
+from qpsvm.qp.quadratic import (
+    DENSE_EIGENVALUE_SIZE,
+    PSD_RTOL,
+    SYMMETRY_RTOL,
+    DenseQuadratic,
+    Quadratic,
+)
 
 
 def require_policy(policy: object) -> None:

@@ -27,11 +27,9 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.exact_sums import exact_sum
 from qpsvm.numerics.precision import EPS
-from qpsvm.qp.hessian_product import HessianProduct, LowRankProduct
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.repeated import RepeatedQuadratic
+from qpsvm.qp.low_rank import HessianProduct, LowRankProduct, LowRankQuadratic
+from qpsvm.qp.quadratic import Quadratic, RepeatedQuadratic
 
 Multiply: TypeAlias = Callable[[Dense, Dense], tuple[Dense, Dense]]
 """Function that returns ``K V`` and ``K W`` with the kernel matrix K, for arrays V and W of n rows.

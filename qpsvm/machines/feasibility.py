@@ -24,7 +24,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Mask, Matrix, Vector
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.qp.nearest import nearest_feasible
-from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.restrictions import Restrictions, fast_rows
 from qpsvm.qp.row_proofs import prove_rows
 
 
@@ -122,7 +122,7 @@ def restrictions_of(model: PrimalDualPair) -> Restrictions:
     reach = np.full(rows.shape[1], np.inf)
     if model.intercept == "none":
         reach[-1] = 0.0
-    return Restrictions(MatrixRows.of(rows), right, is_equality, -reach, reach)
+    return Restrictions(fast_rows(rows), right, is_equality, -reach, reach)
 
 
 def joined(parts: Sequence[Matrix], axis: int = 0) -> Matrix:

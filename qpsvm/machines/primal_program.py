@@ -25,8 +25,8 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Index, Matrix, require_memory
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import SparseQuadratic
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.stored_quadratic import SparseQuadratic
 
 
 class Layout(NamedTuple):

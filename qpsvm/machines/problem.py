@@ -21,10 +21,9 @@ from qpsvm.machines.warm_start import transfer_warm_start
 from qpsvm.numerics.arguments import VectorLike, an, with_article
 from qpsvm.numerics.calls import ExplainsMethods
 from qpsvm.qp import exchange
-from qpsvm.qp.canonical import from_canonical
-from qpsvm.qp.canonical_form import CanonicalForm, Storage
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.multipliers import from_canonical
+from qpsvm.qp.program import CanonicalForm, QuadraticProgram, Storage
 from qpsvm.qp.solution import QPSolution, Status
 
 if TYPE_CHECKING:

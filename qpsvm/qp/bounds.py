@@ -10,8 +10,9 @@ of the bound. With them, at a feasible x and ``w``::
                                  x that multiplier + z'(h - Gx) + 1/2 (x - w)'P(x - w)
 
 which is evaluated in this form, because the two objectives may be far larger than their difference.
-Multipliers of the bounds are read off stationarity. Stationarity in a variable without the bound
-that it would press on is a condition on (w, y, z), one row of a system like ``Gx <= h``.
+Multipliers of the bounds are the reduced costs ``Pw + q + A'y + G'z``. Stationarity in a variable
+without the bound that it would press on is a condition on (w, y, z), one row of a system like
+``Gx <= h``. Rows with a single variable count as bounds (``transforms``).
 
 Rounding is estimated, not enclosed. A Hessian that is semidefinite only up to rounding
 (``convexity``) costs what the negative curvature hidden by rounding can lower the objective by over
@@ -26,37 +27,138 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.display import short_repr
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
-from qpsvm.qp.bound_rows import BoundsAsRows, rows_as_bounds
-from qpsvm.qp.hidden_curvature import hidden_curvature_price
-from qpsvm.qp.implied_bounds import implied_bounds
-from qpsvm.qp.kkt_scales import objective_scale
+from qpsvm.numerics.rows import scaled_rows, terms_per_row
+from qpsvm.qp.hidden_curvature import hidden_curvature_price, implied_bounds
+from qpsvm.qp.kkt import objective_scale
 from qpsvm.qp.nearest import nearest_feasible
-from qpsvm.qp.nearest_point import NearestPoint
-from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.program_bound import FeasiblePair, ProgramBound
-from qpsvm.qp.reduced_costs import (
-    MOVABLE_SIZE,
-    NEGLIGIBLE,
-    ReducedCosts,
-    complementarity_gap,
-    finite_or_zero,
-)
+from qpsvm.qp.program import QuadraticProgram, row_gradient, row_gradient_sizes
 from qpsvm.qp.restrictions import (
-    MatrixRows,
+    NearestPoint,
     Restrictions,
+    fast_rows,
     primal_restrictions,
     row_name,
     stationarity_rows,
 )
-from qpsvm.qp.row_gradient import row_gradient_sizes
 from qpsvm.qp.row_proofs import prove_rows
-from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.transforms import rows_as_bounds
+
+MOVABLE_SIZE = 3000
+"""Up to so many variables all entries of w may move to make stationarity hold; of more, where P is
+not sparse, only those of the variables in question."""
+
+NEGLIGIBLE = 1e-10
+"""Share of the objective that the rounding of a reduced cost may contribute through one far bound;
+a variable inside bounds further apart than that is made stationary like one without bounds."""
+
+
+@short_repr
+@dataclass(frozen=True)
+class ProgramBound:
+    """Bound on the distance of a point of a quadratic program from its optimum.
+
+    Attributes
+    ----------
+    objective : float
+        Of x as it came; NaN where it cannot be computed.
+    upper : float
+        At least the optimum: the objective of a feasible point near x. Infinite if none was found.
+    lower : float
+        At most the optimum: the dual objective of feasible multipliers. Minus infinity if none were
+        found.
+    rounding : float
+        Estimate of what rounding may have done to both, absolute.
+    curvature : float
+        What negative curvature of P within its rounding may lower the objective by, absolute; part
+        of ``lower``.
+    scale : float
+        What the gap is relative to: the terms of the objective at x (``objective_scale``).
+    reason : str
+        Why there is no bound; empty if there is one.
+    """
+
+    objective: float
+    upper: float
+    lower: float
+    rounding: float
+    curvature: float
+    scale: float
+    reason: str = ""
+
+    @property
+    def gap_upper(self) -> float:
+        """Upper bound on the objective at x minus the optimum; infinite if unknown."""
+        highest = np.maximum(self.upper, self.objective)  # NaN stays NaN
+        gap = float(highest - np.minimum(self.lower, self.objective)) + self.rounding
+        return gap if math.isfinite(gap) else math.inf
+
+    @property
+    def relative_gap(self) -> float:
+        """``gap_upper / scale``."""
+        return self._relative(self.gap_upper)
+
+    @property
+    def floor(self) -> float:
+        """``(rounding + curvature) / scale``: the part of the gap that all answers share."""
+        return self._relative(self.rounding + self.curvature)
+
+    def _relative(self, gap: float) -> float:
+        """A gap relative to the scale, which is zero where nothing sets any."""
+        if not gap > 0.0:
+            return math.inf if math.isnan(gap) else 0.0
+        return gap / self.scale if math.isfinite(gap) and self.scale > 0.0 else math.inf
+
+    def to_dict(self) -> dict[str, object]:
+        """The figures by name, for JSON."""
+        names = ("gap_upper", "relative_gap", "floor")
+        return {**vars(self), **{name: getattr(self, name) for name in names}}
+
+
+class FeasiblePair(NamedTuple):
+    """A primal feasible point and dual feasible multipliers, up to rounding.
+
+    Attributes
+    ----------
+    x : array of shape (n,)
+    y, z : arrays of shape (p,) and (m,)
+    z_lower, z_upper : arrays of shape (n,)
+    left : array of shape (m + p,)
+        What x misses of rows, inequalities first, that contradict each other by the rounding of
+        their numbers.
+    """
+
+    x: Vector
+    y: Vector
+    z: Vector
+    z_lower: Vector
+    z_upper: Vector
+    left: Vector
+
+
+class _Stationary(NamedTuple):
+    """Multipliers of rows that are stationary at w, and their reduced costs with rounding.
+
+    ``moved`` is the restricted system's point (w[movable], y, z); ``rows`` are the variables whose
+    reduced costs are its rows.
+    """
+
+    w: Vector
+    y: Vector
+    z: Vector
+    g: Vector
+    error: Vector
+    moved: NearestPoint
+    movable: Index
+    rows: Index
 
 
 def bound(
@@ -84,7 +186,23 @@ def bound(
     True
     """
     with np.errstate(all="ignore"):  # what overflows becomes NaN, and proves nothing
-        return _Bounding(program).bound(x, z, y)
+        bounded, way = rows_as_bounds(program)
+        m = program.n_inequalities
+        rows = np.concatenate([way.kept, m + np.arange(program.n_equalities)])
+        found, pair, blocked = _bound(bounded, way.inexact, x, z[way.kept], y)
+        if blocked is not None:
+            name = row_name(program, int(rows[blocked]))
+            found = ProgramBound(
+                found.objective, math.inf, -math.inf, 0.0, 0.0, found.scale,
+                f"no point near x satisfies {name}",
+            )  # fmt: skip
+        own = QPSolution(Status.UNKNOWN, z=pair.z, z_lower=pair.z_lower, z_upper=pair.z_upper)
+        own, left = way(own), np.zeros(m + program.n_equalities)
+        left[rows] = pair.left
+        assert own.z is not None
+        assert own.z_lower is not None
+        assert own.z_upper is not None
+        return found, FeasiblePair(pair.x, pair.y, own.z, own.z_lower, own.z_upper, left)
 
 
 def repaired(program: QuadraticProgram, solution: QPSolution) -> Iterator[QPSolution]:
@@ -95,197 +213,252 @@ def repaired(program: QuadraticProgram, solution: QPSolution) -> Iterator[QPSolu
     """
     if solution.x is None or solution.z is None or solution.y is None:
         return
-    with np.errstate(all="ignore"):
-        bounding = _Bounding(program)
-        pair = bounding.bound(solution.x, solution.z, solution.y)[1]
-        yield solution.replace(x=pair.x)
-        # a second time, with reduced costs at the point that satisfies the rows
-        pair = bounding.bound(pair.x, pair.z, pair.y)[1]
+    pair = bound(program, solution.x, solution.z, solution.y)[1]
+    yield solution.replace(x=pair.x)
+    # a second time, with reduced costs at the point that satisfies the rows
+    pair = bound(program, pair.x, pair.z, pair.y)[1]
     yield solution.replace(x=pair.x, z=pair.z, y=pair.y, z_lower=pair.z_lower, z_upper=pair.z_upper)
 
 
-class _Bounding:
-    """Computation of bounds on the optimum of one program.
-
-    Rows that are bounds are treated as bounds (``bound_rows``).
-    """
-
-    def __init__(self, program: QuadraticProgram) -> None:
-        self.given = program
-        self.program, self.way = rows_as_bounds(program)
-        self.reduced_costs = ReducedCosts(self.program)
-
-    def bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
-        if not isinstance(self.way, BoundsAsRows):
-            return self._bound(x, z, y)
-        # multipliers of bounds follow from those of the other rows
-        found, pair = self._bound(x, z[self.way.kept], y)
-        return found, pair.with_rows(self.way)
-
-    def _bound(self, x: Vector, z: Vector, y: Vector) -> tuple[ProgramBound, FeasiblePair]:
-        program = self.program
-        product = program.P.product_with_error(x)
-        quadratic = 0.5 * float(x @ product[0])
-        objective = quadratic + float(program.q @ x)
-        scale = objective_scale(program, x, quadratic)
-        restrictions = primal_restrictions(program)
-        point = prove_rows(restrictions, nearest_feasible(restrictions, x))
-        if not np.array_equal(point.point, x):
-            x, product = point.point, program.P.product_with_error(point.point)
-        Px, lost = product
-        gradient = Px + program.q
-        upper = 0.5 * float(x @ Px) + float(program.q @ x)
-        upper_rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * lost))
-        upper_rounding += float(np.abs(gradient) @ np.abs(point.change))
-        if point.change.any():
-            change = np.abs(point.change)  # of unknown signs
-            upper_rounding += 0.5 * float(change @ program.P.term_sizes(change))
-        known = np.isfinite(program.h)
-        z = np.where(known, np.maximum(z, 0.0), 0.0)
-        w, y, z, g, error, moved = self._stationary(x, y, z, product, scale)
-        z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
-        z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
-        pair = FeasiblePair(x, w, y, z, z_lower, z_upper, point.left)
-        if point.blocked is not None:
-            reason = f"no point near x satisfies {self._name_of(point.blocked)}"
-            return ProgramBound(objective, math.inf, -math.inf, 0.0, 0.0, scale, reason), pair
-        if moved.blocked is not None:
-            j = int(self._rows[moved.blocked])
-            reason = f"no multipliers near those given make x[{j}] stationary"
-            return ProgramBound(
-                objective, upper, -math.inf, upper_rounding, 0.0, scale, reason
-            ), pair
-        gap, rounding = complementarity_gap(program, x, w, z, g, error)
-        rounding += self._price(x, w, z, g, point, moved)
+def _bound(
+    program: QuadraticProgram, inexact: Vector, x: Vector, z: Vector, y: Vector
+) -> tuple[ProgramBound, FeasiblePair, int | None]:
+    """Bound the optimum of a program without rows that are bounds; name a row that is missed."""
+    product = program.P.product_with_error(x)
+    quadratic = 0.5 * float(x @ product[0])
+    objective = quadratic + float(program.q @ x)
+    scale = objective_scale(program, x, quadratic)
+    restrictions = primal_restrictions(program)
+    point = prove_rows(restrictions, nearest_feasible(restrictions, x))
+    if not np.array_equal(point.point, x):
+        x, product = point.point, program.P.product_with_error(point.point)
+    Px, lost = product
+    upper = 0.5 * float(x @ Px) + float(program.q @ x)
+    change = np.abs(point.change)  # of unknown signs
+    rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * lost))
+    rounding += float(np.abs(Px + program.q) @ change)
+    if change.any():
+        rounding += 0.5 * float(change @ program.P.term_sizes(change))
+    z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
+    found = _stationary(program, x, y, z, product, scale)
+    w, y, z, g, error, moved, _, variables = found
+    z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
+    z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
+    pair = FeasiblePair(x, y, z, z_lower, z_upper, point.left)
+    lower, price, reason = -math.inf, 0.0, ""
+    if moved.blocked is not None:
+        j = int(variables[moved.blocked])
+        reason = f"no multipliers near those given make x[{j}] stationary"
+    elif point.blocked is None:
+        gap, of_gap = complementarity_gap(program, x, w, z, g, error)
+        rounding += of_gap + _price(program, x, found, point)
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
-        rounding += self._price_of_contradiction(x, moved.left)
-        if isinstance(self.way, BoundsAsRows):  # quotients are rounded inwards
-            rounding += float(np.abs(g) @ self.way.inexact)
+        if moved.left.any():  # of reduced costs that cannot all be zero: infinite without bounds
+            ends = implied_bounds(program)
+            reach = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
+            is_priced = moved.left > 0.0
+            rounding += float(reach[is_priced] @ moved.left[is_priced])
+        rounding += float(np.abs(g) @ inexact)  # quotients are rounded inwards
         price = hidden_curvature_price(program, w, y, z, (g, error))
-        reason = ""
+        lower = upper - gap - price
         if not math.isfinite(price):
             reason = "P has curvature that rounding hides, in variables without bounds"
-        return ProgramBound(
-            objective, upper, upper - gap - price, upper_rounding + rounding, price, scale, reason
-        ), pair
+    proof = ProgramBound(objective, upper, lower, rounding, price, scale, reason)
+    return proof, pair, point.blocked
 
-    def _name_of(self, row: int) -> str:
-        """The name of a row of ``primal_restrictions`` in the program as given."""
-        if isinstance(self.way, BoundsAsRows):
-            kept, m = self.way.kept, self.given.n_inequalities
-            row = int(kept[row]) if row < len(kept) else row - len(kept) + m
-        return row_name(self.given, row)
 
-    # --- stationarity ----------------------------------------------------------------------------
+def complementarity_gap(
+    program: QuadraticProgram, x: Vector, w: Vector, z: Vector, g: Vector, error: Vector
+) -> tuple[float, float]:
+    """Sum up the duality gap by complementarity; return it with a bound on its rounding.
 
-    def _stationary(
-        self, x: Vector, y: Vector, z: Vector, product: tuple[Vector, Vector], scale: float
-    ) -> tuple[Vector, Vector, Vector, Vector, Vector, NearestPoint]:
-        """Move (w, y, z) to stationarity; return them, the reduced costs, and the move."""
-        program = self.program
-        w, y, g, error = self.reduced_costs.newton_step(x, y, z, product)
-        is_lower, is_upper = np.isfinite(program.lb), np.isfinite(program.ub)
-        free = ~is_lower & ~is_upper
-        widest = np.maximum(finite_or_zero(x - program.lb), finite_or_zero(program.ub - x))
-        allowed = NEGLIGIBLE * scale
-        far = is_lower & is_upper & (np.abs(g) <= error) & (error * widest > allowed)
-        is_equality = free | far
-        one_sided = is_lower ^ is_upper
-        wrong = (one_sided & is_lower & (g < error)) | (one_sided & is_upper & (g > -error))
-        is_needed = bool((is_equality | wrong).any())
-        self._rows: Index = np.flatnonzero((is_equality | one_sided) & is_needed)
-        if not is_needed:
-            return w, y, z, g, error, NearestPoint(np.zeros(0), np.zeros(0), np.zeros(0))
-        is_equality, sides = is_equality[self._rows], np.where(is_lower & ~is_equality, -1.0, 1.0)
-        none = np.zeros(0, dtype=np.intp)
-        for movable in (none, self._movable()) if self._is_affordable() else (none,):
-            restrictions = self._stationarity(w, movable, sides[self._rows], is_equality)
-            moved = nearest_feasible(restrictions, np.concatenate([w[movable], y, z]))
-            moved = prove_rows(restrictions, moved, prices=True)
-            if moved.blocked is None and not moved.left.any():
-                break
-        n_w = len(moved.point) - len(y) - len(z)
-        w = w.copy()
-        w[movable], y, z = np.split(moved.point, [n_w, n_w + len(y)])
-        g, error = self.reduced_costs.at(w, y, z)
-        # a real neighbour has these reduced costs on the right side of zero
-        g[self._rows[is_equality]] = 0.0
-        g = np.where(one_sided & is_lower, np.maximum(g, 0.0), g)
-        g = np.where(one_sided & is_upper, np.minimum(g, 0.0), g)
-        error[self._rows[is_equality]] = 0.0
-        return w, y, z, g, error, moved
+    Parameters
+    ----------
+    program : QuadraticProgram
+    x, w : arrays of shape (n,)
+        A feasible point, and the point at which the multipliers are stationary.
+    z : array of shape (m,)
+        Multipliers of the inequalities, at least 0.
+    g, error : arrays of shape (n,)
+        Reduced costs, which are the multipliers of the bounds, and their rounding.
+    """
+    below, above = x - program.lb, program.ub - x
+    known = np.isfinite(program.h)
+    slack = np.maximum(np.where(known, program.h - program.G @ x, 0.0), 0.0)
+    sizes = abs(program.G) @ np.abs(x) + np.where(known, np.abs(program.h), 0.0)
+    apart = x - w
+    square = 0.5 * float(apart @ program.P.matvec(apart)) if apart.any() else 0.0
+    pressed = np.where(g > 0.0, below, np.where(g < 0.0, above, 0.0)) * np.abs(g)
+    gap = float(np.sum(pressed)) + float(z @ slack) + max(square, 0.0)
+    steps = terms_per_row(program.G) + 2.0
+    # a reduced cost within its rounding may press on the other bound
+    reach = np.where(np.abs(g) <= error, _widest(program, x), np.where(g > 0.0, below, above))
+    return gap, float(error @ _finite(reach)) + 0.5 * EPS * float((z * steps) @ sizes)
 
-    def _stationarity(
-        self, w: Vector, movable: Index, sides: Vector, is_equality: Mask
-    ) -> Restrictions:
-        """Reduced costs on the right side of zero, as restrictions on (w[movable], y, z)."""
-        program, rows = self.program, self._rows
-        matrix = stationarity_rows(program, rows, movable)
-        # what w contributes through the entries that stay where they are
-        still = w.copy()
-        still[movable] = 0.0
-        constant = program.q[rows] + (program.P.matvec(still)[rows] if still.any() else 0.0)
-        by_side = sp.diags_array(sides) @ matrix if sp.issparse(matrix) else matrix * sides[:, None]
-        free = np.full(len(movable) + program.n_equalities, np.inf)
-        return Restrictions(
-            MatrixRows.of(by_side),
-            -sides * constant,
-            is_equality,
-            np.concatenate([-free, np.zeros(program.n_inequalities)]),
-            np.concatenate([free, np.where(np.isfinite(program.h), np.inf, 0.0)]),
-        )
 
-    def _is_affordable(self) -> bool:
-        """Return whether the rows of P that moving w takes are few enough to be formed."""
-        return self.program.P.prefers_sparse or len(self._rows) <= MOVABLE_SIZE
+def _finite(distance: Vector) -> Vector:
+    """Replace infinite and NaN entries of distances by zero."""
+    return np.where(np.isfinite(distance), distance, 0.0)
 
-    def _movable(self) -> Index:
-        program = self.program
-        curved = program.P.diagonal() > 0.0
-        if program.n_variables > MOVABLE_SIZE and not program.P.prefers_sparse:
-            chosen = np.zeros(program.n_variables, dtype=bool)
-            chosen[self._rows] = True
-            curved &= chosen
-        return np.flatnonzero(curved)
 
-    def _price(
-        self, x: Vector, w: Vector, z: Vector, g: Vector, point: NearestPoint, moved: NearestPoint
-    ) -> float:
-        """Bound on the gap's increase from the computed point to the exactly feasible one.
+def _widest(program: QuadraticProgram, x: Vector) -> Vector:
+    """Distance of every variable from its farther finite bound, 0 without any."""
+    return np.maximum(_finite(x - program.lb), _finite(program.ub - x))
 
-        Beside (x, w, y, z) in double precision there are real numbers that satisfy the rows
-        exactly. How far away these are is known for every variable, in which direction is not.
-        """
-        program = self.program
-        if not (point.change.any() or moved.change.any()):
-            return 0.0
-        dx, dw = np.abs(point.change), np.zeros(program.n_variables)
-        n_w = len(moved.change) - program.n_equalities - program.n_inequalities
-        dw_moved, dy, dz = np.zeros(0), np.zeros(program.n_equalities), np.zeros(len(z))
-        if len(moved.change):
-            ends = [n_w, n_w + program.n_equalities]
-            dw_moved, dy, dz = np.split(np.abs(moved.change), ends)
-        if n_w > 0:
-            dw[self._movable()] = dw_moved
-        P, G = program.P, abs(program.G)
-        known = np.isfinite(program.h)
-        reach = np.asarray(G @ dx)
-        slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + reach
-        dg = row_gradient_sizes(program, dz, dy) + P.term_sizes(dw)
-        widest = np.maximum(finite_or_zero(x - program.lb), finite_or_zero(program.ub - x)) + dx
-        apart = dx + dw
-        curved = float(np.abs(P.matvec(x - w)) @ apart) + 0.5 * float(apart @ P.term_sizes(apart))
-        return float(np.abs(g) @ dx + z @ reach + dz @ slack + dg @ widest) + curved
 
-    def _price_of_contradiction(self, x: Vector, left: Vector) -> float:
-        """Bound on the increase of the duality gap by reduced costs that cannot all be zero.
+def _price(program: QuadraticProgram, x: Vector, found: _Stationary, point: NearestPoint) -> float:
+    """Bound on the gap's increase from the computed point to the exactly feasible one.
 
-        Infinite where such a variable is not bounded.
-        """
-        if not left.any():
-            return 0.0
-        lower, upper = implied_bounds(self.program)
-        reach = np.maximum(np.maximum(x - lower, upper - x), 0.0)[self._rows]
-        is_priced = left > 0.0
-        return float(reach[is_priced] @ left[is_priced])
+    Beside (x, w, y, z) in double precision there are real numbers that satisfy the rows exactly.
+    How far away these are is known for every variable, in which direction is not.
+    """
+    if not (point.change.any() or found.moved.change.any()):
+        return 0.0
+    P, G, known = program.P, abs(program.G), np.isfinite(program.h)
+    n_w, p = len(found.movable), program.n_equalities
+    dx, dw = np.abs(point.change), np.zeros(program.n_variables)
+    dw[found.movable], dy, dz = np.split(np.abs(found.moved.change), [n_w, n_w + p])
+    reach = np.asarray(G @ dx)
+    slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + reach
+    dg = row_gradient_sizes(program, dz, dy) + P.term_sizes(dw)
+    apart = dx + dw
+    curved = float(np.abs(P.matvec(x - found.w)) @ apart)
+    curved += 0.5 * float(apart @ P.term_sizes(apart))
+    of_bounds = np.abs(found.g) @ dx + dg @ (_widest(program, x) + dx)
+    return float(of_bounds + found.z @ reach + dz @ slack) + curved
+
+
+# --- stationarity --------------------------------------------------------------------------------
+
+
+def _reduced_costs(
+    program: QuadraticProgram, product: tuple[Vector, Vector], y: Vector, z: Vector
+) -> tuple[Vector, Vector]:
+    """Reduced costs where ``Pw`` is known with its rounding, and bounds on their own.
+
+    Thousands of terms that are added one after the other may all be rounded the same way.
+    """
+    Pw, lost = product
+    steps = terms_per_row(program.A.T) + terms_per_row(program.G.T) + 3.0
+    terms = np.abs(Pw) + np.abs(program.q) + row_gradient_sizes(program, z, y)
+    g = Pw + program.q + row_gradient(program, z, y)
+    return np.asarray(g), np.asarray(lost + 0.5 * EPS * steps * terms)
+
+
+def _newton_step(
+    program: QuadraticProgram, x: Vector, y: Vector, z: Vector, product: tuple[Vector, Vector]
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Choose the point w of stationarity: x, or a Newton step from it where that is better.
+
+    A small reduced cost of a variable far inside its bounds costs its size times the distance
+    of a bound. One step makes it zero, and costs the square of ``x - w`` instead. The result
+    is (w, y), the reduced costs, and their rounding; ``product`` is ``Px`` with its own.
+    """
+    g, error = _reduced_costs(program, product, y, z)
+    width, size = program.ub - program.lb, float(np.max(np.abs(program.q))) or 1.0
+    room = np.minimum(x - program.lb, program.ub - x)
+    S = np.flatnonzero(np.isfinite(width) & (room * size > np.abs(g) * width))
+    distance = np.where(g > 0.0, x - program.lb, program.ub - x)[S]
+    terms = abs(float(program.q @ x)) + abs(float(x @ (g - program.q)))
+    is_worth = float(np.abs(g[S]) @ distance) > NEGLIGIBLE * terms
+    if not is_worth or len(S) > MOVABLE_SIZE:
+        return x, y, g, error
+    A = as_dense(program.A[:, S])
+    system = np.block([[program.P.block(S, S), A.T], [A, np.zeros((len(A), len(A)))]])
+    right = np.concatenate([-g[S], np.zeros(len(A))])
+    best = x, y, g, error
+    gap, rounding = complementarity_gap(program, x, x, z, g, error)
+    least = gap + rounding
+    # the equations may depend on each other; a long step along hidden curvature would be priced
+    for solved in (np.linalg.solve, _shortest)[int(program.convexity.shift.any()) :]:
+        try:
+            step = solved(system, right)
+        except np.linalg.LinAlgError:
+            continue
+        w, moved_y = x.copy(), y + step[len(S) :]
+        w[S] += step[: len(S)]
+        costs = _reduced_costs(program, program.P.product_with_error(w), moved_y, z)
+        gap, lost = complementarity_gap(program, x, w, z, *costs)
+        if gap + lost < least:
+            best, least = (w, moved_y, *costs), gap + lost
+        left = float(np.abs(costs[0][S]) @ distance)
+        if left <= NEGLIGIBLE * terms and lost <= 2.0 * rounding:  # nothing is left to gain
+            break
+    return best
+
+
+def _shortest(matrix: Dense, right: Vector) -> Vector:
+    return np.asarray(np.linalg.lstsq(matrix, right)[0])
+
+
+def _stationary(
+    program: QuadraticProgram,
+    x: Vector,
+    y: Vector,
+    z: Vector,
+    product: tuple[Vector, Vector],
+    scale: float,
+) -> _Stationary:
+    """Move (w, y, z) to stationarity."""
+    w, y, g, error = _newton_step(program, x, y, z, product)
+    is_lower, is_upper = np.isfinite(program.lb), np.isfinite(program.ub)
+    far = is_lower & is_upper & (np.abs(g) <= error)
+    far &= error * _widest(program, x) > NEGLIGIBLE * scale
+    is_zero = (~is_lower & ~is_upper) | far
+    below, above = is_lower & ~is_upper, is_upper & ~is_lower
+    wrong = (below & (g < error)) | (above & (g > -error))
+    none = np.zeros(0, dtype=np.intp)
+    if not (is_zero | wrong).any():
+        nothing = np.zeros(len(y) + len(z))
+        moved = NearestPoint(np.concatenate([y, z]), nothing, np.zeros(0))
+        return _Stationary(w, y, z, g, error, moved, none, none)
+    rows = np.flatnonzero(is_zero | below | above)
+    signs = np.where(is_lower & ~is_zero, -1.0, 1.0)[rows]
+    # rows of P are formed where they are sparse or few
+    is_affordable = program.P.prefers_sparse or len(rows) <= MOVABLE_SIZE
+    for movable in (none, _movable(program, rows)) if is_affordable else (none,):
+        restrictions = _restricted(program, w, rows, movable, signs, is_zero[rows])
+        moved = nearest_feasible(restrictions, np.concatenate([w[movable], y, z]))
+        moved = prove_rows(restrictions, moved, prices=True)
+        if moved.is_exact:
+            break
+    w = w.copy()
+    w[movable], y, z = np.split(moved.point, [len(movable), len(movable) + len(y)])
+    g, error = _reduced_costs(program, program.P.product_with_error(w), y, z)
+    # a real neighbour has these reduced costs on the right side of zero
+    exact = rows[is_zero[rows]]
+    g[exact], error[exact] = 0.0, 0.0
+    g = np.where(below, np.maximum(g, 0.0), np.where(above, np.minimum(g, 0.0), g))
+    return _Stationary(w, y, z, g, error, moved, movable, rows)
+
+
+def _movable(program: QuadraticProgram, rows: Index) -> Index:
+    """The entries of w that may move: those with curvature, of many the ones in question."""
+    curved = program.P.diagonal() > 0.0
+    if program.n_variables > MOVABLE_SIZE and not program.P.prefers_sparse:
+        curved &= np.isin(np.arange(program.n_variables), rows)
+    return np.flatnonzero(curved)
+
+
+def _restricted(
+    program: QuadraticProgram,
+    w: Vector,
+    rows: Index,
+    movable: Index,
+    signs: Vector,
+    is_equality: Mask,
+) -> Restrictions:
+    """Reduced costs on the right side of zero, as restrictions on (w[movable], y, z)."""
+    still = w.copy()  # contributes through the entries that stay where they are
+    still[movable] = 0.0
+    constant = program.q[rows] + (program.P.matvec(still)[rows] if still.any() else 0.0)
+    matrix = scaled_rows(signs, stationarity_rows(program, rows, movable))
+    free = np.full(len(movable) + program.n_equalities, np.inf)
+    return Restrictions(
+        fast_rows(matrix),
+        -signs * constant,
+        is_equality,
+        np.concatenate([-free, np.zeros(program.n_inequalities)]),
+        np.concatenate([free, np.where(np.isfinite(program.h), np.inf, 0.0)]),
+    )

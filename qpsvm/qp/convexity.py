@@ -33,6 +33,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,8 +47,7 @@ GRAM_SIZE = 1500
 """Up to so many variables a factor is looked for: a second or less."""
 
 
-@dataclass(frozen=True, eq=False)
-class GramFactor:
+class GramFactor(NamedTuple):
     """A factor of a matrix, and a shift that makes the matrix semidefinite.
 
     Attributes
@@ -157,11 +157,13 @@ def of_matrix(matrix: Matrix) -> Convexity:
     False
     """
     n, factor = matrix.shape[0], None
-    if not sp.issparse(matrix) and _is_certain(matrix):
-        return Convexity.proven(n)  # no need to look at its blocks
+    if not sp.issparse(matrix):  # where it is certain there is no need to look at its blocks
+        scaled, _, rounding = _of_size_one(matrix)
+        if is_definite_dense(scaled, -rounding):
+            return Convexity.proven(n)
     shift = np.zeros(n)
     for index, block in _blocks(matrix):
-        found = _shift_of(block) if len(index) <= DENSE_SIZE else _shift_of_large(block)
+        found = _shift_of(block)
         if found is None:
             return Convexity.refuted(n)
         if found > 0.0 and not sp.issparse(block):
@@ -202,46 +204,39 @@ def negative_bound(matrix: Dense, tolerance: float) -> float:
     return tolerance if shift is None else min(shift, max(tolerance, 0.0))
 
 
-def _is_certain(block: Dense) -> bool:
-    """Return whether the Cholesky factorisation of a dense matrix, less its rounding, succeeds."""
-    scaled, _ = _of_size_one(block)
-    return is_definite_dense(scaled, -_rounding(scaled))
-
-
-def _rounding(scaled: Dense) -> float:
-    """Bound on the rounding error of eigenvalues of a matrix with entries below one."""
-    return max(8.0 * U * float(np.linalg.norm(scaled)), TINY)
-
-
-def _shift_of(block: Dense) -> float | None:
-    """Shift that makes a dense matrix semidefinite: 0, or its rounding; None if neither does."""
-    n = len(block)
+def _shift_of(block: Matrix) -> float | None:
+    """Shift that makes a matrix semidefinite: 0, or its rounding; None if neither does."""
+    n, is_sparse = block.shape[0], sp.issparse(block)
     if n == 1:
         return 0.0 if block[0, 0] >= 0.0 else None
-    scaled, exponent = _of_size_one(block)
-    rounding = _rounding(scaled)
-    if is_definite_dense(scaled, -rounding) or (
-        n <= RATIONAL_SIZE and is_semidefinite_exactly(block)
+    scaled, exponent, rounding = _of_size_one(block)
+    is_definite = is_definite_sparse if is_sparse else is_definite_dense
+    if is_definite(scaled, -rounding) or (
+        n <= RATIONAL_SIZE and not is_sparse and is_semidefinite_exactly(block)
     ):
         return 0.0
-    return math.ldexp(2.0 * rounding, exponent) if is_definite_dense(scaled, rounding) else None
+    return math.ldexp(2.0 * rounding, exponent) if is_definite(scaled, rounding) else None
 
 
-def _shift_of_large(block: Sparse) -> float | None:
-    """Shift that makes a sparse matrix semidefinite: 0, or its rounding; None if neither does."""
-    entries, exponent = _of_size_one(block.data)
-    scaled = block.copy()
-    scaled.data = entries
-    rounding = _rounding(entries)
-    if is_definite_sparse(scaled, -rounding):
-        return 0.0
-    return math.ldexp(2.0 * rounding, exponent) if is_definite_sparse(scaled, rounding) else None
+def _of_size_one(block: Matrix) -> tuple[Matrix, int, float]:
+    """Scale a matrix by a power of two so that squares do not overflow.
 
-
-def _of_size_one(entries: Dense) -> tuple[Dense, int]:
-    """Scale entries by a power of two so that squares do not overflow; return the exponent too."""
+    Returns
+    -------
+    scaled : array or sparse matrix
+    exponent : int
+    rounding : float
+        Bound on the rounding error of its eigenvalues, scaled.
+    """
+    entries = block.data if sp.issparse(block) else block
     exponent = math.frexp(float(np.max(np.abs(entries), initial=0.0)))[1]
-    return np.asarray(np.ldexp(entries, -exponent)), exponent
+    entries = np.asarray(np.ldexp(entries, -exponent))
+    rounding = max(8.0 * U * float(np.linalg.norm(entries)), TINY)
+    if not sp.issparse(block):
+        return entries, exponent, rounding
+    scaled: Sparse = block.copy()
+    scaled.data = entries
+    return scaled, exponent, rounding
 
 
 def _blocks(matrix: Matrix) -> Iterator[tuple[Index, Matrix]]:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Sparse, Vector
+from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import interruptible
+from qpsvm.qp.infeasibility import (
+    EVIDENCE_TOLERANCE,
+    farkas_violation,
+    null_space_rows,
+    ray_violation,
+)
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-from qpsvm.qp.infeasibility import (
-    has_proof_of_infeasibility,
-    has_proof_of_unboundedness,
-    null_space_rows,
-)
 
 
 def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
@@ -37,11 +35,10 @@ def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
     )
     result = _highs(
         np.append(np.zeros(n), 1.0),
-        G=sp.hstack([rows, -np.ones((rows.shape[0], 1))], format="csc"),
-        h=np.concatenate([program.h[finite], program.b, -program.b]),
-        lb=np.append(program.lb, 0.0),
-        ub=np.append(program.ub, np.inf),
-        seconds=seconds,
+        (np.append(program.lb, 0.0), np.append(program.ub, np.inf)),
+        seconds,
+        A_ub=sp.hstack([rows, -np.ones((rows.shape[0], 1))], format="csc"),
+        b_ub=np.concatenate([program.h[finite], program.b, -program.b]),
     )
     if result is None:
         return None
@@ -57,7 +54,7 @@ def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
         z_upper=np.where(np.isfinite(program.ub), np.maximum(-result.upper.marginals[:n], 0), 0),
         native_status="certificate from a linear program",
     )
-    return evidence if has_proof_of_infeasibility(program, evidence) else None
+    return evidence if farkas_violation(program, evidence) <= EVIDENCE_TOLERANCE else None
 
 
 def find_unboundedness(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
@@ -71,51 +68,30 @@ def find_unboundedness(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
         return None
     finite = np.flatnonzero(np.isfinite(program.h))
     A = sp.vstack([null_space, sp.csr_array(program.A)], format="csc")
+    lower = np.where(np.isfinite(program.lb), 0.0, -1.0)
+    upper = np.where(np.isfinite(program.ub), 0.0, 1.0)
+    rows = {"A_ub": sp.csr_array(program.G)[finite], "b_ub": np.zeros(finite.size)}
+    steepest = max(float(np.max(np.abs(program.q))), np.finfo(float).tiny)
     result = _highs(
-        program.q / max(float(np.max(np.abs(program.q))), np.finfo(float).tiny),
-        G=sp.csr_array(program.G)[finite],
-        h=np.zeros(finite.size),
-        A=A,
-        b=np.zeros(A.shape[0]),
-        lb=np.where(np.isfinite(program.lb), 0.0, -1.0),
-        ub=np.where(np.isfinite(program.ub), 0.0, 1.0),
-        seconds=seconds,
-    )
+        program.q / steepest, (lower, upper), seconds, A_eq=A, b_eq=np.zeros(A.shape[0]),
+        **(rows if finite.size else {}),
+    )  # fmt: skip
     if result is None:
         return None
     evidence = QPSolution(
         Status.DUAL_INFEASIBLE, x=result.x, native_status="certificate from a linear program"
     )
-    return evidence if has_proof_of_unboundedness(program, evidence) else None
+    return evidence if ray_violation(program, evidence) <= EVIDENCE_TOLERANCE else None
 
 
-def _highs(
-    cost: Vector,
-    *,
-    G: Sparse,
-    h: Vector,
-    lb: Vector,
-    ub: Vector,
-    seconds: float,
-    A: Sparse | None = None,
-    b: Vector | None = None,
-) -> OptimizeResult | None:
+def _highs(cost: Vector, bounds: tuple[Vector, Vector], seconds: float, **rows: Any) -> Any:
+    """Solve a linear program; None without an optimum."""
     from scipy.optimize import linprog
 
-    run = partial(
-        linprog,
-        cost,
-        A_ub=G if G.shape[0] else None,
-        b_ub=h if G.shape[0] else None,
-        A_eq=A,
-        b_eq=b,
-        bounds=np.column_stack([lb, ub]),
-        method="highs",
-        options={
-            "time_limit": seconds,
-            "primal_feasibility_tolerance": 1e-10,
-            "dual_feasibility_tolerance": 1e-10,
-        },
+    tight = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10)
+    options = {"time_limit": seconds, **tight}
+    box = np.column_stack(bounds)
+    found = interruptible(
+        partial(linprog, cost, bounds=box, method="highs", options=options, **rows)
     )
-    result = interruptible(run)
-    return result if result.status == 0 else None
+    return found if found.status == 0 else None

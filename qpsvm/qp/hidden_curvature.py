@@ -23,17 +23,15 @@ a program whose solution is unique by a margin falls to next to nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Mask, Vector, as_dense
+from qpsvm.numerics.arrays import Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import largest_in_rows
-from qpsvm.qp.implied_bounds import implied_bounds
-from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.row_gradient import row_gradient
+from qpsvm.qp.program import QuadraticProgram, row_gradient
+from qpsvm.qp.restrictions import stacked
 
 PASSES = 40
 """Repetitions of the bound at most; each one takes an eigenvalue of the variables in S."""
@@ -75,7 +73,7 @@ def hidden_curvature_price(
         price = _price(shift, reach)
         if reduced_costs is None or not math.isfinite(price):
             return price
-        return _Local(program, w, *reduced_costs, shift, reach).price(price)
+        return _lowered(program, w, reduced_costs, reach, price)
 
 
 def _price(shift: Vector, reach: Vector) -> float:
@@ -84,131 +82,80 @@ def _price(shift: Vector, reach: Vector) -> float:
     return 0.5 * float(np.sum((np.sqrt(shift[used]) * reach[used]) ** 2))
 
 
-@dataclass(frozen=True, eq=False)
-class _Local:
-    """The price of the points that reduced costs leave, see the module's docstring."""
-
-    program: QuadraticProgram
-    w: Vector
-    g: Vector
-    error: Vector
-    shift: Vector
-    reach: Vector
-
-    def price(self, price: float) -> float:
-        """Lower a bound on the price as far as it goes."""
-        free: Mask | None = None
-        dependence = _Dependence(0.0, np.zeros(0))
-        for _ in range(PASSES):
-            room = self.offset + price * self.inverse
-            unlimited = ~(room < self.reach)
-            if free is None or not np.array_equal(free, unlimited):
-                free, dependence = unlimited, self._dependence(unlimited)
-            lowered = min(price, self._lowered(price, free, dependence))
-            if not lowered < FALL * price:
-                return lowered
-            price = lowered
-        return price
-
-    def _lowered(self, price: float, free: Mask, dependence: _Dependence) -> float:
-        """The price if no better point gains more than a known one; ``free`` is the set S."""
-        others, s, mu = ~free, float(np.max(self.shift[free], initial=0.0)), dependence.curvature
-        offset, inverse = self.offset[others], self.inverse[others]
-        reach = np.minimum(offset + price * inverse, self.reach[others])
-        fixed, of_free = (
-            _price(self.shift[others], reach),
-            _price(self.shift[free], self.reach[free]),
-        )
-        if not mu > s:
-            return fixed + of_free
-        sizes = dependence.sizes
-        # all reduced costs together pay for one gain
-        at_once = float(sizes @ offset) + price * float(np.max(sizes * inverse, initial=0.0))
-        m = min(float(sizes @ reach), at_once)
-        of_moved = 0.5 * s * m * m / (1.0 - s / mu) + 0.5 * self._missed
-        return fixed + min(of_free, of_moved)
-
-    # --- reduced costs ---------------------------------------------------------------------------
-
-    @cached_property
-    def _pressed(self) -> tuple[Vector, Vector]:
-        """The bounds that reduced costs press on, and the costs, less their rounding."""
-        bound = np.where(self.g > 0.0, self.program.lb, self.program.ub)
-        # rows have multipliers of their own: of a variable without that bound nothing is known
-        cost = np.where(np.isfinite(bound), np.maximum(np.abs(self.g) - self.error, 0.0), 0.0)
-        return bound, cost
-
-    @cached_property
-    def offset(self) -> Vector:
-        """Distance of each variable from the bound that its reduced cost asks for, shape (n,)."""
-        bound, cost = self._pressed
-        return np.where(cost > 0.0, np.abs(self.w - bound), 0.0)
-
-    @cached_property
-    def inverse(self) -> Vector:
-        """Distance from its bound that a unit of the objective gives each variable, shape (n,)."""
-        cost = self._pressed[1]
-        return np.asarray(np.where(cost > 0.0, 1.0 / cost, np.inf))
-
-    # --- Q = P + diag(s) + k A'A ----------------------------------------------------------------
-
-    @cached_property
-    def _rows(self) -> Dense:
-        """The rows of A, each times the root of its k, which makes it as large as P is."""
-        return as_dense(self.program.A) * self._factors[:, None]
-
-    @cached_property
-    def _factors(self) -> Vector:
-        """The root of k for every row."""
-        largest = largest_in_rows(self.program.A)
-        size = math.sqrt(float(np.max(np.maximum(self.program.P.diagonal(), 0.0))))
-        return np.asarray(size / np.where(largest > 0.0, largest, 1.0))
-
-    @cached_property
-    def _missed(self) -> float:
-        """``k |A (x - w)|^2`` for every feasible x: what w misses of its equalities, priced."""
-        A, b = self.program.A, self.program.b
-        left = np.abs(A @ self.w - b)
-        rounding = self.program.n_variables * EPS * (abs(A) @ np.abs(self.w) + np.abs(b))
-        return float(np.sum((self._factors * (left + rounding)) ** 2))
-
-    def _dependence(self, free: Mask) -> _Dependence:
-        """The smallest eigenvalue of Q on S, and how far S moves with the other variables."""
-        S, T = np.flatnonzero(free), np.flatnonzero(~free)
-        if len(S) == 0:
-            return _Dependence(math.inf, np.zeros(len(T)))
-        if len(S) > LARGEST_SET:
-            return _Dependence(0.0, np.full(len(T), np.inf))
-        P, rows = self.program.P, self._rows
-        own = P.block(S, S) + rows[:, S].T @ rows[:, S]
-        own[np.diag_indices(len(S))] += self.shift[S]
-        rounding = 4.0 * (len(S) + len(rows)) * EPS
-        mu = float(np.linalg.eigvalsh(own)[0]) - rounding * float(np.linalg.norm(own))
-        if not mu > 0.0:
-            return _Dependence(0.0, np.full(len(T), np.inf))
-        cross = P.block(S, T) + rows[:, S].T @ rows[:, T]
-        M = np.linalg.solve(own, cross)
-        left = np.linalg.norm(own @ M - cross, axis=0)
-        left += rounding * (
-            np.linalg.norm(cross, axis=0) + np.linalg.norm(abs(own) @ abs(M), axis=0)
-        )
-        return _Dependence(mu, np.linalg.norm(M, axis=0) + left / mu)
+def _lowered(
+    program: QuadraticProgram,
+    w: Vector,
+    reduced_costs: tuple[Vector, Vector],
+    reach: Vector,
+    price: float,
+) -> float:
+    """Lower a bound on the price as far as reduced costs allow, see the module's docstring."""
+    (g, error), shift = reduced_costs, program.convexity.shift
+    bound = np.where(g > 0.0, program.lb, program.ub)
+    # rows have multipliers of their own: of a variable without that bound nothing is known
+    cost = np.where(np.isfinite(bound), np.maximum(np.abs(g) - error, 0.0), 0.0)
+    offset = np.where(cost > 0.0, np.abs(w - bound), 0.0)
+    inverse = np.where(cost > 0.0, 1.0 / cost, np.inf)
+    free: Mask | None = None
+    mu, sizes, missed = 0.0, np.zeros(0), 0.0
+    for _ in range(PASSES):
+        unlimited = ~(offset + price * inverse < reach)
+        if free is None or not np.array_equal(free, unlimited):
+            free = unlimited
+            mu, sizes, missed = _dependence(program, w, free)
+        T, s = ~free, float(np.max(shift[free], initial=0.0))
+        room = np.minimum(offset[T] + price * inverse[T], reach[T])
+        of_free = _price(shift[free], reach[free])
+        if mu > s:
+            # all reduced costs together pay for one gain
+            at_once = float(sizes @ offset[T])
+            at_once += price * float(np.max(sizes * inverse[T], initial=0.0))
+            m = min(float(sizes @ room), at_once)
+            of_free = min(of_free, 0.5 * s * m * m / (1.0 - s / mu) + 0.5 * missed)
+        found = min(price, _price(shift[T], room) + of_free)
+        if not found < FALL * price:
+            return found
+        price = found
+    return price
 
 
-@dataclass(frozen=True, eq=False)
-class _Dependence:
-    """Dependence of the variables without a reduced cost on the others.
+def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float, Vector, float]:
+    """Bound how variables without a reduced cost, S, follow the others.
 
-    Attributes
-    ----------
+    Returns
+    -------
     curvature : float
-        ``mu``, or less; 0 where nothing is known.
+        ``mu``, the smallest eigenvalue of ``Q = P + diag(s) + k A'A`` on S, or less; 0 where
+        nothing is known.
     sizes : array of shape (number of the others,)
         At least the norm of each column of M.
+    missed : float
+        ``k |A (x - w)|^2`` for every feasible x: what w misses of its equalities, priced.
     """
-
-    curvature: float
-    sizes: Vector
+    S, T = np.flatnonzero(free), np.flatnonzero(~free)
+    if len(S) == 0:
+        return math.inf, np.zeros(len(T)), 0.0
+    if len(S) > LARGEST_SET:
+        return 0.0, np.full(len(T), np.inf), 0.0
+    P, A, b = program.P, program.A, program.b
+    # each row of A times the root of its k, which makes it as large as P is
+    largest = largest_in_rows(A)
+    size = math.sqrt(float(np.max(np.maximum(P.diagonal(), 0.0))))
+    factors = size / np.where(largest > 0.0, largest, 1.0)
+    rows = as_dense(A) * factors[:, None]
+    lost = program.n_variables * EPS * (abs(A) @ np.abs(w) + np.abs(b))
+    missed = float(np.sum((factors * (np.abs(A @ w - b) + lost)) ** 2))
+    own = P.block(S, S) + rows[:, S].T @ rows[:, S]
+    own[np.diag_indices(len(S))] += program.convexity.shift[S]
+    rounding = 4.0 * (len(S) + len(rows)) * EPS
+    mu = float(np.linalg.eigvalsh(own)[0]) - rounding * float(np.linalg.norm(own))
+    if not mu > 0.0:
+        return 0.0, np.full(len(T), np.inf), 0.0
+    cross = P.block(S, T) + rows[:, S].T @ rows[:, T]
+    M = np.linalg.solve(own, cross)
+    left = np.linalg.norm(own @ M - cross, axis=0)
+    left += rounding * (np.linalg.norm(cross, axis=0) + np.linalg.norm(abs(own) @ abs(M), axis=0))
+    return mu, np.linalg.norm(M, axis=0) + left / mu, missed
 
 
 def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
@@ -235,3 +182,35 @@ def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> floa
     steepest = float(np.max(np.abs(p.q)))
     best = max(0.5 * float(x @ p.P.matvec(x)) + float(p.q @ x), 0.0)
     return (steepest + math.hypot(steepest, math.sqrt(2.0 * k) * math.sqrt(best))) / k
+
+
+# --- bounds of variables implied by rows --------------------------------------------------------
+
+PROPAGATIONS = 3
+"""Passes over the rows in search of bounds that follow from them."""
+
+
+def implied_bounds(program: QuadraticProgram) -> tuple[Vector, Vector]:
+    """Bounds of x that follow from the rows and the bounds the program has.
+
+    ``a'x <= r`` says of every x_j what the smallest value of the other terms leaves for it.
+    """
+    lower, upper = program.lb.copy(), program.ub.copy()
+    rows = sp.coo_array(stacked(stacked(program.G, program.A), -program.A))
+    right = np.concatenate([program.h, program.b, -program.b])
+    k, j, a = rows.coords[0], rows.coords[1], rows.data
+    k, j, a = k[a != 0.0], j[a != 0.0], a[a != 0.0]
+    for _ in range(PROPAGATIONS):
+        least = np.where(a > 0.0, a * lower[j], a * upper[j])
+        infinite = np.isinf(least)
+        known = np.bincount(k, np.where(infinite, 0.0, least), len(right))
+        count = np.bincount(k, infinite, len(right))
+        others = np.where(
+            count[k] - infinite == 0, known[k] - np.where(infinite, 0.0, least), -np.inf
+        )
+        end = (right[k] - others) / a
+        # what rounding may have done to an end is nothing beside a tenth of it
+        end = end + np.where(a > 0.0, 0.1, -0.1) * np.abs(end)
+        np.minimum.at(upper, j[a > 0.0], end[a > 0.0])
+        np.maximum.at(lower, j[a < 0.0], end[a < 0.0])
+    return lower, upper

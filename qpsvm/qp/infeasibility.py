@@ -1,8 +1,8 @@
 """Evidence that a program has no optimum: Farkas multipliers and unbounded rays.
 
 Many QP solvers say "infeasible" without proof, or say nothing. Both kinds of evidence are
-solutions of linear programs, which HiGHS (through SciPy) solves to a vertex; whatever comes back,
-from there or from a solver, is measured before anyone believes it.
+solutions of linear programs (``evidence_search``); whatever comes back, from there or from a
+solver, is measured before anyone believes it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Sparse, Vector
-from qpsvm.qp.checked_vectors import checked_vectors
-from qpsvm.qp.feasibility_settings import FEASIBILITY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.nearest import nearest_feasible
-from qpsvm.qp.nearest_point import NearestPoint
-from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.restrictions import MatrixRows, Restrictions
-from qpsvm.qp.row_gradient import row_gradient, row_gradient_sizes
+from qpsvm.qp.nearest import CONTRADICTION, nearest_feasible
+from qpsvm.qp.program import QuadraticProgram, row_gradient, row_gradient_sizes
+from qpsvm.qp.restrictions import NearestPoint, Restrictions, fast_rows
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
 
@@ -34,9 +31,6 @@ FARTHEST = 1e-3
 
 MAX_DENSE_RAY = 1500
 """Rays need the null space of P; beyond this size an unstructured P is not searched."""
-
-
-# --- measured ------------------------------------------------------------------------------------
 
 
 def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
@@ -59,53 +53,42 @@ def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
         return math.inf
     _, z, y, _, _ = vectors
     z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
-    z, y = _without_noise(z, y)
+    multipliers, m = _without_noise(np.concatenate([z, y])), len(z)
+
+    def remainder(found: Vector, change: Vector) -> float:
+        return _remainder(program, *np.split(found, [m]), *np.split(np.abs(change), [m]))
+
     with np.errstate(all="ignore"):
-        violation = _remainder(program, z, y)
+        violation = remainder(multipliers, np.zeros(len(multipliers)))
         if not violation <= EVIDENCE_TOLERANCE:
             return violation
-        exact = _beside(np.concatenate([z, y]), _contradiction(program), in_exact_arithmetic=True)
-        if exact is None:
-            return math.inf
-        (z, y), (dz, dy) = (np.split(v, [len(z)]) for v in (exact.point, exact.change))
-        proven = _remainder(program, z, y, np.abs(dz), np.abs(dy)) <= EVIDENCE_TOLERANCE
-        return violation if proven else math.inf
+        exact = _beside(multipliers, _contradiction(program), in_exact_arithmetic=True)
+        is_proven = exact is not None and remainder(exact.point, exact.change) <= EVIDENCE_TOLERANCE
+        return violation if is_proven else math.inf
 
 
-def _remainder(
-    program: QuadraticProgram,
-    z: Vector,
-    y: Vector,
-    dz: Vector | None = None,
-    dy: Vector | None = None,
-) -> float:
+def _remainder(program: QuadraticProgram, z: Vector, y: Vector, dz: Vector, dy: Vector) -> float:
     """Remainder of sums ``c_k`` that should be zero; infinite if there is no contradiction.
 
     There has to be one whatever z and y change by, up to dz and dy.
     """
-    c = row_gradient(program, z, y)
-    terms = row_gradient_sizes(program, z, y)
+    c, terms = row_gradient(program, z, y), row_gradient_sizes(program, z, y)
     bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
-    is_bounded = np.isfinite(bound)
-    binding = z > 0.0
+    is_bounded, binding = np.isfinite(bound), z > 0.0
     left = c[is_bounded] * bound[is_bounded]
-    # what rounding of c can have added to its products with a bound
     right = np.concatenate([program.h[binding] * z[binding], program.b * y])
+    # what rounding of c can have added to its products with a bound
     sizes = float(terms[is_bounded] @ np.abs(bound[is_bounded])) + float(np.sum(np.abs(right)))
-    least = FEASIBILITY.contradiction * sizes
-    if dz is not None and dy is not None:
-        least += _priced(program, dz, dy)
+    # how far the changes move both sides
+    lb, ub, h = (
+        np.where(np.isfinite(v), np.abs(v), 0.0) for v in (program.lb, program.ub, program.h)
+    )
+    moved = np.maximum(lb, ub) @ row_gradient_sizes(program, dz, dy)
+    moved += h @ dz + np.abs(program.b) @ dy
+    least = CONTRADICTION * sizes + 2.0 * float(moved)
     if not math.fsum([*left.tolist(), *(-right).tolist()]) > least:
         return math.inf
     return _largest_ratio(c[~is_bounded], terms[~is_bounded])
-
-
-def _priced(program: QuadraticProgram, dz: Vector, dy: Vector) -> float:
-    """Bound how far changes of multipliers move both sides of a contradiction."""
-    ends = [np.where(np.isfinite(end), np.abs(end), 0.0) for end in (program.lb, program.ub)]
-    reach = np.maximum(*ends) @ row_gradient_sizes(program, dz, dy)
-    finite = np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
-    return 2.0 * float(reach + finite @ dz + np.abs(program.b) @ dy)
 
 
 def _contradiction(program: QuadraticProgram) -> Restrictions:
@@ -116,16 +99,15 @@ def _contradiction(program: QuadraticProgram) -> Restrictions:
     """
     has_lower, has_upper = np.isfinite(program.lb), np.isfinite(program.ub)
     needed = np.flatnonzero(~(has_lower & has_upper))
-    free = ~has_lower[needed] & ~has_upper[needed]
-    signs = np.where(has_lower[needed], -1.0, 1.0)
+    signs = sp.diags_array(np.where(has_lower[needed], -1.0, 1.0))
     columns = sp.hstack([sp.csr_array(M.T) for M in (program.G, program.A)], format="csr")
-    p = program.n_equalities
+    free = np.full(program.n_equalities, np.inf)
     return Restrictions(
-        MatrixRows.of(sp.diags_array(signs) @ columns[needed]),
+        fast_rows(signs @ columns[needed]),
         np.zeros(len(needed)),
-        free,
-        np.concatenate([np.zeros(program.n_inequalities), np.full(p, -np.inf)]),
-        np.concatenate([np.where(np.isfinite(program.h), np.inf, 0.0), np.full(p, np.inf)]),
+        ~has_lower[needed] & ~has_upper[needed],
+        np.concatenate([np.zeros(program.n_inequalities), -free]),
+        np.concatenate([np.where(np.isfinite(program.h), np.inf, 0.0), free]),
     )
 
 
@@ -146,66 +128,61 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
     x = solution.x
     if x is None or x.shape != (program.n_variables,) or not np.isfinite(x).all():
         return math.inf
-    (x,) = _without_noise(x)
+    x = _without_noise(x)
     with np.errstate(all="ignore"):
-        violation = _missed_by_ray(program, x)
+        violation = _missed_by_ray(program, x, np.zeros(len(x)))
         if not violation <= EVIDENCE_TOLERANCE:
             return violation
-        of_kernel = isinstance(program.P, KernelQuadratic)
-        cone = _recession(program)
-        exact = None if cone is None else _beside(x, cone, in_exact_arithmetic=not of_kernel)
-        if exact is None:
+        of_kernel, null_space = isinstance(program.P, KernelQuadratic), null_space_rows(program)
+        if null_space is None and not of_kernel:
             return math.inf
-        missed = _missed_by_ray(program, exact.point, exact.change)
-        return violation if missed <= EVIDENCE_TOLERANCE else math.inf
+        cone = _recession(program, null_space)
+        exact = _beside(x, cone, in_exact_arithmetic=not of_kernel)
+        is_proven = (
+            exact is not None
+            and _missed_by_ray(program, exact.point, exact.change) <= EVIDENCE_TOLERANCE
+        )
+        return violation if is_proven else math.inf
 
 
-def _missed_by_ray(program: QuadraticProgram, x: Vector, change: Vector | float = 0.0) -> float:
+def _missed_by_ray(program: QuadraticProgram, x: Vector, change: Vector) -> float:
     """The largest violation of a ray's conditions; infinite if the objective does not fall.
 
     It has to fall whatever x changes by, up to ``|change|``.
     """
     descent = program.q * x
-    least = FEASIBILITY.contradiction * float(np.sum(np.abs(descent)))
+    least = CONTRADICTION * float(np.sum(np.abs(descent)))
     least += 2.0 * float(np.sum(np.abs(program.q * change)))
     if not -math.fsum(descent.tolist()) > least:
         return math.inf
-    finite = np.isfinite(program.h)
-    largest = float(np.max(np.abs(x)))
+    finite, largest = np.isfinite(program.h), float(np.max(np.abs(x)))
+    of_rows = np.maximum(program.G @ x, 0.0)[finite], (abs(program.G) @ np.abs(x))[finite]
     return max(
         program.P.null_violation(x),
         _largest_ratio(program.A @ x, abs(program.A) @ np.abs(x)),
-        _largest_ratio(
-            np.maximum(program.G @ x, 0.0)[finite], (abs(program.G) @ np.abs(x))[finite]
-        ),
+        _largest_ratio(*of_rows),
         float(np.max(-x[np.isfinite(program.lb)], initial=0.0)) / largest,
         float(np.max(x[np.isfinite(program.ub)], initial=0.0)) / largest,
     )
 
 
-def _recession(program: QuadraticProgram) -> Restrictions | None:
-    """Conditions on a direction x along which rows, bounds and curvature allow any step.
-
-    None where the null space of the curvature takes too many of them.
-    """
-    null_space = null_space_rows(program)
-    if null_space is None and not isinstance(program.P, KernelQuadratic):
-        return None
-    finite = np.isfinite(program.h)
+def _recession(program: QuadraticProgram, null_space: Sparse | None) -> Restrictions:
+    """Conditions on a direction x along which rows, bounds and curvature allow any step."""
+    finite = np.flatnonzero(np.isfinite(program.h))
     parts = [] if null_space is None else [null_space]
-    parts += [sp.csr_array(program.A), sp.csr_array(program.G)[np.flatnonzero(finite)]]
+    parts += [sp.csr_array(program.A), sp.csr_array(program.G)[finite]]
     rows = sp.vstack([sp.csr_array(part) for part in parts], format="csr")
     return Restrictions(
-        MatrixRows.of(rows),
+        fast_rows(rows),
         np.zeros(rows.shape[0]),
-        np.arange(rows.shape[0]) < rows.shape[0] - np.count_nonzero(finite),
+        np.arange(rows.shape[0]) < rows.shape[0] - len(finite),
         np.where(np.isfinite(program.lb), 0.0, -np.inf),
         np.where(np.isfinite(program.ub), 0.0, np.inf),
     )
 
 
 def _beside(
-    vector: Vector, cone: Restrictions, *, in_exact_arithmetic: bool = False
+    vector: Vector, cone: Restrictions, *, in_exact_arithmetic: bool
 ) -> NearestPoint | None:
     """Nearest vector in a cone; None unless close, since every cone contains zero.
 
@@ -214,18 +191,16 @@ def _beside(
     found = nearest_feasible(cone, vector)
     if in_exact_arithmetic:
         found = prove_rows(cone, found)
-        if found.left.any():
-            return None
-    if found.blocked is not None:
+    if found.blocked is not None or (in_exact_arithmetic and not found.is_exact):
         return None
     moved = np.abs(found.point - vector) + np.abs(found.change)
     return found if np.max(moved) <= FARTHEST * np.max(np.abs(vector)) else None
 
 
-def _without_noise(*vectors: Vector) -> tuple[Vector, ...]:
+def _without_noise(vector: Vector) -> Vector:
     """Set entries below the rounding level of the largest to zero."""
-    largest = max((float(np.max(np.abs(v), initial=0.0)) for v in vectors), default=0.0)
-    return tuple(np.where(np.abs(v) > EVIDENCE_TOLERANCE * largest, v, 0.0) for v in vectors)
+    largest = float(np.max(np.abs(vector), initial=0.0))
+    return np.where(np.abs(vector) > EVIDENCE_TOLERANCE * largest, vector, 0.0)
 
 
 def _largest_ratio(sums: Vector, terms: Vector) -> float:
@@ -235,26 +210,11 @@ def _largest_ratio(sums: Vector, terms: Vector) -> float:
     return ratio if math.isfinite(ratio) else math.inf
 
 
-def has_proof_of_infeasibility(program: QuadraticProgram, solution: QPSolution) -> bool:
-    """Return whether the multipliers prove that the constraints are contradictory."""
-    return farkas_violation(program, solution) <= EVIDENCE_TOLERANCE
-
-
-def has_proof_of_unboundedness(program: QuadraticProgram, solution: QPSolution) -> bool:
-    """Return whether x is a feasible direction along which the objective falls forever."""
-    return ray_violation(program, solution) <= EVIDENCE_TOLERANCE
-
-
-# --- found ---------------------------------------------------------------------------------------
-
-
 def null_space_rows(program: QuadraticProgram) -> Sparse | None:
-    """Rows R with ``R d = 0`` exactly when ``P d = 0``."""
+    """Rows R with ``R d = 0`` exactly when ``P d = 0``; None where P is too large for them."""
     P = program.P
     if isinstance(P, LowRankQuadratic):  # d'(FF' + D)d = 0 exactly when F'd = 0 and Dd = 0
         return sp.vstack([sp.csr_array(P.factor.T), sp.diags_array(P.diag, format="csr")])
     if P.prefers_sparse:
         return P.to_sparse()
-    if P.size > MAX_DENSE_RAY:
-        return None
-    return sp.csr_array(P.to_dense())
+    return None if P.size > MAX_DENSE_RAY else sp.csr_array(P.to_dense())

@@ -102,12 +102,6 @@ class KernelQuadratic(SampleQuadratic):
         known = zip(X.T, self.gram.products(sums).T, strict=True)
         return np.column_stack([self.from_product(x, product) for x, product in known])
 
-    def from_product(self, x: Vector, product: Vector) -> Vector:
-        """``P x`` from ``K R'x``, shape (n,)."""
-        if self.constant:
-            product = product + self.constant * float(np.sum(self.selection.gather(x)))
-        return self.selection.spread(product) + self.diag * x
-
     def gram_block(self, rows: Index, columns: Index) -> Dense:
         return self.gram.block(rows, columns)
 

@@ -1,4 +1,4 @@
-"""Residuals of the Karush-Kuhn-Tucker conditions.
+"""Residuals of the Karush-Kuhn-Tucker conditions, and the sizes that make them relative.
 
 Nothing here trusts a solver. A point passes when every residual is at most its tolerance; a
 missing vector, a wrong length, NaN or infinity makes the residuals it touches infinite, and an
@@ -51,32 +51,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.exact_sums import without_tiny_rows
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.rows import largest_in_rows
-from qpsvm.qp.checked_vectors import checked_vectors
-from qpsvm.qp.hessian_product import HessianProduct
-from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, largest_of, worst_of
-from qpsvm.qp.kkt_scales import (
-    backward_error,
-    bound_scale,
-    objective_scale,
-    objective_terms,
-    objective_unit,
-    objectives,
-    positive,
-    relative_to,
-    repaired_dual_objective,
-    variable_unit,
+from qpsvm.numerics.rows import entries_of, largest_in_rows
+from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, largest_of
+from qpsvm.qp.low_rank import HessianProduct
+from qpsvm.qp.program import (
+    QuadraticProgram,
+    dual_value,
+    finite_dot,
+    row_gradient,
+    row_gradient_sizes,
 )
-from qpsvm.qp.program import QuadraticProgram, finite_dot
-from qpsvm.qp.row_gradient import row_gradient, row_gradient_sizes
 from qpsvm.qp.solution import QPSolution
+from qpsvm.qp.transforms import rows_as_bounds
 
 NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimality"
 
@@ -143,13 +136,8 @@ def residuals(
     >>> residuals(program, wrong).multiplier_sign.scaled
     1.0
     """
-    vectors, problems = checked_vectors(program, solution)
-    if not program.is_convex:
-        problems += (NOT_CONVEX,)
-    if vectors is None or problems:
-        return _unusable(problems)
-    with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed below
-        return _measure(program, *vectors, contradiction)
+    problems = () if program.is_convex else (NOT_CONVEX,)
+    return _measured(program, solution, problems, contradiction=contradiction)
 
 
 def residuals_beside(
@@ -177,11 +165,23 @@ def residuals_beside(
     -------
     KKTResiduals
     """
-    vectors, problems = checked_vectors(program, solution)
-    if vectors is None or problems:
-        return _unusable(problems)
-    with np.errstate(all="ignore"):
-        return _measure(program, *vectors, product=product, known=known or KnownOptimum())
+    return _measured(program, solution, (), product=product, known=known or KnownOptimum())
+
+
+def _measured(
+    program: QuadraticProgram, solution: QPSolution, problems: tuple[str, ...], **known: Any
+) -> KKTResiduals:
+    vectors, missing = checked_vectors(program, solution)
+    if vectors is not None and not problems:
+        with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed
+            return _measure(program, *vectors, **known)
+    infinite = {name: Residual(name, INFINITE, INFINITE) for name in RESIDUAL_NAMES}
+    return KKTResiduals(
+        **infinite,
+        primal_objective=math.nan,
+        dual_objective=math.nan,
+        problems=(*missing, *problems),
+    )
 
 
 def _measure(
@@ -195,10 +195,10 @@ def _measure(
     product: HessianProduct | None = None,
     known: KnownOptimum | None = None,
 ) -> KKTResiduals:
-    G, A = program.G, program.A
-    left = np.zeros(G.shape[0] + A.shape[0]) if contradiction is None else contradiction
+    found = dict[str, tuple[Vector, Vector]]()  # absolute and scaled, every entry
     hessian = HessianProduct.of(program.P, x) if product is None else product
-    Px = hessian.value
+    Px, m = hessian.value, program.n_inequalities
+    quadratic, linear = 0.5 * float(x @ Px), float(program.q @ x)
 
     # stationarity: r = Px + q + G'z + A'y - z_lower + z_upper
     r = np.abs(Px + program.q + row_gradient(program, z, y) - z_lower + z_upper)
@@ -209,92 +209,79 @@ def _measure(
         lambda: hessian.sizes,
     )
     unit = objective_unit(program)
-    gradient_scale = np.maximum(unit, np.maximum(np.abs(program.q), np.abs(Px)))
-    stationarity = _residual("stationarity", r, r / gradient_scale)
+    found["stationarity"] = r, r / np.maximum(unit, np.maximum(np.abs(program.q), np.abs(Px)))
 
     # primal feasibility, block by block
-    G_norm = largest_in_rows(G)
-    slack = program.h - G @ x
-    G_scale = positive(np.maximum(G_norm, np.where(np.isfinite(program.h), np.abs(program.h), 0)))
-    own, right, exponents = without_tiny_rows(G, program.h, G_norm)
-    excess = -slack if own is G else own @ x - right
-    violation = np.maximum(excess - np.ldexp(left[: len(slack)], exponents), 0.0)
-    inequality = _residual(
-        "inequality", np.ldexp(violation, -exponents), backward_error(violation, own, x, right)
-    )
-    own, right, exponents = without_tiny_rows(A, program.b, largest_in_rows(A))
-    mismatch = np.abs(own @ x - right) - np.ldexp(left[len(slack) :], exponents)
-    mismatch = np.maximum(mismatch, 0.0)
-    equality = _residual(
-        "equality", np.ldexp(mismatch, -exponents), backward_error(mismatch, own, x, right)
-    )
-
-    lower_slack, upper_slack = x - program.lb, program.ub - x
-    width, unit_of_x = program.ub - program.lb, variable_unit(x)
-    below, above = np.maximum(-lower_slack, 0.0), np.maximum(-upper_slack, 0.0)
-    lower_bound = _residual("lower_bound", below, below / bound_scale(program.lb, width, unit_of_x))
-    upper_bound = _residual("upper_bound", above, above / bound_scale(program.ub, width, unit_of_x))
+    left = np.zeros(m + program.n_equalities) if contradiction is None else contradiction
+    G_norm = largest_in_rows(program.G)
+    found["inequality"] = _row_residuals(program.G, program.h, x, left[:m], G_norm)
+    found["equality"] = _row_residuals(program.A, program.b, x, left[m:])
+    slacks = program.h - program.G @ x, x - program.lb, program.ub - x
+    bounds, width = (program.lb, program.ub), program.ub - program.lb
+    for name, bound, slack in zip(("lower_bound", "upper_bound"), bounds, slacks[1:], strict=True):
+        beyond = np.maximum(-slack, 0.0)
+        found[name] = beyond, beyond / _bound_scale(bound, width, _variable_unit(x))
 
     # multipliers: non-negative, and zero where there is no bound to push against
-    q_scale = max(unit, float(np.max(np.abs(program.q))))
-    multipliers = np.concatenate([z, z_lower, z_upper])
-    slacks = np.concatenate([slack, lower_slack, upper_slack])
-    norms = np.concatenate([positive(G_norm), np.ones(2 * x.size)])
-    wrong_sign = np.maximum(-multipliers, 0.0)
-    multiplier_sign = _residual("multiplier_sign", wrong_sign, wrong_sign * norms / q_scale)
+    multipliers, slack = np.concatenate([z, z_lower, z_upper]), np.concatenate(slacks)
+    units = multipliers * np.concatenate([_positive(G_norm), np.ones(2 * x.size)])
+    units = units / max(unit, float(np.max(np.abs(program.q))))
+    found["multiplier_sign"] = np.maximum(-multipliers, 0.0), np.maximum(-units, 0.0)
 
     # complementarity: z_j s_j = 0; where s_j is infinite z_j itself must be zero
-    unbounded = slacks == INFINITE
-    products = np.abs(multipliers * np.where(unbounded, 1.0, slacks))
+    unbounded = slack == INFINITE
+    products = np.abs(multipliers * np.where(unbounded, 1.0, slack))
     products[unbounded & (multipliers != 0.0)] = INFINITE
-    primal, dual = objectives(program, Px, x, z, y, z_lower, z_upper)
-    scale = _gap_scale(program, x, Px, known)
-    complementarity = _residual("complementarity", products, relative_to(products, scale))
+    if known is None:
+        scale = objective_scale(program, x, quadratic)
+    else:
+        scale = max(_objective_terms(program, x, quadratic), known.floor)
+    found["complementarity"] = products, _relative_to(products, scale)
 
-    repaired = repaired_dual_objective(program, Px, x, z, y)
+    primal = quadratic + linear
+    dual = dual_value(program, quadratic, z, y, z_lower, z_upper)
+    repaired = repaired_dual_objective(program, Px, quadratic, z, y)
     excess = (known or KnownOptimum()).excess(primal, at_most=abs(primal - repaired))
     gap = np.array([abs(primal - dual), excess])
     pairs = ((program.h, z), (program.b, y), (program.lb, z_lower), (program.ub, z_upper))
     summed = sum([finite_dot(np.abs(right), np.abs(m)) for right, m in ((program.q, x), *pairs)])
     gap = _beyond_rounding(gap, lambda: np.array(summed), lambda: np.array(hessian.size))
-    duality_gap = _residual("duality_gap", gap, relative_to(gap, scale))
+    found["duality_gap"] = gap, _relative_to(gap, scale)
 
     # natural residual: |min(z_j, s_j)|, the distance to the nearer of the two cases
-    bounds = [bound_scale(bound, width, 1.0) for bound in (program.lb, program.ub)]
-    scales = np.concatenate([G_scale, *bounds])
-    nearer = np.abs(np.minimum(multipliers, slacks))
-    nearer_scaled = np.abs(np.minimum(multipliers * norms / q_scale, slacks / scales))
-    natural = Residual(
-        "natural",
-        worst_of([largest_of(nearer), stationarity.absolute, equality.absolute]),
-        worst_of([largest_of(nearer_scaled), stationarity.scaled, equality.scaled]),
+    finite = np.where(np.isfinite(program.h), np.abs(program.h), 0.0)
+    scales = [_positive(np.maximum(G_norm, finite))]
+    scales += [_bound_scale(bound, width, 1.0) for bound in bounds]
+    nearer = np.minimum(multipliers, slack), np.minimum(units, slack / np.concatenate(scales))
+    others = found["stationarity"], found["equality"]
+    absolute, scaled = (
+        np.concatenate([np.abs(own), *(both[i] for both in others)]) for i, own in enumerate(nearer)
     )
-    return KKTResiduals(
-        stationarity=stationarity,
-        inequality=inequality,
-        equality=equality,
-        lower_bound=lower_bound,
-        upper_bound=upper_bound,
-        multiplier_sign=multiplier_sign,
-        complementarity=complementarity,
-        duality_gap=duality_gap,
-        natural=natural,
-        primal_objective=primal,
-        dual_objective=dual,
-    )
-
-
-def _gap_scale(
-    program: QuadraticProgram, x: Vector, Px: Vector, known: KnownOptimum | None
-) -> float:
-    """Scale of the gap: that of a bare program, or the terms with the floor of a machine."""
-    quadratic = 0.5 * float(x @ Px)
-    if known is None:
-        return objective_scale(program, x, quadratic)
-    return max(objective_terms(program, x, quadratic), known.floor)
+    found["natural"] = absolute, scaled
+    residuals = {name: Residual(name, *map(largest_of, both)) for name, both in found.items()}
+    return KKTResiduals(**residuals, primal_objective=primal, dual_objective=dual, problems=())
 
 
 # --- small pieces ----------------------------------------------------------------------------
+
+
+def _row_residuals(
+    rows: Matrix, right: Vector, x: Vector, left: Vector, largest: Vector | None = None
+) -> tuple[Vector, Vector]:
+    """Violations of inequalities (with the largest entries of rows) or equalities, both ways.
+
+    The scaled ones are divided by the sizes of the rows' terms, ``sum_k |R_jk x_k| + |right_j|``.
+    """
+    norms = largest_in_rows(rows) if largest is None else largest
+    rows, right, exponents = without_tiny_rows(rows, right, norms)
+    excess = rows @ x - right
+    excess = np.abs(excess) if largest is None else excess
+    missed = np.maximum(excess - np.ldexp(left, exponents), 0.0)
+    if not missed.any():
+        return missed, missed
+    terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(np.isfinite(right), np.abs(right), 0.0)
+    scaled = np.where(missed == 0.0, 0.0, missed / _positive(terms))
+    return np.ldexp(missed, -exponents), scaled
 
 
 def _beyond_rounding(residual: Vector, *terms: Callable[[], Vector]) -> Vector:
@@ -312,12 +299,133 @@ def _beyond_rounding(residual: Vector, *terms: Callable[[], Vector]) -> Vector:
     return residual
 
 
-def _unusable(problems: tuple[str, ...]) -> KKTResiduals:
-    infinite = {name: Residual(name, INFINITE, INFINITE) for name in RESIDUAL_NAMES}
-    return KKTResiduals(
-        **infinite, primal_objective=math.nan, dual_objective=math.nan, problems=problems
-    )
+# --- sizes by which residuals are divided -------------------------------------------------------
+
+SHARE_OF_NATURAL = 1e-6
+"""Share of a variable's natural objective that an optimum of zero is measured in: as far
+as the objective is quadratic, that of a thousandth of the variable's natural size. At the default
+eps a gap of fifty roundings of the natural objective is allowed."""
 
 
-def _residual(name: str, absolute: Vector, scaled: Vector) -> Residual:
-    return Residual(name, largest_of(absolute), largest_of(scaled))
+def objective_unit(program: QuadraticProgram) -> float:
+    """Return the largest coefficient of the objective, at most 1; 1 if all are zero."""
+    largest = float(np.max(np.abs(program.q)))
+    if not largest >= 1.0:  # the diagonal of P costs a pass over the samples
+        largest = max(largest, float(np.max(np.abs(program.P.diagonal()), initial=0.0)))
+    return min(1.0, largest) if largest > 0.0 else 1.0
+
+
+def _objective_terms(program: QuadraticProgram, x: Vector, quadratic: float) -> float:
+    """Return ``1/2 x'Px + |q'x|``, the two terms of the objective at x; the first one is given."""
+    return max(quadratic, 0.0) + abs(float(program.q @ x))
+
+
+def objective_scale(program: QuadraticProgram, x: Vector, quadratic: float) -> float:
+    """Return what gaps of a bare program are relative to: ``1/2 x'Px + |q'x|``, or a floor.
+
+    The two terms of the objective at x, and never a 1 in place of them: a program and the same one
+    with its objective times 1e-12 have the same verdict. Where the optimum is zero, no gap is small
+    beside the terms. The floor is a millionth of the objective of the one variable that matters
+    most, ``|q_j| s_j + 1/2 P_jj s_j^2``, at its natural size ``s_j``: the smallest that its bounds,
+    the terms of its rows and its own curvature suggest, at most ``max(1, |x_j|)``.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+    x : array of shape (n,)
+    quadratic : float
+        ``1/2 x'Px``.
+    """
+    terms = _objective_terms(program, x, quadratic)
+    q, curvature = np.abs(program.q), np.maximum(program.P.diagonal(), 0.0)
+    if not (q.any() or curvature.any()):
+        return max(terms, 1.0)  # an objective without terms has no unit of its own
+    sizes = _natural_sizes(rows_as_bounds(program)[0], x)
+    is_curved = (q > 0.0) & (curvature > 0.0)
+    preferred = np.divide(q, curvature, out=np.full(len(q), np.inf), where=is_curved)
+    sizes = np.minimum(sizes, preferred)
+    own = q * sizes + 0.5 * curvature * sizes * sizes
+    return max(terms, SHARE_OF_NATURAL * float(np.max(own)))
+
+
+def _natural_sizes(program: QuadraticProgram, x: Vector) -> Vector:
+    """Size of each variable that its bounds and the terms of its rows suggest.
+
+    At most ``max(1, |x_j|)``, and ``|x_j|`` where neither bounds nor rows suggest any.
+    """
+    sizes = np.full(len(x), np.inf)
+    for bound in (program.lb, program.ub):
+        is_number = np.isfinite(bound) & (bound != 0.0)
+        sizes = np.where(is_number, np.minimum(sizes, np.abs(bound)), sizes)
+    for rows, right in ((program.G, program.h), (program.A, program.b)):
+        is_finite = np.isfinite(right)
+        terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(is_finite, np.abs(right), 0.0)
+        terms = np.where(is_finite & (terms > 0.0), terms, np.inf)
+        row, column, values = entries_of(rows)
+        np.minimum.at(sizes, column, terms[row] / np.abs(values))
+    return np.minimum(np.where(np.isfinite(sizes), sizes, np.abs(x)), np.maximum(np.abs(x), 1.0))
+
+
+def _relative_to(values: Vector, scale: float) -> Vector:
+    """Divide figures by a scale that may be zero: zero figures are zero, others infinite."""
+    return np.asarray(np.where(values == 0.0, 0.0, values / np.float64(scale)))
+
+
+def _positive(scale: Vector) -> Vector:
+    """Replace zeros among divisors by 1."""
+    return np.where(scale > 0.0, scale, 1.0)
+
+
+def _variable_unit(x: Vector) -> float:
+    """Return the largest absolute entry of x, at most 1; 1 if all are zero."""
+    largest = float(np.max(np.abs(x)))
+    return min(1.0, largest) if largest > 0.0 else 1.0
+
+
+def _bound_scale(bound: Vector, width: Vector, unit: float) -> Vector:
+    """Return the scale of violations of a bound, ``min(width_i, max(unit, |bound_i|))``."""
+    size = np.maximum(unit, np.where(np.isfinite(bound), np.abs(bound), unit))
+    return np.where(width > 0.0, np.minimum(width, size), size)
+
+
+def repaired_dual_objective(
+    program: QuadraticProgram, Px: Vector, quadratic: float, z: Vector, y: Vector
+) -> float:
+    """The dual objective of z clipped at zero, with bound multipliers that balance the gradient."""
+    z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
+    gradient = Px + program.q + row_gradient(program, z, y)
+    z_lower = np.where(np.isfinite(program.lb), np.maximum(gradient, 0.0), 0.0)
+    z_upper = np.where(np.isfinite(program.ub), np.maximum(-gradient, 0.0), 0.0)
+    return dual_value(program, quadratic, z, y, z_lower, z_upper)
+
+
+# --- presence, shape and finiteness -------------------------------------------------------------
+
+
+def checked_vectors(
+    program: QuadraticProgram, solution: QPSolution
+) -> tuple[tuple[Vector, Vector, Vector, Vector, Vector] | None, tuple[str, ...]]:
+    """Return the five vectors of a solution, or the reason why one is unusable."""
+    n = program.n_variables
+    lengths = {
+        "x": n,
+        "z": program.n_inequalities,
+        "y": program.n_equalities,
+        "z_lower": n,
+        "z_upper": n,
+    }
+    problems, vectors = [], []
+    for name, length in lengths.items():
+        vector: Vector | None = getattr(solution, name)
+        if vector is None:
+            problems.append(f"{name} is missing")
+            continue
+        if vector.shape != (length,):
+            problems.append(f"{name} has shape {vector.shape}, the program needs ({length},)")
+        elif not np.isfinite(vector).all():
+            problems.append(f"{name} has NaN or infinite entries")
+        vectors.append(vector)
+    if problems:
+        return None, tuple(problems)
+    x, z, y, z_lower, z_upper = vectors
+    return (x, z, y, z_lower, z_upper), ()

@@ -153,17 +153,10 @@ class KKTResiduals:
         return all(check.passed for check in self.check(Tolerances(eps)))
 
 
-RESIDUAL_NAMES = (
-    "stationarity",
-    "inequality",
-    "equality",
-    "lower_bound",
-    "upper_bound",
-    "multiplier_sign",
-    "complementarity",
-    "duality_gap",
-    "natural",
+RESIDUAL_NAMES = tuple(
+    name for name, kind in KKTResiduals.__annotations__.items() if kind == "Residual"
 )
+"""Names of the residuals, in the order of the fields."""
 
 
 def largest_of(values: Vector) -> float:

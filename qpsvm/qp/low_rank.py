@@ -1,7 +1,13 @@
-"""The Hessian of linear SVM duals, low rank plus diagonal: cheaper to apply than to store."""
+"""The Hessian of linear SVM duals, low rank plus diagonal: cheaper to apply than to store.
+
+Products ``P x`` of any Hessian with the sizes of the terms of which they are sums are here, too.
+What rounding can have done to a residual is relative to these sizes. They cost a product of their
+own, with ``|P|``, and most residuals are judged without them: they are computed when asked for.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -27,6 +33,7 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of, stored_values
+from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_quadratic import SampleQuadratic, Selection, checked_diagonal
 
 
@@ -152,12 +159,6 @@ class LowRankQuadratic(SampleQuadratic):
         error = first[2] + second[2] + np.abs(F) @ w_error
         return value, error + EPS * (np.abs(value) + np.abs(own))
 
-    def from_product(self, x: Vector, product: Vector) -> Vector:
-        """``P x`` from ``X X'R'x``, shape (n,)."""
-        if self.constant:
-            product = product + self.constant * float(np.sum(self.selection.gather(x)))
-        return self.selection.spread(product) + self.diag * x
-
     def weights(self, x: Vector) -> Vector:
         """``F'x``, shape (r,)."""
         beta = self.selection.gather(x)
@@ -223,3 +224,63 @@ def _checked_constant(constant: float) -> float:
     if not 0.0 <= constant < np.inf:
         raise InvalidProgramError(f"constant is {constant}; it must be finite and at least 0.")
     return float(constant)
+
+
+# --- products with the sizes of their terms -----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class HessianProduct:
+    """The product ``P x`` at one point.
+
+    Attributes
+    ----------
+    P : Quadratic
+    x : array of shape (n,)
+    value : array of shape (n,)
+        ``P x``.
+    """
+
+    P: Quadratic
+    x: Vector
+    value: Vector
+
+    @classmethod
+    def of(cls, P: Quadratic, x: Vector) -> HessianProduct:
+        """Compute the product."""
+        return cls(P, x, P.matvec(x))
+
+    @cached_property
+    def sizes(self) -> Vector:
+        """``|P| |x|`` or an upper bound on it, shape (n,)."""
+        return self.P.term_sizes(self.x)
+
+    @cached_property
+    def size(self) -> float:
+        """``|x|'|P| |x|`` or an upper bound on it: the absolute terms of ``x'Px``."""
+        return float(np.abs(self.x) @ self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankProduct(HessianProduct):
+    """The product ``F (F'x) + d x``, where the sizes of the terms of ``F'x`` are known.
+
+    Attributes
+    ----------
+    P : LowRankQuadratic
+    factor_sizes : array of shape (r,)
+        ``|F|'|x|``.
+    """
+
+    P: LowRankQuadratic
+    factor_sizes: Vector
+
+    @cached_property
+    def sizes(self) -> Vector:
+        """``|F| |F|'|x| + d |x|``, shape (n,)."""
+        return self.P.sizes_from_factor(self.x, self.factor_sizes)
+
+    @cached_property
+    def size(self) -> float:
+        """``| |F|'|x| |^2 + d'x^2``, which needs no product with F."""
+        return float(self.factor_sizes @ self.factor_sizes + (self.P.diag * self.x) @ self.x)

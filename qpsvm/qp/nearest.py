@@ -5,11 +5,13 @@ its tolerance, and most rows are satisfied by no point of doubles at all. A boun
 needs a real point that satisfies them. It is kept as a point and a change, ``x + d``: clip x to its
 bounds, then add to d the smallest change (in a metric) that makes the missed rows hold, again and
 again. Residuals of x are rounded once (``exact_sums``), those of d are far smaller, so that what
-is missed at last is 1e-20 of a row's terms.
+is missed at last is 1e-20 of a row's terms. ``row_proofs`` proves the rest.
 
 The change is the smallest one relative to each entry, ``min sum (d_j / |x_j|)^2``; where entries
-that are zero have to move, one relative to what the rows would notice. Where neither arrives, a
-linear program says which variables end at a bound.
+that are zero have to move, one relative to what the rows would notice. With ``t_j = d_j / reach_j``
+and rows divided by their length it is the shortest solution of a system of equations, by a singular
+value decomposition where the rows are few, and by sparse equations with a small regularisation and
+iterative refinement where they are many.
 
 Rows that contradict each other by the rounding of their own numbers (repeated ones, say) are
 satisfied by no point; what is left of them is reported.
@@ -17,27 +19,55 @@ satisfied by no point; what is left of them is reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector, as_dense
 from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
 from qpsvm.numerics.precision import EPS, TINY
-from qpsvm.qp.feasibility_settings import FEASIBILITY
-from qpsvm.qp.least_change import least_change, nearest_vertex
-from qpsvm.qp.nearest_point import NearestPoint, unnoticed
-from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.numerics.rows import (
+    largest_in_columns,
+    largest_in_rows,
+    scaled_columns,
+    scaled_rows,
+)
+from qpsvm.qp.restrictions import NearestPoint, Restrictions
+
+ROUNDS = 40
+"""Changes in one metric: each makes the missed rows hold, and may miss others by that."""
+
+PATIENCE = 4
+"""Changes in a row that do not halve the worst miss, after which a metric is given up."""
+
+ROUNDING = 16.0 * EPS
+"""An entry counts as zero that a change leaves with this share of what it was."""
+
+HOLDS = 2.0**-68
+"""Share of a row's terms up to which it holds, but for a correction that is proven: far below the
+rounding of the terms, 2^-53."""
+
+CONTRADICTION = 64.0 * EPS
+"""Share of its terms by which a row may be missed that takes part in a proven contradiction; the
+miss is priced."""
+
+DENSE_ROWS = 600
+"""Missed rows up to which a change is computed by a singular value decomposition."""
+
+REGULARISATION = 1e-12
+"""Added to the sparse equations of a change, relative: repeated rows make these singular."""
+
+INSIGNIFICANT = 1e-13
+"""Singular values below this share of the largest count as zero: rows that repeat others."""
 
 
-def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
+def nearest_feasible(given: Restrictions, x: Vector) -> NearestPoint:
     """A point near x that satisfies rows and bounds; see the module's docstring.
 
     Parameters
     ----------
-    restrictions : Restrictions
+    given : Restrictions
     x : array of shape (n,)
         Finite.
 
@@ -47,191 +77,165 @@ def nearest_feasible(restrictions: Restrictions, x: Vector) -> NearestPoint:
 
     Examples
     --------
-    >>> rows = MatrixRows(np.array([[1e10, 1.0]]))
     >>> box = np.zeros(2), np.full(2, 9.0)
-    >>> at_most_one = Restrictions(rows, np.array([1.0]), np.array([False]), *box)
+    >>> at_most_one = Restrictions(np.array([[1e10, 1.0]]), np.ones(1), np.zeros(1, bool), *box)
     >>> nearest_feasible(at_most_one, np.array([0.0, 1.5])).point
     array([0., 1.])
     """
-    given = restrictions
-    every = np.arange(given.rows.shape[0])
     with np.errstate(all="ignore"):  # what overflows is no point
-        rows, right, exponents = without_tiny_rows(given.rows.take(every), given.right)
-        if not exponents.any():
-            return _nearest(given, x)
-        found = _nearest(replace(given, rows=MatrixRows.of(rows), right=right), x)
-        return replace(found, left=np.ldexp(found.left, -exponents))
+        rows, right, exponents = without_tiny_rows(given.rows, given.right)
+        scaled = replace(given, rows=rows, right=right)
+        start = np.clip(x, given.lower, given.upper)
+        if not len(right):
+            return NearestPoint(start, np.zeros(len(start)), np.zeros(0))
+        best = _approach(scaled, start, np.abs(start))
+        if best.blocked is not None or best.worst > ROUNDING:
+            found = _approach(scaled, start, unit_of(rows, row_sizes(scaled, start), start)[0])
+            is_better = found.blocked is None and found.worst < best.worst
+            best = found if best.blocked is not None or is_better else best
+        if best.blocked is not None:
+            best = replace(best, point=start, change=np.zeros(len(start)))
+        return replace(best, left=np.ldexp(best.left, -exponents))
 
 
-def _nearest(restrictions: Restrictions, x: Vector) -> NearestPoint:
-    start = np.clip(x, restrictions.lower, restrictions.upper)
-    nothing = np.zeros(restrictions.rows.shape[0])
-    best = NearestPoint(start, np.zeros(len(start)), nothing, 0 if len(nothing) else None)
-    if len(nothing) == 0:
-        return best
-    noticed = _noticed_by(restrictions)
-    for metric, is_linear in ((np.abs, False), (noticed, False), (np.abs, True), (noticed, True)):
-        begin = nearest_vertex(restrictions, start, metric(start)) if is_linear else start
-        if begin is None:
-            continue
-        found = _Approach(restrictions, metric, begin).run()
-        if best.blocked is not None or (found.blocked is None and found.worst < best.worst):
-            best = found
-        if best.blocked is None and best.worst <= FEASIBILITY.rounding:
-            break
-    if best.blocked is not None:
-        return replace(best, point=start, change=np.zeros(len(start)))
-    return best
+def _approach(given: Restrictions, x: Vector, reach: Vector) -> NearestPoint:
+    """Move x by successive least changes in one metric."""
+    binds, terms = given.binds, given.terms(x)
+    start = np.where(binds, given.rows @ x - np.where(binds, given.right, 0.0), -np.inf)
+    margin = (len(x) + 2.0) * EPS * terms
+    exact, is_known = np.zeros(len(start)), np.zeros(len(start), dtype=bool)
+    lower, upper = given.lower - x, given.upper - x
+    active: Mask = given.is_equality.copy()
 
-
-def _noticed_by(restrictions: Restrictions) -> Callable[[Vector], Vector]:
-    """Scale of x_j: its size plus the smallest change equal to the terms of one of its rows."""
-
-    def metric(x: Vector) -> Vector:
-        R = restrictions.rows
-        index = np.arange(R.shape[0])
-        sizes = R.estimate(x)[1] + np.where(
-            np.isfinite(restrictions.right), np.abs(restrictions.right), 0.0
-        )
-        matrix = abs(R.take(index))
-        smallest = float(np.min(sizes, where=sizes > 0.0, initial=1.0))
-        per_row = 1.0 / np.maximum(sizes, smallest)
-        if sp.issparse(matrix):
-            share = sp.csr_array(sp.diags_array(per_row) @ matrix)
-            largest = np.asarray(share.max(axis=0).toarray()).ravel()
-        else:
-            share = np.where(matrix > 0.0, per_row[:, None] * matrix, 0.0)
-            largest = np.max(share, axis=0, initial=0.0)
-        unit = np.where(largest > 0.0, 1.0 / np.where(largest > 0.0, largest, 1.0), 0.0)
-        return np.asarray(np.abs(x) + unit)
-
-    return metric
-
-
-@dataclass(frozen=True, eq=False)
-class _Missed:
-    """Rows near or beyond their right-hand side: indices, exact residuals, sizes."""
-
-    index: Index
-    value: Vector
-    size: Vector
-    is_missed: Mask
-
-    @property
-    def ratios(self) -> Vector:
-        """Violations of missed rows, relative to their terms; infinite for NaN."""
-        ratios = np.where(self.is_missed, np.abs(self.value) / np.maximum(self.size, TINY), 0.0)
-        return np.where(np.isnan(self.value), np.inf, ratios)
-
-    @property
-    def worst(self) -> float:
-        """The largest of the ratios."""
-        return float(np.max(self.ratios, initial=0.0))
-
-
-class _Approach:
-    """Successive least changes of one point, in one metric."""
-
-    def __init__(self, given: Restrictions, metric: Callable[[Vector], Vector], x: Vector) -> None:
-        self.given, self.x = given, x
-        self.reach: Vector = np.asarray(metric(x))
-        value, size = given.rows.estimate(x)
-        self.binds = ~np.isposinf(given.right)
-        self.value = np.where(self.binds, value - np.where(self.binds, given.right, 0.0), -np.inf)
-        self.size = size + np.where(self.binds, np.abs(given.right), 0.0)
-        self.exact = np.zeros(len(value))
-        self.is_exact = np.zeros(len(value), dtype=bool)
-
-    def run(self) -> NearestPoint:
-        change, stalled, least, first = np.zeros(len(self.x)), 0, np.inf, 0.0
-        active: Mask = self.given.is_equality.copy()
-        reach = self.reach
-        for _ in range(FEASIBILITY.rounds):
-            missed = self.missed(change, active)
-            if not missed.is_missed.any():
-                return self.found(change, missed)
-            worst = missed.worst
-            first = first or worst
-            stalled, least = (stalled + 1, least) if worst > 0.5 * least else (0, worst)
-            if stalled > FEASIBILITY.patience or not worst <= max(1.0, first):
-                break
-            active[missed.index[missed.is_missed]] = True
-            step = self.step(missed, active, reach)
-            if step is None:
-                break
-            lower, upper = self.given.lower - self.x, self.given.upper - self.x
-            moved = change + step
-            beyond = (moved < lower) | (moved > upper)
-            change, before = np.clip(moved, lower, upper), change
-            reach = np.where(beyond, 0.0, reach)
-            if np.array_equal(change, before) and not beyond.any():
-                break
-        return self.found(change, self.missed(change, active))
-
-    def missed(self, change: Vector, active: Mask) -> _Missed:
-        """Measure the active constraints and all others that may be violated."""
-        given = self.given
-        there = self.value + given.rows.estimate(change)[0]
-        margin = (given.rows.shape[1] + 2.0) * EPS * self.size
-        near = ~(there < -margin) & self.binds  # NaN is near
-        index = np.flatnonzero(active | near)
-        exact = self.residuals_at_start(index)
-        value = exact
+    def missed(change: Vector) -> tuple[Index, Vector, Mask]:
+        """Measure the active rows and all others that may be violated."""
+        index = np.flatnonzero(active | (~(start + given.rows @ change < -margin) & binds))
+        new = index[~is_known[index]]
+        exact[new] = row_residuals(given.rows[new], x, given.right[new]).value
+        is_known[new] = True
+        value = exact[index]
         if change.any():
-            value = row_residuals(given.rows.take(index), change, -exact).value
+            value = row_residuals(given.rows[index], change, -value).value
         over = np.where(given.is_equality[index], np.abs(value), value)
-        return _Missed(
-            index, value, self.size[index], ~(over <= FEASIBILITY.holds * self.size[index])
-        )
+        return index, value, ~(over <= HOLDS * terms[index])  # NaN is missed
 
-    def residuals_at_start(self, index: Index) -> Vector:
-        """Compute ``R x - r`` of some rows at the starting point, each rounded once."""
-        new = index[~self.is_exact[index]]
-        if len(new):
-            given = self.given
-            self.exact[new] = row_residuals(given.rows.take(new), self.x, given.right[new]).value
-            self.is_exact[new] = True
-        return self.exact[index]
+    change, stalled, least, first = np.zeros(len(x)), 0, np.inf, 0.0
+    index, value, is_missed = missed(change)
+    for _ in range(ROUNDS):
+        if not is_missed.any():
+            break
+        worst = float(np.max(np.abs(value[is_missed]) / np.maximum(terms[index[is_missed]], TINY)))
+        first = first or worst
+        stalled, least = (stalled + 1, least) if worst > 0.5 * least else (0, worst)
+        if stalled > PATIENCE or not worst <= max(1.0, first):
+            break
+        active[index[is_missed]] = True
+        # rows with room stay as they are
+        wanted = np.where(is_missed, -value, 0.0)[active[index]]
+        step = least_change(given.rows[np.flatnonzero(active)], reach, wanted)
+        if step is None:
+            break
+        moved, before = change + step, change
+        beyond = (moved < lower) | (moved > upper)
+        change, reach = np.clip(moved, lower, upper), np.where(beyond, 0.0, reach)
+        index, value, is_missed = missed(change)
+        if np.array_equal(change, before) and not beyond.any():
+            break
+    left = np.zeros(len(start))
+    left[index[is_missed]] = np.abs(value[is_missed])
+    return _found(given, x, change, left, terms)
 
-    def step(self, missed: _Missed, active: Mask, reach: Vector) -> Vector | None:
-        """The smallest change that makes the active rows hold; rows with room stay as they are."""
-        wanted = np.where(missed.is_missed, -missed.value, 0.0)
-        rows = self.given.rows.take(np.flatnonzero(active))
-        return least_change(rows, reach, wanted[active[missed.index]])
 
-    def found(self, change: Vector, missed: _Missed) -> NearestPoint:
-        """The exact point as a point of doubles plus a change."""
-        moved = self.x + change
-        left = np.zeros(len(self.given.right))
-        left[missed.index[missed.is_missed]] = np.abs(missed.value[missed.is_missed])
-        rows = self.given.rows.take(np.flatnonzero(self.binds))
-        negligible = FEASIBILITY.rounding * unnoticed(rows, self.size[self.binds])
-        # what cancels altogether is zero: rounding would leave a number that nothing is relative to
-        noise = negligible
-        if left.any():
-            contradicted = 16.0 * unnoticed(rows, left[self.binds])
-            noise = np.maximum(noise, np.where(np.isnan(contradicted), 0.0, contradicted))
-        vanished = np.abs(moved) <= np.maximum(FEASIBILITY.rounding * np.abs(self.x), noise)
-        vanished = self.unnoticed_by_all(rows, moved, vanished)
-        point = np.clip(np.where(vanished, 0.0, moved), self.given.lower, self.given.upper)
-        allowed = FEASIBILITY.contradiction * self.size
-        blocked = None
-        if not (left <= allowed).all():  # NaN is not
-            ratio = np.where(left <= allowed, 0.0, left / np.maximum(self.size, TINY))
-            blocked = int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio)))
-        worst = float(np.max(left / np.maximum(self.size, TINY), initial=0.0))
-        return NearestPoint(point, (self.x - point) + change, left, blocked, worst)
+def _found(
+    given: Restrictions, x: Vector, change: Vector, left: Vector, terms: Vector
+) -> NearestPoint:
+    """The real point ``x + change`` as a point of doubles plus a change."""
+    moved = x + change
+    # what cancels altogether is zero: rounding would leave a number that nothing is relative to
+    vanished = np.abs(moved) <= ROUNDING * np.abs(x)
+    point = np.clip(np.where(vanished, 0.0, moved), given.lower, given.upper)
+    ratio = np.where(left == 0.0, 0.0, left / np.maximum(terms, TINY))
+    ratio = np.where(np.isnan(ratio), np.inf, ratio)
+    worst = int(np.argmax(ratio))
+    blocked = None if ratio[worst] <= CONTRADICTION else worst
+    return NearestPoint(point, (x - point) + change, left, blocked, float(ratio[worst]))
 
-    def unnoticed_by_all(self, rows: Matrix, moved: Vector, vanished: Mask) -> Mask:
-        """Entries that can be set to zero within the rounding of every row."""
-        sizes = abs(rows)
-        right = np.abs(self.given.right[self.binds])
-        for _ in range(FEASIBILITY.rounds):
-            kept = sizes @ np.abs(np.where(vanished, 0.0, moved)) + right
-            lost = sizes @ np.abs(np.where(vanished, moved, 0.0))
-            notices = (lost > FEASIBILITY.rounding * kept) & (kept > 0.0)
-            if not notices.any():
-                break
-            touched = np.asarray(sizes[np.flatnonzero(notices)].sum(axis=0)).ravel() > 0.0
-            vanished = vanished & ~touched
-        return vanished
+
+# --- sizes -----------------------------------------------------------------------------------
+
+
+def row_sizes(given: Restrictions, x: Vector) -> Vector:
+    """Sizes of the terms of rows, no smaller than a rounding of what their variables are elsewhere.
+
+    Where all terms of a row are zero, its variables may still have to move by the rounding of other
+    rows. Sizes scale the search for a correction, and prove nothing.
+    """
+    terms = given.terms(x)
+    rows = abs(given.rows)
+    entries = rows.copy()
+    if sp.issparse(rows):
+        entries = sp.csr_array(rows)
+        entries.data = np.where(entries.data > 0.0, 1.0 / entries.data, 0.0)
+    else:
+        entries = np.where(rows > 0.0, 1.0 / np.where(rows > 0.0, rows, 1.0), 0.0)
+    reach = largest_in_columns(scaled_rows(terms, entries))  # hidden by the rounding of one row
+    reach = np.where(np.isfinite(reach), reach, 0.0)
+    sizes = np.maximum(terms, EPS * largest_in_rows(scaled_columns(given.rows, reach)))
+    return np.where(sizes > 0.0, sizes, 1.0)
+
+
+def unit_of(rows: Matrix, sizes: Vector, x: Vector) -> tuple[Vector, Mask]:
+    """Positive scale of each variable, and which variables occur in these rows.
+
+    The scale is ``|x_j|`` plus the largest change of ``x_j`` that is within every row's size.
+    """
+    largest = largest_in_columns(scaled_rows(1.0 / sizes, rows))
+    used = largest > 0.0
+    return np.abs(x) + 1.0 / np.where(used, largest, 1.0), used
+
+
+# --- the least change ------------------------------------------------------------------------
+
+
+def least_change(rows: Matrix, reach: Vector, wanted: Vector) -> Vector | None:
+    """The d with ``R d = wanted`` and the smallest ``sum (d_j / reach_j)^2``; None without any."""
+    movable = np.flatnonzero(reach > 0.0)
+    if len(wanted) == 0 or len(movable) == 0:
+        return None
+    scaled = scaled_columns(rows[:, movable], reach[movable])
+    norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
+    used = np.flatnonzero(norms > 0.0)
+    if not len(used) or not np.isfinite(norms).all():
+        return None
+    unit_rows = scaled_rows(1.0 / norms[used], scaled[used])
+    try:
+        short = _smallest_solution(unit_rows, wanted[used] / norms[used])
+    except (np.linalg.LinAlgError, RuntimeError, ValueError, MemoryError):
+        return None
+    change = np.zeros(len(reach))
+    change[movable] = reach[movable] * short
+    return change if np.isfinite(short).all() else None
+
+
+def _smallest_solution(rows: Matrix, right: Vector) -> Vector:
+    """The shortest least-squares solution t of ``B t = right``."""
+    m, n = rows.shape
+    if m <= DENSE_ROWS:
+        dense = as_dense(rows)
+        if n > 4 * m:  # the same answer from the small side
+            Q, L = np.linalg.qr(dense.T)
+            return np.asarray(Q @ np.linalg.lstsq(L.T, right, rcond=INSIGNIFICANT)[0])
+        return np.asarray(np.linalg.lstsq(dense, right, rcond=INSIGNIFICANT)[0])
+    from scipy.sparse.linalg import splu
+
+    B = sp.csc_array(rows)
+    corner = -REGULARISATION * sp.eye_array(m)
+    factor = splu(sp.block_array([[sp.eye_array(n), B.T], [B, corner]], format="csc"))
+    t, left, size = np.zeros(n), right, np.inf
+    for _ in range(ROUNDS):
+        t = t + factor.solve(np.concatenate([np.zeros(n), left]))[:n]
+        left = right - B @ t
+        size, before = float(np.linalg.norm(left)), size
+        if not size < 0.5 * before:
+            break
+    return np.asarray(t)

@@ -4,31 +4,66 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, TypeVar, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.display import wrapped
+from qpsvm.display import short_repr, wrapped
 from qpsvm.exceptions import InvalidProgramError
 from qpsvm.numerics.arguments import MatrixLike, VectorLike, require_flag
 from qpsvm.numerics.arrays import (
+    Dense,
     Matrix,
     Vector,
+    as_dense,
     as_matrix,
     as_vector,
+    is_sparse,
     require_finite,
+    require_memory,
 )
 from qpsvm.numerics.calls import ExplainsMethods, explains_constructor
 from qpsvm.numerics.contents import bytes_of
 from qpsvm.numerics.cvxopt_matrices import as_cvxopt
 from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.numerics.single_precision import SinglePrecision
-from qpsvm.qp.canonical_form import CanonicalForm, Storage, _to_dense
 from qpsvm.qp.convexity import Convexity
-from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.quadratic import Quadratic, as_quadratic
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.stored_quadratic import as_quadratic
+
+Storage = Literal["natural", "dense", "sparse", "cvxopt"]
+
+
+@short_repr
+class CanonicalForm(NamedTuple):
+    """The textbook matrices of ``1/2 x'Px + q'x`` subject to ``Gx <= h``, ``Ax = b``.
+
+    Attributes
+    ----------
+    P, q : array or sparse matrix of shape (n, n), array of shape (n,)
+        The objective.
+    G, h : array or sparse matrix of shape (m, n), array of shape (m,)
+        Inequalities: the program's own, then its finite lower and upper bounds.
+    A, b : array or sparse matrix of shape (p, n), array of shape (p,)
+        Equalities.
+    """
+
+    P: Matrix
+    q: Vector
+    G: Matrix
+    h: Vector
+    A: Matrix
+    b: Vector
+
+
+def dense_matrix(matrix: Matrix, name: str, remedy: str, memory_limit: int | None) -> Dense:
+    """A matrix as an array, if that is no larger than the limit; ``remedy`` is for the error."""
+    if is_sparse(matrix):
+        rows, columns = matrix.shape
+        require_memory(rows, columns, name, remedy, memory_limit)
+    return as_dense(matrix)
+
 
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
@@ -261,13 +296,13 @@ class QuadraticProgram(ExplainsMethods):
         z_lower, z_upper : arrays of shape (n,)
         """
         n = self.n_variables
-        point = as_vector(x, "x", n)
-        return (
-            -self.P.value(point)
-            - finite_dot(self.h, as_vector(z, "z", self.n_inequalities))
-            - float(self.b @ as_vector(y, "y", self.n_equalities))
-            + finite_dot(self.lb, as_vector(z_lower, "z_lower", n))
-            - finite_dot(self.ub, as_vector(z_upper, "z_upper", n))
+        return dual_value(
+            self,
+            self.P.value(as_vector(x, "x", n)),
+            as_vector(z, "z", self.n_inequalities),
+            as_vector(y, "y", self.n_equalities),
+            as_vector(z_lower, "z_lower", n),
+            as_vector(z_upper, "z_upper", n),
         )
 
     # --- the textbook form -----------------------------------------------------------------------
@@ -324,7 +359,8 @@ class QuadraticProgram(ExplainsMethods):
         sparse = storage == "sparse" or (storage != "dense" and self.P.prefers_sparse)
         P = self.P.to_sparse(memory_limit) if sparse else self.P.to_dense(memory_limit)
         if storage == "dense":
-            G, A = _to_dense(G, "G", memory_limit), _to_dense(A, "A", memory_limit)
+            remedy = "ask for storage='natural' or 'sparse'."
+            G, A = (dense_matrix(M, k, remedy, memory_limit) for M, k in ((G, "G"), (A, "A")))
         elif storage == "sparse":
             G, A = sp.csc_array(G), sp.csc_array(A)
         form = CanonicalForm(P, self.q, G, h, A, self.b)
@@ -383,6 +419,14 @@ def _rebuild(arguments: tuple[Any, ...], names: dict[str, str]) -> QuadraticProg
     return QuadraticProgram(P, q, G, h, A, b, lb, ub, names=names)
 
 
+def dual_value(
+    p: QuadraticProgram, quadratic: float, z: Vector, y: Vector, z_lower: Vector, z_upper: Vector
+) -> float:
+    """Compute the dual objective from ``1/2 x'Px`` and multipliers; finite bounds only."""
+    rows = -quadratic - finite_dot(p.h, z) - float(p.b @ y)
+    return rows + finite_dot(p.lb, z_lower) - finite_dot(p.ub, z_upper)
+
+
 def finite_dot(bounds: Vector, multipliers: Vector) -> float:
     """``sum_j bound_j multiplier_j`` over the finite bounds."""
     finite = np.isfinite(bounds)
@@ -407,3 +451,20 @@ def _update(digest: Any, part: Any) -> None:
 
 def _count(number: int, singular: str, plural: str) -> str:
     return f"{number} {singular if number == 1 else plural}"
+
+
+# --- the rows' part of the gradient -------------------------------------------------------------
+
+
+def row_gradient(program: QuadraticProgram, z: Vector, y: Vector) -> Vector:
+    """Compute ``G'z + A'y``, the constraints' part of the Lagrangian's gradient, shape (n,)."""
+    # most programs have no rows of one kind, and SciPy takes as long for none as for a hundred
+    parts = [np.asarray(M.T @ v) for M, v in ((program.G, z), (program.A, y)) if len(v)]
+    return sum(parts, start=np.zeros(program.n_variables))
+
+
+def row_gradient_sizes(program: QuadraticProgram, z: Vector, y: Vector) -> Vector:
+    """Compute ``|G|'|z| + |A|'|y|``, the sums of absolute terms of ``G'z + A'y``, shape (n,)."""
+    rows = ((program.G, z), (program.A, y))
+    parts = [np.asarray(abs(M).T @ np.abs(v)) for M, v in rows if len(v)]
+    return sum(parts, start=np.zeros(program.n_variables))

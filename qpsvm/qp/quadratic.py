@@ -21,14 +21,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.exceptions import NotPositiveSemidefiniteError
+from qpsvm.exceptions import InvalidProgramError, NotPositiveSemidefiniteError
+from qpsvm.numerics.arguments import MatrixLike
 from qpsvm.numerics.arrays import (
     Dense,
     Index,
+    Matrix,
     Sparse,
     Vector,
+    as_matrix,
+    freeze,
+    is_sparse,
     largest_magnitude,
+    require_memory,
+    row_blocks,
 )
+from qpsvm.numerics.compensated import precise_product
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import terms_per_row
 from qpsvm.qp.convexity import Convexity, of_matrix
@@ -107,19 +115,12 @@ class Quadratic(ABC):
 
     def term_sizes(self, x: Vector) -> Vector:
         """``|P| |x|`` or an upper bound on it, the scale of the rounding of ``P x``."""
-        matrix = getattr(self, "matrix", None)
-        if matrix is not None:
-            return np.asarray(abs(matrix) @ np.abs(x))
         norms = np.sqrt(np.abs(self.diagonal()))  # |P_ij| <= sqrt(P_ii P_jj)
         return np.asarray(norms * float(norms @ np.abs(x)))
 
     def product_with_error(self, x: Vector) -> tuple[Vector, Vector]:
         """``P x``, with more digits where P is dense, and a bound on its rounding, shape (n,)."""
-        matrix = getattr(self, "matrix", None)
-        if matrix is None:
-            steps = np.full(self.size, float(self.size + getattr(self, "rank", 0)))
-        else:
-            steps = terms_per_row(matrix)
+        steps = self.size + getattr(self, "rank", 0)
         return self.matvec(x), 0.5 * EPS * steps * self.term_sizes(x)
 
     def value(self, x: Vector) -> float:
@@ -180,11 +181,8 @@ class Quadratic(ABC):
 
     def convexity(self) -> Convexity:
         """Test whether P is semidefinite, with the shift that rounding requires."""
-        matrix = getattr(self, "matrix", None)
         if self.is_psd_by_construction:
             return Convexity.proven(self.size)
-        if matrix is not None:
-            return of_matrix(matrix)
         if not self.is_positive_semidefinite():
             return Convexity.refuted(self.size)
         return Convexity(True, np.full(self.size, self._psd_tolerance()))
@@ -227,3 +225,244 @@ class Quadratic(ABC):
                 f"nothing; add at least {-smallest:.3g} to the diagonal or change {name}.",
                 smallest,
             )
+
+
+# --- stored matrices ----------------------------------------------------------------------------
+
+
+class _StoredQuadratic(Quadratic):
+    """Base class of Hessians that are stored as a matrix."""
+
+    matrix: Matrix
+
+    @property
+    def size(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def parts(self) -> tuple[object, ...]:
+        return (self.matrix,)
+
+    def term_sizes(self, x: Vector) -> Vector:
+        return np.asarray(abs(self.matrix) @ np.abs(x))
+
+    def product_with_error(self, x: Vector) -> tuple[Vector, Vector]:
+        return self.matvec(x), 0.5 * EPS * terms_per_row(self.matrix) * self.term_sizes(x)
+
+    def convexity(self) -> Convexity:
+        certain = self.is_psd_by_construction
+        return Convexity.proven(self.size) if certain else of_matrix(self.matrix)
+
+    def matvec(self, x: Vector) -> Vector:
+        return np.asarray(self.matrix @ x)
+
+
+class DenseQuadratic(_StoredQuadratic):
+    """A stored symmetric matrix.
+
+    Parameters
+    ----------
+    matrix : array_like of shape (n, n)
+        Copied; symmetrised when its asymmetry is rounding noise.
+
+    Raises
+    ------
+    InvalidProgramError
+        Not square, not finite, or not symmetric.
+
+    Examples
+    --------
+    >>> DenseQuadratic([[2.0, 1.0], [1.0, 2.0]]).matvec(np.array([1.0, -1.0]))
+    array([ 1., -1.])
+    """
+
+    def __init__(self, matrix: npt.ArrayLike) -> None:
+        array = as_matrix(matrix, "P", np.shape(matrix)[-1] if np.ndim(matrix) else 0)
+        _require_square_symmetric(array)
+        if not np.array_equal(array, array.T):
+            array = freeze(0.5 * (array + array.T))
+        self.matrix: Dense = array
+
+    @classmethod
+    def own(cls, matrix: Dense) -> DenseQuadratic:
+        """Wrap a finite symmetric float64 array without checking or copying."""
+        instance = cls.__new__(cls)
+        instance.matrix = freeze(matrix)
+        return instance
+
+    def product_with_error(self, x: Vector) -> tuple[Vector, Vector]:
+        hi, lo, error = precise_product(self.matrix, x)
+        value = hi + lo
+        return value, error + 0.5 * EPS * np.abs(value)
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        return self.matrix[np.ix_(rows, columns)]
+
+    def diagonal(self) -> Vector:
+        return np.diagonal(self.matrix).copy()
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        return self.matrix
+
+
+class SparseQuadratic(_StoredQuadratic):
+    """A stored symmetric sparse matrix (CSC, both triangles).
+
+    Parameters
+    ----------
+    matrix : sparse array of shape (n, n)
+        Copied.
+
+    Raises
+    ------
+    InvalidProgramError
+        Not square, not finite, or not symmetric.
+
+    Examples
+    --------
+    >>> SparseQuadratic(sp.csc_array([[2.0, 0.0], [0.0, 3.0]])).diagonal()
+    array([2., 3.])
+    """
+
+    def __init__(self, matrix: Sparse) -> None:
+        array = as_matrix(matrix, "P", matrix.shape[1])
+        _require_square_symmetric(array)
+        if largest_magnitude(array - array.T) > 0:
+            array = freeze(sp.csc_array(0.5 * (array + array.T)))
+        self.matrix: Sparse = array
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        return np.asarray(self.matrix[rows][:, columns].toarray())
+
+    def diagonal(self) -> Vector:
+        return np.asarray(self.matrix.diagonal())
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        require_memory(
+            *self.shape,
+            "The sparse Hessian",
+            "use a backend with sparse linear algebra, such as 'osqp' or 'cvxpy:CLARABEL'.",
+            memory_limit,
+        )
+        return np.asarray(freeze(self.matrix.toarray()))
+
+    def to_sparse(self, memory_limit: int | None = None) -> Sparse:
+        return self.matrix
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        off_diagonal = self.matrix.nnz - np.count_nonzero(self.matrix.diagonal())
+        return bool(off_diagonal == 0 and (self.diagonal() >= 0).all())
+
+    @property
+    def prefers_sparse(self) -> bool:
+        return True
+
+
+def as_quadratic(P: Quadratic | MatrixLike | None, size: int) -> Quadratic:
+    """``P`` as a Quadratic of the given size: arrays are checked and copied, None means zero.
+
+    Raises
+    ------
+    InvalidProgramError
+        Wrong shape, not finite, not symmetric.
+    """
+    if P is None:
+        return SparseQuadratic(sp.csc_array((size, size), dtype=np.float64))
+    quadratic: Quadratic
+    if isinstance(P, Quadratic):
+        quadratic = P
+    elif is_sparse(P):
+        quadratic = SparseQuadratic(P)
+    else:
+        quadratic = DenseQuadratic(np.atleast_2d(P) if np.ndim(P) == 0 else P)
+    if quadratic.size != size:
+        raise InvalidProgramError(
+            f"P has shape {quadratic.shape}, the program has {size} variables (the length of q)."
+        )
+    return quadratic
+
+
+def _require_square_symmetric(array: Matrix) -> None:
+    if array.shape[0] != array.shape[1]:
+        raise InvalidProgramError(f"P must be square, got shape {array.shape}.")
+    asymmetry = 0.0
+    if sp.issparse(array):
+        asymmetry = largest_magnitude(array - array.T)
+    else:
+        for rows in row_blocks(*array.shape):
+            asymmetry = max(asymmetry, largest_magnitude(array[rows] - array[:, rows].T))
+    if asymmetry > SYMMETRY_RTOL * largest_magnitude(array):
+        raise InvalidProgramError(
+            f"P must be symmetric, max|P - P'| is {asymmetry:.6g}; pass (P + P') / 2, which gives "
+            "the same objective."
+        )
+
+
+# --- repeated blocks ----------------------------------------------------------------------------
+
+
+class RepeatedQuadratic(Quadratic):
+    """``I_k (x) P``: the same quadratic form of each of k parts of the variables.
+
+    Parameters
+    ----------
+    part : Quadratic
+        P, of shape (n, n); applied k times and stored once.
+    times : int
+        k.
+    """
+
+    def __init__(self, part: Quadratic, times: int) -> None:
+        self.part = part
+        self.times = times
+
+    @property
+    def size(self) -> int:
+        return self.times * self.part.size
+
+    def parts(self) -> tuple[object, ...]:
+        return (*self.part.parts(), self.times)
+
+    def matvec(self, x: Vector) -> Vector:
+        return np.ravel(self.part.products(x.reshape(self.times, -1).T).T)
+
+    def term_sizes(self, x: Vector) -> Vector:
+        parts = x.reshape(self.times, -1)
+        return np.concatenate([self.part.term_sizes(piece) for piece in parts])
+
+    def block(self, rows: Index, columns: Index) -> Dense:
+        (left, i), (right, j) = (np.divmod(index, self.part.size) for index in (rows, columns))
+        return np.asarray(self.part.block(i, j) * (left[:, None] == right))
+
+    def diagonal(self) -> Vector:
+        return np.tile(self.part.diagonal(), self.times)
+
+    def to_dense(self, memory_limit: int | None = None) -> Dense:
+        require_memory(*self.shape, "The Hessian", "use to_sparse().", memory_limit)
+        dense = np.kron(np.eye(self.times), self.part.to_dense(memory_limit))
+        return np.asarray(freeze(dense))
+
+    def to_sparse(self, memory_limit: int | None = None) -> Sparse:
+        part = self.part.to_sparse(memory_limit)
+        return freeze(sp.block_diag([part] * self.times, format="csc"))
+
+    @property
+    def prefers_sparse(self) -> bool:
+        return self.times > 1
+
+    @property
+    def is_psd_by_construction(self) -> bool:
+        return self.part.is_psd_by_construction
+
+    def convexity(self) -> Convexity:
+        own = self.part.convexity()
+        return Convexity(own.is_convex, np.tile(own.shift, self.times))
+
+    def is_positive_semidefinite(self) -> bool:
+        return self.part.is_positive_semidefinite()
+
+    def smallest_eigenvalue(self) -> float:
+        return self.part.smallest_eigenvalue()
+
+    def null_violation(self, x: Vector) -> float:
+        return max(self.part.null_violation(piece) for piece in x.reshape(self.times, -1))

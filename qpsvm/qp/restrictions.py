@@ -1,4 +1,4 @@
-"""Linear rows and bounds as restrictions on a point.
+"""Linear rows and bounds as restrictions on a point, and the point that satisfies them.
 
 So are the rows of a program, and those of stationarity.
 """
@@ -6,56 +6,14 @@ So are the rows of a program, and those of stationarity.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.numerics.rows import SMALL_MATRIX
-from qpsvm.qp.implied_bounds import stacked
 from qpsvm.qp.program import QuadraticProgram
-
-
-class Rows(Protocol):
-    """Linear rows of any storage, of which some can be taken out."""
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    def estimate(self, x: Vector) -> tuple[Vector, Vector]:
-        """``R x`` in plain arithmetic and ``|R| |x|``."""
-
-    def take(self, index: Index) -> Matrix:
-        """Some rows, dense or CSR."""
-
-
-@dataclass(frozen=True, eq=False)
-class MatrixRows:
-    """Rows of a stored matrix."""
-
-    matrix: Matrix
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of rows, number of variables)."""
-        return (int(self.matrix.shape[0]), int(self.matrix.shape[1]))
-
-    def estimate(self, x: Vector) -> tuple[Vector, Vector]:
-        """``R x`` and ``|R| |x|``."""
-        return np.asarray(self.matrix @ x), np.asarray(abs(self.matrix) @ np.abs(x))
-
-    def take(self, index: Index) -> Matrix:
-        """The rows with these numbers."""
-        return self.matrix[index]
-
-    @classmethod
-    def of(cls, matrix: Any) -> MatrixRows:
-        """Rows of a dense or sparse matrix of any format; small ones become dense."""
-        if not sp.issparse(matrix):
-            return cls(np.asarray(matrix))
-        is_small = matrix.shape[0] * matrix.shape[1] <= SMALL_MATRIX
-        return cls(matrix.toarray() if is_small else sp.csr_array(matrix))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,31 +22,84 @@ class Restrictions:
 
     Attributes
     ----------
-    rows : Rows of shape (m, n)
+    rows : array or CSR array of shape (m, n)
     right : array of shape (m,)
         ``inf`` for a row that does not bind.
     is_equality : array of bool of shape (m,)
     lower, upper : arrays of shape (n,)
     """
 
-    rows: Rows
+    rows: Matrix
     right: Vector
     is_equality: Mask
     lower: Vector
     upper: Vector
 
+    @property
+    def binds(self) -> Mask:
+        """Rows that bind, shape (m,)."""
+        return ~np.isposinf(self.right)
+
+    def terms(self, x: Vector) -> Vector:
+        """Absolute terms ``|R| |x| + |r|`` of every row, without an infinite r."""
+        return np.asarray(abs(self.rows) @ np.abs(x)) + np.where(
+            self.binds, np.abs(self.right), 0.0
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class NearestPoint:
+    """A point whose real neighbour ``point + change`` satisfies every restriction.
+
+    Attributes
+    ----------
+    point : array of shape (n,)
+        Within its bounds; rows are missed by the rounding of its entries.
+    change : array of shape (n,)
+        From the point to its real neighbour, which no doubles express. Mostly a rounding of the
+        entry; at most a rounding of the terms of a row that the entry must make up for.
+    left : array of shape (m,)
+        Violation of the rows at the real neighbour: rounding of rows that contradict each other by
+        no more.
+    blocked : int or None
+        A row whose violation is larger: nothing is known. None if there is none.
+    worst : float
+        The largest of ``left``, relative to the terms of its row.
+    """
+
+    point: Vector
+    change: Vector
+    left: Vector
+    blocked: int | None = None
+    worst: float = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether every row holds at the real neighbour."""
+        return self.blocked is None and not self.left.any()
+
+
+def fast_rows(matrix: Any) -> Matrix:
+    """Store rows as they are multiplied fastest: CSR, or dense where they are dense or few."""
+    if not sp.issparse(matrix):
+        return np.asarray(matrix)
+    is_small = matrix.shape[0] * matrix.shape[1] <= SMALL_MATRIX
+    return np.asarray(matrix.toarray()) if is_small else sp.csr_array(matrix)
+
+
+def stacked(upper: Matrix, lower: Matrix) -> Matrix:
+    """Two matrices below each other, dense or CSR."""
+    if sp.issparse(upper) or sp.issparse(lower):
+        return sp.csr_array(sp.vstack([sp.csr_array(upper), sp.csr_array(lower)]))
+    return np.vstack([upper, lower])
+
 
 def primal_restrictions(program: QuadraticProgram) -> Restrictions:
     """Rows and bounds of a program as restrictions on x, equalities last."""
-    rows = stacked(program.G, program.A)
+    rows = fast_rows(stacked(program.G, program.A))
     is_equality = np.arange(rows.shape[0]) >= program.n_inequalities
-    return Restrictions(
-        MatrixRows.of(rows),
-        np.concatenate([program.h, program.b]),
-        is_equality,
-        program.lb,
-        program.ub,
-    )
+    right = np.concatenate([program.h, program.b])
+    return Restrictions(rows, right, is_equality, program.lb, program.ub)
 
 
 def stationarity_rows(program: QuadraticProgram, rows: Index, movable: Index) -> Matrix:

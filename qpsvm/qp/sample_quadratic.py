@@ -130,6 +130,12 @@ class SampleQuadratic(Quadratic):
     def size(self) -> int:
         return self.selection.size
 
+    def from_product(self, x: Vector, product: Vector) -> Vector:
+        """``P x`` from ``K R'x``, shape (n,)."""
+        if self.constant:
+            product = product + self.constant * float(np.sum(self.selection.gather(x)))
+        return self.selection.spread(product) + self.diag * x
+
     def block(self, rows: Index, columns: Index) -> Dense:
         R = self.selection
         return self.weighted(self.gram_block(R.samples(rows), R.samples(columns)), rows, columns)

@@ -1,4 +1,18 @@
-"""Programs with scaled variables, rows and objective."""
+"""Programs with scaled variables, rows and objective.
+
+Programs whose variables or rows differ by many orders of magnitude are scaled to like sizes:
+substituting ``x = D x'`` and multiplying rows by E changes no optimum. D and E are those of Ruiz:
+every row and column of ::
+
+    [ P  M' ]
+    [ M  0  ]     with M = [G; A]
+
+is divided by the square root of its largest entry, again and again, until all are near one. The
+factors are rounded to powers of two, so that the way there and the way back round nothing.
+
+Source: Ruiz, "A scaling algorithm to equilibrate both rows and columns norms in matrices",
+RAL-TR-2001-034, section 2.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +22,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arrays import Matrix, Vector, as_vector, is_sparse
+from qpsvm.numerics.arrays import Sparse, Vector, as_vector
+from qpsvm.numerics.rows import largest_in_columns, largest_in_rows, scaled_columns, scaled_rows
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.stored_quadratic import DenseQuadratic, SparseQuadratic
+from qpsvm.qp.transforms import Chain, Inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +114,9 @@ def scale(
     scaled = QuadraticProgram(
         _scaled_hessian(program.P, D, objective),
         objective * D * program.q,
-        _scaled_rows(program.G, E, D),
+        scaled_columns(scaled_rows(E, program.G), D),
         E * program.h,
-        _scaled_rows(program.A, F, D),
+        scaled_columns(scaled_rows(F, program.A), D),
         F * program.b,
         program.lb / D,
         program.ub / D,
@@ -115,12 +130,65 @@ def _scaled_hessian(P: Quadratic, D: Vector, objective: float) -> Quadratic:
         signs, index = P.selection.signs * D * np.sqrt(objective), P.selection.index
         return P.select(signs, index, objective * D * D * P.diag)
     if P.prefers_sparse:
-        diagonal = sp.dia_array((D[None], [0]), shape=(D.size, D.size))
-        return SparseQuadratic(sp.csc_array(objective * (diagonal @ P.to_sparse() @ diagonal)))
+        return SparseQuadratic(objective * scaled_columns(scaled_rows(D, P.to_sparse()), D))
     return DenseQuadratic(objective * D[:, None] * P.to_dense() * D)
 
 
-def _scaled_rows(matrix: Matrix, rows: Vector, columns: Vector) -> Matrix:
-    if is_sparse(matrix):
-        return sp.csc_array(matrix.multiply(rows[:, None]).multiply(columns[None, :]))
-    return rows[:, None] * matrix * columns
+# --- equilibration ------------------------------------------------------------------------------
+
+BAD_SPREAD = 1e6
+"""Ratio of the largest to the smallest column, or row, of the constraints from which a program is
+scaled. Below it solvers that scale for themselves keep digits enough, and ordinary data (unscaled
+features of sizes 1e-2 to 1e3) are left as they are."""
+
+PASSES = 20
+"""Repetitions of the scaling; each halves the exponents that are left."""
+
+LARGEST_EXPONENT = 300
+"""Of a factor, as a power of two: products of two factors stay far from overflow."""
+
+
+def equilibrate(
+    program: QuadraticProgram, bad_spread: float = BAD_SPREAD
+) -> tuple[QuadraticProgram, Inverse]:
+    """Scale badly scaled rows and variables of a program; return well-scaled programs as they are.
+
+    Parameters
+    ----------
+    program : QuadraticProgram
+        Scaled only if P is sparse: the columns of the factor of a structured P are no variables.
+    bad_spread : float
+        Ratio of sizes from which rows or variables count as badly scaled.
+    """
+    if not (len(program.h) + len(program.b) and isinstance(program.P, SparseQuadratic)):
+        return program, Chain()
+    M = abs(sp.csr_array(sp.vstack([sp.csr_array(program.G), sp.csr_array(program.A)])))
+    if max(_spread(largest_in_columns(M)), _spread(largest_in_rows(M))) < bad_spread:
+        return program, Chain()
+    D, E = _factors(abs(sp.csr_array(program.P.to_sparse())), M)
+    m = program.n_inequalities
+    return scale(program, D, E[:m], E[m:])
+
+
+def _factors(P: Sparse, M: Sparse) -> tuple[Vector, Vector]:
+    """Scaling factors of variables and rows, powers of two."""
+    D, E = np.ones(M.shape[1]), np.ones(M.shape[0])
+    for _ in range(PASSES):
+        scaled = scaled_columns(scaled_rows(E, M), D)
+        of_P = largest_in_columns(scaled_columns(scaled_rows(D, P), D))
+        D = _divided(D, np.maximum(largest_in_columns(scaled), of_P))
+        E = _divided(E, largest_in_rows(scaled))
+    D, E = (np.ldexp(1.0, np.rint(np.log2(factors)).astype(int)) for factors in (D, E))
+    return D, E
+
+
+def _divided(factors: Vector, sizes: Vector) -> Vector:
+    """Divide factors by roots of sizes; rows of denormal numbers would need larger ones."""
+    divided = factors / np.sqrt(np.where(sizes > 0.0, sizes, 1.0))
+    return np.clip(divided, 2.0**-LARGEST_EXPONENT, 2.0**LARGEST_EXPONENT)
+
+
+def _spread(sizes: Vector) -> float:
+    used = sizes[sizes > 0.0]
+    with np.errstate(over="ignore"):  # of denormal numbers: infinitely far apart
+        return float(np.max(used) / np.min(used)) if len(used) else 1.0

@@ -1,15 +1,24 @@
 """Transforms of a program into an equivalent one, each with its inverse.
 
 A transform is a function ``program -> (program', inverse)``; ``inverse`` is a frozen, picklable
-object that maps a solution of ``program'`` to one of ``program``, multipliers included.
+object that maps a solution of ``program'`` to one of ``program``, multipliers included, and with
+``inverse.forward`` a known solution the other way. ``Chain`` is the inverse of several transforms,
+and without any that of none.
 
 ========================  ==========================================================
 fold_bounds               ``lb <= x <= ub`` become rows of ``Gx <= h``
+rows_as_bounds            rows of ``Gx <= h`` with a single variable become bounds
 drop_infinite_rows        rows of G with ``h = inf`` leave
 drop_dependent_equalities rows of A that others imply leave
 ========================  ==========================================================
 
-``scaling``, ``centring`` and ``equilibration`` have others, whose inverses also know the way there.
+``scaling`` and ``reductions`` have others.
+
+The textbook's program has ``G = [-I; I]``; a row ``a x_j <= r`` says ``x_j <= r / a`` for a
+positive a, and ``x_j >= r / a`` for a negative one. A bound is a matter of one comparison, while
+the proof that hundreds of rows hold beside a point takes a factorisation. A quotient is rounded
+inwards: a point within the bounds satisfies the rows in exact arithmetic. Bounds that would cross
+by that stay rows.
 """
 
 from __future__ import annotations
@@ -19,53 +28,31 @@ from typing import Protocol
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Dense, Index, Matrix, is_sparse
-from qpsvm.numerics.rows import fold, take_rows
+from qpsvm.numerics.arrays import Index, Vector, as_dense
+from qpsvm.numerics.exact_sums import product_parts
+from qpsvm.numerics.rows import entries_of, fold, take_rows
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 
 
 class Inverse(Protocol):
-    """Inverse of a transform: maps solutions back to the original program."""
+    """Inverse of a transform: maps solutions back, and known ones forward."""
 
     def __call__(self, solution: QPSolution) -> QPSolution: ...
-
-
-class Reversible(Inverse, Protocol):
-    """Inverse of a transform that can also map known solutions forward."""
 
     def forward(self, solution: QPSolution) -> QPSolution: ...
 
 
 @dataclass(frozen=True)
-class Identity:
-    """The inverse of the identity transform."""
-
-    def __call__(self, solution: QPSolution) -> QPSolution:
-        return solution
-
-    def forward(self, solution: QPSolution) -> QPSolution:
-        """Return the solution unchanged."""
-        return solution
-
-
-@dataclass(frozen=True)
 class Chain:
-    """The inverses of several transforms, applied last to first."""
+    """The inverses of several transforms, in the order of these; without any, the identity."""
 
-    inverses: tuple[Inverse, ...]
+    inverses: tuple[Inverse, ...] = ()
 
     def __call__(self, solution: QPSolution) -> QPSolution:
         for inverse in reversed(self.inverses):
             solution = inverse(solution)
         return solution
-
-
-@dataclass(frozen=True)
-class ReversibleChain(Chain):
-    """A chain of inverses that can also map solutions forward."""
-
-    inverses: tuple[Reversible, ...]
 
     def forward(self, solution: QPSolution) -> QPSolution:
         """Map a solution of the given program to the last program of the chain."""
@@ -138,20 +125,25 @@ def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBoun
 
 @dataclass(frozen=True, eq=False)
 class RestoreRows:
-    """Inverse of dropping rows: their multipliers are zero."""
+    """Inverse of dropping rows: their multipliers, ``name``, are zero."""
 
     kept: Index
     n_rows: int
-    equalities: bool = False
+    name: str
 
     def __call__(self, solution: QPSolution) -> QPSolution:
-        name = "y" if self.equalities else "z"
-        kept = getattr(solution, name)
+        kept = getattr(solution, self.name)
         if kept is None or kept.shape != self.kept.shape:
-            return solution.replace(**{name: None})
+            return solution.replace(**{self.name: None})
         full = np.zeros(self.n_rows)
         full[self.kept] = kept
-        return solution.replace(**{name: full})
+        return solution.replace(**{self.name: full})
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the given program to the one without these rows."""
+        full = getattr(solution, self.name)
+        fits = full is not None and len(full) == self.n_rows
+        return solution.replace(**{self.name: full[self.kept] if fits else None})
 
 
 def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
@@ -178,9 +170,9 @@ def drop_infinite_rows(program: QuadraticProgram) -> tuple[QuadraticProgram, Inv
     """
     kept = np.flatnonzero(np.isfinite(program.h))
     if kept.size == program.n_inequalities:
-        return program, Identity()
+        return program, Chain()
     smaller = program.replace(G=take_rows(program.G, kept), h=program.h[kept])
-    return smaller, RestoreRows(kept, program.n_inequalities)
+    return smaller, RestoreRows(kept, program.n_inequalities, "z")
 
 
 def drop_dependent_equalities(
@@ -214,19 +206,148 @@ def drop_dependent_equalities(
     1
     """
     rows = program.n_equalities
-    if rows <= 1 and (rows == 0 or _dense(program.A).any()):
-        return program, Identity()
+    if rows <= 1 and (rows == 0 or as_dense(program.A).any()):
+        return program, Chain()
     from scipy.linalg import qr
 
-    _, R, pivots = qr(_dense(program.A).T, mode="economic", pivoting=True)
+    _, R, pivots = qr(as_dense(program.A).T, mode="economic", pivoting=True)
     pivot_sizes = np.abs(np.diagonal(R))
     rank = int((pivot_sizes > rtol * pivot_sizes.max(initial=0.0)).sum())
     if rank == rows:
-        return program, Identity()
+        return program, Chain()
     kept = np.sort(pivots[:rank])
     smaller = program.replace(A=take_rows(program.A, kept), b=program.b[kept])
-    return smaller, RestoreRows(kept, rows, equalities=True)
+    return smaller, RestoreRows(kept, rows, "y")
 
 
-def _dense(matrix: Matrix) -> Dense:
-    return matrix.toarray() if is_sparse(matrix) else matrix
+# --- rows as bounds ---------------------------------------------------------------------------
+
+SAFE = 2.0**-400, 2.0**400
+"""Range of the numbers of a row whose quotient and products neither overflow nor underflow; other
+rows stay rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoundsAsRows:
+    """Inverse of ``rows_as_bounds``: multipliers of bounds that were rows, as those of the rows.
+
+    Attributes
+    ----------
+    kept : array of int
+        The rows that are no bounds.
+    row, variable : arrays of int of shape (k,)
+        The rows that are bounds, and their variables.
+    entry : array of shape (k,)
+        The numbers a.
+    lower, upper : arrays of int of shape (n,)
+        Position among those rows of the one that gives the bound of each variable; -1 where the
+        program's own bound is tighter.
+    inexact : array of shape (n,)
+        How far the tighter bound of a variable may lie from its exact quotient.
+    """
+
+    kept: Index
+    row: Index
+    variable: Index
+    entry: Vector
+    lower: Index
+    upper: Index
+    inexact: Vector
+
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        z, z_lower, z_upper = solution.z, solution.z_lower, solution.z_upper
+        n = len(self.lower)
+        fits = z is not None and z.shape == self.kept.shape
+        if not fits or z_lower is None or z_upper is None or len(z_lower) != n or len(z_upper) != n:
+            return solution.replace(z=None, z_lower=None, z_upper=None)
+        full = np.zeros(len(self.kept) + len(self.row))
+        full[self.kept] = z
+        remaining = []
+        for owner, multipliers in ((self.lower, z_lower), (self.upper, z_upper)):
+            owned = owner >= 0
+            position = owner[owned]
+            full[self.row[position]] = multipliers[owned] / np.abs(self.entry[position])
+            remaining.append(np.where(owned, 0.0, multipliers))
+        return solution.replace(z=full, z_lower=remaining[0], z_upper=remaining[1])
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the program with rows to the one with bounds."""
+        z, z_lower, z_upper = solution.z, solution.z_lower, solution.z_upper
+        if z is None or z_lower is None or z_upper is None:
+            return solution.replace(z=None, z_lower=None, z_upper=None)
+        pressed, is_upper = z[self.row] * np.abs(self.entry), self.entry > 0.0
+        z_lower, z_upper = z_lower.copy(), z_upper.copy()
+        np.add.at(z_lower, self.variable[~is_upper], pressed[~is_upper])
+        np.add.at(z_upper, self.variable[is_upper], pressed[is_upper])
+        return solution.replace(z=z[self.kept], z_lower=z_lower, z_upper=z_upper)
+
+
+def rows_as_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, BoundsAsRows]:
+    """Write rows with a single variable as bounds; see the module's docstring.
+
+    Returns
+    -------
+    program : QuadraticProgram
+        The very program where no row is a bound.
+    inverse : BoundsAsRows
+
+    Examples
+    --------
+    >>> textbook = QuadraticProgram([[1.0]], [-3.0], G=[[-1.0], [2.0]], h=[0.0, 4.0])
+    >>> program, _ = rows_as_bounds(textbook)
+    >>> program.n_inequalities, program.lb, program.ub
+    (0, array([0.]), array([2.]))
+    """
+    row, variable, entry = _single_entries(program)
+    quotient, inexact = _inwards(entry, program.h[row])
+    is_upper = entry > 0.0
+    lb, lower = _tightest(program.lb, variable, np.where(is_upper, -np.inf, quotient), +1.0)
+    ub, upper = _tightest(program.ub, variable, np.where(is_upper, quotient, np.inf), -1.0)
+    crossing = lb > ub  # rows that contradict each other, or an equation in two rows
+    lb, ub = np.where(crossing, program.lb, lb + 0.0), np.where(crossing, program.ub, ub + 0.0)
+    is_bound = ~crossing[variable]
+    position = np.where(is_bound, np.cumsum(is_bound) - 1, -1)
+    lower, upper = (
+        np.where((owner >= 0) & ~crossing, np.append(position, -1)[owner], -1)
+        for owner in (lower, upper)
+    )
+    row, variable, entry = row[is_bound], variable[is_bound], entry[is_bound]
+    margin = np.zeros(program.n_variables)
+    np.maximum.at(margin, variable, inexact[is_bound])
+    kept = np.setdiff1d(np.arange(program.n_inequalities), row)
+    inverse = BoundsAsRows(kept, row, variable, entry, lower, upper, margin)
+    if not len(row):
+        return program, inverse
+    G, h = take_rows(program.G, kept), program.h[kept]
+    return program.replace(G=G, h=h, lb=lb, ub=ub), inverse
+
+
+def _single_entries(program: QuadraticProgram) -> tuple[Index, Index, Vector]:
+    """Rows with one entry and numbers of ordinary size: their indices, variables and entries."""
+    row, variable, entry = entries_of(program.G)
+    single = np.bincount(row, minlength=program.n_inequalities)[row] == 1
+    sizes, right = np.abs(entry), np.abs(program.h[row])
+    is_safe = (sizes >= SAFE[0]) & (sizes <= SAFE[1]) & (right <= SAFE[1])
+    single &= is_safe & ((right >= SAFE[0]) | (right == 0.0))
+    order = np.flatnonzero(single)[np.argsort(row[single], kind="stable")]
+    return row[order].astype(np.intp), variable[order].astype(np.intp), entry[order]
+
+
+def _inwards(entry: Vector, right: Vector) -> tuple[Vector, Vector]:
+    """The bounds ``right / entry``, rounded inwards, and how far the exact ones may be."""
+    quotient = right / entry + 0.0  # no negative zero
+    product, lost = product_parts(entry, quotient)
+    beyond = (product - right) + lost  # exact in sign: the two first terms differ by an ulp at most
+    inside = np.where(entry > 0.0, -np.inf, np.inf)
+    rounded = np.where(beyond > 0.0, np.nextafter(quotient, inside), quotient)
+    return rounded, np.where(beyond == 0.0, 0.0, 2.0 * np.spacing(np.abs(quotient)))
+
+
+def _tightest(bound: Vector, variable: Index, values: Vector, sign: float) -> tuple[Vector, Index]:
+    """Combine bounds with those that single-variable rows imply; return bounds and their rows."""
+    tightest, owner = sign * bound, np.full(len(bound), -1, dtype=np.intp)
+    order = np.argsort(sign * values, kind="stable")  # the last one written is the tightest
+    ordered = order[sign * values[order] > tightest[variable[order]]]
+    tightest[variable[ordered]] = sign * values[ordered]
+    owner[variable[ordered]] = ordered
+    return sign * tightest, owner

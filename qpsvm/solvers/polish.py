@@ -49,10 +49,8 @@ from qpsvm.numerics.arrays import Index, Mask, Vector, default_memory_limit
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.rows import take_rows
 from qpsvm.numerics.threads import one_blas_thread
-from qpsvm.qp.checked_vectors import checked_vectors
-from qpsvm.qp.kkt import residuals
-from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.row_gradient import row_gradient
+from qpsvm.qp.kkt import checked_vectors, residuals
+from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.working_sets import polish_box

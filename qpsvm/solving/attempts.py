@@ -23,8 +23,8 @@ from qpsvm.machines.routes import Direct, Route
 from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.deadline import Deadline
 from qpsvm.qp.bounds import repaired
-from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
+from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving.settings import POLICY

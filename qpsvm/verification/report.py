@@ -11,8 +11,8 @@ from qpsvm.certificates import Certificate
 from qpsvm.certificates.reduced import MACHINES
 from qpsvm.display import LINES, data_frame, first_lines
 from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.qp.bounds import ProgramBound
 from qpsvm.qp.kkt_residuals import Check, KKTResiduals
-from qpsvm.qp.program_bound import ProgramBound
 from qpsvm.qp.solution import SolveStatistics
 
 if TYPE_CHECKING:

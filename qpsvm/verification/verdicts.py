@@ -37,8 +37,7 @@ from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.checked_vectors import checked_vectors
-from qpsvm.qp.kkt import KnownOptimum, residuals, residuals_beside
+from qpsvm.qp.kkt import KnownOptimum, checked_vectors, residuals, residuals_beside
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances, largest_of
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution

@@ -26,7 +26,7 @@ from qpsvm.formulations.crammer_singer import CrammerSinger
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.repair import nearest_rows
 from qpsvm.qp import DenseQuadratic, QPSolution, Status
-from qpsvm.qp.repeated import RepeatedQuadratic
+from qpsvm.qp.quadratic import RepeatedQuadratic
 from tests.strategies import examples, grid, listed
 from tests.tolerances import (
     DESCENT,

@@ -17,8 +17,7 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.sample_products import sample_products
 from qpsvm.numerics.single_precision import SinglePrecision
-from qpsvm.qp.hessian_product import HessianProduct
-from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.low_rank import HessianProduct, LowRankQuadratic
 from tests.families import BY_NAME, CASES, Data
 from tests.strategies import grid
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from qpsvm.qp import QPSolution, QuadraticProgram, Status, residuals
-from qpsvm.qp.bound_rows import BoundsAsRows, rows_as_bounds
+from qpsvm.qp.transforms import BoundsAsRows, rows_as_bounds
 from tests.tolerances import TRANSFORMED
 
 SEEDS = range(20)

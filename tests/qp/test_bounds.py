@@ -18,7 +18,7 @@ from qpsvm.backends import Settings, get
 from qpsvm.numerics.exact_sums import row_residuals
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, repaired
-from qpsvm.qp.implied_bounds import implied_bounds
+from qpsvm.qp.hidden_curvature import implied_bounds
 from qpsvm.qp.low_rank import LowRankQuadratic
 from tests.strategies import examples, grid, listed, manufactured_program, numbered
 from tests.tolerances import EXACT

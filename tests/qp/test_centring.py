@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from qpsvm.numerics.row_sums import common_offset, sum_of_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, Status, residuals
-from qpsvm.qp.centring import centre
+from qpsvm.qp.reductions import centre
 from tests.strategies import examples
 from tests.tolerances import TRANSFORMED
 

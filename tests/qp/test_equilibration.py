@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import qpsvm
 from qpsvm.qp import LowRankQuadratic, QuadraticProgram, Status, scale
-from qpsvm.qp.equilibration import equilibrate
+from qpsvm.qp.scaling import equilibrate
 from tests.strategies import examples
 from tests.tolerances import ASKED
 

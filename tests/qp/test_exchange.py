@@ -718,7 +718,7 @@ def test_a_file_that_unpacks_to_more_than_memory_is_refused(
 ) -> None:
     path = tmp_path / "p.qps.gz"
     path.write_bytes(gzip.compress(b"*\n" * 1_000_000))
-    monkeypatch.setattr("qpsvm.qp.exchange.qps_reader.default_memory_limit", lambda: 1000)
+    monkeypatch.setattr("qpsvm.qp.exchange.qps.default_memory_limit", lambda: 1000)
     with pytest.raises(DataFileError, match="line 501: too long"):
         read_qps(path)
     write_parquet({"p": QuadraticProgram(None, np.zeros(40))}, tmp_path / "p.parquet")

@@ -12,9 +12,7 @@ import qpsvm
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.nearest_point import NearestPoint
-from qpsvm.qp.nudging import MissedRows, interior_step
-from qpsvm.qp.restrictions import MatrixRows, Restrictions
+from qpsvm.qp.restrictions import NearestPoint, Restrictions
 from qpsvm.qp.row_proofs import prove_rows
 from tests.strategies import listed
 
@@ -42,7 +40,7 @@ def test_where_the_search_gave_up_an_interior_point_helps(seed: int, scale: floa
     vertex[0] /= scale
     rows *= np.where(rows @ (random.normal(size=20) * np.abs(vertex)) > 0.0, 1.0, -1.0)[:, None]
     right, free = rows @ vertex, np.full(20, np.inf)
-    given = Restrictions(MatrixRows(rows), right, np.zeros(60, dtype=bool), -free, free)
+    given = Restrictions(rows, right, np.zeros(60, dtype=bool), -free, free)
     off = NearestPoint(vertex, np.zeros(20), np.zeros(60), blocked=0)
     proven = prove_rows(given, off)
     assert proven.blocked is None
@@ -63,25 +61,11 @@ def test_rows_that_contradict_each_other_have_no_interior(seed: int, power: int)
     rows, right = np.vstack([rows, -rows[0]]), rows @ x + 1.0
     right[0], free = 0.0, np.full(6, np.inf)
     binds = np.zeros(11, dtype=bool)
-    given = Restrictions(MatrixRows(rows), np.append(right, -(2.0**power)), binds, -free, free)
+    given = Restrictions(rows, np.append(right, -(2.0**power)), binds, -free, free)
     for blocked in (None, 0):
         off = NearestPoint(x, np.zeros(6), np.zeros(11), blocked=blocked)
         proven = prove_rows(given, off)
         assert proven.blocked is not None or proven.left.any(), blocked
-
-
-def test_the_step_leaves_room_in_every_row_and_bound() -> None:
-    random = np.random.default_rng(1)
-    rows = random.normal(size=(8, 5))
-    rows *= np.where(rows @ np.arange(1.0, 6.0) < 0.0, 1.0, -1.0)[:, None]
-    value = np.abs(random.normal(size=8)) * 1e-16
-    lower, upper = np.zeros(5), np.array([1.0, 2.0, np.inf, np.inf, 1e-3])
-    missed = MissedRows(rows, value, np.ones(8), np.zeros(8, dtype=bool))
-    step = interior_step(missed, np.zeros(8), np.ones(5), lower, upper)
-    assert step is not None
-    assert (rows @ step < -value).all()
-    assert ((step > lower) & (step < upper)).all()
-    assert np.abs(step).max() < 1e-13
 
 
 @pytest.mark.parametrize("seed", range(12))

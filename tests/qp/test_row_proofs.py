@@ -14,7 +14,7 @@ from qpsvm.numerics.exact_rank import is_prime, null_space, primes_for, rank, re
 from qpsvm.numerics.independence import proven_independence
 from qpsvm.qp import QPSolution, QuadraticProgram
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.feasibility_settings import FEASIBILITY
+from qpsvm.qp.row_proofs import INDEPENDENCE
 from qpsvm.qp.solution import Status
 from tests.strategies import grid, listed
 
@@ -134,7 +134,7 @@ def test_bounds_on_singular_values_are_below_them(m: int) -> None:
     rows = sp.csr_array(rows + sp.eye_array(m, 2 * m))
     lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
     rows = sp.csr_array(sp.diags_array(1.0 / lengths) @ rows)
-    bounds = FEASIBILITY.independence, 200  # of more rows the products stay sparse
+    bounds = INDEPENDENCE, 200  # of more rows the products stay sparse
     found = proven_independence(rows, *bounds)
     assert found is not None
     assert found <= np.linalg.svd(rows.toarray(), compute_uv=False)[-1]

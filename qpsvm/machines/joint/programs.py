@@ -24,9 +24,8 @@ from qpsvm.machines.joint.solution import alpha_unit
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.repeated import RepeatedQuadratic
+from qpsvm.qp.quadratic import RepeatedQuadratic, SparseQuadratic
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.stored_quadratic import SparseQuadratic
 
 # --- the dual ------------------------------------------------------------------------------------
 

@@ -15,8 +15,7 @@ written completely or not at all, and read without trusting them. Decision 4 say
 
 from qpsvm.qp.exchange.npz import read_npz, write_npz
 from qpsvm.qp.exchange.parquet import read_parquet, write_parquet
-from qpsvm.qp.exchange.qps_reader import read_qps
-from qpsvm.qp.exchange.qps_writer import write_qps
+from qpsvm.qp.exchange.qps import read_qps, write_qps
 from qpsvm.qp.exchange.tex import latex
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""NPZ files of programs: every number exact, without pickle.
+"""NPZ files of programs: every number exact, without pickle; parts that all formats share.
 
 =====================================  ============================================================
 member                                 content
@@ -13,19 +13,66 @@ member                                 content
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError
-from qpsvm.io import json_text, npz
+from qpsvm.io import files, json_text, npz
 from qpsvm.io.npz import Arrays
 from qpsvm.numerics.arrays import Array, Matrix, default_memory_limit
-from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic
+from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
+
+# --- parts shared by the formats ----------------------------------------------------------------
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+def hessian(P: Quadratic, memory_limit: int | None) -> Matrix:
+    """P as an exactly symmetric matrix, stored or evaluated.
+
+    Raises
+    ------
+    MemoryLimitError
+        A structured P that would be larger than the limit.
+    """
+    if isinstance(P, DenseQuadratic | SparseQuadratic):
+        return P.matrix
+    # a kernel may differ from its transpose by rounding; the file must not
+    if P.prefers_sparse:
+        return SparseQuadratic(P.to_sparse(memory_limit)).matrix
+    return DenseQuadratic(P.to_dense(memory_limit)).matrix
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a binary file that gets its name only when it is complete.
+
+    Raises
+    ------
+    DataFileError
+        The path cannot be written to.
+    """
+    try:
+        with files.replacing(path) as stream:
+            yield stream
+    except OSError as error:
+        raise DataFileError(
+            f"Cannot write the program to {os.fspath(path)!r}: {error.strerror or error}; choose "
+            "another path."
+        ) from error
+
+
+def unusable(path: Path, kind: str, reason: object) -> DataFileError:
+    """Build the error for a readable file that is not a program."""
+    return DataFileError(f"{os.fspath(path)!r} is not a usable {kind} file: {reason}")
+
 
 FORMAT = "qpsvm program"
 FORMAT_VERSION = 1
@@ -135,15 +182,13 @@ def read_npz(path: Path) -> QuadraticProgram:
 
 def _program(arrays: Arrays) -> QuadraticProgram:
     names = _names(arrays)
-    reader = _Reader(arrays)
-    q, h, b, lb, ub = (reader.vector(name) for name in _VECTORS)
-    n = q.size
-    if reader.has("F"):
-        d = reader.vector("d")
-        P: Quadratic | Matrix = LowRankQuadratic(reader.matrix("F", d.size, None), d)
+    q, h, b, lb, ub = (_vector(arrays, name) for name in _VECTORS)
+    if "F" in arrays or "F_data" in arrays:
+        d = _vector(arrays, "d")
+        P: Quadratic | Matrix = LowRankQuadratic(_matrix(arrays, "F", d.size, None), d)
     else:
-        P = reader.matrix("P", n, n)
-    G, A = reader.matrix("G", h.size, n), reader.matrix("A", b.size, n)
+        P = _matrix(arrays, "P", q.size, q.size)
+    G, A = (_matrix(arrays, name, v.size, q.size) for name, v in (("G", h), ("A", b)))
     if arrays:
         raise DataFileError(f"it holds unknown arrays: {', '.join(sorted(arrays))}.")
     return QuadraticProgram(P, q, G, h, A, b, lb, ub, names=names)
@@ -170,51 +215,44 @@ def _names(arrays: Arrays) -> Mapping[str, str]:
     return names
 
 
-class _Reader:
-    """The arrays of a file, each checked and handed out once."""
+def _take(arrays: Arrays, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Array:
+    """Take an array out of the file's, which hold each once."""
+    if name not in arrays:
+        raise DataFileError(f"array {name!r} is missing.")
+    array = arrays.pop(name)
+    if array.dtype not in kinds:
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise DataFileError(f"array {name!r} has dtype {array.dtype} instead of {expected}.")
+    return array
 
-    def __init__(self, arrays: Arrays) -> None:
-        self._arrays = arrays
 
-    def has(self, name: str) -> bool:
-        return name in self._arrays or f"{name}_data" in self._arrays
+def _vector(arrays: Arrays, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Array:
+    array = _take(arrays, name, kinds)
+    if array.ndim != 1:
+        raise DataFileError(f"array {name!r} has shape {array.shape}, not one dimension.")
+    return array
 
-    def vector(self, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Array:
-        array = self._take(name, kinds)
-        if array.ndim != 1:
-            raise DataFileError(f"array {name!r} has shape {array.shape}, not one dimension.")
-        return array
 
-    def matrix(self, name: str, rows: int, columns: int | None) -> Matrix:
-        """Take a matrix with the given numbers of rows and columns (None: any)."""
-        matrix = self._take(name) if name in self._arrays else self._columns(name)
-        expected = (rows, matrix.shape[-1] if columns is None else columns)
-        if matrix.shape != expected:
-            raise DataFileError(f"{name!r} has shape {matrix.shape} instead of {expected}.")
-        return matrix
+def _matrix(arrays: Arrays, name: str, rows: int, columns: int | None) -> Matrix:
+    """Take a matrix with the given numbers of rows and columns (None: any)."""
+    matrix = _take(arrays, name) if name in arrays else _columns(arrays, name)
+    expected = (rows, matrix.shape[-1] if columns is None else columns)
+    if matrix.shape != expected:
+        raise DataFileError(f"{name!r} has shape {matrix.shape} instead of {expected}.")
+    return matrix
 
-    def _columns(self, name: str) -> Matrix:
-        data = self.vector(f"{name}_data")
-        # copies: SciPy's checks write into what they are given
-        indices, indptr, shape = (
-            np.array(self.vector(f"{name}_{part}", _INTEGERS)) for part in _COLUMNS[1:]
-        )
-        try:
-            matrix = sp.csc_array((data, indices, indptr), shape=tuple(shape.tolist()))
-            matrix.check_format(full_check=True)
-        except (ValueError, TypeError, OverflowError, IndexError) as error:
-            raise DataFileError(
-                f"{name!r} is not a matrix in compressed columns ({error})."
-            ) from error
-        if not matrix.has_canonical_format:
-            raise DataFileError(f"{name!r} has unsorted or repeated entries.")
-        return matrix
 
-    def _take(self, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Array:
-        if name not in self._arrays:
-            raise DataFileError(f"array {name!r} is missing.")
-        array = self._arrays.pop(name)
-        if array.dtype not in kinds:
-            expected = " or ".join(kind.__name__ for kind in kinds)
-            raise DataFileError(f"array {name!r} has dtype {array.dtype} instead of {expected}.")
-        return array
+def _columns(arrays: Arrays, name: str) -> Matrix:
+    data = _vector(arrays, f"{name}_data")
+    # copies: SciPy's checks write into what they are given
+    indices, indptr, shape = (
+        np.array(_vector(arrays, f"{name}_{part}", _INTEGERS)) for part in _COLUMNS[1:]
+    )
+    try:
+        matrix = sp.csc_array((data, indices, indptr), shape=tuple(shape.tolist()))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError, IndexError) as error:
+        raise DataFileError(f"{name!r} is not a matrix in compressed columns ({error}).") from error
+    if not matrix.has_canonical_format:
+        raise DataFileError(f"{name!r} has unsorted or repeated entries.")
+    return matrix

@@ -21,22 +21,18 @@ import numpy as np
 from qpsvm.exceptions import DataFileError, InvalidProgramError
 from qpsvm.io.parquet_table import pyarrow_modules
 from qpsvm.numerics.arrays import (
-    Dense,
-    Matrix,
     Vector,
-    as_dense,
     as_vector,
     default_memory_limit,
-    is_sparse,
-    require_memory,
 )
-from qpsvm.qp.exchange._parts import Path, hessian, unusable, writing
-from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.exchange.npz import Path, hessian, unusable, writing
+from qpsvm.qp.program import QuadraticProgram, dense_matrix
 from qpsvm.qp.transforms import drop_infinite_rows
 
 if TYPE_CHECKING:
     import pyarrow.parquet
 
+REMEDY = "Parquet test sets are dense; write_npz and write_qps keep it sparse."
 NUMBER_COLUMNS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 
 
@@ -92,25 +88,19 @@ def write_parquet(
 def _flat(program: QuadraticProgram, memory_limit: int | None) -> dict[str, Vector | None]:
     binding, _ = drop_infinite_rows(program)
     P = hessian(binding.P, memory_limit)
-    flat: dict[str, Vector | None] = {"P": _dense(P, "P", memory_limit).ravel(), "q": binding.q}
+    flat: dict[str, Vector | None] = {
+        "P": dense_matrix(P, "P", REMEDY, memory_limit).ravel(),
+        "q": binding.q,
+    }
     for name, side in (("G", "h"), ("A", "b")):
         matrix, vector = getattr(binding, name), getattr(binding, side)
         exists = vector.size > 0
-        flat[name] = _dense(matrix, name, memory_limit).ravel() if exists else None
+        flat[name] = dense_matrix(matrix, name, REMEDY, memory_limit).ravel() if exists else None
         flat[side] = vector if exists else None
     for name in ("lb", "ub"):
         bound = getattr(binding, name)
         flat[name] = None if np.isinf(bound).all() else bound
     return flat
-
-
-def _dense(matrix: Matrix, name: str, memory_limit: int | None) -> Dense:
-    if is_sparse(matrix):
-        rows, columns = matrix.shape
-        remedy = "Parquet test sets are dense; write_npz and write_qps keep it sparse."
-        require_memory(rows, columns, name, remedy, memory_limit)
-        return as_dense(matrix)
-    return matrix
 
 
 def read_parquet(path: Path) -> dict[str, QuadraticProgram]:

@@ -21,8 +21,8 @@ from qpsvm.numerics.precision import TINY
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.quadratic import DenseQuadratic
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.qp.stored_quadratic import DenseQuadratic
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,8 @@ from qpsvm.numerics.arrays import Index, Vector, as_dense
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.row_gradient import row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.common import SlackRows
 from qpsvm.solvers.interior_point.program import FactorProgram
