@@ -25,6 +25,7 @@ from qpsvm.files.libsvm_table import Numbering
 from qpsvm.files.table import Columns, Wanted
 from qpsvm.numerics.arguments import (
     Labels,
+    explains_calls,
     require_choice,
     require_flag,
     require_kind,
@@ -32,8 +33,7 @@ from qpsvm.numerics.arguments import (
     scalar,
 )
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
-from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.layout import compressed_rows
+from qpsvm.numerics.conversion import compressed_rows
 from qpsvm.tables.columns import TableColumn
 from qpsvm.tables.preparation import Missing, Preparation, require_policies
 from qpsvm.tables.samples import learnt_samples, prepared_samples

@@ -21,8 +21,7 @@ from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.verifiable import VerifiableModel
-from qpsvm.numerics.arguments import require_flag
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import explains_calls, require_flag
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.program import Result, Result_co
 

@@ -21,7 +21,7 @@ from qpsvm.exceptions import ConflictingConstraintsError, InvalidParameterError
 from qpsvm.machines.arguments import require_program_solution
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import explains_calls
 from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status

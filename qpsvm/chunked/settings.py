@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arguments import explains_constructor
 from qpsvm.numerics.arrays import Dense
-from qpsvm.numerics.calls import explains_constructor
 
 
 @explains_constructor

@@ -27,9 +27,8 @@ from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.settings import PassSettings
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.chunked.steps import Steps
-from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.numerics.interrupts import drop_best, keep_best
+from qpsvm.numerics.arguments import explains_calls
+from qpsvm.numerics.interrupts import NEVER, Deadline, drop_best, keep_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status

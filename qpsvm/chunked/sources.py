@@ -21,9 +21,8 @@ from qpsvm.chunked.chunks import (
 )
 from qpsvm.chunked.files import of_path
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.numerics.arguments import an
+from qpsvm.numerics.arguments import an, explains_calls
 from qpsvm.numerics.arrays import default_memory_limit
-from qpsvm.numerics.calls import explains_calls
 
 
 def is_dask(X: object) -> bool:

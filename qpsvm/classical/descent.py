@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.backends.options import require_count
+from qpsvm.backends.settings import require_count
 from qpsvm.classical.machines import stated
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem

@@ -7,7 +7,7 @@ from typing import Unpack
 
 import numpy as np
 
-from qpsvm.backends.options import require_above
+from qpsvm.backends.settings import require_above
 from qpsvm.classical.dual_methods import require_dual, traced
 from qpsvm.classical.machines import machine_from_alpha
 from qpsvm.classical.recording import Recorder

@@ -11,7 +11,7 @@ from typing import Unpack
 
 import numpy as np
 
-from qpsvm.backends.options import require_above, require_count
+from qpsvm.backends.settings import require_above, require_count
 from qpsvm.classical.recording import Recorder
 from qpsvm.classical.result import ClassicalResult
 from qpsvm.classical.settings import Limits, RunOptions, textbook_method

@@ -21,8 +21,8 @@ from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.stated_solution import stated_solution
+from qpsvm.numerics.arguments import explains_calls
 from qpsvm.numerics.arrays import Vector, as_vector
-from qpsvm.numerics.calls import explains_calls
 
 
 @explains_calls

@@ -22,7 +22,7 @@ from typing import Unpack
 
 import numpy as np
 
-from qpsvm.backends.options import require_above
+from qpsvm.backends.settings import require_above
 from qpsvm.classical.descent import HingeTask
 from qpsvm.classical.machines import require_problem
 from qpsvm.classical.recording import Recorder

@@ -8,8 +8,7 @@ from typing import Generic
 
 import numpy as np
 
-from qpsvm.backends.printing import line_of
-from qpsvm.backends.settings import Progress
+from qpsvm.backends.settings import Progress, line_of
 from qpsvm.certificates.certifying import certificate_of
 from qpsvm.classical.result import ClassicalResult, Trace
 from qpsvm.classical.settings import Limits

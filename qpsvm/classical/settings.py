@@ -8,10 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ParamSpec, TypedDict, TypeVar
 
-from qpsvm.backends.options import require_above, require_count
+from qpsvm.backends.settings import require_above, require_count
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import is_finite_number, require_flag
-from qpsvm.numerics.calls import explains_calls, explains_constructor
+from qpsvm.numerics.arguments import (
+    explains_calls,
+    explains_constructor,
+    is_finite_number,
+    require_flag,
+)
 from qpsvm.qp.kkt_residuals import Tolerances
 
 Arguments = ParamSpec("Arguments")

@@ -34,7 +34,7 @@ from typing import Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from qpsvm.backends.options import require_above
+from qpsvm.backends.settings import require_above
 from qpsvm.classical.descent import Average, HingeTask, averaged, batches, descent
 from qpsvm.classical.machines import require_problem
 from qpsvm.classical.recording import Recorder

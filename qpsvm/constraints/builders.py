@@ -15,11 +15,10 @@ from qpsvm.constraints.columns import label_of, positions_of, require_columns
 from qpsvm.constraints.rows import Column, Constraint, LinearConstraints, Names, rows_between
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import is_real_number
+from qpsvm.numerics.arguments import explains_calls, is_real_number
 from qpsvm.numerics.arrays import (
     Vector,
 )
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 
 

@@ -22,7 +22,7 @@ from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import require_exact_vector
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.numerics.arguments import Targets, is_real_number
+from qpsvm.numerics.arguments import Targets, explains_calls, is_real_number
 from qpsvm.numerics.arrays import (
     Vector,
     as_dense,
@@ -30,7 +30,6 @@ from qpsvm.numerics.arrays import (
     is_sparse,
     restore_frozen,
 )
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 
 GIVEN = "given values"

@@ -18,7 +18,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Vector, freeze, is_sparse
-from qpsvm.numerics.layout import sealed
+from qpsvm.numerics.conversion import sealed
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of
 
 

@@ -19,7 +19,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.together import SharedMatrix, Side, Together
 from qpsvm.native import SmallMachine
 from qpsvm.numerics.arrays import Index
-from qpsvm.numerics.row_sums import common_offset
+from qpsvm.numerics.rows import common_offset
 from qpsvm.numerics.threads import one_blas_thread
 
 

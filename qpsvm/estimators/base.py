@@ -30,7 +30,7 @@ from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, 
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.qp.solution import Status
-from qpsvm.solving.device import on_device, solving_on
+from qpsvm.solving.calls import on_device, solving_on
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report

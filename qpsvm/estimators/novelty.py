@@ -20,7 +20,7 @@ from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
-from qpsvm.solving.device import on_device
+from qpsvm.solving.calls import on_device
 
 
 class NoveltyDetector(OutlierMixin, KernelEstimator):

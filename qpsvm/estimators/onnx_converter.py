@@ -9,7 +9,7 @@ import numpy as np
 from qpsvm.estimators.onnx_graph import DecisionFunctions, Graph, Outputs, dense, label_array
 from qpsvm.exceptions import MissingPackageError, ModelFileError
 from qpsvm.kernels import Precomputed
-from qpsvm.kernels.by_name import KERNELS
+from qpsvm.kernels.gram import KERNELS
 from qpsvm.numerics.arrays import Dense
 
 

@@ -13,7 +13,7 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arguments import is_finite_number
 from qpsvm.numerics.arrays import Dense, Index
-from qpsvm.numerics.parallel import in_parallel
+from qpsvm.numerics.threads import in_parallel
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.solving import Answer, put_together, solve_with

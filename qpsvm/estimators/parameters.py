@@ -11,8 +11,7 @@ import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError, TubeWidthWarning, UnknownParameterError
 from qpsvm.formulations.keywords import parameters_of
-from qpsvm.numerics.arguments import is_real_number
-from qpsvm.numerics.calls import instead, require_positions
+from qpsvm.numerics.arguments import instead, is_real_number, require_positions
 
 WITHOUT_EFFECT = ("cache_size", "shrinking", "random_state", "dual")
 """Parameters of scikit-learn's classes that are accepted and not used."""

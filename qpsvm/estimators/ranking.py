@@ -17,9 +17,8 @@ from qpsvm.formulations import Ranking
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.functions import Gamma
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
-from qpsvm.numerics.calls import explains_calls
 
 
 class SVMRanker(NumberPredictor, KernelEstimator):

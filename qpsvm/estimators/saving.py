@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.device.choice import NAMES as DEVICES
+from qpsvm.device.on_cuda import NAMES as DEVICES
 from qpsvm.estimators.parameters import WITHOUT_EFFECT, accuracy
 from qpsvm.exceptions import ModelFileError
 from qpsvm.files.npz import Arrays

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qpsvm.files.text import Labels, is_number, narrowest
-from qpsvm.numerics.integers import Rounded, first_rounded
+from qpsvm.numerics.conversion import Rounded, first_rounded
 
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

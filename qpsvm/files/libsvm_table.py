@@ -16,7 +16,7 @@ from qpsvm.exceptions import DataFileError, InvalidDataError
 from qpsvm.files import text
 from qpsvm.files.text import Labels, is_number
 from qpsvm.numerics.arrays import Sparse
-from qpsvm.numerics.integers import EXACT, first_rounded
+from qpsvm.numerics.conversion import EXACT, first_rounded
 
 LARGEST_WIDTH = 2**27
 """Largest number of features that a file may have without ``n_features``.

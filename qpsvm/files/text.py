@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qpsvm.exceptions import DataFileError, InvalidDataError
-from qpsvm.numerics.integers import EXACT, first_rounded
+from qpsvm.numerics.conversion import EXACT, first_rounded
 
 Labels: TypeAlias = npt.NDArray[Any]
 """One label per sample: integers, numbers or texts."""

@@ -32,8 +32,7 @@ from qpsvm.formulations.parameters import check_parameters
 from qpsvm.formulations.prices import ClassWeight, prices
 from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
-from qpsvm.kernels.indefinite import require_policy
-from qpsvm.kernels.kernel_repair import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite, require_policy
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.primal_dual import JointIntercept
 from qpsvm.machines.joint.programs import (

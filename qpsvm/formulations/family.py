@@ -29,8 +29,7 @@ from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
 from qpsvm.formulations.parameters import check_parameters
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram, gram
-from qpsvm.kernels.indefinite import require_policy
-from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
+from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair, require_policy
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.model import SupportVectorModel

@@ -23,9 +23,8 @@ import numpy as np
 
 from qpsvm.formulations.reduction import Reduction, Split
 from qpsvm.native import products_by_row
-from qpsvm.numerics.arguments import Labels, require_flag
+from qpsvm.numerics.arguments import Labels, explains_constructor, require_flag
 from qpsvm.numerics.arrays import Dense, Index
-from qpsvm.numerics.calls import explains_constructor
 
 
 @explains_constructor

@@ -17,7 +17,7 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.numerics.arguments import VectorLike, is_real_number
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.integers import is_rounded
+from qpsvm.numerics.conversion import is_rounded
 
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None  # keys are invariant
 """Factors of C: by label, in inverse proportion to the classes' weights, or all 1."""

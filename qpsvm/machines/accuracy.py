@@ -13,8 +13,7 @@ from qpsvm.machines.negative_curvature import negative_curvature_price
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.exact_sums import exact_sum
-from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.precision import EPS, TINY, exact_sum
 
 
 def infeasibility(model: PrimalDualPair, values: DecisionValues) -> float:

@@ -36,8 +36,7 @@ from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.exact_sums import exact_sum
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.precision import EPS, exact_sum
 
 
 @dataclass(frozen=True, eq=False)

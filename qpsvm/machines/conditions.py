@@ -33,7 +33,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.intercept import InterceptKind
 from qpsvm.machines.price_factors import PriceFactors
 from qpsvm.numerics.arrays import Index, Mask, Sparse, Vector, freeze, restore_frozen
-from qpsvm.numerics.layout import index_width, is_frozen, plain_sparse
+from qpsvm.numerics.conversion import index_width, is_frozen, plain_sparse
 from qpsvm.numerics.precision import EPS
 
 ZERO: Vector = freeze(np.zeros(1))

@@ -11,15 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from qpsvm.kernels.precise import PreciseSums, precise_expansion, precise_products
+from qpsvm.kernels.errors import PreciseSums, precise_expansion, precise_products
 from qpsvm.machines.accuracy import condition_errors
 from qpsvm.machines.complementarity import gap_bound, weights_apart
 from qpsvm.machines.evaluation import Evaluation, PreciseViolations, evaluated
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.score_errors import exact_kernel
 from qpsvm.numerics.arrays import Index, Mask
-from qpsvm.numerics.double_double import DoubleDouble, two_sum
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.precision import EPS, DoubleDouble, two_sum
 
 
 def refined(

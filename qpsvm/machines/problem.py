@@ -16,8 +16,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.verifiable import Form, TrainedMachine, VerifiableModel
 from qpsvm.machines.warm_start import transfer_warm_start
-from qpsvm.numerics.arguments import VectorLike, an, with_article
-from qpsvm.numerics.calls import ExplainsMethods
+from qpsvm.numerics.arguments import ExplainsMethods, VectorLike, an, with_article
 from qpsvm.qp import exchange
 from qpsvm.qp.canonical import from_canonical
 from qpsvm.qp.canonical_form import CanonicalForm, Storage

@@ -18,9 +18,8 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.together import SharedMatrix, Together
 from qpsvm.machines.verifiable import Form
-from qpsvm.numerics.arguments import Samples, an
+from qpsvm.numerics.arguments import ExplainsMethods, Samples, an
 from qpsvm.numerics.arrays import Array, Dense
-from qpsvm.numerics.calls import ExplainsMethods
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.program import Result, Result_co
 from qpsvm.qp.solution import Status

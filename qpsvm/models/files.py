@@ -16,9 +16,8 @@ from qpsvm.models.contents import contents_of
 from qpsvm.models.reading import model_of
 from qpsvm.models.saved import SavedModel
 from qpsvm.models.scaling import Scaling
-from qpsvm.numerics.arguments import require_kind, require_path
+from qpsvm.numerics.arguments import explains_calls, require_kind, require_path
 from qpsvm.numerics.arrays import default_memory_limit
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.tables import Preparation
 
 

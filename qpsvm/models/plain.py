@@ -27,8 +27,8 @@ from qpsvm.constraints import LinearConstraints
 from qpsvm.constraints.builders import WeightConstraint
 from qpsvm.constraints.fairness import FairnessBand
 from qpsvm.exceptions import ModelFileError, QPSVMError
-from qpsvm.kernels.by_name import KERNELS
-from qpsvm.numerics.layout import compressed_rows
+from qpsvm.kernels.gram import KERNELS
+from qpsvm.numerics.conversion import compressed_rows
 from qpsvm.tables import CategoryColumn, NumberColumn, Preparation
 
 FORMULATIONS: Mapping[str, type[object]] = {

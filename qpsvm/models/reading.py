@@ -12,8 +12,8 @@ from qpsvm.files.npz import Arrays
 from qpsvm.formulations import DataDescription
 from qpsvm.formulations.reduction import Reduction
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.kernels.by_name import KERNELS
-from qpsvm.kernels.indefinite import require_policy
+from qpsvm.kernels.gram import KERNELS
+from qpsvm.kernels.kernel_repair import require_policy
 from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.machines.verifiable import Form
 from qpsvm.models.consistency import require_shapes

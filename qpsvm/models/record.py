@@ -21,7 +21,7 @@ from qpsvm.files import json_text
 from qpsvm.files.npz import Arrays
 from qpsvm.models.machine import FLOATS, INTEGERS, Numbers
 from qpsvm.numerics.arrays import Array, Matrix
-from qpsvm.numerics.layout import compressed_rows
+from qpsvm.numerics.conversion import compressed_rows
 
 Kind = TypeVar("Kind", dict[str, Any], list[Any], str, int, float)
 

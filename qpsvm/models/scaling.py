@@ -8,9 +8,8 @@ import numpy as np
 
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
-from qpsvm.numerics.arguments import Samples
+from qpsvm.numerics.arguments import Samples, explains_constructor
 from qpsvm.numerics.arrays import Matrix, Sparse, Vector, is_sparse
-from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.precision import EPS
 
 

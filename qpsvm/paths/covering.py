@@ -18,8 +18,7 @@ from qpsvm.formulations.family import Family
 from qpsvm.formulations.parameters import require_price
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, is_real_number
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.paths.cover import CertifiedPath, Part, Witness, relative_gaps
 from qpsvm.paths.settings import DEFAULTS, PathSettings, require_arguments

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from qpsvm.numerics.arguments import require_kind
-from qpsvm.numerics.calls import explains_constructor
+from qpsvm.numerics.arguments import explains_constructor, require_kind
 from qpsvm.qp.kkt_residuals import Tolerances
 
 

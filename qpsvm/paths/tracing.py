@@ -12,9 +12,8 @@ from qpsvm.formulations.family import Family
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, Targets, Weights, require_flag
+from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, require_flag
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.paths.following import MachineSolver, Trace, follow
 from qpsvm.paths.one_factor import OneFactor
 from qpsvm.paths.one_matrix import OneMatrix

@@ -15,12 +15,11 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.kernels import RBF
-from qpsvm.kernels.widths import SharedDistances
+from qpsvm.kernels.functions import SharedDistances
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.paths.settings import DEFAULTS, PathSettings, require_arguments
 from qpsvm.paths.training import checked_values, solved, warn_of_misses
 

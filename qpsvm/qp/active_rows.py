@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
-from qpsvm.numerics.exact_sums import RowResiduals, exact_sum, row_residuals
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.compensated import RowResiduals, row_residuals
+from qpsvm.numerics.precision import EPS, exact_sum
 from qpsvm.numerics.rows import (
     largest_in_columns,
     largest_in_rows,

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Vector
-from qpsvm.numerics.exact_sums import product_parts
+from qpsvm.numerics.precision import product_parts
 from qpsvm.numerics.rows import take_rows, terms_per_row
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arguments import VectorLike
+from qpsvm.numerics.arguments import VectorLike, explains_calls
 from qpsvm.numerics.arrays import Vector, stored
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.multipliers import multipliers_at
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
-from qpsvm.numerics.exact_rank import primes_for, rank, residues
-from qpsvm.numerics.independence import connected_rows
+from qpsvm.numerics.independence import connected_rows, primes_for, rank, residues
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import entries_of, scaled_columns
 from qpsvm.qp.active_rows import ActiveRows

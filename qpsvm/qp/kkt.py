@@ -56,7 +56,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.exact_sums import without_tiny_rows
+from qpsvm.numerics.compensated import without_tiny_rows
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import largest_in_rows
 from qpsvm.qp.checked_vectors import checked_vectors

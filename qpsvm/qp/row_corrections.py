@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg import qr
 
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
-from qpsvm.numerics.exact_sums import TINY_PRODUCT
+from qpsvm.numerics.compensated import TINY_PRODUCT
 from qpsvm.numerics.independence import proven_independence
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import scaled_columns, scaled_rows

@@ -24,8 +24,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector, as_dense
-from qpsvm.numerics.exact_rank import null_space
-from qpsvm.numerics.exact_sums import without_tiny_rows
+from qpsvm.numerics.compensated import without_tiny_rows
+from qpsvm.numerics.independence import null_space
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.active_rows import ActiveRows
 from qpsvm.qp.correcting import correction

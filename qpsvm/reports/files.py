@@ -9,8 +9,7 @@ from pathlib import Path
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.files import atomic, json_text
-from qpsvm.numerics.arguments import an, require_path
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import an, explains_calls, require_path
 from qpsvm.reports.comparison import Page
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.dictionary import page_dict

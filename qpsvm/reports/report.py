@@ -17,8 +17,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.numerics.arguments import an, require_kind
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import an, explains_calls, require_kind
 from qpsvm.plotting.residuals import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution

@@ -27,9 +27,8 @@ from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arguments import Labels, explains_calls
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, require_memory
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.selection.left_out import HOW, How, LeftOutValues, require_others
 from qpsvm.selection.settings import LEAVE_ONE_OUT

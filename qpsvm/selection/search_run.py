@@ -30,7 +30,7 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector, all_finite
-from qpsvm.numerics.parallel import in_parallel
+from qpsvm.numerics.threads import in_parallel
 from qpsvm.selection.choice import Candidate, Choice, FoldScore, cv_results
 from qpsvm.selection.folds import Fold, Outcome, Task, run_fold
 from qpsvm.selection.kernel_matrix import KernelMatrix, shared_kernels

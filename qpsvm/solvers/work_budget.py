@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.deadline import NEVER, Deadline
+from qpsvm.numerics.interrupts import NEVER, Deadline
 
 
 @dataclass(frozen=True, eq=False)

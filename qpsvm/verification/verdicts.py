@@ -35,8 +35,8 @@ from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.numerics.arguments import explains_calls
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.checked_vectors import checked_vectors
 from qpsvm.qp.kkt import KnownOptimum, residuals, residuals_beside

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.numerics.exact_sums import row_residuals
+from qpsvm.numerics.compensated import row_residuals
 from qpsvm.qp.nearest_point import NearestPoint
 from qpsvm.qp.restrictions import MatrixRows, Restrictions
 from qpsvm.qp.row_corrections import basic_correction

@@ -23,10 +23,10 @@ from qpsvm.files import json_text
 from qpsvm.files.npz import Arrays
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
-from qpsvm.kernels.by_name import KERNELS
+from qpsvm.kernels.gram import KERNELS
 from qpsvm.numerics.arguments import an
 from qpsvm.numerics.arrays import Dense, Vector, freeze
-from qpsvm.numerics.integers import first_rounded
+from qpsvm.numerics.conversion import first_rounded
 
 Formulation: TypeAlias = Family | formulations.CrammerSinger
 

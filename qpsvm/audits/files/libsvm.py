@@ -45,7 +45,7 @@ from qpsvm.audits.files.rows import Precision, match_rows
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
-from qpsvm.kernels.by_name import KERNELS
+from qpsvm.kernels.gram import KERNELS
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, freeze, is_sparse
 

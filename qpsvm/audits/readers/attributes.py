@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Matrix, stored
-from qpsvm.numerics.layout import require_sound
+from qpsvm.numerics.conversion import require_sound
 
 Estimator: TypeAlias = Any
 """A fitted model of another library; their attributes have no types to rely on."""

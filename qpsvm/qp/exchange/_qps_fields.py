@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Matrix
-from qpsvm.numerics.integers import is_rounded
+from qpsvm.numerics.conversion import is_rounded
 
 _T = TypeVar("_T")
 

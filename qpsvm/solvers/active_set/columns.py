@@ -9,8 +9,8 @@ import numpy as np
 
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.numerics.cholesky import Memory
 from qpsvm.numerics.threads import BLOCK, for_each
-from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.active_set.settings import COLUMNS
 from qpsvm.solvers.box.curvature import Curvature, DenseCurvature, symmetric_product

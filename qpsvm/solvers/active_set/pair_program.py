@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.native.pairs import Kept
+from qpsvm.native.loops import Kept
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 from qpsvm.qp.sample_quadratic import SampleQuadratic
 from qpsvm.solvers.box.program import BoxProgram

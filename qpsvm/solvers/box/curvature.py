@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, as_dense, row_blocks
-from qpsvm.numerics.cholesky import Bordered, Cholesky
-from qpsvm.numerics.workspace import Memory
+from qpsvm.numerics.cholesky import Bordered, Cholesky, Memory
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.solvers.box.settings import BOX

@@ -19,11 +19,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from qpsvm.native.descent import MOST_VARIABLES, CoordinateDescent
+from qpsvm.native.library import CORE
 from qpsvm.native.library import Status as CallStatus
-from qpsvm.native.settings import CORE
 from qpsvm.numerics.arrays import Vector, default_memory_limit
-from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.numerics.interrupts import keep_best
+from qpsvm.numerics.interrupts import NEVER, Deadline, keep_best
 from qpsvm.numerics.single_precision import stored_values
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.box.polish import polish_box
