@@ -8,7 +8,10 @@
     report = qpsvm.verify(problem, solution)
 """
 
-from typing import TYPE_CHECKING
+import importlib
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from qpsvm import backends, constraints, exceptions, kernels, qp
 from qpsvm.certificates import Certificate, InfeasibilityCertificate, certify, certify_infeasible
@@ -28,11 +31,8 @@ from qpsvm.formulations import (
     Ranking,
     SoftMargin,
 )
-from qpsvm.lazy import lazy_names, modules_of
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.solving import solve
-from qpsvm.solving.device import on_device
-from qpsvm.solving.polishing import polish
+from qpsvm.solving import on_device, polish, solve
 from qpsvm.verification import KKTReport, verify
 
 if TYPE_CHECKING:
@@ -59,35 +59,6 @@ if TYPE_CHECKING:
     from qpsvm.machines.joint.solution import JointSolution
 
 __version__ = "0.1.0.dev0"
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    modules_of(
-        __name__,
-        "audits",
-        "certificates",
-        "chunked",
-        "classical",
-        "data",
-        "datasets",
-        "estimators",
-        "formulations",
-        "machines",
-        "models",
-        "paths",
-        "plotting",
-        "reports",
-        "selection",
-        "tables",
-    )
-    | {
-        "Audit": "qpsvm.audits:Audit",
-        "JointProblem": "qpsvm.formulations.crammer_singer:JointProblem",
-        "JointSolution": "qpsvm.machines.joint.solution:JointSolution",
-        "audit": "qpsvm.audits:audit",
-        "load": "qpsvm.estimators:load",
-    },
-)
 
 __all__ = [
     "Audit",
@@ -141,3 +112,40 @@ __all__ = [
     "tables",
     "verify",
 ]
+
+_PLACES = {
+    "Audit": "qpsvm.audits",
+    "JointProblem": "qpsvm.formulations.crammer_singer",
+    "JointSolution": "qpsvm.machines.joint.solution",
+    "audit": "qpsvm.audits",
+    "load": "qpsvm.estimators",
+}
+"""Modules of the names that are imported on first use, as modules of ``__all__`` are: ``import
+qpsvm`` stays quick because of it, and still every public name can be reached from here."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use (PEP 562); then it is an ordinary attribute."""
+    if name in _PLACES:
+        found = getattr(importlib.import_module(_PLACES[name]), name)
+    elif name in __all__:
+        found = importlib.import_module(f"qpsvm.{name}")
+    else:
+        message = f"module 'qpsvm' has no attribute {name!r}{_elsewhere(name)}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])
+
+
+def _elsewhere(name: str) -> str:
+    """Name the module of the package in which there is what was looked for in the package."""
+    for part in () if name.startswith("_") else __all__:
+        if part.islower() and find_spec(f"qpsvm.{part}") is not None:
+            found = importlib.import_module(f"qpsvm.{part}")
+            if name in getattr(found, "__all__", ()):
+                return f"; it is qpsvm.{part}.{name}"
+    return ""

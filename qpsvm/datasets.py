@@ -23,6 +23,7 @@ from qpsvm.io.preparation import Missing, Preparation, require_policies
 from qpsvm.io.samples import learnt_samples, prepared_samples
 from qpsvm.io.table import Column, Columns, DataFile, Format, Wanted
 from qpsvm.numerics.arguments import (
+    explains_calls,
     require_choice,
     require_flag,
     require_kind,
@@ -30,8 +31,7 @@ from qpsvm.numerics.arguments import (
     scalar,
 )
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
-from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.layout import compressed_rows
+from qpsvm.numerics.conversion import compressed_rows
 
 __all__ = ["SUFFIXES", "DataFile", "Format", "load"]
 

@@ -13,15 +13,13 @@ from sklearn.datasets import load_iris, make_blobs
 import qpsvm
 from qpsvm.backends import Backend, Capabilities, Settings, registry
 from qpsvm.machines.problem import TrainingProblem
-from qpsvm.numerics.deadline import NEVER, Deadline
+from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.solvers.interior_point.interior import is_slow
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solving import policy, solve_with
-from qpsvm.solving.attempts import Contract, distance
+from qpsvm.solving.attempts import POLICY, Contract, Result, distance
 from qpsvm.solving.policy import STEPS, solve_by_policy
-from qpsvm.solving.settings import POLICY
-from qpsvm.solving.state import Result
 from tests.strategies import numbered
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)
@@ -84,7 +82,7 @@ PROBLEMS = dict(problems())
 
 def test_the_docstring_lists_the_steps_of_the_code() -> None:
     listed = re.findall(r"^ +(\d+)\. \*([a-z ]+)\*:", qpsvm.solve.__doc__ or "", re.MULTILINE)
-    assert listed == [(str(k), step.name) for k, step in enumerate(STEPS, start=1)]
+    assert listed == [(str(k), step) for k, step in enumerate(STEPS, start=1)]
 
 
 # --- one deadline --------------------------------------------------------------------------------
@@ -170,20 +168,20 @@ def test_the_seconds_of_the_steps_add_up_to_those_of_the_call(
     began = 3.0 if limit is not None else 1.0  # a limit is set up, and looked at once
     assert sum(statistics.seconds.values()) == clock.now - began
     assert statistics.total_seconds == clock.now - began
-    assert set(statistics.seconds) <= {step.name for step in STEPS}
+    assert set(statistics.seconds) <= set(STEPS)
     assert min(statistics.seconds.values()) > 0.0
     own = result.machine.qp if isinstance(problem, TrainingProblem) else result.machine
     assert own.statistics == statistics
 
 
 def test_the_seconds_after_the_last_step_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, result_of = Ticking(), policy._result
+    clock, result_of = Ticking(), policy.result_of
 
     def lasting(state: Any, **figures: Any) -> Result:
         clock.now += 100
         return result_of(state, **figures)
 
-    monkeypatch.setattr(policy, "_result", lasting)
+    monkeypatch.setattr(policy, "result_of", lasting)
     settings = Settings(deadline=Deadline.after(None, clock))
     statistics = solve_by_policy(PROGRAM, "cvxopt", settings).solution.statistics
     assert statistics.total_seconds == clock.now - 1.0 > 100.0

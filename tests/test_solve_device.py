@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import qpsvm
-from qpsvm.device import OnNumPy
 from qpsvm.estimators import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 from qpsvm.exceptions import DeviceError, DeviceResultError, InvalidParameterError
 from qpsvm.qp import Status
-from tests.devices import DEVICES, device_for, why_no_gpu
+from tests.devices import DEVICES, OnNumPy, device_for, why_no_gpu
 
 RNG = np.random.default_rng(4)
 X = RNG.standard_normal((240, 3))

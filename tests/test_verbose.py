@@ -11,8 +11,7 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings, get
-from qpsvm.backends.printing import FIRST_LINES, LINES_PER_SECOND, Printed, silenced
-from qpsvm.backends.settings import Progress
+from qpsvm.backends.settings import FIRST_LINES, LINES_PER_SECOND, Printed, Progress, silenced
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp import QuadraticProgram
 from tests.conformance.backends import ALL

@@ -30,12 +30,12 @@ from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.formulations.family import Family
 from qpsvm.io import json_text, npz
 from qpsvm.kernels import Kernel, KernelArgument, Linear
-from qpsvm.kernels.by_name import KERNELS
+from qpsvm.kernels.gram import KERNELS
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.setup import stated_solution
 from qpsvm.numerics.arguments import MatrixLike, VectorLike, an, with_article
 from qpsvm.numerics.arrays import Dense, Vector, freeze, stored
-from qpsvm.numerics.integers import first_rounded
+from qpsvm.numerics.conversion import first_rounded
 
 Formulation: TypeAlias = Family | CrammerSinger
 Built = TypeVar("Built")

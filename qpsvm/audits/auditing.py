@@ -41,9 +41,8 @@ from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.evaluation import Evaluation
-from qpsvm.numerics.arguments import Samples, Targets, Weights, require_flag
+from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, require_flag
 from qpsvm.numerics.arrays import Mask
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.solving import solve

@@ -25,7 +25,7 @@ from qpsvm.machines.setup import stated_solution
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Vector, is_sparse
-from qpsvm.numerics.exact_sums import product_parts
+from qpsvm.numerics.precision import product_parts
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import SolveStatistics
 

@@ -20,7 +20,7 @@ from qpsvm.data.targets import as_classes, as_weights
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, stored
-from qpsvm.numerics.layout import require_sound
+from qpsvm.numerics.conversion import require_sound
 from qpsvm.numerics.single_precision import Stored
 
 Estimator: TypeAlias = Any

@@ -46,7 +46,7 @@ from qpsvm.audits.text import INT32_MAX, ModelText
 from qpsvm.display import short_repr
 from qpsvm.exceptions import ModelFileError
 from qpsvm.kernels import Kernel
-from qpsvm.kernels.by_name import KERNELS
+from qpsvm.kernels.gram import KERNELS
 from qpsvm.numerics.arguments import Samples, Targets, with_article
 from qpsvm.numerics.arrays import (
     Dense,

@@ -17,7 +17,7 @@ import numpy as np
 
 from qpsvm.exceptions import ModelFileError
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
-from qpsvm.numerics.integers import EXACT, is_rounded
+from qpsvm.numerics.conversion import EXACT, is_rounded
 
 MAX_LINE = 2**24
 """Longest line in bytes: about a million ``index:value`` pairs."""

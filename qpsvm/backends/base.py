@@ -17,8 +17,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from qpsvm.backends.printing import Printed
-from qpsvm.backends.settings import Callback, CallbackFailed, Clock, Progress, Settings, Stop
+from qpsvm.backends.settings import (
+    Callback,
+    CallbackFailed,
+    Clock,
+    Printed,
+    Progress,
+    Settings,
+    Stop,
+)
 from qpsvm.exceptions import (
     BackendNotInstalledError,
     QPSVMError,
@@ -170,47 +177,34 @@ class Backend(ABC):
         settings = settings.started()
         if settings.verbose and not self.prints_iterations:
             settings = settings.replace(callback=Printed(settings.callback))
+
+        def signed(solution: QPSolution, **more: float) -> QPSolution:
+            return solution.with_statistics(backend=self.label, version=self.version(), **more)
+
         began = time.perf_counter()
         try:
             reduced, inverse = self._reduce(program)
             warm = settings.warm_start
             if warm is not None and (reduced is not program or not self.capabilities.warm_start):
                 settings = settings.replace(warm_start=self._reduced_warm_start(program, warm))
-            solution = self._mapped_back(reduced, inverse, settings)
+            solution = inverse(self._solve(reduced, settings))
+        except KeyboardInterrupt as error:
+            map_best(error, lambda found: signed(inverse(found)))
+            raise
         except Stop as stop:
             early = QPSolution(stop.status, native_status=f"stopped: {stop.status.value}")
             solution = stop.solution or early
         except CallbackFailed as failed:
             raise failed.error from None
-        except (QPSVMError, MemoryError, KeyboardInterrupt):
+        except (QPSVMError, MemoryError):
             raise
         except Exception as error:
             raise SolverFailedError(
                 f"Backend {self.label!r} raised {type(error).__name__}: {error}. "
                 "Try another backend; qpsvm.backends.available() lists them."
             ) from error
-        elapsed = time.perf_counter() - began
-        solve_seconds = solution.statistics.solve_seconds
-        return solution.with_statistics(
-            backend=self.label,
-            version=self.version(),
-            setup_seconds=max(0.0, elapsed - solve_seconds),
-        )
-
-    def _mapped_back(
-        self, reduced: QuadraticProgram, inverse: Inverse, settings: Settings
-    ) -> QPSolution:
-        """Solve the reduced program and map its solution back, after Ctrl-C the best one so far."""
-        try:
-            return inverse(self._solve(reduced, settings))
-        except KeyboardInterrupt as error:
-            map_best(
-                error,
-                lambda found: inverse(found).with_statistics(
-                    backend=self.label, version=self.version()
-                ),
-            )
-            raise
+        setup = time.perf_counter() - began - solution.statistics.solve_seconds
+        return signed(solution, setup_seconds=max(0.0, setup))
 
     @abstractmethod
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
@@ -245,9 +239,8 @@ class Backend(ABC):
         z = warm_start.z
         if not self.capabilities.warm_start or z is None or len(z) != program.n_inequalities:
             return None
-        if drop_infinite_rows(program)[0] is not program:
-            return None
-        return fold_bounds(program)[1].forward(warm_start)
+        is_whole = drop_infinite_rows(program)[0] is program
+        return fold_bounds(program)[1].forward(warm_start) if is_whole else None
 
 
 def _installed(module: str) -> bool:

@@ -28,9 +28,8 @@ from typing import Any
 
 from qpsvm.backends.base import Backend, Settings, Stop
 from qpsvm.backends.settings import TIMES
-from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.numerics.interrupts import raise_if_left
-from qpsvm.numerics.threads import blas_threads, limited_blas
+from qpsvm.numerics.interrupts import NEVER, Deadline, raise_if_left
+from qpsvm.numerics.threads import blas_threads
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -46,7 +45,7 @@ class ChildBackend(Backend):
 
     def load(self) -> None:
         if _may_start():
-            _CHILDREN.put_back(_CHILDREN.take())
+            _put_back(_taken())
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         hears = settings.callback is not None and self.capabilities.callback
@@ -64,13 +63,13 @@ class ChildBackend(Backend):
         except (PicklingError, TypeError, AttributeError):  # an option that is a function
             return self._solve_here(program, settings)
         grace = TIMES.grace if self._minds_time else 0.0
-        child = _CHILDREN.take()
+        child = _taken()
         try:
             answer = child.answer(message, deadline, grace)
         except BaseException:
             child.kill()
             raise
-        _CHILDREN.put_back(child)
+        _put_back(child)
         if isinstance(answer, BaseException):
             raise answer
         solution: QPSolution = answer
@@ -157,42 +156,31 @@ class _Child:
             self.process.wait()
 
 
-class _Children:
-    """Pool of child processes in which solvers without a time limit of their own run."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._idle: list[_Child] = []
-
-    def take(self) -> _Child:
-        """Take an idle child, or start one."""
-        with self._lock:
-            while self._idle:
-                child = self._idle.pop()
-                if child.is_alive:
-                    return child
-                child.kill()
-        return _Child()
-
-    def put_back(self, child: _Child) -> None:
-        """Keep a child for the next call."""
-        with self._lock:
-            self._idle.append(child)
-
-    def end(self) -> None:
-        """End all idle children."""
-        with self._lock:
-            while self._idle:
-                self._idle.pop().end()
+_IDLE: list[_Child] = []
+_LOCK = threading.Lock()
 
 
-_CHILDREN = _Children()
+def _taken() -> _Child:
+    """Take an idle child, or start one."""
+    with _LOCK:
+        while _IDLE:
+            child = _IDLE.pop()
+            if child.is_alive:
+                return child
+            child.kill()
+    return _Child()
+
+
+def _put_back(child: _Child) -> None:
+    """Keep a child for the next call."""
+    with _LOCK:
+        _IDLE.append(child)
 
 
 def _forget_children() -> None:
     """Start anew in a forked process, whose parent's children answer the parent."""
-    global _CHILDREN  # noqa: PLW0603 - of this process
-    _CHILDREN = _Children()
+    global _IDLE, _LOCK
+    _IDLE, _LOCK = [], threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -201,18 +189,26 @@ if hasattr(os, "register_at_fork"):
 
 @atexit.register
 def _end_children() -> None:
-    _CHILDREN.end()
+    with _LOCK:
+        while _IDLE:
+            _IDLE.pop().end()
 
 
-def _serve(connection: Connection) -> None:
-    """Solve what the parent sends until it closes the connection."""
+def serve(descriptor: int) -> None:
+    """Run a child process: solve what arrives at a connection, by its number, until it closes."""
+    # Ctrl-C goes to all processes of a terminal; the parent decides what it means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")  # what solvers warn about is the verifier's business
+    from threadpoolctl import threadpool_limits
+
+    connection = Connection(descriptor)
     while True:
         try:
             backend, program, settings, threads = connection.recv()
         except EOFError:
             return
         try:
-            with limited_blas(threads):
+            with threadpool_limits(threads, user_api="blas"):
                 answer: object = backend._solve_here(program, settings)
         except Exception as error:  # noqa: BLE001 - raised again in the parent
             answer = error
@@ -224,11 +220,3 @@ def _serve(connection: Connection) -> None:
         del backend, program, settings, answer
         with suppress(BrokenPipeError):
             connection.send_bytes(message)
-
-
-def serve(descriptor: int) -> None:
-    """Run a child process: solve what arrives at the connection with this number."""
-    # Ctrl-C goes to all processes of a terminal; the parent decides what it means
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore")  # what solvers warn about is the verifier's business
-    _serve(Connection(descriptor))

@@ -11,9 +11,10 @@ from dataclasses import asdict
 
 import numpy as np
 
-from qpsvm.backends.base import Backend, Capabilities, Clock, Settings, Stop
+from qpsvm.backends.base import Capabilities, Clock, Settings, Stop
 from qpsvm.backends.child import ChildBackend
-from qpsvm.backends.options import require_options, settings_from_options
+from qpsvm.backends.engines import OwnBackend
+from qpsvm.backends.settings import require_options, settings_from_options
 from qpsvm.exceptions import InvalidParameterError, UnknownBackendError
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import keep_best
@@ -34,7 +35,7 @@ _STATUSES = {
 """Status that a run claims by the reason for its end; INACCURATE for any other reason."""
 
 
-class ClassicalBackend(Backend):
+class ClassicalBackend(OwnBackend):
     """A textbook's method for programs over a box with at most one equality row: SVM duals.
 
     Options are the fields of ``qpsvm.solvers.classical.program.ClassicalSettings``.
@@ -52,11 +53,7 @@ class ClassicalBackend(Backend):
     """
 
     name = "classical"
-    licence = "Apache-2.0"
-    distribution = "qpsvm"
-    required_modules = ()
     capabilities = Capabilities(bounds=True, warm_start=True, time_limit=True, callback=True)
-    prints_iterations = False
 
     def __init__(self, method: str) -> None:
         if method not in MAX_STEPS:
@@ -110,14 +107,9 @@ class ClassicalBackend(Backend):
 
         known, none = settings.start(program.n_variables), np.zeros(program.n_variables)
         start = dual.project(none if known is None else known)
-        driver = Driver(
-            measure,
-            clock.deadline.has_passed,
-            start,
-            settings.max_iterations or MAX_STEPS[self.method],
-            own.first_check,
-            own.check_growth,
-        )
+        most = settings.max_iterations or MAX_STEPS[self.method]
+        checks = own.first_check, own.check_growth
+        driver = Driver(measure, clock.deadline.has_passed, start, most, *checks)
         try:
             driver.drive(method_of(self.method, dual, start, own))
         except KeyboardInterrupt as error:
@@ -175,10 +167,9 @@ class SLSQPBackend(ChildBackend):
 
         known = settings.start(program.n_variables)
         start = np.zeros(program.n_variables) if known is None else known
+        start = np.clip(start, program.lb, program.ub)
         try:
-            result = slsqp.minimised(
-                program, np.clip(start, program.lb, program.ub), visit, options
-            )
+            result = slsqp.minimised(program, start, visit, options)
         except KeyboardInterrupt as error:
             if path:
                 keep_best(error, lambda: multipliers_at(program, path[0]))

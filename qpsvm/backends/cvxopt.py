@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.bridge import NativeOptions
-from qpsvm.backends.options import require_options
-from qpsvm.backends.solver_table import SOLVERS
+from qpsvm.backends.settings import require_options
+from qpsvm.backends.solver_table import SOLVERS, NativeOptions
 from qpsvm.numerics.arguments import VectorLike
 from qpsvm.numerics.arrays import Vector, as_dense
-from qpsvm.numerics.cvxopt_matrices import as_cvxopt
+from qpsvm.numerics.conversion import as_cvxopt
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
@@ -79,7 +78,7 @@ _STATUS = {
 
 def _options(settings: Settings) -> NativeOptions:
     if settings.options:
-        require_options("cvxopt", settings.options, SOLVERS["cvxopt"].solver.option_names())
+        require_options("cvxopt", settings.options, SOLVERS["cvxopt"].option_names())
     gap, feasibility = settings.eps / 100, settings.eps / 10
     return {
         # an interior point spreads the gap evenly over all rows: only a gap well below eps

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.options import settings_from_options
+from qpsvm.backends.settings import settings_from_options
 from qpsvm.device import Device
 from qpsvm.exceptions import InvalidParameterError, UnsupportedProgramError
 from qpsvm.native.library import core
@@ -33,19 +33,24 @@ MAX_ITERATIONS = 500
 """Iterations of the interior-point method, at most, unless the caller asks for another limit."""
 
 
-class IPMBackend(Backend):
-    """Programs with ``P = F F' + diag(d)`` over a box with few other rows, and their duals."""
+class OwnBackend(Backend):
+    """Base class of the package's own methods, which report events instead of printing."""
 
-    name = "ipm"
     licence = "Apache-2.0"
     distribution = "qpsvm"
     required_modules = ()
-    capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)
     prints_iterations = False
-    watches_progress = True
 
     def load(self) -> None:
         core()
+
+
+class IPMBackend(OwnBackend):
+    """Programs with ``P = F F' + diag(d)`` over a box with few other rows, and their duals."""
+
+    name = "ipm"
+    capabilities = Capabilities(sparse=True, bounds=True, time_limit=True, callback=True)
+    watches_progress = True
 
     # overflow and what follows from it become an objective that is not finite, and end the search
     @one_blas_thread()
@@ -90,7 +95,7 @@ BY_ROUNDING = "no progress: rounding"
 """Begin of the native status of a search that ended because rounding undoes its steps."""
 
 
-class ActiveSetBackend(Backend):
+class ActiveSetBackend(OwnBackend):
     """Programs over a box with few other rows, and a Hessian by its columns: kernel duals.
 
     Options are the fields of ``qpsvm.solvers.box.settings.ActiveSetSettings``. Its
@@ -106,18 +111,11 @@ class ActiveSetBackend(Backend):
     """
 
     name = "active-set"
-    licence = "Apache-2.0"
-    distribution = "qpsvm"
-    required_modules = ()
     capabilities = Capabilities(bounds=True, warm_start=True, time_limit=True, callback=True)
-    prints_iterations = False
     watches_progress = True
 
     def __init__(self, device: Device | None = None) -> None:
         self.device = device
-
-    def load(self) -> None:
-        core()
 
     @one_blas_thread()
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
@@ -138,7 +136,7 @@ class ActiveSetBackend(Backend):
         else:
             own = settings_from_options(DeviceSettings, settings.options, self.label)
             method = partial(minimise_on, self.device)
-        clock, stopped, steps = Clock(self.label, settings), [], 0
+        clock, stopped, steps = Clock(self.label, settings), list[Status](), 0
 
         def watch(budget: WorkBudget) -> bool:
             nonlocal steps

@@ -11,10 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.bridge import NativeOptions
-from qpsvm.backends.options import require_options
-from qpsvm.backends.printing import silenced, with_output
-from qpsvm.backends.solver_table import SOLVERS
+from qpsvm.backends.settings import require_options, silenced, with_output
+from qpsvm.backends.solver_table import SOLVERS, NativeOptions
 from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.program import QuadraticProgram
@@ -42,26 +40,17 @@ class OSQPBackend(Backend):
     distribution = "osqp"
     required_modules = ("osqp",)
     capabilities = Capabilities(
-        sparse=True,
-        bounds=True,
-        warm_start=True,
-        time_limit=True,
-        callback=True,
-        certificates=True,
+        sparse=True, bounds=True, warm_start=True, time_limit=True, callback=True, certificates=True
     )
 
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         import osqp
 
-        if settings.options:
-            require_options(self.label, settings.options, SOLVERS["osqp"].solver.option_names())
         options = _options(settings)
         bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
-        P = upper_triangle(program.P)
-        A = _rows(program, bounded)
-        lower = np.concatenate(
-            [np.full(program.n_inequalities, -np.inf), program.b, program.lb[bounded]]
-        )
+        P, A = upper_triangle(program.P), _rows(program, bounded)
+        free = np.full(program.n_inequalities, -np.inf)
+        lower = np.concatenate([free, program.b, program.lb[bounded]])
         upper = np.concatenate([program.h, program.b, program.ub[bounded]])
         clock = Clock(self.label, settings)
         solver = osqp.OSQP()
@@ -73,9 +62,19 @@ class OSQPBackend(Backend):
                 code = _name(osqp.SolverError, error.args[0] if error.args else error)
                 reason = with_output(f"setup failed: {code}", printed)
                 return QPSolution(Status.FAILED, native_status=reason)
-        _warm_start(solver, settings.warm_start, bounded)
+        warm = settings.warm_start
+        if warm is not None and warm.x is not None:
+            known, at_lower, at_upper = None, warm.z_lower, warm.z_upper
+            if not (warm.z is None or warm.y is None or at_lower is None or at_upper is None):
+                known = np.concatenate([warm.z, warm.y, (at_upper - at_lower)[bounded]])
+            solver.warm_start(x=np.array(warm.x), y=known)
         status, iterations, result = _run(osqp, solver, options, clock)
-        x, y = _meaning(status, result)
+        x: Vector | None = np.array(result.x)
+        y: Vector | None = np.array(result.y)
+        if status is Status.PRIMAL_INFEASIBLE:  # evidence in place of an iterate
+            x, y = None, np.array(result.prim_inf_cert)
+        elif status is Status.DUAL_INFEASIBLE:
+            x, y = np.array(result.dual_inf_cert), None
         solution = QPSolution(
             status,
             x=x,
@@ -85,10 +84,8 @@ class OSQPBackend(Backend):
                 iterations=iterations, solve_seconds=clock.seconds, settings=options
             ),
         )
-        if (
-            _status(osqp, result) is Status.INTERRUPTED
-        ):  # OSQP heard Ctrl-C, and keeps it from Python
-            interrupt = KeyboardInterrupt()
+        if _status(osqp, result) is Status.INTERRUPTED:
+            interrupt = KeyboardInterrupt()  # OSQP heard Ctrl-C, and keeps it from Python
             keep_best(interrupt, lambda: solution)
             raise interrupt
         return solution
@@ -109,6 +106,8 @@ _STATUS = {
 
 
 def _options(settings: Settings) -> NativeOptions:
+    if settings.options:
+        require_options("osqp", settings.options, SOLVERS["osqp"].option_names())
     eps = settings.eps / 10  # OSQP measures the largest entry on scales a little wider than ours
     options: NativeOptions = {
         "eps_abs": eps,
@@ -152,9 +151,8 @@ def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
     own = stacked(program.G, program.A)
     n, m = program.n_variables, own.shape[0]
     if sp.issparse(own):
-        identity = sp.csr_array(
-            (np.ones(bounded.size), bounded, np.arange(bounded.size + 1)), shape=(bounded.size, n)
-        )
+        parts = np.ones(bounded.size), bounded, np.arange(bounded.size + 1)
+        identity = sp.csr_array(parts, shape=(bounded.size, n))
         return sp.csc_matrix(sp.vstack([own, identity]))
     entries = np.zeros((n, m + 1))
     entries[:, :m], entries[bounded, m] = own.T, 1.0
@@ -202,15 +200,6 @@ def _name(codes: Iterable[Enum], value: object) -> str:
     return next((code.name for code in codes if code.value == value), str(value))
 
 
-def _meaning(status: Status, result: SimpleNamespace) -> tuple[Vector | None, Vector | None]:
-    """Assign x and y by OSQP's status: an iterate, or evidence that there is no optimum."""
-    if status is Status.PRIMAL_INFEASIBLE:
-        return None, np.array(result.prim_inf_cert)
-    if status is Status.DUAL_INFEASIBLE:
-        return np.array(result.dual_inf_cert), None
-    return np.array(result.x), np.array(result.y)
-
-
 def _multipliers(y: Vector | None, program: QuadraticProgram, bounded: Index) -> dict[str, Vector]:
     """Split OSQP's signed multiplier of each row: positive at the upper end."""
     if y is None:
@@ -223,12 +212,3 @@ def _multipliers(y: Vector | None, program: QuadraticProgram, bounded: Index) ->
     lower[np.isneginf(program.lb)] = 0.0
     upper[np.isposinf(program.ub)] = 0.0
     return {"z": np.maximum(z, 0.0), "y": equality, "z_lower": lower, "z_upper": upper}
-
-
-def _warm_start(solver: osqp.OSQP, warm: QPSolution | None, bounded: Index) -> None:
-    if warm is None or warm.x is None:
-        return
-    y = None
-    if not (warm.z is None or warm.y is None or warm.z_lower is None or warm.z_upper is None):
-        y = np.concatenate([warm.z, warm.y, (warm.z_upper - warm.z_lower)[bounded]])
-    solver.warm_start(x=np.array(warm.x), y=y)

@@ -11,14 +11,14 @@ import difflib
 import importlib.metadata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from qpsvm.backends.base import Backend, Capabilities
+from qpsvm.backends.bridge import BridgeBackend
 from qpsvm.backends.classical import ClassicalBackend, SLSQPBackend
 from qpsvm.backends.cvxopt import CVXOPTBackend
-from qpsvm.backends.cvxpy import CVXPYBackend
 from qpsvm.backends.engines import ActiveSetBackend, IPMBackend
 from qpsvm.backends.osqp import OSQPBackend
-from qpsvm.backends.qpsolvers import QPSolversBackend
 from qpsvm.backends.solver_table import BEHIND_CVXPY, BEHIND_QPSOLVERS
 from qpsvm.exceptions import BackendError, UnknownBackendError
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -32,15 +32,15 @@ ENTRY_POINTS = "qpsvm.backends"
 BUILT_IN: Mapping[str, Callable[[], Backend]] = {
     "cvxopt": CVXOPTBackend,
     "osqp": OSQPBackend,
-    "cvxpy": CVXPYBackend,
+    "cvxpy": partial(BridgeBackend, "cvxpy"),
     "slsqp": SLSQPBackend,
     "ipm": IPMBackend,
     "active-set": ActiveSetBackend,
 }
 
 BRIDGES: Mapping[str, tuple[Callable[[str], Backend], tuple[str, ...]]] = {
-    "cvxpy": (CVXPYBackend, tuple(BEHIND_CVXPY)),
-    "qpsolvers": (QPSolversBackend, tuple(BEHIND_QPSOLVERS)),
+    "cvxpy": (partial(BridgeBackend, "cvxpy"), tuple(BEHIND_CVXPY)),
+    "qpsolvers": (partial(BridgeBackend, "qpsolvers"), tuple(BEHIND_QPSOLVERS)),
     "classical": (ClassicalBackend, tuple(MAX_STEPS)),
 }
 """Names with a colon: what makes the backend, and the solvers known without asking."""
@@ -262,14 +262,6 @@ def choose_again(program: QuadraticProgram, first: str) -> tuple[str, str]:
     if first != "cvxopt" and small:
         return "cvxopt", f"{first} did not succeed, and {program.n_variables} variables are few"
     return "osqp", f"{first} did not succeed, and a first-order method seldom breaks down"
-
-
-def stands_by(program: QuadraticProgram, first: str) -> bool:
-    """Return whether a backend with slow progress should give way to that of ``choose_again``.
-
-    Not to a first-order method, which would be slower still.
-    """
-    return choose_again(program, first)[0] != "osqp"
 
 
 MANY_VARIABLES = 3000

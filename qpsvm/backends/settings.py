@@ -1,20 +1,123 @@
-"""Settings of a solve, and the clock that enforces time limit and callback."""
+"""Settings of a solve, the clock that enforces time limit and callback, and what is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+import functools
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Any, TextIO, TypeAlias, TypeVar
 
 import numpy as np
 
-from qpsvm.backends.options import require_count
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.numerics.arguments import explains_constructor, is_finite_number
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_constructor
-from qpsvm.numerics.deadline import Deadline
+from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
+
+Own = TypeVar("Own")
+
+
+def settings_from_options(kind: type[Own], options: Mapping[str, object], backend: str) -> Own:
+    """Build a solver's settings object: defaults, with the values that a caller passes by name.
+
+    Parameters
+    ----------
+    kind : type
+        A frozen dataclass whose fields have defaults: whole numbers or numbers,
+        none below zero.
+    options : mapping
+        New values by the names of fields.
+    backend : str
+        Name of the backend, for errors.
+
+    Raises
+    ------
+    InvalidParameterError
+        A name that is no field, or a value of another kind than the default.
+    """
+    defaults: Any = kind()
+    require_options(backend, options, [field.name for field in fields(defaults)])
+    for name, value in options.items():
+        _check(name, value, getattr(defaults, name))
+    changed: Own = replace(defaults, **options)
+    return changed
+
+
+def require_options(
+    backend: str, options: Mapping[str, object], names: Iterable[str] | None
+) -> None:
+    """Refuse an option that a solver does not have, which some solvers would silently ignore.
+
+    Parameters
+    ----------
+    backend : str
+        Name of the backend, for the error.
+    options : mapping
+        New values by the solver's own names.
+    names : iterable of str or None
+        Names of all options; None where they are not known: then the solver itself has to say.
+
+    Raises
+    ------
+    InvalidParameterError
+        With the nearest names, and all of them.
+
+    Examples
+    --------
+    >>> require_options("cvxopt", {"abstol": 1e-9}, ["abstol", "reltol"])
+    """
+    known = None if names is None else sorted(names)
+    for name in options:
+        if known is None or name in known:
+            continue
+        near = get_close_matches(str(name), known, 3, 0.6)
+        hint = f"did you mean {' or '.join(map(repr, near))}? It" if near else "it"
+        raise InvalidParameterError(
+            f"Backend {backend!r} has no option {name!r}; {hint} has "
+            f"{', '.join(known) or 'no options'}."
+        )
+
+
+def _check(name: str, value: object, default: object) -> None:
+    is_whole = default is None or isinstance(default, int)
+    fits = is_finite_number(value) and bool(value >= 0)
+    fits = fits and (isinstance(value, int | np.integer) or not is_whole)
+    if not (fits or value is default is None):
+        wanted = "a whole number of 0 or more" if is_whole else "a finite number of 0 or more"
+        wanted = "a whole number, or None" if default is None else wanted
+        raise InvalidParameterError(
+            f"{name} is {value!r}; pass {wanted}, such as the default {default!r}."
+        )
+
+
+# --- single values -------------------------------------------------------------------------------
+
+
+def require_count(value: object, name: str, words: str = "", least: int = 1) -> None:
+    """Raise InvalidParameterError unless value is a whole number of at least ``least``."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < least:  # type: ignore[operator]
+        raise InvalidParameterError(
+            f"{name} is {value!r}; pass a whole number of at least {least}{words}."
+        )
+
+
+def require_above(value: object, least: float, name: str, words: str = "") -> None:
+    """Raise InvalidParameterError unless value is a finite number above ``least``."""
+    if not (is_finite_number(value) and value > least):
+        raise InvalidParameterError(
+            f"{name} is {value!r}; pass a finite number above {least:g}{words}."
+        )
+
+
+# --- settings of a solve -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -279,3 +382,144 @@ class Clock:
         now = self.deadline.clock()
         step, self._last = now - self._last, now
         return self.deadline.has_passed() or now + step > self.deadline.at + TIMES.overrun
+
+
+# --- progress output -----------------------------------------------------------------------------
+
+
+FIRST_LINES, LINES_PER_SECOND = 100, 20.0
+"""How many iterations are printed at once, and how many a second after these. What comes faster is
+left out: nobody reads thousands of lines a second, and writing them can take longer than solving
+does."""
+
+
+def line_of(event: Progress) -> str:
+    """Return one line of text about an event of a solve.
+
+    Examples
+    --------
+    >>> line_of(Progress("solve", "ipm", 7, 0.25, objective=-3.5, gap=1e-3))
+    'ipm: iteration 7, objective -3.500000e+00, gap 1.0e-03, 0.25 s'
+    >>> line_of(Progress("start", "cvxpy:CLARABEL", n_variables=1200, n_rows=400))
+    'cvxpy:CLARABEL: start, 1200 variables, 400 rows, 0.00 s'
+    """
+    parts = [event.stage if event.iteration is None else f"iteration {event.iteration}"]
+    if event.n_variables is not None:
+        parts.append(f"{event.n_variables} variables, {event.n_rows} rows")
+    for name, value, style in (
+        ("objective", event.objective, ".6e"),
+        ("gap", event.gap, ".1e"),
+        ("residual", event.residual if event.gap is None else None, ".1e"),
+    ):
+        if value is not None:
+            parts.append(f"{name} {value:{style}}")
+    return f"{event.backend}: {', '.join(parts)}, {event.seconds:.2f} s"
+
+
+class Printed:
+    """Callback that prints events, at a readable rate, and passes them all on.
+
+    Parameters
+    ----------
+    callback : callable or None
+        The caller's own.
+    """
+
+    def __init__(self, callback: Callback | None) -> None:
+        self._callback = callback
+        self._lines = 0
+
+    def __call__(self, event: Progress) -> object:
+        if self._lines < FIRST_LINES + LINES_PER_SECOND * event.seconds:
+            self._lines += 1
+            print(line_of(event), flush=True)
+        return None if self._callback is None else self._callback(event)
+
+
+# --- silence -------------------------------------------------------------------------------------
+
+
+class _WithoutThreads:
+    """Text stream that keeps back the output of some threads and passes on everything else."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.kept: list[tuple[int, list[str]]] = []
+
+    def write(self, text: str) -> int:
+        me = threading.get_ident()
+        for thread, texts in reversed(self.kept):
+            if thread == me:
+                texts.append(text)
+                return len(text)
+        return int(self.stream.write(text))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+
+_lock = threading.Lock()
+
+
+@contextmanager
+def silenced(*, unless: bool = False) -> Iterator[list[str]]:
+    """Keep back this thread's output to ``sys.stdout``; other threads print as before.
+
+    For solvers that print although they were told to print nothing: OSQP says "Polishing not
+    needed", and prints its errors.
+
+    Parameters
+    ----------
+    unless : bool
+        Keep back nothing.
+
+    Yields
+    ------
+    list of str
+        The texts that were kept back so far, for messages; empty with ``unless``.
+    """
+    texts = list[str]()
+    if unless:
+        yield texts
+        return
+    mine = threading.get_ident(), texts
+    with _lock:
+        if not isinstance(sys.stdout, _WithoutThreads):
+            sys.stdout = _WithoutThreads(sys.stdout)
+        stream = sys.stdout
+        stream.kept.append(mine)
+    try:
+        yield texts
+    finally:
+        with _lock:
+            stream.kept = [entry for entry in stream.kept if entry[1] is not texts]
+            if not stream.kept and sys.stdout is stream:
+                sys.stdout = stream.stream
+
+
+def with_output(reason: object, texts: Iterable[str]) -> str:
+    r"""Return the reason of a failure, followed by what the solver printed about it.
+
+    Examples
+    --------
+    >>> with_output("code 4", ["ERROR: The problem\n", "seems to be non-convex.\n"])
+    'code 4 (the solver printed: ERROR: The problem seems to be non-convex.)'
+    >>> with_output("code 4", [])
+    'code 4'
+    """
+    printed = " ".join("".join(texts).split())
+    return f"{reason} (the solver printed: {printed})" if printed else str(reason)
+
+
+@functools.cache
+def silence_highs_banner() -> None:
+    """Prevent the two lines that HiGHS prints when a process makes its first HiGHS model.
+
+    CVXPY and qpsolvers switch the output off after the constructor of ``highspy.Highs``, which has
+    printed by then (highspy 1.16). The lines belong to the first model that runs in a process, so
+    one that runs without a console uses them up.
+    """
+    highspy = importlib.import_module("highspy")
+    model = highspy.Highs.__base__()  # the C++ class, whose constructor prints nothing
+    model.setOptionValue("log_to_console", False)
+    model.run()

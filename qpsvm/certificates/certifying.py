@@ -20,8 +20,7 @@ from qpsvm.machines.consistency import require_same_values
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arguments import require_flag
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import explains_calls, require_flag
 from qpsvm.numerics.precision import TINY
 
 CHUNKED = ChunkedProblem, ChunkedKernelProblem

@@ -35,8 +35,8 @@ from qpsvm.exceptions import ConflictingConstraintsError, InvalidParameterError,
 from qpsvm.machines.arguments import require_program_solution
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
+from qpsvm.numerics.arguments import explains_calls
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.rows import row_squares
 from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from qpsvm.backends.base import Backend, Progress, Settings
-from qpsvm.backends.options import require_count, require_options
 from qpsvm.backends.registry import choose, get
+from qpsvm.backends.settings import require_count, require_options
 from qpsvm.chunked.guess import RowSample, first_guess
 from qpsvm.chunked.machine import DualPoint, Leverage, Machine, stored_point
 from qpsvm.chunked.problem import ChunkedProblem, allowed
@@ -37,10 +37,9 @@ from qpsvm.chunked.steps import BAND, NEWTON, State, Steps
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.io import npz
 from qpsvm.io.files import replacing
-from qpsvm.numerics.calls import explains_calls, explains_constructor
+from qpsvm.numerics.arguments import explains_calls, explains_constructor
 from qpsvm.numerics.contents import digest
-from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.numerics.interrupts import drop_best, keep_best
+from qpsvm.numerics.interrupts import NEVER, Deadline, drop_best, keep_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status

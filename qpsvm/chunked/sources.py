@@ -31,9 +31,8 @@ from qpsvm.exceptions import (
     MissingPackageError,
 )
 from qpsvm.io import npz
-from qpsvm.numerics.arguments import an
+from qpsvm.numerics.arguments import an, explains_calls
 from qpsvm.numerics.arrays import IN_CACHE, default_memory_limit, is_sparse, row_blocks
-from qpsvm.numerics.calls import explains_calls
 
 Column: TypeAlias = Any
 """Labels, targets or weights of samples in chunks: a column's name, a folder, or an array."""

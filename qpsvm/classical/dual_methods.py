@@ -12,7 +12,7 @@ from typing import Unpack
 
 import numpy as np
 
-from qpsvm.backends.options import require_above, require_count
+from qpsvm.backends.settings import require_above, require_count
 from qpsvm.classical.machines import machine_from_alpha
 from qpsvm.classical.recording import ClassicalResult, Limits, Recorder, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError

@@ -21,12 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from qpsvm.backends.options import require_above
+from qpsvm.backends.settings import require_above
 from qpsvm.data.samples import require_exact
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.numerics.arguments import Samples, is_real_number
+from qpsvm.numerics.arguments import Samples, explains_calls, is_real_number
 from qpsvm.numerics.arrays import Matrix, Vector, stored
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 
 

@@ -20,8 +20,8 @@ from qpsvm.formulations.margin import HardMargin, SoftMargin
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.setup import stated_solution
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import explains_calls
 from qpsvm.numerics.arrays import Vector, as_vector
-from qpsvm.numerics.calls import explains_calls
 
 INSIDE = 1e-8
 """Share of ``C_i`` by which a free alpha is away from both ends of its box."""

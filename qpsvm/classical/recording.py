@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from qpsvm.backends.options import require_above, require_count
-from qpsvm.backends.printing import line_of
-from qpsvm.backends.settings import Progress
+from qpsvm.backends.settings import Progress, line_of, require_above, require_count
 from qpsvm.certificates.certifying import certificate_of
 from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import is_finite_number, require_choice, require_flag
+from qpsvm.numerics.arguments import (
+    explains_calls,
+    explains_constructor,
+    is_finite_number,
+    require_choice,
+    require_flag,
+)
 from qpsvm.numerics.arrays import Vector, freeze
-from qpsvm.numerics.calls import explains_calls, explains_constructor
 from qpsvm.plotting import picture
 from qpsvm.plotting.displays import axes_for, style_of
 from qpsvm.qp.kkt_residuals import Tolerances

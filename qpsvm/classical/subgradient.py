@@ -51,7 +51,7 @@ from typing import Literal, TypeAlias, Unpack
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.backends.options import require_above, require_count
+from qpsvm.backends.settings import require_above, require_count
 from qpsvm.classical.machines import require_problem, stated
 from qpsvm.classical.recording import ClassicalResult, Limits, Recorder, RunOptions, textbook_method
 from qpsvm.exceptions import InvalidParameterError

@@ -24,9 +24,8 @@ from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import require_exact_vector
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.numerics.arguments import Targets, is_real_number, scalar
+from qpsvm.numerics.arguments import Targets, explains_calls, is_real_number, scalar
 from qpsvm.numerics.arrays import Vector, as_dense, freeze, is_sparse, restore_frozen
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 
 

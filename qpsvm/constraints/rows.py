@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
-from qpsvm.numerics.arguments import MatrixLike, VectorLike, scalar
+from qpsvm.numerics.arguments import MatrixLike, VectorLike, explains_constructor, scalar
 from qpsvm.numerics.arrays import (
     Matrix,
     Vector,
@@ -24,7 +24,6 @@ from qpsvm.numerics.arrays import (
     require_finite,
     restore_frozen,
 )
-from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.single_precision import Stored
 
 Column: TypeAlias = str | int

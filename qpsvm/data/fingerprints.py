@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from qpsvm.io import json_text
 from qpsvm.numerics.arrays import row_blocks
 from qpsvm.numerics.contents import bytes_of
-from qpsvm.numerics.integers import first_rounded
+from qpsvm.numerics.conversion import first_rounded
 from qpsvm.numerics.single_precision import Stored
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from qpsvm.numerics.arrays import (
     immutable,
     is_sparse,
 )
-from qpsvm.numerics.integers import first_rounded
-from qpsvm.numerics.layout import is_sealed, plain, plain_sparse, sealed
+from qpsvm.numerics.conversion import first_rounded, is_sealed, plain, plain_sparse, sealed
 from qpsvm.numerics.single_precision import SinglePrecision, Stored
 
 LARGEST_FEATURE = math.sqrt(sys.float_info.max) / 2.0
@@ -71,7 +70,7 @@ def as_samples(
 ) -> Matrix | SinglePrecision:
     """Convert X to a read-only float64 array or CSR array of shape (n, d), n and d at least 1.
 
-    In the layout of ``qpsvm.numerics.layout``, and in memory that no other code can write to: a
+    In the layout of ``qpsvm.numerics.conversion``, and in memory that no other code can write to: a
     copy, unless X is in such memory already.
 
     Parameters

@@ -13,7 +13,7 @@ from qpsvm.data.objects import is_missing, reads_as_number, require_unmasked
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels, Targets, Weights
 from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_sparse
-from qpsvm.numerics.integers import EXACT, exact_array, first_rounded
+from qpsvm.numerics.conversion import EXACT, exact_array, first_rounded
 
 
 def as_signs(y: Targets | None, sample_weight: Weights | None = None) -> tuple[Vector, Labels]:

@@ -26,7 +26,7 @@ from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.numerics import contents
 from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
 from qpsvm.numerics.arrays import Array, Index, Vector, freeze, is_sparse, restore_frozen
-from qpsvm.numerics.layout import sealed
+from qpsvm.numerics.conversion import sealed
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of, stored_arrays
 
 

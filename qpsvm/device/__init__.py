@@ -4,9 +4,7 @@
 for it runs on a GPU and, with the same code, on NumPy.
 """
 
-from qpsvm.device.base import Device
-from qpsvm.device.choice import device_named
-from qpsvm.device.on_numpy import OnNumPy
-from qpsvm.device.product_form import ProductForm
+from qpsvm.device.base import Device, DeviceArray, ProductForm, Solver
+from qpsvm.device.on_cuda import OnCuda, device_named
 
-__all__ = ["Device", "OnNumPy", "ProductForm", "device_named"]
+__all__ = ["Device", "DeviceArray", "OnCuda", "ProductForm", "Solver", "device_named"]

@@ -8,12 +8,34 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from qpsvm.device.product_form import ProductForm
 from qpsvm.numerics.arrays import Dense
+
+Kind: TypeAlias = Literal["product", "power", "tanh", "exponential"]
+"""``x'z``; ``(gamma x'z + coef0)^degree``; ``tanh(gamma x'z + coef0)``;
+``exp(-gamma |x - z|^2)``."""
+
+
+@dataclass(frozen=True)
+class ProductForm:
+    """A kernel function that a device evaluates, by its kind and its numbers.
+
+    Attributes
+    ----------
+    kind : {"product", "power", "tanh", "exponential"}
+    gamma, coef0 : float
+    degree : int
+    """
+
+    kind: Kind
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 1
+
 
 DeviceArray: TypeAlias = Any
 """An array of the library that a device stands for: a NumPy or a CuPy array."""

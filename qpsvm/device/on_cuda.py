@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from qpsvm.device.base import Device, DeviceArray, Solver
-from qpsvm.device.cuda_source import GROUP, KINDS, MOST_SUMS, SOURCE, THREADS
-from qpsvm.device.product_form import ProductForm
+from qpsvm.device.base import Device, DeviceArray, ProductForm, Solver
 from qpsvm.exceptions import DeviceError
+from qpsvm.numerics.arguments import require_choice
 
-INSTALL = "pip install 'qpsvm[gpu]'"
+SOURCE = Path(__file__).with_name("kernels.cu")
+"""CUDA source of kernel values and their sums."""
+
+THREADS, GROUP = 128, 16
+"""Threads of a block, and samples whose kernel values one has in registers, as in the source."""
+
+MOST_SUMS = 4
+"""Sums over the same kernel values, at most, in one pass."""
+
+KINDS = ("product", "power", "tanh", "exponential")
+"""Kinds of a ``ProductForm``, in the order of their numbers in the source."""
 
 KEPT_FROM = 8192
 """Number of samples from which their transpose is kept until another large array is asked for."""
@@ -37,8 +47,8 @@ class OnCuda(Device):
             import cupyx.scipy.linalg
         except ImportError as error:
             raise DeviceError(
-                f"device='cuda' needs CuPy, which cannot be imported ({error}); run: {INSTALL}, "
-                "or pass device='cpu'."
+                f"device='cuda' needs CuPy, which cannot be imported ({error}); run: "
+                "pip install 'qpsvm[gpu]', or pass device='cpu'."
             ) from error
         try:
             number = cupy.cuda.Device()
@@ -120,7 +130,7 @@ class OnCuda(Device):
 
 @cache
 def _compiled(cupy: Any) -> Any:
-    return cupy.RawModule(code=SOURCE, options=("--std=c++14",))
+    return cupy.RawModule(code=SOURCE.read_text(encoding="utf-8"), options=("--std=c++14",))
 
 
 def _sizes(*numbers: int) -> tuple[Any, ...]:
@@ -128,5 +138,34 @@ def _sizes(*numbers: int) -> tuple[Any, ...]:
 
 
 def _numbers(form: ProductForm) -> tuple[Any, ...]:
-    kind = np.int32(KINDS[form.kind])
+    kind = np.int32(KINDS.index(form.kind))
     return kind, np.float64(form.gamma), np.float64(form.coef0), np.int32(form.degree)
+
+
+NAMES = ("auto", "cpu", "cuda")
+"""What the argument ``device`` can be."""
+
+
+def device_named(name: str | Device) -> Device | None:
+    """Return the device with a name; None for the processor, which ``"auto"`` means as well.
+
+    Parameters
+    ----------
+    name : {"auto", "cpu", "cuda"} or Device
+
+    Raises
+    ------
+    DeviceError
+        ``"cuda"`` without CuPy or without a GPU: never the processor in its place.
+    InvalidParameterError
+        Another name.
+
+    Examples
+    --------
+    >>> device_named("cpu") is None
+    True
+    """
+    if isinstance(name, Device):
+        return name
+    require_choice(name, NAMES, "device")
+    return OnCuda() if name == "cuda" else None

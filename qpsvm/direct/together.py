@@ -15,7 +15,7 @@ from qpsvm.kernels.errors import gram_errors
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution, SharedMatrix, Side, Together
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Index
-from qpsvm.numerics.row_sums import common_offset
+from qpsvm.numerics.rows import common_offset
 from qpsvm.numerics.threads import for_each, one_blas_thread
 
 

@@ -35,12 +35,12 @@ from qpsvm.machines.warm_start import NothingKnownError
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_flag
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.interrupts import without_solution
-from qpsvm.numerics.parallel import in_parallel
+from qpsvm.numerics.threads import in_parallel
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
 from qpsvm.solving import Answer, put_together, solve_with
-from qpsvm.solving.device import on_device, solving_on
+from qpsvm.solving.calls import on_device, solving_on
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report

@@ -29,7 +29,7 @@ from qpsvm.formulations.nu import ROUNDED_SHARES
 from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples, Targets, Weights, require_choice, require_flag
 from qpsvm.numerics.arrays import Array, Vector
-from qpsvm.solving.device import on_device
+from qpsvm.solving.calls import on_device
 
 if TYPE_CHECKING:
     from sklearn.calibration import CalibratedClassifierCV

@@ -28,9 +28,15 @@ from qpsvm.formulations import CrammerSinger, OneVsOne
 from qpsvm.formulations.keywords import parameters_of
 from qpsvm.formulations.multiclass import Reduction
 from qpsvm.kernels import Precomputed
-from qpsvm.numerics.arguments import Samples, Targets, is_finite_number, is_real_number
+from qpsvm.numerics.arguments import (
+    Samples,
+    Targets,
+    instead,
+    is_finite_number,
+    is_real_number,
+    require_positions,
+)
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import instead, require_positions
 from qpsvm.numerics.single_precision import Stored
 
 Kind = TypeVar("Kind")

@@ -14,7 +14,7 @@ from qpsvm.estimators.ranking import SVMRanker
 from qpsvm.estimators.regression import SVR, NuSVR, QuantileSVR
 from qpsvm.exceptions import ModelFileError
 from qpsvm.models import SavedModel, files
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import explains_calls
 
 ESTIMATORS: dict[str, type[QPEstimator]] = {
     kind.__name__: kind

@@ -17,7 +17,7 @@ from qpsvm.formulations import DataDescription, OneClass
 from qpsvm.formulations.prices import require_share
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
-from qpsvm.solving.device import on_device
+from qpsvm.solving.calls import on_device
 
 
 @parameters

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from qpsvm.exceptions import MissingPackageError, ModelFileError
 from qpsvm.kernels import RBF, Linear, Precomputed, Sigmoid
-from qpsvm.kernels.by_name import KERNELS
+from qpsvm.kernels.gram import KERNELS
 from qpsvm.numerics.arrays import Dense
 
 

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.certificates import Certificate, certify
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.data.training_sets import TrainingSet
-from qpsvm.device.choice import NAMES as DEVICES
+from qpsvm.device.on_cuda import NAMES as DEVICES
 from qpsvm.estimators import inputs
 from qpsvm.estimators.inputs import WITHOUT_EFFECT, accuracy
 from qpsvm.exceptions import ModelFileError

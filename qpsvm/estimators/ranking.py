@@ -15,9 +15,8 @@ from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.estimators.regression import NumberPredictor
 from qpsvm.formulations import Ranking
 from qpsvm.kernels import KernelArgument
-from qpsvm.numerics.arguments import Samples, Targets, Weights
+from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
-from qpsvm.numerics.calls import explains_calls
 
 
 @parameters

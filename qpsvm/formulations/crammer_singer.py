@@ -31,8 +31,7 @@ from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
 from qpsvm.formulations.prices import ClassWeight, check_parameters, prices
 from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
-from qpsvm.kernels.indefinite import require_policy
-from qpsvm.kernels.kernel_repair import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite, require_policy
 from qpsvm.machines.joint.model import JointIntercept, JointModel
 from qpsvm.machines.joint.programs import (
     JointDualRecovery,

@@ -26,8 +26,7 @@ from qpsvm.formulations.prices import check_parameters
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.gram import gram as build_gram
-from qpsvm.kernels.indefinite import require_policy
-from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair
+from qpsvm.kernels.kernel_repair import Indefinite, KernelRepair, require_policy
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.dual_program import DualRecovery, dual_program
 from qpsvm.machines.model import SupportVectorModel

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, ParamSpec, Self, TypeVar
 
 from qpsvm.exceptions import UnknownParameterError
-from qpsvm.numerics.calls import ExplainsMethods, require_positions
+from qpsvm.numerics.arguments import ExplainsMethods, require_positions
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

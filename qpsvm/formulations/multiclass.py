@@ -47,9 +47,15 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, SharedMatrix, Side
 from qpsvm.machines.setup import Form
 from qpsvm.native import products_by_row
-from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights, require_flag
+from qpsvm.numerics.arguments import (
+    Labels,
+    Samples,
+    Targets,
+    Weights,
+    explains_constructor,
+    require_flag,
+)
 from qpsvm.numerics.arrays import Dense, Index, Mask, freeze
-from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import KEPT_BYTES, SampleGram

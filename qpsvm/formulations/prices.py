@@ -16,7 +16,7 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.conditions import InterceptKind, PriceFactors, require_intercept_kind
 from qpsvm.numerics.arguments import VectorLike, is_real_number, require_choice, require_flag
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.integers import is_rounded
+from qpsvm.numerics.conversion import is_rounded
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

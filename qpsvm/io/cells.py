@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.integers import EXACT, Rounded, first_rounded
+from qpsvm.numerics.conversion import EXACT, Rounded, first_rounded
 
 Labels: TypeAlias = npt.NDArray[Any]
 """One label per sample: integers, numbers or texts."""

@@ -17,7 +17,7 @@ from qpsvm.io import files
 from qpsvm.io.cells import Labels, is_number, narrowest
 from qpsvm.io.table import DataFile
 from qpsvm.numerics.arrays import Sparse
-from qpsvm.numerics.integers import EXACT, first_rounded
+from qpsvm.numerics.conversion import EXACT, first_rounded
 
 LARGEST_WIDTH = 2**27
 """Largest number of features that a file may have without ``n_features``.

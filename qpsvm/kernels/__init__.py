@@ -7,11 +7,8 @@ Examples
 'rbf(gamma=0.5)'
 """
 
-from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.by_name import KernelArgument, as_kernel
-from qpsvm.kernels.functions import RBF, Gamma, Linear, Polynomial, Sigmoid
-from qpsvm.kernels.given import Custom, Precomputed
-from qpsvm.kernels.gram import Gram, gram
+from qpsvm.kernels.functions import RBF, Gamma, Kernel, Linear, Polynomial, Sigmoid
+from qpsvm.kernels.gram import Custom, Gram, KernelArgument, Precomputed, as_kernel, gram
 from qpsvm.kernels.kernel_repair import KernelRepair
 
 __all__ = [

@@ -16,38 +16,143 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal, Self, TypeAlias
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.device.product_form import ProductForm
+from qpsvm.device.base import ProductForm
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.kernels.base import Kernel
-from qpsvm.kernels.exponents import Exponents, ExponentsBeside, Frame
-from qpsvm.kernels.products import factors, variance, write_inner_products
-from qpsvm.kernels.rows import ColumnsOfProducts, RowsOfProducts, densified
-from qpsvm.kernels.settings import EVALUATION
-from qpsvm.kernels.whole import kernel_values
-from qpsvm.numerics.arguments import is_finite_number
+from qpsvm.kernels.products import (
+    EVALUATION,
+    Exponents,
+    Frame,
+    columns_of_products,
+    densified,
+    exponentials,
+    factors,
+    kernel_values,
+    rbf_beside,
+    rows_of_products,
+    variance,
+    write_inner_products,
+)
+from qpsvm.numerics.arguments import explains_constructor, is_finite_number
 from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse, row_blocks
-from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.sample_gram import GramFunction, Rows
+from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import GramFunction, Rows, RowsByCall, SampleGram
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """A kernel function; ``kernel(X, Z)`` evaluates a Gram block of shape (len(X), len(Z))."""
+
+    name: ClassVar[str]
+    takes_objects: ClassVar[bool] = False
+    """Whether samples may be something else than rows of numbers: text, sequences, graphs. X and Z
+    are then arrays of shape (n,) with an object in each entry, or tables of shape (n, d)."""
+
+    @abstractmethod
+    def __call__(self, X: Stored, Z: Stored) -> Dense:
+        """Evaluate the block ``k(x_i, z_j)``.
+
+        Parameters
+        ----------
+        X, Z : arrays or CSR matrices of shape (n, d) and (m, d)
+        """
+
+    def write_square(self, X: Stored, out: Dense) -> None:
+        """Write the Gram matrix ``self(X, X)`` into an array of shape (n, n)."""
+        out[:] = self(X, X)
+
+    def against(self, X: Stored) -> Rows:
+        """Return an evaluator of rows of the Gram matrix of X, with the work they share done once.
+
+        They are those of ``self(X, X)`` up to rounding.
+        """
+        return RowsByCall(self, X)
+
+    def beside(self, Z: Stored) -> Callable[[Stored], Dense]:
+        """Prepare the kernel for fixed samples Z: return the function ``X -> k(X, Z)``.
+
+        Each row of its values has the same bits whatever the other rows are, for kernels of this
+        package and dense samples.
+        """
+        return lambda X: self(X, Z)
+
+    def within(self, X: Stored) -> GramFunction:
+        """Return the kernel between subsets of samples X, all rounded as in ``self(X, X)``."""
+        del X
+        return self
+
+    def product_form(self) -> ProductForm | None:
+        """The kernel as a function of products that a GPU evaluates; None where it is another."""
+        return None
+
+    def diagonal(self, X: Stored) -> Vector:
+        """``k(x_i, x_i)`` for every row of X, shape (n,)."""
+        blocks = [X[rows] for rows in row_blocks(X.shape[0], 256, 8 * 256 * 256)]
+        return np.concatenate([np.diagonal(self(block, block)) for block in blocks])
+
+    def resolve(self, X: Stored) -> Self:
+        """The same kernel with all parameters as numbers (``gamma="scale"`` depends on X)."""
+        del X
+        return self
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        """Return whether every Gram matrix of this kernel is positive semidefinite."""
+        return False
+
+    @property
+    def is_nonnegative(self) -> bool:
+        """Return whether all values of this kernel are non-negative."""
+        return False
+
+    @property
+    def runs_in_threads(self) -> bool:
+        """Return whether blocks may be evaluated in several threads at a time."""
+        return False
+
+    def parameters(self) -> dict[str, object]:
+        """The kernel's parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{key}={_short(value)}" for key, value in self.parameters().items())
+        return f"{self.name}({inside})" if inside else self.name
+
+
+def _short(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
 
 Gamma: TypeAlias = float | Literal["scale", "auto"]
 """``"scale"``: 1 / (n_features * variance of X); ``"auto"``: 1 / n_features; or a number > 0."""
 
 
 class _OfNumbers(Kernel):
-    """A kernel of this module: of rows of numbers, evaluated by NumPy alone."""
+    """A kernel of this module: of rows of numbers, evaluated by NumPy alone.
+
+    A subclass with values of its own has none of the ways to evaluate many of them at once.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__call__ is not _OfNumbers.__call__:
+            for name in _SHORTCUTS:
+                owner = next(kind for kind in cls.__mro__ if name in vars(kind))
+                if owner.__module__ == __name__:
+                    setattr(cls, name, getattr(Kernel, name))
 
     @property
     def runs_in_threads(self) -> bool:
-        return type(self).__call__.__module__ == __name__  # a subclass may have its own values
+        return True
 
     def __call__(self, X: Stored, Z: Stored) -> Dense:
         right = Z if hasattr(Z, "shape") else np.asarray(Z, dtype=np.float64)  # lists
@@ -56,22 +161,13 @@ class _OfNumbers(Kernel):
         return self._values(X if hasattr(X, "shape") else np.asarray(X, np.float64), right)
 
     def write_square(self, X: Stored, out: Dense) -> None:
-        if self.runs_in_threads:
-            self._values(X, X, out)
-        else:
-            super().write_square(X, out)
-
-    def product_form(self) -> ProductForm | None:
-        return self._form() if self.runs_in_threads else None
-
-    @abstractmethod
-    def _form(self) -> ProductForm:
-        """The kernel as a function of inner products or distances."""
+        self._values(X, X, out)
 
     def beside(self, Z: Stored) -> Callable[[Stored], Dense]:
-        if not self.runs_in_threads or is_sparse(Z):
+        if is_sparse(Z):
             return super().beside(Z)
-        return ColumnsOfProducts(np.asarray(Z, dtype=np.float64), self._finish)
+        columns = np.ascontiguousarray(np.asarray(Z, dtype=np.float64).T)
+        return partial(columns_of_products, columns, finish=self._finish)
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
         """Replace a block of inner products by kernel values, in place."""
@@ -79,6 +175,10 @@ class _OfNumbers(Kernel):
     @abstractmethod
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         """Evaluate ``k(x_i, z_j)``, into ``out`` if it is given."""
+
+
+_SHORTCUTS = ("against", "beside", "diagonal", "product_form", "runs_in_threads", "within",
+              "write_square")  # fmt: skip
 
 
 @explains_constructor
@@ -101,7 +201,7 @@ class Linear(_OfNumbers):
             return out
         return kernel_values(*factors(X, Z), out=out)
 
-    def _form(self) -> ProductForm:
+    def product_form(self) -> ProductForm:
         return ProductForm("product")
 
     @property
@@ -126,12 +226,9 @@ class _WithGamma(_OfNumbers):
     def resolve(self, X: Stored) -> Self:
         if not isinstance(self.gamma, str):
             return self
-        features = X.shape[1]
-        spread = 1.0
-        if self.gamma == "scale":
-            # as scikit-learn defines it: the variance over all entries, 1 for constant data
-            spread = variance(X) or 1.0
-        return replace(self, gamma=1.0 / (features * spread))
+        # as scikit-learn defines it: the variance over all entries, 1 for constant data
+        spread = (variance(X) or 1.0) if self.gamma == "scale" else 1.0
+        return replace(self, gamma=1.0 / (X.shape[1] * spread))
 
     def _gamma(self) -> float:
         if isinstance(self.gamma, str):
@@ -179,24 +276,20 @@ class RBF(_WithGamma):
             np.fill_diagonal(gram, 1.0)
         return gram
 
-    def _form(self) -> ProductForm:
+    def product_form(self) -> ProductForm:
         return ProductForm("exponential", self._gamma())
 
     def diagonal(self, X: Stored) -> Vector:
-        if not self.runs_in_threads:  # a subclass with values of its own
-            return super().diagonal(X)
         return np.ones(X.shape[0])
 
     def within(self, X: Stored) -> GramFunction:
-        if not self.runs_in_threads:
-            return super().within(X)
         frame = Frame.of(X)
         return lambda S, Z: self._values(S, Z, None, frame)
 
     def beside(self, Z: Stored) -> Callable[[Stored], Dense]:
-        if not self.runs_in_threads or is_sparse(Z):
+        if is_sparse(Z):
             return super().beside(Z)
-        return ExponentsBeside(Z, self._gamma())
+        return rbf_beside(Z, self._gamma())
 
     def exponents(self, X: Stored) -> Dense:
         """``-gamma |x_i - x_j|^2``, the logarithm of the Gram matrix of X, shape (n, n)."""
@@ -206,10 +299,8 @@ class RBF(_WithGamma):
         return exponents
 
     def against(self, X: Stored) -> Rows:
-        if not self.runs_in_threads:  # a subclass with values of its own
-            return super().against(X)
         parts = Exponents.of(X, X, self._gamma())
-        return RowsOfProducts(parts.U, parts.write_values)
+        return rows_of_products(parts.U, parts.write_values)
 
     @property
     def is_nonnegative(self) -> bool:
@@ -261,16 +352,13 @@ class Polynomial(_WithGamma):
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         return kernel_values(*factors(X, Z), self._finish, out)
 
-    def _form(self) -> ProductForm:
+    def product_form(self) -> ProductForm:
         return ProductForm("power", self._gamma(), float(self.coef0), int(self.degree))
 
     def against(self, X: Stored) -> Rows:
-        if not self.runs_in_threads:
-            return super().against(X)
-        X = densified(X)
-        U = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-
-        return RowsOfProducts(U, self._finish)
+        U = densified(X)
+        U = U if is_sparse(U) else np.asarray(U, dtype=np.float64)
+        return rows_of_products(U, self._finish)
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
         """Replace a block of inner products by values of the polynomial kernel.
@@ -327,7 +415,7 @@ class Sigmoid(_WithGamma):
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         return kernel_values(*factors(X, Z), self._finish, out)
 
-    def _form(self) -> ProductForm:
+    def product_form(self) -> ProductForm:
         return ProductForm("tanh", self._gamma(), float(self.coef0))
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
@@ -341,3 +429,44 @@ class Sigmoid(_WithGamma):
 def _require_number(value: object, name: str) -> None:
     if not is_finite_number(value):
         raise InvalidParameterError(f"{name} is {value!r}; it must be a finite number.")
+
+
+# --- several widths ------------------------------------------------------------------------------
+
+
+class SharedDistances:
+    """Squared distances of samples, ``K_gamma = exp(-gamma D)`` for every gamma up to a largest.
+
+    They are kept as exponents of the largest gamma: those of a smaller one are a fraction of them,
+    and so are their errors. Where norms are so large that exponents need differences of samples,
+    and which of them depends on gamma, nothing is shared.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or SinglePrecision of shape (n, d)
+    largest_gamma : float
+
+    Examples
+    --------
+    >>> shared = SharedDistances(np.array([[0.0], [2.0]]), 1.0)
+    >>> shared.gram(0.5).to_dense().round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    """
+
+    def __init__(self, X: Stored, largest_gamma: float) -> None:
+        self.X, self.largest_gamma = X, largest_gamma
+        self._samples = X if hasattr(X, "indptr") else np.asarray(X)
+        self.exponents: Dense | None = None
+        if Exponents.of(self._samples, self._samples, largest_gamma).are_exact:
+            self.exponents = RBF(largest_gamma).exponents(self._samples)
+
+    def gram(self, gamma: float) -> KernelQuadratic:
+        """The kernel matrix of one width, evaluated."""
+        if self.exponents is None:
+            K = RBF(gamma)(self._samples, self._samples)
+        else:
+            K = self.exponents.copy()
+            exponentials(K, gamma / self.largest_gamma)
+        samples = SampleGram.of_values(RBF(gamma), self.X, K, positive_semidefinite=True)
+        return KernelQuadratic(samples)

@@ -1,17 +1,104 @@
-"""Products and statistics of samples, dense or CSR."""
+"""Kernel matrices ``K_ij = f(u_i'v_j)``, a piece of their rows at a time, and RBF exponents.
+
+Of a symmetric matrix each piece is evaluated from the diagonal on and mirrored. That halves the
+work, and makes the matrix exactly symmetric, which rounding alone would not.
+
+With ``u = sqrt(2 gamma) (x - c)`` and ``v = sqrt(2 gamma) (z - c)`` the exponent of the RBF kernel,
+``-gamma |x - z|^2``, is ``u'v - |v|^2/2 - |u|^2/2``: a product of matrices, then passes that stay
+in cache. The centre c changes nothing but the rounding: a common offset would drown the distances.
+``docs/rounding.md`` bounds the errors of this expression, as it is evaluated here.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.kernels.settings import EVALUATION
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Matrix, Vector, as_dense, is_sparse, row_blocks
+from qpsvm.native import products_by_row
+from qpsvm.native.loops import exponent_tile
+from qpsvm.numerics.arrays import (
+    IN_CACHE,
+    Dense,
+    Index,
+    Matrix,
+    Sparse,
+    Vector,
+    as_dense,
+    is_sparse,
+    row_blocks,
+)
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
+from qpsvm.numerics.threads import BLOCK, for_each
+from qpsvm.qp.sample_gram import Rows
+
+
+@dataclass(frozen=True)
+class KernelSettings:
+    """Settings of products of samples and of the passes over kernel values, which users cannot set.
+
+    None changes a kernel value by more than the bounds of ``kernels.errors``.
+
+    Attributes
+    ----------
+    finished_bytes : int
+        Bytes of kernel values that are finished at a time: two such arrays stay in a core's cache.
+    pieces_of_square : int
+        Pieces of rows that a symmetric matrix has, at least. The square on the diagonal of each is
+        evaluated twice; with eight pieces that is an eighth of the matrix.
+    smallest_piece : int
+        Rows of such a piece, at least: a product of fewer rows takes as long.
+    largest_piece_bytes : int
+        Bytes of such a piece, at most, where ``smallest_piece`` allows: it is mirrored while it is
+        in the cache.
+    dense_up_to : int
+        Columns for every entry of a row, up to which products of dense arrays are faster.
+    largest_copy_bytes : int
+        Bytes of a dense copy of sparse samples, at most.
+    far : float
+        Sum of the halved squared norms of two scaled samples up to which their exponent
+        ``u'v - |u|^2/2 - |v|^2/2`` is accurate enough; beyond it, differences are taken.
+    negligible : float
+        Exponents below minus that need no digits: exp(-60) is 9e-27.
+    most_digits : int
+        Digits that a sample is cut into, at most; 24 reach from 1e-60 to 1e60.
+    precise_exponent : float
+        Absolute error of exponents that are evaluated with digits to spare, at most.
+    precise_product : float
+        Error of inner products that are evaluated with digits to spare, at most, relative to the
+        square of the largest entry of a sample.
+    precise_columns : int
+        Terms that are added up at a time: of more, fewer leading digits would be exact.
+    precise_bytes : int
+        Bytes of such values that are evaluated at a time: about ten such arrays are in use.
+    """
+
+    finished_bytes: int = 2**19
+    pieces_of_square: int = 8
+    smallest_piece: int = 160
+    largest_piece_bytes: int = 2**21
+    dense_up_to: int = 12
+    largest_copy_bytes: int = 2**30
+    far: float = 64.0
+    negligible: float = 60.0
+    most_digits: int = 24
+    precise_exponent: float = 2.0**-56
+    precise_product: float = 2.0**-84
+    precise_columns: int = 512
+    precise_bytes: int = 2**18
+
+
+EVALUATION = KernelSettings()
+"""Settings that every kernel matrix is evaluated with."""
+
+
+# --- products and statistics of samples ----------------------------------------------------------
 
 
 def exponent_roundings(n_terms: int) -> int:
@@ -84,3 +171,274 @@ def variance(X: Stored) -> float:
     squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * mean**2
     value = squares / size
     return value if value > (4.0 * EPS * mean) ** 2 else 0.0
+
+
+# --- rows that share work ------------------------------------------------------------------------
+
+
+Finish = Callable[[Index | slice, slice, Dense], None]
+"""Function that replaces a block of inner products by kernel values; it is given the rows and
+columns of the block, and the block."""
+
+
+def rows_of_products(U: Stored, finish: Finish) -> Rows:
+    """Return an evaluator of rows of a kernel that is a function of inner products ``u_i'u_j``.
+
+    Parameters
+    ----------
+    U : array or CSR matrix of shape (n, d)
+    finish : callable
+    """
+    return partial(_write_rows, U, finish)
+
+
+def _write_rows(U: Stored, finish: Finish, rows: Index, out: Dense) -> None:
+    left = U[rows]
+
+    def evaluate(columns: slice) -> None:
+        values = out[:, columns]
+        write_inner_products(left, U[columns], values)
+        for block in row_blocks(len(rows), values.shape[1], EVALUATION.finished_bytes):
+            finish(rows[block], columns, values[block])
+
+    # pieces of columns: every product prepares its right factor anew
+    for_each(evaluate, row_blocks(out.shape[1], len(rows), BLOCK))
+
+
+def columns_of_products(columns: Dense, U: Stored, finish: Finish) -> Dense:
+    """Kernel values ``f(u'v)`` of rows u, each added up on its own, and columns v.
+
+    Parameters
+    ----------
+    columns : array of shape (d, n)
+        In order of its rows, which a caller with many u prepares once.
+    U : array or CSR matrix of shape (m, d)
+    finish : callable
+    """
+    rows = np.ascontiguousarray(as_dense(U) if is_sparse(U) else U, dtype=np.float64)
+    values = products_by_row(rows, columns)
+    for block in row_blocks(len(values), values.shape[1], EVALUATION.finished_bytes):
+        finish(block, slice(0, values.shape[1]), values[block])
+    return values
+
+
+def is_faster_dense(X: Sparse) -> bool:
+    """Return whether products of sparse samples are faster in a dense copy that fits memory."""
+    n, d = X.shape
+    return bool(
+        d * n <= EVALUATION.dense_up_to * X.nnz and 8 * d * n <= EVALUATION.largest_copy_bytes
+    )
+
+
+def densified(X: Stored, beside: Stored | None = None) -> Stored:
+    """Convert sparse samples to a dense array where that makes products faster.
+
+    Parameters
+    ----------
+    X : array or CSR matrix
+    beside : array or CSR matrix, optional
+        The other factor of the products. With a dense one, X is dense as well if it fits memory.
+    """
+    if not is_sparse(X):
+        return X
+    if beside is not None:
+        fits = 8 * X.shape[0] * X.shape[1] <= EVALUATION.largest_copy_bytes
+        return X.toarray() if fits and not is_sparse(beside) else X
+    return X.toarray() if is_faster_dense(X) else X
+
+
+# --- whole matrices ------------------------------------------------------------------------------
+
+
+def kernel_values(
+    U: Matrix, V: Matrix, finish: Finish | None = None, out: Dense | None = None
+) -> Dense:
+    """Evaluate a kernel matrix ``K_ij = f(u_i'v_j)``, with a function f of inner products.
+
+    The matrix is exactly symmetric if U is V.
+
+    Parameters
+    ----------
+    U, V : arrays or CSR matrices of shapes (m, d) and (n, d)
+    finish : callable, optional
+        f, on blocks; the identity without one.
+    out : array of shape (m, n), optional
+        Where the matrix is written.
+
+    Returns
+    -------
+    array of shape (m, n)
+        ``out``, or a fresh one without it.
+    """
+    is_symmetric = U is V
+    V = densified(V)
+    U = V if is_symmetric else densified(U, beside=V)
+    gram = np.empty((U.shape[0], V.shape[0])) if out is None else out
+
+    def evaluate(piece: slice) -> None:
+        columns = slice(piece.start if is_symmetric else 0, gram.shape[1])
+        values = gram[piece, columns]
+        write_inner_products(U[piece], V[columns], values)
+        if finish is not None:
+            for block in row_blocks(len(values), values.shape[1], EVALUATION.finished_bytes):
+                rows = slice(piece.start + block.start, piece.start + block.stop)
+                finish(rows, columns, values[block])
+        if is_symmetric:
+            square = gram[piece, piece]
+            np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=np.bool_))
+            gram[piece.stop :, piece] = gram[piece, piece.stop :].T
+
+    piece_bytes = BLOCK  # a sparse factor may be converted for every piece
+    if is_symmetric and not sp.issparse(U):
+        own, row_bytes = EVALUATION, max(1, 8 * len(gram))
+        share = min(-(-len(gram) // own.pieces_of_square), own.largest_piece_bytes // row_bytes)
+        piece_bytes = max(own.smallest_piece, share) * row_bytes
+    pieces = row_blocks(gram.shape[0], gram.shape[1], piece_bytes)
+    if gram.nbytes > BLOCK:
+        for_each(evaluate, pieces)
+    else:  # threads would wait for each other longer than they save
+        for piece in pieces:
+            evaluate(piece)
+    return gram
+
+
+# --- exponents of the RBF kernel -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The centre of samples, and whether they are stored as dense arrays.
+
+    Errors of kernel values depend on both. So all blocks of one kernel matrix share the frame of
+    its samples, and every block between two sets has the frame of the second.
+
+    Attributes
+    ----------
+    centre : array of shape (d,) or None
+        c; None for sparse samples that stay sparse: centring would fill them.
+    """
+
+    centre: Vector | None
+
+    @classmethod
+    def of(cls, Z: Stored) -> Frame:
+        """The mean of samples; none if they are sparse, unless dense products are faster."""
+        if Z.shape[0] == 0 or (is_sparse(Z) and not is_faster_dense(Z)):
+            return cls(None)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.asarray(Z.mean(axis=0) if is_sparse(Z) else np.mean(Z, axis=0)).ravel()
+        return cls(np.where(np.isfinite(mean), mean, 0.0))
+
+    def stored(self, X: Stored) -> Stored:
+        """Samples as their products are taken: dense if the frame has a centre."""
+        return X if self.centre is None or not is_sparse(X) else as_dense(X)
+
+    def scaled(self, X: Stored, factor: float) -> Matrix:
+        """``factor (x_i - c)`` for every row of stored X; without a centre X is only multiplied."""
+        if self.centre is None:
+            return (X if is_sparse(X) else np.asarray(X, dtype=np.float64)) * factor
+        return (np.asarray(X, dtype=np.float64) - self.centre) * factor
+
+    def half_squares(self, X: Stored, gamma: float) -> Vector:
+        """``gamma |x_i - c|^2``, shape (n,)."""
+        halves, scale = np.empty(X.shape[0]), math.sqrt(2.0 * gamma)
+        for rows in row_blocks(*X.shape):
+            halves[rows] = 0.5 * row_squares(self.scaled(self.stored(X[rows]), scale))
+        return halves
+
+
+@dataclass(frozen=True, eq=False)
+class Exponents:
+    """Scaled samples and halves of their squared norms, for blocks of exponents.
+
+    Attributes
+    ----------
+    gamma : float
+    X, Z : arrays or CSR matrices of shapes (m, d) and (n, d)
+    U, V : arrays or CSR matrices of shapes (m, d) and (n, d)
+        The rows u and v.
+    half_u, half_v : arrays of shape (m,) and (n,)
+        ``|u|^2/2`` and ``|v|^2/2``.
+    """
+
+    gamma: float
+    X: Stored
+    Z: Stored
+    U: Matrix
+    V: Matrix
+    half_u: Vector
+    half_v: Vector
+
+    @classmethod
+    def of(cls, X: Stored, Z: Stored, gamma: float, frame: Frame | None = None) -> Exponents:
+        """Centre and scale the samples; once, if X is Z. The frame is that of Z if None."""
+        frame = frame or Frame.of(Z)
+        scale, is_square = math.sqrt(2.0 * gamma), X is Z
+        Z = frame.stored(Z)
+        X = Z if is_square else frame.stored(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            V = frame.scaled(Z, scale)
+            half_v = 0.5 * row_squares(V)
+            if is_square:
+                return cls(gamma, Z, Z, V, V, half_v, half_v)
+            U = frame.scaled(X, scale)
+            return cls(gamma, X, Z, U, V, 0.5 * row_squares(U), half_v)
+
+    @cached_property
+    def are_exact(self) -> bool:
+        """Return whether all norms are so small that subtracting them loses nothing of exp()."""
+        largest = np.max(self.half_u, initial=0.0) + np.max(self.half_v, initial=0.0)
+        return bool(largest <= EVALUATION.far)
+
+    def write_values(self, rows: Index | slice, columns: slice, products: Dense) -> None:
+        """Turn a block of inner products into values of the RBF kernel, in place."""
+        if self.are_exact:
+            exponent_tile(products, 2.0 * self.half_u[rows], 2.0 * self.half_v[columns], 0.5)
+        else:
+            self.write(rows, columns, products)
+            exponentials(products)
+
+    def write(self, rows: Index | slice, columns: slice, products: Dense) -> None:
+        """Turn a block of products ``u'v`` into exponents, in place.
+
+        Parameters
+        ----------
+        rows, columns : array of int or slice
+            Of the block.
+        products : array
+        """
+        half_u, half_v = self.half_u[rows], self.half_v[columns]
+        with np.errstate(over="ignore", invalid="ignore"):
+            products -= half_v
+            products -= half_u[:, None]
+            np.minimum(products, 0.0, out=products)
+            if not self.are_exact:
+                samples = self.X[rows], self.Z[columns]
+                restore_near(products, *samples, half_u, half_v, self.gamma)
+
+
+def rbf_beside(Z: Stored, gamma: float) -> Callable[[Stored], Dense]:
+    """Prepare the RBF kernel for fixed samples z, shape (n, d), as a function of samples x."""
+    frame = Frame.of(Z)
+    with np.errstate(over="ignore", invalid="ignore"):
+        V = np.ascontiguousarray(frame.scaled(frame.stored(Z), math.sqrt(2.0 * gamma)))
+        half_v = 0.5 * row_squares(V)
+    return partial(_rbf_values, Z, gamma, frame, V, half_v, np.ascontiguousarray(V.T))
+
+
+def _rbf_values(
+    Z: Stored, gamma: float, frame: Frame, V: Dense, half_v: Vector, columns: Dense, X: Stored
+) -> Dense:
+    """Evaluate the RBF kernel between samples x and z, of which all that is needed is known."""
+    X = frame.stored(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        U = frame.scaled(X, math.sqrt(2.0 * gamma))
+        half_u = 0.5 * row_squares(U)
+    parts = Exponents(gamma, X, Z, U, V, half_u, half_v)
+    return columns_of_products(columns, U, parts.write_values)
+
+
+def exponentials(exponents: Dense, factor: float = 1.0) -> None:
+    """Replace exponents e, none of them positive, by ``exp(factor e)``, in place."""
+    m, n = exponents.shape
+    exponent_tile(exponents, np.zeros(m), np.zeros(n), 0.5 * factor)

@@ -30,8 +30,7 @@ from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.numerics.exact_sums import exact_sum
-from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.precision import EPS, TINY, exact_sum
 
 PRICE_ROUNDING = 1.0 + 1e-9
 """Factor that covers the rounding of the sums in a price."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.kernels.precise import PreciseSums, precise_expansion, precise_products
+from qpsvm.kernels.errors import PreciseSums, precise_expansion, precise_products
 from qpsvm.machines.accuracy import (
     condition_errors,
     expansion_rounding,
@@ -38,9 +38,7 @@ from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.settings import MACHINES
 from qpsvm.numerics.arrays import Index, Mask, Vector
-from qpsvm.numerics.double_double import DoubleDouble, two_sum
-from qpsvm.numerics.exact_sums import exact_sum
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.precision import EPS, DoubleDouble, exact_sum, two_sum
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import Array, Index, Mask, Sparse, Vector, freeze, restore_frozen
-from qpsvm.numerics.layout import index_width, is_frozen, plain_sparse
+from qpsvm.numerics.conversion import index_width, is_frozen, plain_sparse
 from qpsvm.numerics.precision import EPS
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
-from qpsvm.kernels.by_name import KERNELS
+from qpsvm.kernels.gram import KERNELS
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.exact_types import (

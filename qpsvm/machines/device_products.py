@@ -30,8 +30,8 @@ import numpy as np
 
 from qpsvm.device.base import Device, host_matrix
 from qpsvm.exceptions import DeviceResultError, MemoryLimitError
-from qpsvm.kernels.base import Kernel
 from qpsvm.kernels.errors import EntryErrors, entry_errors, gram_errors
+from qpsvm.kernels.functions import Kernel
 from qpsvm.machines.score_errors import expansion_errors
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Vector

@@ -25,8 +25,7 @@ from qpsvm.machines.score_errors import (
 from qpsvm.machines.setup import DecisionValues, KernelSetup
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.exact_sums import exact_sum
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.precision import EPS, exact_sum
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import HessianProduct, LowRankProduct, LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic, RepeatedQuadratic

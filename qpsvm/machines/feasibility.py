@@ -22,7 +22,7 @@ from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Mask, Matrix, Vector
-from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
+from qpsvm.numerics.compensated import row_residuals, without_tiny_rows
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.restrictions import Restrictions, fast_rows
 from qpsvm.qp.row_proofs import prove_rows

@@ -18,8 +18,7 @@ from qpsvm.machines.prediction import KernelMachine
 from qpsvm.machines.setup import Form, KernelSetup
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.machines.warm_start import transfer_warm_start
-from qpsvm.numerics.arguments import VectorLike, an, with_article
-from qpsvm.numerics.calls import ExplainsMethods
+from qpsvm.numerics.arguments import ExplainsMethods, VectorLike, an, with_article
 from qpsvm.qp import exchange
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.multipliers import from_canonical

@@ -23,9 +23,8 @@ from qpsvm.machines.prediction import KernelSums, Machine, checked_samples, line
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.setup import Form
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, an
+from qpsvm.numerics.arguments import ExplainsMethods, Samples, an
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector
-from qpsvm.numerics.calls import ExplainsMethods
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status

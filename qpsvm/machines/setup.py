@@ -39,8 +39,7 @@ from qpsvm.machines.prediction import KernelMachine
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector, restore_frozen
 from qpsvm.numerics.precision import TINY
-from qpsvm.numerics.row_sums import common_offset, sum_of_rows
-from qpsvm.numerics.sample_products import SampleProducts, sample_products
+from qpsvm.numerics.rows import SampleProducts, common_offset, sample_products, sum_of_rows
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status

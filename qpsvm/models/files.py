@@ -28,9 +28,8 @@ from qpsvm.models.plain import FORMULATIONS, from_value
 from qpsvm.models.reading import model_of
 from qpsvm.models.record import CSR_PARTS, count, digest, metadata_of, packed, written
 from qpsvm.models.saved import SavedModel, Scaling
-from qpsvm.numerics.arguments import Labels, require_kind, require_path
+from qpsvm.numerics.arguments import Labels, explains_calls, require_kind, require_path
 from qpsvm.numerics.arrays import default_memory_limit, is_sparse
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import QPSolution
 from qpsvm.tables import Preparation

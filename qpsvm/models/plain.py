@@ -26,8 +26,8 @@ from qpsvm import formulations, kernels
 from qpsvm.constraints import LinearConstraints
 from qpsvm.constraints.builders import FairnessBand, WeightConstraint
 from qpsvm.exceptions import ModelFileError, QPSVMError
-from qpsvm.kernels.by_name import KERNELS
-from qpsvm.numerics.layout import compressed_rows
+from qpsvm.kernels.gram import KERNELS
+from qpsvm.numerics.conversion import compressed_rows
 from qpsvm.tables import CategoryColumn, NumberColumn, Preparation
 
 FORMULATIONS: Mapping[str, type[object]] = {

@@ -17,8 +17,8 @@ from qpsvm.formulations import CrammerSinger, DataDescription, OneVsOne, OneVsRe
 from qpsvm.formulations.multiclass import Reduction
 from qpsvm.io.npz import Arrays
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.kernels.by_name import KERNELS
-from qpsvm.kernels.indefinite import require_policy
+from qpsvm.kernels.gram import KERNELS
+from qpsvm.kernels.kernel_repair import require_policy
 from qpsvm.machines.reduced import ReducedSolution
 from qpsvm.models.machine import (
     REPAIRED,

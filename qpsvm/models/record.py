@@ -21,7 +21,7 @@ from qpsvm.io import json_text
 from qpsvm.io.npz import Arrays
 from qpsvm.models.machine import FLOATS, INTEGERS, Numbers
 from qpsvm.numerics.arrays import Array, Matrix
-from qpsvm.numerics.layout import compressed_rows
+from qpsvm.numerics.conversion import compressed_rows
 
 FORMAT = "qpsvm model"
 FORMAT_VERSION = 2

@@ -20,9 +20,8 @@ from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.setup import Form
 from qpsvm.models.machine import Numbers, SavedMachine, solution_of, targets_of
-from qpsvm.numerics.arguments import Labels, Samples, Targets
+from qpsvm.numerics.arguments import Labels, Samples, Targets, explains_constructor
 from qpsvm.numerics.arrays import Array, Dense, Matrix, Sparse, Vector, is_sparse
-from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kkt_residuals import Check

@@ -5,10 +5,16 @@ version. How it is built, and why: ``docs/decisions/0017-compiled-core.md``. Imp
 loads no library; the first call does.
 """
 
-from qpsvm.native.classes import descend_classes
 from qpsvm.native.descent import CoordinateDescent
-from qpsvm.native.intercept import Losses
 from qpsvm.native.library import Status
+from qpsvm.native.loops import (
+    Losses,
+    Steps,
+    descend_classes,
+    descend_pairs,
+    exponent_tile,
+    products_by_row,
+)
 from qpsvm.native.machine import (
     MachineBounds,
     MachineRun,
@@ -16,8 +22,6 @@ from qpsvm.native.machine import (
     SmallMachine,
     ValueErrors,
 )
-from qpsvm.native.pairs import Steps, descend_pairs
-from qpsvm.native.tiles import exponent_tile, products_by_row
 
 __all__ = [
     "CoordinateDescent",

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -65,20 +64,16 @@ class Target(NamedTuple):
     tag: str
 
 
+_MANYLINUX = "manylinux_2_17_{0}.manylinux2014_{0}"
 TARGETS = {
-    "linux-x86_64": Target(
-        "x86_64-linux-gnu.2.17",
-        "linux-x86_64",
-        "manylinux_2_17_x86_64.manylinux2014_x86_64",
-    ),
-    "linux-aarch64": Target(
-        "aarch64-linux-gnu.2.17",
-        "linux-aarch64",
-        "manylinux_2_17_aarch64.manylinux2014_aarch64",
-    ),
-    "macos-x86_64": Target("x86_64-macos.11.0", "macosx-x86_64", "macosx_11_0_x86_64"),
-    "macos-arm64": Target("aarch64-macos.11.0", "macosx-arm64", "macosx_11_0_arm64"),
-    "windows-x86_64": Target("x86_64-windows-gnu", "win-amd64", "win_amd64"),
+    name: Target(*facts)
+    for name, *facts in (
+        ("linux-x86_64", "x86_64-linux-gnu.2.17", "linux-x86_64", _MANYLINUX.format("x86_64")),
+        ("linux-aarch64", "aarch64-linux-gnu.2.17", "linux-aarch64", _MANYLINUX.format("aarch64")),
+        ("macos-x86_64", "x86_64-macos.11.0", "macosx-x86_64", "macosx_11_0_x86_64"),
+        ("macos-arm64", "aarch64-macos.11.0", "macosx-arm64", "macosx_11_0_arm64"),
+        ("windows-x86_64", "x86_64-windows-gnu", "win-amd64", "win_amd64"),
+    )
 }
 """Platforms with a wheel, by the name that ``.ci/wheels.py`` and ``QPSVM_NATIVE_TARGET`` use."""
 
@@ -258,11 +253,8 @@ def cache_folder() -> Path:
 
 def existing() -> Path | None:
     """Return the path of the library compiled from the present C sources; None without one."""
-    name = library_name()
-    for folder in (FOLDER, cache_folder()):
-        if (folder / name).is_file():
-            return folder / name
-    return None
+    paths = (folder / library_name() for folder in (FOLDER, cache_folder()))
+    return next(filter(Path.is_file, paths), None)
 
 
 def rebuilt() -> Path:
@@ -284,19 +276,12 @@ def rebuilt() -> Path:
         except OSError as error:
             reasons.append(f"{folder}: {error}")
             continue
-        for old in _older(folder, path.name):
-            old.unlink(missing_ok=True)
+        # libraries compiled from older sources; on Windows they may be in use
+        for old in folder.glob(f"core-*-{this_platform()}{SUFFIX}"):
+            if old.name != path.name and sys.platform != "win32":
+                old.unlink(missing_ok=True)
         return path
     raise BuildError("no folder can be written: " + "; ".join(reasons))
-
-
-def _older(folder: Path, name: str) -> Iterator[Path]:
-    """Yield libraries compiled from older sources; none on Windows, where they may be in use."""
-    if sys.platform == "win32":
-        return
-    for path in folder.glob(f"core-*-{this_platform()}{SUFFIX}"):
-        if path.name != name:
-            yield path
 
 
 if __name__ == "__main__":

@@ -68,11 +68,8 @@ def require_array(
         raise InvalidParameterError(
             f"{name} has the type {array.dtype}: convert it to {wanted.name}"
         )
-    fits = array.shape == shape or (
-        array.ndim == len(shape)
-        and all(n is None or n == found for n, found in zip(shape, array.shape, strict=True))
-    )
-    if not fits:
+    known = [found if n is None else n for n, found in zip(shape, array.shape, strict=False)]
+    if array.ndim != len(shape) or array.shape != tuple(known):
         text = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         raise InvalidParameterError(f"{name} has the shape {array.shape}: it must be {text}")
     if not (array.flags.c_contiguous and array.flags.aligned):
@@ -154,6 +151,33 @@ def require_signs(signs: Array, name: str) -> None:
     if is_bad.any():
         i = int(np.argmax(is_bad))
         raise InvalidParameterError(f"{name}[{i}] is {signs[i]}: every sign must be -1 or 1")
+
+
+def require_conditions(conditions: Any) -> int:
+    """Check the arrays of conditions on decision values, and return how many they are.
+
+    Parameters
+    ----------
+    conditions : object
+        With ``required``, ``lower`` and ``upper``, and ``signs``, ``curved`` and ``rows`` or None.
+    """
+    own = conditions
+    n = len(require_vector(own.required, "required", None, finite=True))
+    require_vector(own.lower, "lower", n)
+    require_vector(own.upper, "upper", n)
+    if own.signs is not None:
+        require_signs(require_vector(own.signs, "signs", n), "signs")
+    if own.curved is not None:
+        require_not_negative(own.curved, "curved", n)
+    if own.rows is not None:
+        require_array(own.rows, "rows", np.int64, (n,))
+    return n
+
+
+def require_not_negative(array: Array, name: str, n: int) -> None:
+    """Raise InvalidParameterError unless an array is a vector of n finite numbers of at least 0."""
+    require_vector(array, name, n, finite=True)
+    require_at_least(np.min(array, initial=0.0), f"the smallest of {name}", 0.0)
 
 
 def require_row_wise(array: object, name: str) -> int:

@@ -16,25 +16,20 @@ from qpsvm.native.checks import (
     require_array,
     require_at_least,
     require_box,
-    require_finite,
     require_indices,
+    require_not_negative,
     require_signs,
     require_vector,
     row_distance,
 )
-from qpsvm.native.library import DESCENT_STATE, Status, run
-from qpsvm.native.settings import CORE
+from qpsvm.native.library import CORE, DESCENT_STATE, Status, run
 
 MOST_VARIABLES = 2**31 - 1
 """Largest number of variables of a coordinate descent, whose order is drawn with 31 random bits."""
 
 _DENSE = {np.dtype(np.float64): 0, np.dtype(np.float32): 1}
-_CSR = {
-    (np.dtype(np.float64), np.dtype(np.int32)): 2,
-    (np.dtype(np.float64), np.dtype(np.int64)): 3,
-    (np.dtype(np.float32), np.dtype(np.int32)): 4,
-    (np.dtype(np.float32), np.dtype(np.int64)): 5,
-}
+_INDICES = {np.dtype(np.int32): 2, np.dtype(np.int64): 3}
+"""Numbers of the layouts in the core: of values, and of a CSR matrix what its indices add."""
 
 
 class CoordinateDescent:
@@ -117,14 +112,13 @@ class CoordinateDescent:
         if rows is not None:
             require_array(rows, "rows", np.int64, (n,))
             require_indices(rows, "rows", m)
-        require_finite(require_vector(linear, "linear", n), "linear")
+        require_vector(linear, "linear", n, finite=True)
         require_vector(lower, "lower", n)
         require_vector(upper, "upper", n)
         if signs is not None:
             require_signs(require_vector(signs, "signs", n), "signs")
         if added is not None:
-            require_finite(require_vector(added, "added", n), "added")
-            require_at_least(np.min(added, initial=0.0), "the smallest of added", 0.0)
+            require_not_negative(added, "added", n)
         constant = require_at_least(constant, "constant", 0.0)
         if start is None:
             start = np.minimum(np.maximum(np.zeros(n), lower), upper)
@@ -204,8 +198,8 @@ def _checked_csr(samples: Any) -> tuple[tuple[Any, ...], dict[str, Array | None]
             f"samples are a sparse matrix in the format {samples.format!r}: pass samples.tocsr()"
         )
     values, starts, indices = samples.data, samples.indptr, samples.indices
-    layout = _CSR.get((values.dtype, indices.dtype))
-    if layout is None or starts.dtype != indices.dtype:
+    is_known = values.dtype in _DENSE and indices.dtype in _INDICES
+    if not is_known or starts.dtype != indices.dtype:
         raise InvalidParameterError(
             f"samples have values of {values.dtype}, indices of {indices.dtype} and indptr of "
             f"{starts.dtype}: values must be float64 or float32, both others int32 or both int64"
@@ -227,9 +221,7 @@ def _checked_csr(samples: Any) -> tuple[tuple[Any, ...], dict[str, Array | None]
             "samples are a CSR matrix with repeated or unsorted features in a row: call "
             "samples.sum_duplicates() first"
         )
-    arrays: dict[str, Array | None] = {
-        "samples.data": values,
-        "samples.indptr": starts,
-        "samples.indices": indices,
-    }
-    return (layout, d, 0, values, starts, indices), arrays
+    names = "samples.data", "samples.indptr", "samples.indices"
+    layout = 2 * _DENSE[values.dtype] + _INDICES[indices.dtype]
+    fields = (layout, d, 0, values, starts, indices)
+    return fields, dict(zip(names, (values, starts, indices), strict=True))

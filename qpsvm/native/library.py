@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from threading import Lock
@@ -22,6 +23,26 @@ from typing import Any
 import numpy as np
 
 from qpsvm.exceptions import CompiledCoreError
+
+
+@dataclass(frozen=True)
+class CoreSettings:
+    """Settings of how much work one call of the compiled code does before it returns to Python.
+
+    Attributes
+    ----------
+    entries_per_call : int
+        Entries of samples that a call of coordinate descent reads, about: 10 to 50 ms.
+    kernel_values_per_call : int
+        Kernel values that a call of steps of pairs reads, about: 10 to 50 ms.
+    """
+
+    entries_per_call: int = 20_000_000
+    kernel_values_per_call: int = 30_000_000
+
+
+CORE = CoreSettings()
+"""Settings of the compiled C library: how much work one call of it does."""
 
 
 class Status(IntEnum):
@@ -39,74 +60,29 @@ _STATUS = tuple(Status)
 _P, _I, _D, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_int
 
 
-class _Samples(ctypes.Structure):
-    _fields_ = (
-        ("layout", _I),
-        ("width", _I),
-        ("stride", _I),
-        ("values", _P),
-        ("starts", _P),
-        ("indices", _P),
-    )
+_KINDS = {"i": _I, "d": _D, "p": _P}
 
 
-class _BoxProgram(ctypes.Structure):
-    _fields_ = (
-        ("size", _I),
-        ("rows", _P),
-        ("signs", _P),
-        ("linear", _P),
-        ("added", _P),
-        ("lower", _P),
-        ("upper", _P),
-        ("constant", _D),
-    )
+def _structure(name: str, fields: str) -> type[ctypes.Structure]:
+    """A C structure of whole numbers (i), doubles (d) and pointers (p): ``"size:i rows:p"``."""
+    pairs = (field.split(":") for field in fields.split())
+    members = [(field, _KINDS[kind]) for field, kind in pairs]
+    return type(name, (ctypes.Structure,), {"_fields_": members})
 
 
-class _KernelBlock(ctypes.Structure):
-    _fields_ = (
-        ("size", _I),
-        ("stride", _I),
-        ("block", _P),
-        ("offsets", _P),
-        ("columns", _P),
-        ("constant", _D),
-    )
-
-
-class _Conditions(ctypes.Structure):
-    _fields_ = (
-        ("size", _I),
-        ("rows", _P),
-        ("signs", _P),
-        ("required", _P),
-        ("values", _P),
-        ("lower", _P),
-        ("upper", _P),
-        ("curved", _P),
-        ("only", _D),
-    )
-
-
-class _Machine(ctypes.Structure):
-    _fields_ = (
-        ("size", _I),
-        ("samples", _I),
-        ("stride", _I),
-        ("K", _P),
-        ("rows", _P),
-        ("signs", _P),
-        ("required", _P),
-        ("lower", _P),
-        ("upper", _P),
-        ("curved", _P),
-        ("is_free", _I),
-        ("constant", _D),
-        ("price", _D),
-        ("side", _D),
-        ("total", _D),
-    )
-
+_Samples = _structure("samples", "layout:i width:i stride:i values:p starts:p indices:p")
+_BoxProgram = _structure(
+    "box_program", "size:i rows:p signs:p linear:p added:p lower:p upper:p constant:d"
+)
+_KernelBlock = _structure("kernel_block", "size:i stride:i block:p offsets:p columns:p constant:d")
+_Conditions = _structure(
+    "conditions", "size:i rows:p signs:p required:p values:p lower:p upper:p curved:p only:d"
+)
+_Machine = _structure(
+    "machine",
+    "size:i samples:i stride:i K:p rows:p signs:p required:p lower:p upper:p curved:p is_free:i "
+    "constant:d price:d side:d total:d",
+)
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "descent_begin": (_Samples, _BoxProgram, _P, _P, _P, _P, _I, _P),
@@ -121,19 +97,11 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "products_by_row": (_I, _I, _I, _P, _I, _P, _I, _P, _I),
 }
 
+_COUNTS = "generator n_open n_active position passes"
+_VALUES = "shrink_above shrink_below largest smallest violation"
 DESCENT_STATE = np.dtype(
-    [
-        ("generator", np.int64),
-        ("n_open", np.int64),
-        ("n_active", np.int64),
-        ("position", np.int64),
-        ("passes", np.int64),
-        ("shrink_above", np.float64),
-        ("shrink_below", np.float64),
-        ("largest", np.float64),
-        ("smallest", np.float64),
-        ("violation", np.float64),
-    ]
+    [(name, np.int64) for name in _COUNTS.split()]
+    + [(name, np.float64) for name in _VALUES.split()]
 )
 """Memory of ``struct descent_state``."""
 
@@ -170,6 +138,8 @@ class Library:
     path : Path
     variants : tuple of str
         The variants that this processor can run, the fastest last.
+    functions : dict
+        By name and variant.
 
     Raises
     ------
@@ -199,40 +169,11 @@ class Library:
             for level in build.LEVELS[: library.qpsvm_level()]
             if hasattr(library, f"descent_run_{level}")
         )
-        self._functions = {
+        self.functions = {
             (name, variant): _function(library, name, variant)
             for name in _SIGNATURES
             for variant in self.variants
         }
-
-    def run(self, name: str, *arguments: Any) -> Status:
-        """Call a function of the core.
-
-        Parameters
-        ----------
-        name : str
-            A key of the table of signatures.
-        *arguments : array, None, number, tuple of these, or Structure
-            In the order of the C function. A tuple holds the fields of a structure.
-
-        Returns
-        -------
-        Status
-        """
-        function = self._functions[name, _variant.get() or self.variants[-1]]
-        passed = list[Any]()
-        for kind, argument in zip(_SIGNATURES[name], arguments, strict=True):
-            if isinstance(argument, np.ndarray):
-                passed.append(argument.ctypes.data)
-            elif isinstance(argument, tuple):
-                values = [f.ctypes.data if isinstance(f, np.ndarray) else f for f in argument]
-                passed.append(ctypes.byref(kind(*values)))
-            elif isinstance(argument, Structure):
-                passed.append(argument.reference)
-            else:
-                passed.append(argument)
-        status: int = function(*passed)
-        return _STATUS[status]
 
 
 def _function(library: ctypes.CDLL, name: str, variant: str) -> Any:
@@ -293,8 +234,34 @@ def _path() -> Path:
 
 
 def run(name: str, *arguments: Any) -> Status:
-    """Call a function of the loaded library, see ``Library.run``."""
-    return (_loaded[0] if _loaded else core()).run(name, *arguments)
+    """Call a function of the loaded library.
+
+    Parameters
+    ----------
+    name : str
+        A key of the table of signatures.
+    *arguments : array, None, number, tuple of these, or Structure
+        In the order of the C function. A tuple holds the fields of a structure.
+
+    Returns
+    -------
+    Status
+    """
+    library = _loaded[0] if _loaded else core()
+    function = library.functions[name, _variant.get() or library.variants[-1]]
+    passed = list[Any]()
+    for kind, argument in zip(_SIGNATURES[name], arguments, strict=True):
+        if isinstance(argument, np.ndarray):
+            passed.append(argument.ctypes.data)
+        elif isinstance(argument, tuple):
+            values = [f.ctypes.data if isinstance(f, np.ndarray) else f for f in argument]
+            passed.append(ctypes.byref(kind(*values)))
+        elif isinstance(argument, Structure):
+            passed.append(argument.reference)
+        else:
+            passed.append(argument)
+    status: int = function(*passed)
+    return _STATUS[status]
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from qpsvm.native.checks import (
     require_array,
     require_at_least,
     require_box,
+    require_conditions,
     require_indices,
     require_row_wise,
-    require_signs,
     require_vector,
 )
 from qpsvm.native.library import Status, Structure, run
@@ -212,14 +212,8 @@ class SmallMachine:
     _structures: dict[int, Structure] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        n = len(require_vector(self.required, "required", None, finite=True))
-        require_signs(require_vector(self.signs, "signs", n), "signs")
-        require_vector(self.lower, "lower", n)
-        require_vector(self.upper, "upper", n)
+        n = require_conditions(self)
         require_box(np.zeros(n), "zero", self.lower, self.upper)
-        if self.curved is not None:
-            require_vector(self.curved, "curved", n, finite=True)
-            require_at_least(np.min(self.curved, initial=0.0), "the smallest of curved", 0.0)
         require_at_least(self.constant, "constant", 0.0)
         require_at_least(self.price, "price", -np.inf)
         require_at_least(self.total, "total", 0.0)
@@ -233,10 +227,8 @@ class SmallMachine:
                 raise InvalidParameterError(
                     f"K has the shape {self.K.shape}: it must be square, one row for each sample"
                 )
-        if self.rows is not None:
-            require_array(self.rows, "rows", np.int64, (n,))
-            if self.K is not None:
-                require_indices(self.rows, "rows", len(self.K))
+        if self.rows is not None and self.K is not None:
+            require_indices(self.rows, "rows", len(self.K))
 
     def _fields(self, samples: int) -> Structure:
         """Return the fields of the structure, which several calls share."""
@@ -341,8 +333,7 @@ class SmallMachine:
         require_box(alpha, "alpha", self.lower, self.upper)
         d = 0
         if X is not None:
-            require_array(X, "X", np.float64, (n, None))
-            d = X.shape[1]
+            d = require_array(X, "X", np.float64, (n, None)).shape[1]
         elif self.K is None or len(self.K) != n:
             raise InvalidParameterError("K is missing, or has another size than the errors")
         if self.rows is None and n != size:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError, MemoryLimitError
-from qpsvm.numerics.integers import first_rounded
-from qpsvm.numerics.layout import is_sealed, plain_sparse, sealed
+from qpsvm.numerics.conversion import first_rounded, is_sealed, plain_sparse, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,7 +52,7 @@ def freeze(array: _Frozen) -> _Frozen:
 def immutable(value: npt.ArrayLike) -> Dense:
     """``value`` as a float64 array that no other code can write to: a copy, unless it is sealed.
 
-    In the layout of ``qpsvm.numerics.layout``.
+    In the layout of ``qpsvm.numerics.conversion``.
 
     Raises
     ------
@@ -98,12 +97,10 @@ def stored(value: npt.ArrayLike | None, name: str, error: type[Exception]) -> De
     error
         Text, dates, a sparse matrix, rows of different lengths: no array of numbers.
     """
+    if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.writeable:
+        return sealed(value)
     if value is None or _is_in_store(value):
         return value
-    return _copied(value, name, error)
-
-
-def _copied(value: npt.ArrayLike, name: str, error: type[Exception]) -> Dense:
     try:
         if sp.issparse(value):
             raise TypeError("it is sparse; pass value.toarray()")
@@ -133,13 +130,9 @@ def store_fields(
     """Convert array fields of a frozen dataclass to read-only float64 arrays of its own."""
     for name in names:
         value = getattr(instance, name)
-        if value is None:
-            continue
-        is_array = type(value) is np.ndarray and value.dtype is _FLOAT64
-        if is_array and value.flags.writeable:
-            object.__setattr__(instance, name, sealed(value))
-        elif not _is_in_store(value):  # it is after a replacement of other fields
-            object.__setattr__(instance, name, _copied(value, f"{name} of {owner}", error))
+        own = None if value is None else stored(value, f"{name} of {owner}", error)
+        if own is not value:  # it is after a replacement of other fields
+            object.__setattr__(instance, name, own)
 
 
 def _without_text(array: Array) -> Array:
@@ -182,7 +175,7 @@ def as_vector(
 ) -> Vector:
     """``value`` as a read-only float64 vector; ``None`` and scalars are broadcast.
 
-    A copy, unless it is sealed (``qpsvm.numerics.layout``).
+    A copy, unless it is sealed (``qpsvm.numerics.conversion``).
     """
     if value is None:
         if length is None:
@@ -243,7 +236,7 @@ def _require_exact(array: Matrix, original: object, name: str, error: type[Excep
 def as_matrix(value: npt.ArrayLike | Sparse | None, name: str, columns: int) -> Matrix:
     """``value`` as a read-only float64 array or sorted CSC array.
 
-    A copy, unless it is sealed (``qpsvm.numerics.layout``).
+    A copy, unless it is sealed (``qpsvm.numerics.conversion``).
     """
     if value is None:
         return freeze(np.zeros((0, columns)))

@@ -169,3 +169,28 @@ class Bordered:
         result[self.positions] = u[self.kept]
         result[self.added] = t[: len(self.added)]
         return result
+
+
+# --- memory for factors --------------------------------------------------------------------------
+
+
+class Memory:
+    """Named work arrays; pages that were never written take no memory.
+
+    To write into fresh memory takes longer than to evaluate a kernel, or to factor a matrix of
+    thousands: pages are found and zeroed first.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Vector] = {}
+
+    def matrix(self, name: str, rows: int, columns: int) -> Dense:
+        """Return the named array in a shape; its contents are arbitrary."""
+        size = rows * columns
+        self.reserve(name, size)
+        return self._arrays[name][:size].reshape(rows, columns)
+
+    def reserve(self, name: str, size: int, room: int = 0) -> None:
+        """Enlarge a named array to ``size`` entries; a new one gets ``room`` entries more."""
+        if name not in self._arrays or len(self._arrays[name]) < size:
+            self._arrays[name] = np.empty(size + room)

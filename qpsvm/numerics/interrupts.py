@@ -1,4 +1,4 @@
-"""Ctrl-C: compiled calls that can be left, and the best point so far on the exception.
+"""Ctrl-C and deadlines: compiled calls that can be left, and the best point so far.
 
 Python raises ``KeyboardInterrupt`` in the main thread, between two instructions: a compiled call
 ends first. Long ones are therefore made in another thread (``interruptible``), which the main
@@ -13,9 +13,14 @@ read: to evaluate a machine may take longer than anybody waits after Ctrl-C.
 from __future__ import annotations
 
 import contextvars
+import math
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 Result = TypeVar("Result")
@@ -175,23 +180,6 @@ def limit_of_work() -> Callable[[], bool] | None:
     return _IS_OVER.get()
 
 
-class _Call:
-    """A call that a thread of its own makes."""
-
-    def __init__(self, call: Callable[[], Any]) -> None:
-        self.call = call
-        self.is_done = threading.Event()
-        self.value: Any = None
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self.value = self.call()
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            self.error = error
-        self.is_done.set()
-
-
 def interruptible(call: Callable[[], Result]) -> Result:
     """Run a compiled function in a thread, so that Ctrl-C is not delayed until it returns.
 
@@ -217,13 +205,84 @@ def interruptible(call: Callable[[], Result]) -> Result:
     if not (is_main or is_over is not None or _LEAVE.get() is not None):
         return call()
     context = contextvars.copy_context()  # NumPy's error state is in it
-    running = _Call(lambda: context.run(call))
-    threading.Thread(target=running.run, name="qpsvm-compiled", daemon=True).start()
-    while not running.is_done.wait(POLL_SECONDS):
+    future = Future[Result]()
+
+    def run() -> None:
+        try:
+            future.set_result(context.run(call))
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="qpsvm-compiled", daemon=True).start()
+    while not wait([future], POLL_SECONDS).done:
         raise_if_left()
         if is_over is not None and is_over():
             raise TimeIsUp
-    if running.error is not None:
-        raise running.error
-    result: Result = running.value
-    return result
+    return future.result()
+
+
+# --- deadlines -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """Moment by which a computation has to end, shared by all of its parts.
+
+    Attributes
+    ----------
+    at : float
+        Reading of the clock at which the time is over; infinite without a limit.
+    clock : callable
+        Seconds from any origin, never falling.
+
+    Examples
+    --------
+    >>> Deadline.after(None).remaining()
+    inf
+    >>> Deadline.after(60.0, clock=lambda: 5.0)
+    Deadline(at=65.0)
+    """
+
+    at: float = math.inf
+    clock: Callable[[], float] = time.perf_counter
+
+    @classmethod
+    def after(
+        cls, seconds: float | None, clock: Callable[[], float] = time.perf_counter
+    ) -> Deadline:
+        """The deadline so many seconds from now; one that never passes for None."""
+        return cls(
+            math.inf if seconds is None else clock() + float(min(seconds, sys.float_info.max)),
+            clock,
+        )
+
+    @property
+    def is_set(self) -> bool:
+        """Return whether there is a limit at all."""
+        return self.at < math.inf
+
+    def remaining(self) -> float:
+        """Seconds left: zero once the deadline has passed, infinite without a limit."""
+        return max(self.at - self.clock(), 0.0) if self.is_set else math.inf
+
+    def has_passed(self) -> bool:
+        """Return whether the time limit has passed; without a limit the clock is not read.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            In a thread that works for a call that Ctrl-C has left: all loops look here.
+        """
+        raise_if_left()
+        return self.is_set and self.clock() >= self.at
+
+    def share(self, part: float) -> Deadline:
+        """The deadline after a part of the seconds that are left."""
+        return Deadline(self.clock() + part * self.remaining(), self.clock) if self.is_set else self
+
+    def __repr__(self) -> str:
+        return f"Deadline(at={self.at!r})"
+
+
+NEVER = Deadline()
+"""The deadline of a computation without a limit."""

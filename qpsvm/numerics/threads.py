@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -185,15 +186,6 @@ def blas_threads() -> int:
     return _BLAS.current()
 
 
-@contextmanager
-def limited_blas(n_threads: int) -> Iterator[None]:
-    """Let BLAS have at most so many threads."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(n_threads, user_api="blas"):
-        yield
-
-
 def usable_threads() -> int:
     """Return the number of threads that a loop of the calling thread may use."""
     return _BLAS.share
@@ -224,3 +216,55 @@ def for_each(work: Callable[[Piece], object], pieces: Sequence[Piece]) -> None:
             work(piece)
 
     _BLAS.map(with_state, pieces, n_threads, leave)
+
+
+# --- independent calls in several workers --------------------------------------------------------
+
+
+Result = TypeVar("Result")
+
+
+def in_parallel(
+    calls: Iterable[Callable[[], Result]], n_jobs: int | None, **options: Any
+) -> list[Result]:
+    """Make calls without arguments by joblib, and return their values in the same order.
+
+    Parameters
+    ----------
+    calls : iterable of callables
+        Made as they are needed.
+    n_jobs : int or None
+        As joblib has it: None is 1, unless a ``joblib.parallel_config`` says otherwise. Threads by
+        default: they share the kernel values.
+    options : dict
+        Other arguments of ``joblib.Parallel``.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C, which all workers hear of: at the next look at their deadline.
+    """
+    from joblib import Parallel, delayed
+
+    leave = Leave()
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", **options)
+    try:
+        return list(parallel(delayed(_Working(leave, call))() for call in calls))
+    except KeyboardInterrupt:
+        leave.set()
+        raise
+
+
+class _Working(Generic[Result]):
+    """A call that hears of Ctrl-C, under the name of its function: Dask shows it."""
+
+    def __init__(self, leave: Leave, call: Callable[[], Result]) -> None:
+        self.leave, self.call = leave, call
+        function: Any = call
+        while isinstance(function, partial):
+            function = function.func
+        self.__name__ = str(getattr(function, "__name__", type(function).__name__))
+
+    def __call__(self) -> Result:
+        with working_for(self.leave):
+            return self.call()

@@ -37,9 +37,8 @@ from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number
+from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, is_real_number
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.paths.training import DEFAULTS, PathSettings, Training, require_arguments, solved
 

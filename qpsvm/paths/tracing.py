@@ -11,12 +11,11 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.kernels import RBF, KernelArgument
+from qpsvm.kernels.functions import SharedDistances
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.kernels.widths import SharedDistances
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, Targets, Weights, require_flag
+from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, require_flag
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.paths.following import Trace, follow
 from qpsvm.paths.program import ParametricProgram, parametric_program
 from qpsvm.paths.result import Path, WidthPath

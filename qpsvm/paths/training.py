@@ -27,12 +27,12 @@ from qpsvm.numerics.arguments import (
     Samples,
     Targets,
     Weights,
+    explains_constructor,
     is_real_number,
     require_choice,
     require_kind,
 )
 from qpsvm.numerics.arrays import Vector, freeze
-from qpsvm.numerics.calls import explains_constructor
 from qpsvm.numerics.duplicates import clip_scaled
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.solution import QPSolution, Status

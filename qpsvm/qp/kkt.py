@@ -56,7 +56,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qpsvm.numerics.arrays import Matrix, Vector
-from qpsvm.numerics.exact_sums import without_tiny_rows
+from qpsvm.numerics.compensated import without_tiny_rows
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import entries_of, largest_in_rows
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES, KKTResiduals, Residual, largest_of

@@ -28,10 +28,9 @@ from qpsvm.numerics.arrays import (
     require_memory,
 )
 from qpsvm.numerics.compensated import precise_product
-from qpsvm.numerics.layout import plain, plain_sparse
+from qpsvm.numerics.conversion import plain, plain_sparse
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.row_sums import common_offset, sum_of_rows
-from qpsvm.numerics.rows import row_squares
+from qpsvm.numerics.rows import common_offset, row_squares, sum_of_rows
 from qpsvm.numerics.single_precision import SinglePrecision, Stored, rows_of, stored_values
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_quadratic import SampleQuadratic, Selection, checked_diagonal

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arguments import VectorLike
+from qpsvm.numerics.arguments import VectorLike, explains_calls
 from qpsvm.numerics.arrays import Vector, as_dense, require_memory, stored
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.rows import largest_in_rows, take_rows
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status

@@ -4,7 +4,7 @@ A solver's answer satisfies ``R x <= r`` (some rows with ``=``) and ``lower <= x
 its tolerance, and most rows are satisfied by no point of doubles at all. A bound on the optimum
 needs a real point that satisfies them. It is kept as a point and a change, ``x + d``: clip x to its
 bounds, then add to d the smallest change (in a metric) that makes the missed rows hold, again and
-again. Residuals of x are rounded once (``exact_sums``), those of d are far smaller, so that what
+again. Residuals of x are rounded once (``row_residuals``), those of d are far smaller, so that what
 is missed at last is 1e-20 of a row's terms. ``row_proofs`` proves the rest.
 
 The change is the smallest one relative to each entry, ``min sum (d_j / |x_j|)^2``; where entries
@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector, as_dense
-from qpsvm.numerics.exact_sums import row_residuals, without_tiny_rows
+from qpsvm.numerics.compensated import row_residuals, without_tiny_rows
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import (
     largest_in_columns,

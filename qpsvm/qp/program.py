@@ -11,7 +11,13 @@ import scipy.sparse as sp
 
 from qpsvm.display import short_repr, wrapped
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arguments import MatrixLike, VectorLike, require_flag
+from qpsvm.numerics.arguments import (
+    ExplainsMethods,
+    MatrixLike,
+    VectorLike,
+    explains_constructor,
+    require_flag,
+)
 from qpsvm.numerics.arrays import (
     Dense,
     Matrix,
@@ -23,9 +29,8 @@ from qpsvm.numerics.arrays import (
     require_finite,
     require_memory,
 )
-from qpsvm.numerics.calls import ExplainsMethods, explains_constructor
 from qpsvm.numerics.contents import bytes_of
-from qpsvm.numerics.cvxopt_matrices import as_cvxopt
+from qpsvm.numerics.conversion import as_cvxopt
 from qpsvm.numerics.rows import fold, take_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.convexity import Convexity

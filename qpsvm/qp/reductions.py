@@ -62,7 +62,7 @@ from qpsvm.numerics.arrays import (
     row_blocks,
 )
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.row_sums import OFFSET_RATIO
+from qpsvm.numerics.rows import OFFSET_RATIO
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram

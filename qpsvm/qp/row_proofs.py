@@ -30,9 +30,15 @@ import scipy.sparse as sp
 from scipy.linalg import qr
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector, as_dense
-from qpsvm.numerics.exact_rank import null_space, primes_for, rank, residues
-from qpsvm.numerics.exact_sums import RowResiduals, row_residuals, without_tiny_rows
-from qpsvm.numerics.independence import connected_rows, proven_independence
+from qpsvm.numerics.compensated import RowResiduals, row_residuals, without_tiny_rows
+from qpsvm.numerics.independence import (
+    connected_rows,
+    null_space,
+    primes_for,
+    proven_independence,
+    rank,
+    residues,
+)
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import entries_of, scaled_columns, scaled_rows
 from qpsvm.qp.nearest import HOLDS, ROUNDS, row_sizes, unit_of

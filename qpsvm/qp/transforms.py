@@ -29,7 +29,7 @@ from typing import Protocol
 import numpy as np
 
 from qpsvm.numerics.arrays import Index, Vector, as_dense
-from qpsvm.numerics.exact_sums import product_parts
+from qpsvm.numerics.precision import product_parts
 from qpsvm.numerics.rows import entries_of, fold, take_rows
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.io import files, json_text
-from qpsvm.numerics.arguments import an, require_path
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import an, explains_calls, require_path
 from qpsvm.reports.blocks import flat
 from qpsvm.reports.content import Page, ReportContent
 from qpsvm.reports.document import EXPLANATIONS, document

@@ -17,8 +17,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.numerics.arguments import an, require_kind
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import an, explains_calls, require_kind
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.reports.content import Facts, Page, Problem, ReportContent, Solution

@@ -44,7 +44,7 @@ from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_real_number, require_flag
 from qpsvm.numerics.arrays import Vector, all_finite
 from qpsvm.numerics.interrupts import without_solution
-from qpsvm.numerics.parallel import in_parallel
+from qpsvm.numerics.threads import in_parallel
 from qpsvm.selection import scores
 from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, cv_results
 from qpsvm.selection.folds import Fold, Outcome, Task, run_fold

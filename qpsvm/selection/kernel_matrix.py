@@ -24,7 +24,7 @@ from qpsvm.certificates.rigorous.kernels import feature_norms, own_norms
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
 from qpsvm.kernels.errors import EntryErrors, entry_errors
-from qpsvm.kernels.widths import SharedDistances
+from qpsvm.kernels.functions import SharedDistances
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Index, Vector, as_dense, freeze, is_sparse

@@ -33,9 +33,8 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arguments import Labels, explains_calls
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze, require_memory
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.numerics.duplicates import first_equal
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, as_dense
-from qpsvm.numerics.deadline import NEVER, Deadline
+from qpsvm.numerics.interrupts import NEVER, Deadline
 
 # --- rows -----------------------------------------------------------------------------------------
 

@@ -5,8 +5,7 @@ back, verified, repaired and compared. Only the verdict, or the certificate of `
 makes a status OPTIMAL.
 """
 
-from qpsvm.solving.calls import Answer, put_together, solve, solve_with
-from qpsvm.solving.device import on_device, solving_on
+from qpsvm.solving.calls import Answer, on_device, put_together, solve, solve_with, solving_on
 from qpsvm.solving.polishing import polish
 
 __all__ = ["Answer", "on_device", "polish", "put_together", "solve", "solve_with", "solving_on"]

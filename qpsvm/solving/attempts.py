@@ -9,9 +9,10 @@ verifier only sees the problem as it was given.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,16 +22,107 @@ from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
 from qpsvm.machines.weight_correction import corrected
-from qpsvm.numerics.deadline import Deadline
+from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solving.settings import POLICY
 from qpsvm.verification import KKTReport, verify, verify_evaluated
 
 NO_OPTIMUM = (Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE)
+
+
+Solution = TypeVar("Solution")
+Solution_co = TypeVar("Solution_co", covariant=True)
+
+
+class Solvable(Protocol[Solution_co]):
+    """Protocol of problems for ``solve`` and ``polish``: the type of their solutions."""
+
+    @property
+    def solution_type(self) -> type[Solution_co]: ...
+
+
+class Outcome(Enum):
+    """The state of an answer, from which the policy follows (``qpsvm.solving.policy.STEPS``)."""
+
+    SETTLED = "it is verified, or the absence of an optimum is proven"
+    LATE = "the time is over"
+    INTERRUPTED = "Ctrl-C or the callback stopped the backend"
+    GAVE_WAY = "the backend stopped for slow progress in favour of another one"
+    CONTRADICTED = "all residuals are small, and yet no point near it satisfies the rows"
+    ROUNDED = "rounding errors that all answers share keep it from passing"
+    UNPOLISHED = "rounding errors alone keep it from passing, and no polish changes these"
+    ROUGH = "rounding errors alone keep it from passing; polishing may find better digits"
+    AT_LIMIT = "the backend made as many iterations as the caller allows"
+    OUT_OF_TIME = "the backend ended itself for the time"
+    OPEN = "another point may pass"
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """Numbers of the solve policy.
+
+    Attributes
+    ----------
+    first_share : float
+        Share of the time limit for the first backend of ``"auto"`` and its polish; what it leaves
+        is for a second one. The package's own engines, which end where their progress does, may
+        take all of it where no second interior-point method is affordable.
+    timed_entries : int
+        Kernel values that are evaluated to estimate what the last verification takes: some ten
+        milliseconds.
+    support_share : float
+        Share of the samples that are taken for support vectors in this estimate.
+    largest_reserve : float
+        Share of the time limit that is set aside for the verification, at most.
+    tighter : float
+        ``eps`` of the second attempt, as a share of the caller's.
+    smallest_eps : float
+        Its least value: the rounding of doubles.
+    polish_share : float
+        Accuracy at which a polish stops, as a share of ``eps``.
+    optimum_within : float
+        An answer with residuals below this belongs to a program that has an optimum, of which no
+        evidence is looked for.
+    first_search_seconds : float
+        Longest search for evidence by each of two linear programs before the polish: a few hundred
+        samples take milliseconds, and no program should wait for evidence as long as for a polish.
+    search_seconds : float
+        The same for the last search.
+    hopeless : float
+        Rounding of a program's gradient, in units of ``eps``, from which its residuals cannot pass
+        whatever the point: no second backend is asked then.
+    unavoidable : float
+        Rounding error of the objectives, in units of ``eps``, from which no other answer can be
+        expected to pass verification: that of other optima differs by some percent.
+    weight_corrections : int
+        Corrections of the weights of a linear machine beside its alpha, at most: each squares
+        what the last one left, down to rounding.
+    share_of_floor : float
+        Excess of a bare program's gap over what rounding and hidden curvature contribute, as a
+        share of that, up to which the answer is as good as any.
+    """
+
+    first_share: float = 2.0 / 3.0
+    timed_entries: int = 1_000_000
+    support_share: float = 0.5
+    largest_reserve: float = 0.5
+    tighter: float = 1e-2
+    smallest_eps: float = 1e-15
+    polish_share: float = 1e-2
+    optimum_within: float = 1e-4
+    first_search_seconds: float = 1.0
+    search_seconds: float = 10.0
+    hopeless: float = 1e3
+    unavoidable: float = 1.2
+    weight_corrections: int = 3
+    share_of_floor: float = 0.2
+
+
+POLICY = PolicySettings()
+"""Settings of the policy that every solve uses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +148,6 @@ class Contract:
     def program(self) -> QuadraticProgram:
         """The reduced program, which solver, polish and search for evidence work on."""
         return self.route.reduced.program
-
-    def measure(self, solution: QPSolution) -> KKTReport:
-        """Return the verifier's report on a solution of the reduced program, mapped back."""
-        return self.attempt(solution).report
 
     def attempt(self, solution: QPSolution) -> Attempt:
         """Map a solution of the reduced program back, and verify it."""
@@ -96,6 +184,15 @@ class Contract:
         """
         problem = self.problem
         return isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum
+
+    def may_lack_an_optimum(self, report: KKTReport) -> bool:
+        """Return whether evidence that there is no optimum is worth a search beside an answer."""
+        if not self.can_lack_an_optimum:
+            return False
+        bound = report.bound
+        if bound is not None and math.isfinite(bound.relative_gap):
+            return False  # the objective is bounded from below, and a feasible point is known
+        return not report.worst < POLICY.optimum_within
 
     def evidence(self, at_most: float, deadline: Deadline) -> QPSolution | None:
         """Search for a proof that there is no optimum, by two linear programs.
@@ -139,97 +236,88 @@ class Attempt:
         """Return whether the answer is verified, or the absence of an optimum proven."""
         return self.report.passed or self.solution.status in NO_OPTIMUM
 
+    def with_status(self, status: Status) -> Attempt:
+        """The same answer with another status."""
+        solution = self.solution
+        return (
+            self
+            if solution.status is status
+            else replace(self, solution=solution.replace(status=status))
+        )
+
     def better_of(self, other: Attempt) -> Attempt:
         """Return whichever of two attempts the verifier measures to be closer to optimal."""
         return other if distance(other.report) < distance(self.report) else self
 
     @cached_property
-    def is_as_accurate_as_rounding_allows(self) -> bool:
+    def outcome(self) -> Outcome:
+        """Outcome by the report alone, whatever ended the solver."""
+        report, contract = self.report, self.contract
+        if self.is_settled:
+            return Outcome.SETTLED
+        if is_blocked(report) and not _failed(report, "certified_gap"):
+            return Outcome.CONTRADICTED  # which no other answer would change
+        if self._is_as_accurate_as_rounding_allows():
+            return Outcome.ROUNDED
+        if not self._fails_by_rounding_alone():
+            return Outcome.OPEN
+        # polish finds digits that round better, unless the certificate itself says that rounding
+        # exceeds eps, or the residuals are those of a program that is not the one polished
+        rounding = 0.0 if report.certificate is None else report.certificate.rounding
+        is_lost = rounding > contract.settings.eps or not isinstance(contract.route, Direct)
+        return Outcome.UNPOLISHED if is_lost else Outcome.ROUGH
+
+    def _is_as_accurate_as_rounding_allows(self) -> bool:
         """Return whether only rounding errors that all answers share keep this one from passing.
 
         Of a bare program: rounding and hidden curvature exceed ``eps``, and all else is within
         ``eps`` or within them. Of a machine gap and residuals are within ``eps``. What samples at
         the kink of their loss add to the rounding is not counted as far as answers that are clear
         of it save it (``GapBound``). The rest hardly depends on the answer.
+
+        Also where the search for a kernel machine ended because rounding undoes its steps: decision
+        values of alphas that are rounded themselves have errors, which times C enter the objective.
+        A gap within these is that of every answer in double precision, although more digits of the
+        decision values show how large it is.
         """
         report, eps, problem = self.report, self.contract.settings.eps, self.contract.problem
-        certificate = report.certificate
-        if report.bound is not None:
-            floor = report.bound.floor
+        bound, certificate = report.bound, report.certificate
+        if bound is not None:
             others = (c for c in report.checks if c.name != "certified_gap")
-            is_near = all(c.scaled <= max(c.tolerance, floor) for c in others)
-            is_floor = report.bound.relative_gap - floor <= max(eps, POLICY.share_of_floor * floor)
-            return is_near and is_floor and floor > POLICY.unavoidable * eps
+            is_near = all(c.scaled <= max(c.tolerance, bound.floor) for c in others)
+            beyond = bound.relative_gap - bound.floor
+            is_floor = beyond <= max(eps, POLICY.share_of_floor * bound.floor)
+            return is_near and is_floor and bound.floor > POLICY.unavoidable * eps
         if not isinstance(problem, SVMProblem) or certificate is None:
             return False
-        if self._search_ended_by_rounding:
-            return True
-        others = (c for c in report.checks if c.name not in ("certified_gap", "rounding"))
+        if str(self.solution.native_status).startswith(BY_ROUNDING):
+            rounding = problem.model.rounding(self.own, report.objective)
+            if rounding > POLICY.unavoidable * eps and report.relative_gap <= rounding:
+                return True
         if not (certificate.rounding > eps and report.relative_gap <= eps):
             return False
-        if not all(check.passed for check in others):
+        if _failed(report, "certified_gap", "rounding"):
             return False
-        bound = problem.model.gap_bound(certificate.evaluation)
-        of_kinks = 0.0 if bound is None else bound.avoidable / certificate.objective_scale
+        kinks = problem.model.gap_bound(certificate.evaluation)
+        of_kinks = 0.0 if kinks is None else kinks.avoidable / certificate.objective_scale
         return certificate.rounding - of_kinks > POLICY.unavoidable * eps
 
-    @property
-    def _search_ended_by_rounding(self) -> bool:
-        """Return whether the search for a kernel machine ended where rounding undoes its steps.
+    def _fails_by_rounding_alone(self) -> bool:
+        """Return whether the program that was solved is solved to ``eps``.
 
-        Decision values of alphas that are rounded themselves have errors, which times C enter the
-        objective. A gap within these is that of every answer in double precision, although more
-        digits of the decision values show how large it is.
+        And the machine's certified gap is within ``eps`` or within what rounding can add to it.
+        What is left comes from evaluating the problem as it was given, where another point as good
+        would miss as much.
         """
-        problem, report = self.contract.problem, self.report
-        is_said = str(self.solution.native_status).startswith(BY_ROUNDING)
-        if not (is_said and isinstance(problem, SVMProblem)):
-            return False
-        rounding = problem.model.rounding(self.own, report.objective)
-        exceeds = rounding > POLICY.unavoidable * self.contract.settings.eps
-        return bool(exceeds and report.relative_gap <= rounding)
-
-    @cached_property
-    def is_at_rounding(self) -> bool:
-        """Return whether the answer fails verification by rounding errors alone.
-
-        The program that was solved is solved to ``eps``, and the machine's certified gap is within
-        ``eps`` or within what rounding can add to it. What is left comes from evaluating the
-        problem as it was given, where another point as good would miss as much.
-        """
-        if self.is_as_accurate_as_rounding_allows:
-            return True
         contract, report = self.contract, self.report
         eps = contract.settings.eps
         rounding = 0.0 if report.certificate is None else report.certificate.rounding
-        if report.passed or not report.relative_gap <= max(eps, rounding):
+        if not report.relative_gap <= max(eps, rounding):
             return False
         own = getattr(contract.problem, "qp", contract.problem)
         if contract.program is own and rounding <= eps:
             return False  # the same residuals as the report's
         return verify(contract.program, self.solution, eps=eps).passed
-
-    @property
-    def is_contradicted(self) -> bool:
-        """Return whether the constraints have no common solution although all residuals are small.
-
-        All residuals are within ``eps``, and yet no point near satisfies the rows, which no other
-        answer would change.
-        """
-        others = (check for check in self.report.checks if check.name != "certified_gap")
-        return is_blocked(self.report) and all(check.passed for check in others)
-
-    @property
-    def is_hopeless(self) -> bool:
-        """Return whether polish cannot make an answer pass that fails by rounding alone.
-
-        It can find digits that round better, unless the certificate itself says that rounding
-        exceeds ``eps``, or the residuals are those of a program that is not the one polished.
-        """
-        certificate, contract = self.report.certificate, self.contract
-        exceeds = certificate is not None and certificate.rounding > contract.settings.eps
-        exceeds = exceeds or self.is_as_accurate_as_rounding_allows
-        return exceeds or not isinstance(contract.route, Direct)
 
     def with_better_weights(self) -> Attempt:
         """Correct the weights of a linear machine beside its alpha while that helps."""
@@ -266,7 +354,7 @@ class Attempt:
         """
         contract, solution, problem = self.contract, self.solution, self.contract.problem
         best = self
-        if checked_vectors(contract.program, solution)[0] is None:
+        if is_blocked(self.report) or checked_vectors(contract.program, solution)[0] is None:
             return best
         if isinstance(problem, SVMProblem):
             with np.errstate(all="ignore"):  # of a solver's nonsense
@@ -311,3 +399,40 @@ def breaks_a_constraint(report: KKTReport) -> bool:
     """Return whether the answer misses a constraint and no weights near it satisfy them all."""
     feasible = None if report.certificate is None else report.certificate.feasible
     return feasible is not None and bool(feasible.blocked)
+
+
+def _failed(report: KKTReport, *but: str) -> bool:
+    """Return whether another check than these failed."""
+    return any(not check.passed for check in report.checks if check.name not in but)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Result of a solve: solution, machine and report.
+
+    Attributes
+    ----------
+    solution : QPSolution
+        Of the problem's own program, with its final status.
+    machine : object
+        The problem's solution: an SVMSolution, a JointSolution, or a bare program's QPSolution.
+    report : KKTReport
+        What the status rests on.
+    """
+
+    solution: QPSolution
+    machine: Any
+    report: KKTReport
+
+
+def result_of(found: Attempt, *, reason: str, **figures: Any) -> Result:
+    """Build the solution of the problem as given, with a note and other figures of the solve."""
+    solution, statistics, own = found.solution, found.solution.statistics, found.own
+    notes = filter(None, (reason, statistics.note, found.contract.route.reduced.note))
+    is_bare = isinstance(own, QPSolution)
+    qp = (own if is_bare else own.solution.qp).replace(
+        status=solution.status,
+        native_status=solution.native_status,
+        statistics=replace(statistics, note="; ".join(notes), **figures),
+    )
+    return Result(qp, qp if is_bare else own.solution.replace(qp=qp), found.report)

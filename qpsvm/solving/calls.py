@@ -1,19 +1,21 @@
-"""``qpsvm.solve``: any problem, any backend, by the steps of ``policy``."""
+"""``qpsvm.solve``: any problem, any backend, by the steps of ``policy``; the choice of a device."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, Protocol, TypeVar
+from functools import singledispatch
+from typing import Any, Generic, NoReturn
 
 from qpsvm.backends.base import Backend, Callback, Settings
+from qpsvm.backends.engines import ActiveSetBackend
 from qpsvm.backends.registry import require_name
 from qpsvm.certificates import certify_infeasible
-from qpsvm.certificates.certifying import CHUNKED
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
 from qpsvm.chunked.solving import solve_chunked
-from qpsvm.device import Device
+from qpsvm.device import Device, device_named
 from qpsvm.direct.joint import solved_jointly
 from qpsvm.direct.machine import solved_directly
 from qpsvm.direct.together import solved_together
@@ -25,17 +27,17 @@ from qpsvm.exceptions import (
 )
 from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.machines import SVMProblem, SVMSolution
-from qpsvm.machines.arguments import PROBLEMS, remedy_for, warm_start_for
-from qpsvm.machines.problem import Program
+from qpsvm.machines.arguments import remedy_for, warm_start_for
+from qpsvm.machines.device_products import DeviceProducts
+from qpsvm.machines.problem import Program, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.warm_start import NothingKnownError
-from qpsvm.numerics.arguments import require_choice, require_flag
-from qpsvm.numerics.calls import explains_calls
+from qpsvm.numerics.arguments import explains_calls, require_choice, require_flag
 from qpsvm.numerics.interrupts import attach_solution, drop_best, map_best
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.sample_gram import products_by, products_elsewhere
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solving.attempts import NO_OPTIMUM
-from qpsvm.solving.device import solving_on
+from qpsvm.solving.attempts import NO_OPTIMUM, Solution, Solvable
 from qpsvm.solving.messages import (
     interrupted,
     no_machine,
@@ -49,18 +51,6 @@ from qpsvm.verification import verify_evaluated
 
 ON_INTERRUPT = ("raise", "return")
 """What Ctrl-C can do to ``solve``."""
-
-Solution = TypeVar("Solution")
-Solution_co = TypeVar("Solution_co", covariant=True)
-
-
-class Solvable(Protocol[Solution_co]):
-    """Protocol of problems for ``solve``: a problem, and the type of its solution."""
-
-    @property
-    def solution_type(self) -> type[Solution_co]: ...
-
-    def accept(self, visitor: Solving, solution: Any) -> Answer[Any]: ...
 
 
 @explains_calls
@@ -210,15 +200,6 @@ def solve(
     return answer.solution
 
 
-def require_problem(problem: object) -> None:
-    """Raise InvalidParameterError, with the way to a problem, for what ``solve`` cannot take."""
-    if isinstance(problem, (*PROBLEMS, *CHUNKED)):
-        return
-    taken = "an SVMProblem or a QuadraticProgram"
-    got = f"the class {problem.__name__}" if isinstance(problem, type) else type(problem).__name__
-    raise InvalidParameterError(f"solve takes {taken}, got {got}; {remedy_for(problem)}.")
-
-
 @dataclass(frozen=True)
 class Answer(Generic[Solution]):
     """A solution, and a sentence for every program whose solution misses ``eps``.
@@ -266,15 +247,16 @@ def solve_with(
     if not isinstance(backend, Backend):
         require_name(backend)
     try:
-        return problem.accept(Solving(backend, settings, strict), start)
+        answer: Answer[Solution] = answered(problem, Solving(backend, settings, strict), start)
     except KeyboardInterrupt as error:
         attach_solution(error, problem.solution_type)
         raise
+    return answer
 
 
 @dataclass(frozen=True)
 class Solving:
-    """Training from a warm start or none, with a method for every kind of problem.
+    """Settings of a call for problems of any kind.
 
     Attributes
     ----------
@@ -288,97 +270,123 @@ class Solving:
     settings: Settings
     strict: bool
 
-    def program(self, problem: QuadraticProgram, start: object) -> Answer[QPSolution]:
-        """Solve a bare quadratic program, which must be convex."""
-        if not problem.is_convex:
-            problem.P.require_positive_semidefinite()
-        return self.machine(problem, start)
-
-    def machine(self, problem: Program, start: object) -> Answer[Any]:
-        """Solve one problem in memory; its answer is verified, and repaired where it fails."""
-        settings = self.settings.replace(warm_start=warm_start_for(problem, start))
-        if self.backend == "auto":
-            directly = self._directly(problem, settings)
-            if directly is not None:
-                return directly
-        try:
-            outcome = solve_by_policy(problem, self.backend, settings)
-        except KeyboardInterrupt as error:
-            map_best(error, lambda outcome: outcome.machine)
-            raise
-        solution = outcome.solution
-        if solution.status in NO_OPTIMUM:
-            if isinstance(problem, SVMProblem):
-                raise no_machine(problem, solution, settings)
-            if self.strict:
-                raise no_optimum(solution).with_certificate(certify_infeasible(problem, solution))
-        elif solution.status is not Status.OPTIMAL:
-            message = shortfall(problem, solution, outcome.report, settings.eps)
-            return self._short(outcome.machine, message)
-        return Answer(outcome.machine)
-
-    def _directly(self, problem: Program, settings: Settings) -> Answer[Any] | None:
-        """Solve a small problem the short way; None where the general one is needed."""
-        if isinstance(problem, SVMProblem):
-            machine = solved_directly(problem, settings)
-            return None if machine is None else Answer(machine)
-        if not isinstance(problem, JointProblem):
-            return None
-        joint = solved_jointly(problem, settings)
-        if joint is None or joint.status is Status.OPTIMAL:
-            return None if joint is None else Answer(joint)
-        report = verify_evaluated(problem, problem.evaluate(joint), eps=settings.eps)
-        return self._short(joint, shortfall(problem, joint.qp, report, settings.eps))
-
-    def reduced(self, problem: ReducedProblem, start: Any) -> Answer[ReducedSolution]:
-        """Solve every part of a reduction before one deadline; errors name the part."""
-        if start is None and self.backend == "auto":
-            whole = solved_together(problem, self.settings)
-            if whole is not None:
-                return Answer(whole)
-        n_parts = len(problem.names)
-        starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
-        if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
-            raise InvalidParameterError(
-                f"warm_start must be a ReducedSolution of {n_parts} machines, or None."
-            )
-        answers = list[Answer[SVMSolution]]()
-        for part, name, own in zip(problem.problems, problem.names, starts, strict=True):
-            try:
-                try:
-                    answers.append(self.machine(part, own))
-                except NothingKnownError:  # others may
-                    answers.append(self.machine(part, None))
-            except QPSVMError as error:
-                error.add_note(f"This was in {name!r}.")
-                raise
-            except KeyboardInterrupt as error:  # a solution needs the machines of all parts
-                drop_best(error)
-                raise
-        return put_together(problem, answers)
-
-    def chunked(self, problem: ChunkedProblem, start: object) -> Answer[ChunkedSolution]:
-        """Solve a linear problem on samples in chunks, in passes over them."""
-        if start is not None:
-            raise InvalidParameterError(
-                "warm_start is not used for samples in chunks; options={'resume': path} continues "
-                "from a checkpoint."
-            )
-        solution = solve_chunked(problem, self.backend, self.settings)
-        if solution.status is Status.OPTIMAL:
-            return Answer(solution)
-        return self._short(solution, shortfall_of_passes(solution, self.settings.eps))
-
-    def chunked_kernel(self, problem: ChunkedKernelProblem, start: object) -> NoReturn:
-        """Refuse a kernel problem on samples in chunks."""
-        del start
-        raise not_trained_in_chunks(problem)
-
-    def _short(self, solution: Solution, message: str) -> Answer[Solution]:
+    def short(self, solution: Solution, message: str) -> Answer[Solution]:
         """Return a solution that misses ``eps`` with the reason; raise an error if ``strict``."""
         if self.strict:
             raise ToleranceNotReachedError(message)
         return Answer(solution, (message,))
+
+
+@singledispatch
+def answered(problem: Any, solving: Solving, start: Any) -> Answer[Any]:
+    """Solve a problem of one of the kinds below from a warm start or none."""
+    raise NotImplementedError(type(problem), solving, start)
+
+
+def require_problem(problem: object) -> None:
+    """Raise InvalidParameterError, with the way to a problem, for what ``solve`` cannot take."""
+    if answered.dispatch(type(problem)) is not answered.dispatch(object):
+        return
+    taken = "an SVMProblem or a QuadraticProgram"
+    got = f"the class {problem.__name__}" if isinstance(problem, type) else type(problem).__name__
+    raise InvalidParameterError(f"solve takes {taken}, got {got}; {remedy_for(problem)}.")
+
+
+@answered.register
+def _program(problem: QuadraticProgram, solving: Solving, start: object) -> Answer[QPSolution]:
+    """Solve a bare quadratic program, which must be convex."""
+    if not problem.is_convex:
+        problem.P.require_positive_semidefinite()
+    return _machine(problem, solving, start)
+
+
+@answered.register(TrainingProblem)
+def _machine(problem: Program, solving: Solving, start: object) -> Answer[Any]:
+    """Solve one problem in memory; its answer is verified, and repaired where it fails."""
+    settings = solving.settings.replace(warm_start=warm_start_for(problem, start))
+    if solving.backend == "auto":
+        directly = _directly(problem, solving, settings)
+        if directly is not None:
+            return directly
+    try:
+        outcome = solve_by_policy(problem, solving.backend, settings)
+    except KeyboardInterrupt as error:
+        map_best(error, lambda outcome: outcome.machine)
+        raise
+    solution = outcome.solution
+    if solution.status in NO_OPTIMUM:
+        if isinstance(problem, SVMProblem):
+            raise no_machine(problem, solution, settings)
+        if solving.strict:
+            raise no_optimum(solution).with_certificate(certify_infeasible(problem, solution))
+    elif solution.status is not Status.OPTIMAL:
+        message = shortfall(problem, solution, outcome.report, settings.eps)
+        return solving.short(outcome.machine, message)
+    return Answer(outcome.machine)
+
+
+def _directly(problem: Program, solving: Solving, settings: Settings) -> Answer[Any] | None:
+    """Solve a small problem the short way; None where the general one is needed."""
+    if isinstance(problem, SVMProblem):
+        machine = solved_directly(problem, settings)
+        return None if machine is None else Answer(machine)
+    if not isinstance(problem, JointProblem):
+        return None
+    joint = solved_jointly(problem, settings)
+    if joint is None or joint.status is Status.OPTIMAL:
+        return None if joint is None else Answer(joint)
+    report = verify_evaluated(problem, problem.evaluate(joint), eps=settings.eps)
+    return solving.short(joint, shortfall(problem, joint.qp, report, settings.eps))
+
+
+@answered.register
+def _reduced(problem: ReducedProblem, solving: Solving, start: Any) -> Answer[ReducedSolution]:
+    """Solve every part of a reduction before one deadline; errors name the part."""
+    if start is None and solving.backend == "auto":
+        whole = solved_together(problem, solving.settings)
+        if whole is not None:
+            return Answer(whole)
+    n_parts = len(problem.names)
+    starts = start.solutions if isinstance(start, ReducedSolution) else (None,) * n_parts
+    if len(starts) != n_parts or not isinstance(start, ReducedSolution | None):
+        raise InvalidParameterError(
+            f"warm_start must be a ReducedSolution of {n_parts} machines, or None."
+        )
+    answers = list[Answer[SVMSolution]]()
+    for part, name, own in zip(problem.problems, problem.names, starts, strict=True):
+        try:
+            try:
+                answers.append(_machine(part, solving, own))
+            except NothingKnownError:  # others may
+                answers.append(_machine(part, solving, None))
+        except QPSVMError as error:
+            error.add_note(f"This was in {name!r}.")
+            raise
+        except KeyboardInterrupt as error:  # a solution needs the machines of all parts
+            drop_best(error)
+            raise
+    return put_together(problem, answers)
+
+
+@answered.register
+def _chunked(problem: ChunkedProblem, solving: Solving, start: object) -> Answer[ChunkedSolution]:
+    """Solve a linear problem on samples in chunks, in passes over them."""
+    if start is not None:
+        raise InvalidParameterError(
+            "warm_start is not used for samples in chunks; options={'resume': path} continues "
+            "from a checkpoint."
+        )
+    solution = solve_chunked(problem, solving.backend, solving.settings)
+    if solution.status is Status.OPTIMAL:
+        return Answer(solution)
+    return solving.short(solution, shortfall_of_passes(solution, solving.settings.eps))
+
+
+@answered.register
+def _chunked_kernel(problem: ChunkedKernelProblem, solving: Solving, start: object) -> NoReturn:
+    """Refuse a kernel problem on samples in chunks."""
+    del solving, start
+    raise not_trained_in_chunks(problem)
 
 
 def put_together(
@@ -391,3 +399,76 @@ def put_together(
         ReducedSolution(machines, problem.data, problem.reduction),
         tuple(f"{name}: {message}" for name, own in parts for message in own.shortfalls),
     )
+
+
+# --- devices -------------------------------------------------------------------------------------
+
+ON_DEVICES = ("auto", "active-set")
+"""Backends that a device can take the place of."""
+
+
+@explains_calls
+@contextmanager
+def on_device(device: str | Device) -> Iterator[None]:
+    """Let certificates, verdicts and predictions of kernel machines use a device.
+
+    Its sums are tested before anything uses them (``docs/gpu.md``).
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "cuda"}
+        As for ``solve``; ``"auto"`` changes nothing.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    DeviceError
+        There is no GPU that can be used; inside the context also where its results are refused.
+
+    Examples
+    --------
+    >>> import qpsvm
+    >>> problem = qpsvm.SoftMargin(C=10.0).dual([[0.0], [1.0], [3.0]], [0, 0, 1], kernel="rbf")
+    >>> solution = qpsvm.solve(problem)
+    >>> with qpsvm.on_device("cpu"):  # "cuda"
+    ...     solution.predict([[2.8]])
+    array([1])
+    """
+    chosen = device_named(device)
+    products = None if chosen is None else DeviceProducts(chosen)
+    with products_by(products_elsewhere() if device == "auto" else products):
+        yield
+
+
+@contextmanager
+def solving_on(device: str | Device, backend: str | Backend) -> Iterator[str | Backend]:
+    """Provide the backend for a device; the verifier multiplies on it as well, with its tests.
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "cuda"} or Device
+    backend : str or Backend
+
+    Raises
+    ------
+    DeviceError
+        There is no GPU that can be used.
+    InvalidParameterError
+        A backend that solves on the processor alone.
+    """
+    chosen = device_named(device)
+    if chosen is None:
+        yield backend
+        return
+    if not isinstance(backend, ActiveSetBackend) or backend.device is None:
+        if backend not in ON_DEVICES:
+            raise InvalidParameterError(
+                f"backend {backend!r} solves on the processor; with device='cuda' pass "
+                "backend='auto', or device='cpu'."
+            )
+        backend = ActiveSetBackend(chosen)
+    with on_device(chosen):
+        yield backend

@@ -18,10 +18,10 @@ from qpsvm.exceptions import (
 from qpsvm.kernels import Custom, Precomputed
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.problem import Program
-from qpsvm.numerics.deadline import NEVER
+from qpsvm.numerics.interrupts import NEVER
 from qpsvm.qp.evidence_search import find_infeasibility
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solving.settings import POLICY
+from qpsvm.solving.attempts import POLICY
 from qpsvm.verification import KKTReport
 
 

@@ -1,70 +1,105 @@
 """The solve policy: the steps of one call of ``qpsvm.solve``, in order, under one deadline.
 
-``STEPS`` is the list that the docstring of ``qpsvm.solve`` shows. A step takes a ``SolveState`` and
-returns the next one; it is left out where it does not apply. An attempt is the part of the list
-that begins with a backend and ends with its polish: the second attempt and the second backend run
-it again. Every step, and every search within it, looks at the same deadline.
+``STEPS`` is the list that the docstring of ``qpsvm.solve`` shows, with the outcomes of the answer
+so far for which each step is taken. The first five are an attempt: a backend is asked, and its
+answer improved. The second attempt and the second backend are attempts of their own. Every step,
+and every search within it, looks at the same deadline.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from qpsvm.backends import registry
-from qpsvm.backends.base import Backend, Settings
+from qpsvm.backends.base import Backend, Progress, Settings
+from qpsvm.backends.settings import line_of
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.dual_program import DualRecovery
 from qpsvm.machines.primal_program import primal_program
 from qpsvm.machines.problem import Program, SVMProblem
 from qpsvm.machines.routes import ByPrimal, Direct, route_of
-from qpsvm.numerics.deadline import Deadline
-from qpsvm.numerics.interrupts import TimeIsUp, best_known, keep_best, map_best, working_until
+from qpsvm.numerics.interrupts import (
+    Deadline,
+    TimeIsUp,
+    best_known,
+    keep_best,
+    map_best,
+    working_until,
+)
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.common import WorkBudget
 from qpsvm.solvers.polish import WORK_LIMIT, polish
-from qpsvm.solving.attempts import NO_OPTIMUM, Attempt, Contract, is_blocked
-from qpsvm.solving.polish_distance import PolishDistance
-from qpsvm.solving.settings import POLICY
-from qpsvm.solving.state import Call, Result, SolveState
+from qpsvm.solving.attempts import NO_OPTIMUM, POLICY, Attempt, Contract, Outcome, Result, result_of
+from qpsvm.solving.polishing import polish_distance
+
+UNSETTLED = frozenset(Outcome) - {Outcome.SETTLED, Outcome.LATE}
+OF_ROUNDING = frozenset({Outcome.ROUNDED, Outcome.ROUGH, Outcome.UNPOLISHED})
+
+STEPS: dict[str, frozenset[Outcome]] = {
+    "backend": frozenset(),
+    "verification": frozenset(),
+    "first search for evidence": UNSETTLED - {Outcome.INTERRUPTED},
+    "repair": UNSETTLED - {Outcome.GAVE_WAY, Outcome.ROUNDED},
+    "polish": UNSETTLED
+    - {Outcome.INTERRUPTED, Outcome.GAVE_WAY, Outcome.ROUNDED, Outcome.UNPOLISHED},
+    "second attempt": frozenset({Outcome.OPEN}),
+    "second backend": frozenset({Outcome.OPEN, Outcome.OUT_OF_TIME, Outcome.GAVE_WAY}),
+    "search for evidence": UNSETTLED - {Outcome.INTERRUPTED},
+    "verdict": frozenset(),
+}
+"""The steps of ``qpsvm.solve``, as its docstring lists them, and the outcomes that need them; the
+first two and the last are always taken."""
 
 BY_PRIMAL = (
     "the columns differ by orders of magnitude: the primal program is solved, by CVXOPT, which "
     "keeps the most digits"
 )
-
 WEIGHTS = "the primal program is solved: its weights are not sums over a rounded alpha"
-
 NO_WARM_START = "the warm start was not used: this backend cannot begin at a given point"
 
 _STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step of a solve: a name, an action, and when to skip it."""
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """One attempt with one backend: what it is asked, until when, and why.
 
-    name: str
-    act: Callable[[SolveState], SolveState]
-    improves: Callable[[SolveState], bool] | None = None
+    Attributes
+    ----------
+    contract : Contract
+        The backend, its program, and how its answers are measured.
+    settings : Settings
+        What the backend is asked with.
+    deadline : Deadline
+        Of this backend and its polish; at most the call's.
+    reason : str
+        Why this backend.
+    step : str
+        The step of the policy that this attempt is; empty for the first, which is several.
+    """
 
-    def applies(self, state: SolveState) -> bool:
-        """Return whether this step of the solve is needed for the present answer."""
-        return self.improves is None or (not state.best.is_settled and self.improves(state))
+    contract: Contract
+    settings: Settings
+    deadline: Deadline
+    reason: str = ""
+    step: str = ""
+
+    def again(self) -> Ask:
+        """The second attempt: with a smaller ``eps`` and no warm start."""
+        tighter = max(self.contract.settings.eps * POLICY.tighter, POLICY.smallest_eps)
+        settings = self.settings.replace(eps=tighter, attempt=1, warm_start=None)
+        return replace(self, settings=settings, step=self.step or "second attempt")
 
 
-def solve_by_policy(
-    problem: Program,
-    backend: str | Backend,
-    settings: Settings,
-) -> Result:
+def solve_by_policy(problem: Program, backend: str | Backend, settings: Settings) -> Result:
     """Carry out the steps for any kind of problem.
 
     Parameters
@@ -75,142 +110,360 @@ def solve_by_policy(
         Their warm start is a solution of the program as given; their deadline, if any, is the
         call's.
     """
-    settings = settings.started()
-    assert settings.deadline is not None
-    clock = settings.deadline.clock
-    call, seconds = Call(problem, backend, settings, clock()), dict[str, float]()
-    state, ended = _first_state(call), call.began
+    solve = Solve(problem, backend, settings)
     try:
-        for step in STEPS:
-            if step.applies(state):
-                state = step.act(state)
-                began, ended = ended, clock()
-                seconds[step.name] = ended - began
+        solve.take_steps()
     except KeyboardInterrupt as error:
-        _keep_better(error, state)
-        map_best(error, lambda found: _interrupted(state, found))
+        kept = [found for found in (solve.found, solve.best) if found is not None]
+        if kept:
+            before = reduce(Attempt.better_of, kept)
+            if best_known(error) is None:
+                keep_best(error, lambda: before)
+            else:
+                map_best(error, before.better_of)
+        map_best(
+            error, lambda best: result_of(best.with_status(Status.INTERRUPTED), reason=solve.reason)
+        )
         raise
-    result = _result(state, seconds=seconds, asked=state.asked)
-    seconds[STEPS[-1].name] += clock() - ended  # in the statistics, too
+    assert solve.best is not None
+    result = result_of(solve.best, reason=solve.reason, seconds=solve.seconds, asked=solve.asked)
+    solve.mark("verdict")  # in the statistics, too
     return result
 
 
-def _keep_better(error: KeyboardInterrupt, state: SolveState) -> None:
-    """Let an interrupt carry the better of the answer under way and the best one before it."""
-    before = state.found
-    if before is None:
-        return
-    if best_known(error) is None:
-        keep_best(error, lambda: before)
-    else:
-        map_best(error, before.better_of)
+class Solve:
+    """One call of ``qpsvm.solve``: its arguments, and what is found so far.
 
+    Parameters
+    ----------
+    problem : TrainingProblem or QuadraticProgram
+    backend : str or Backend
+    settings : Settings
 
-def _interrupted(state: SolveState, found: Attempt) -> Result:
-    """Build the result of a solve that Ctrl-C ended."""
-    solution = found.solution.replace(status=Status.INTERRUPTED)
-    return _result(replace(state, found=replace(found, solution=solution)))
-
-
-# --- backends in turn ----------------------------------------------------------------------------
-
-
-def _first_state(call: Call) -> SolveState:
-    """Choose the backend and reduce the program."""
-    route, settings = route_of(call.problem, any_form=call.is_auto), call.settings
-    name, reason = call.backend, ""
-    if call.is_auto and isinstance(route, ByPrimal):
-        name, reason = "cvxopt", BY_PRIMAL
-    elif call.is_auto:
-        name, reason = registry.choose(route.reduced.program)
-    call = _with_time_to_verify(call, route.reduced.program)
-    contract = Contract(call.problem, route, _resolved(name), settings)
-    if settings.warm_start is not None:
-        settings = settings.replace(warm_start=route.start(settings.warm_start))
-    first = SolveState(call, contract, settings, call.deadline, reason=reason)
-    if not call.is_auto:
-        return first
-    stands_by = registry.stands_by(route.reduced.program, contract.backend.label)
-    if contract.backend.watches_progress and not stands_by:
-        return first
-    gives_way = stands_by and settings.max_iterations is None
-    share = call.deadline.share(POLICY.first_share)
-    return replace(first, settings=settings.replace(gives_way=gives_way), deadline=share)
-
-
-def _with_time_to_verify(call: Call, program: QuadraticProgram) -> Call:
-    """Set aside the time that the last verification takes, where there is a limit.
-
-    It evaluates the kernel between all samples and the support vectors, which may be any.
+    Attributes
+    ----------
+    ask, kept : Ask
+        The attempt under way, or the last one; the one of the best answer.
+    found, own, best : Attempt or None
+        The answer to it so far; the best one of its backend; the best one of all.
+    asked : tuple of str
+        The backends that were asked.
+    reason : str
+        Why the backend of the best answer.
+    seconds : dict of str to float
+        By the steps.
     """
-    deadline, P = call.deadline, program.P
-    if not (deadline.is_set and isinstance(P, KernelQuadratic)) or P.gram.is_kept:
-        return call
-    n = P.gram.size
-    rows = np.arange(0, n, max(1, n * n // POLICY.timed_entries))
-    began = deadline.clock()
-    P.gram.block(rows, np.arange(n))
-    whole = (deadline.clock() - began) * n / len(rows)
-    reserve = min(POLICY.support_share * whole, POLICY.largest_reserve * deadline.remaining())
-    earlier = Deadline(deadline.at - reserve, deadline.clock)
-    return replace(call, settings=call.settings.replace(deadline=earlier))
 
+    def __init__(self, problem: Program, backend: str | Backend, settings: Settings) -> None:
+        self.problem, self.settings = problem, settings.started()
+        assert self.settings.deadline is not None
+        self.clock = self.settings.deadline.clock
+        self.began = self.ended = self.clock()
+        self.is_auto = isinstance(backend, str) and backend == "auto"
+        self.seconds, self.asked = dict[str, float](), tuple[str, ...]()
+        self.found: Attempt | None = None
+        self.own: Attempt | None = None
+        self.best: Attempt | None = None
+        self.ask = self.kept = self._first(backend)
+        self.reason = self.ask.reason
 
-def _others(state: SolveState) -> Iterator[SolveState]:
-    """Yield the initial state of every further backend, or program of the same machine."""
-    call, first = state.call, state.contract
-    route, settings = first.route, call.settings
-    if _has_weights_in_its_primal(call.problem) and isinstance(route, Direct):
-        primal = Reduced.of(primal_program(call.problem.model))
-        backend = _resolved(registry.choose(primal.program)[0])
-        contract = Contract(call.problem, ByPrimal(call.problem, primal), backend, settings)
-        start = settings.replace(warm_start=None)
-        yield SolveState(call, contract, start, call.deadline, reason=WEIGHTS)
-    if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
-        route = route_of(call.problem, any_form=False)
-        name, reason = registry.choose(route.reduced.program)
-    else:
-        name, reason = registry.choose_again(route.reduced.program, first.backend.label)
-    contract = Contract(call.problem, route, _resolved(name), call.settings)
-    if settings.warm_start is not None:
-        settings = settings.replace(warm_start=route.start(settings.warm_start))
-    yield SolveState(call, contract, settings, call.deadline, reason=reason)
-    if state.gave_way:
-        reason = f"{name} did not succeed either, and {first.backend.label} goes on to its end"
-        yield SolveState(call, first, settings, call.deadline, reason=reason)
+    # --- the policy ------------------------------------------------------------------------------
 
+    def take_steps(self) -> None:
+        """Take every step that the outcome of the answer so far needs."""
+        waiting, before, n_backends = [self.ask], self.best, 1
+        while waiting:
+            self.ask = ask = waiting.pop(0)
+            is_first = not ask.settings.attempt
+            if is_first:
+                before, self.own = self.best, None
+            try:
+                found = self.keep(self.attempt(ask), before)
+            except (BackendError, MemoryError) as error:
+                if n_backends == 1:
+                    raise
+                name = ask.contract.backend.label  # what the first one found is not lost
+                self.reason += f"; then {name!r} could not take the program: {error}"
+                self.mark(ask.step)
+                continue
+            if is_first and self.needs("second attempt"):
+                waiting.insert(0, ask.again())
+            elif found.is_settled or self.deadline.has_passed():
+                break
+            elif n_backends == 1 and self.is_auto and self.needs_another_backend(found):
+                waiting, n_backends = list(self.others()), 2
+        assert self.best is not None
+        self.found, self.ask = self.best, replace(self.kept, deadline=self.deadline)
+        if self.needs_evidence("search for evidence"):
+            self.best = self.search(POLICY.search_seconds)
+            self.mark("search for evidence")
+        self.best = self.best.with_status(self.verdict(self.best))
+        self.report("done", self.best)
+        self.mark("verdict")
 
-def _has_weights_in_its_primal(problem: Program) -> TypeGuard[SVMProblem]:
-    """Return whether the weights of a dual program are variables of its primal program."""
-    if not isinstance(problem, SVMProblem) or not isinstance(problem.recovery, DualRecovery):
-        return False
-    return problem.model.is_linear
+    def attempt(self, ask: Ask) -> Attempt:
+        """Ask a backend, and improve its answer, by the first five steps."""
+        found = self.answer()
+        if not ask.settings.attempt and self.needs_evidence("first search for evidence"):
+            found = self.search(POLICY.first_search_seconds)
+            self.mark(ask.step or "first search for evidence")
+        if self.needs("repair"):
+            found = self.found = found.repaired(ask.deadline)
+            self.mark(ask.step or "repair")
+        if self.needs("polish"):
+            found = self.polish(found)
+            self.mark(ask.step or "polish")
+        return found
 
+    def needs(self, step: str) -> bool:
+        """Return whether the outcome of the attempt under way needs a step of the policy."""
+        return self.outcome(self.ask.deadline) in STEPS[step]
 
-def _resolved(backend: str | Backend) -> Backend:
-    return registry.get(backend) if isinstance(backend, str) else backend
+    def needs_evidence(self, step: str) -> bool:
+        """Return whether a search for evidence is needed: an optimum need not exist."""
+        assert self.found is not None
+        is_useful = self.ask.contract.may_lack_an_optimum(self.found.report)
+        return is_useful and self.needs(step)
 
+    def outcome(self, deadline: Deadline) -> Outcome:
+        """Outcome of the attempt under way: by its report, and by how the backend ended."""
+        found, settings = self.found, self.ask.settings
+        assert found is not None
+        status = found.solution.status
+        is_short = status is Status.ITERATION_LIMIT
+        watches = self.ask.contract.backend.watches_progress
+        if found.is_settled:
+            outcome = Outcome.SETTLED
+        elif deadline.has_passed():
+            outcome = Outcome.LATE
+        elif status is Status.INTERRUPTED:
+            outcome = Outcome.INTERRUPTED
+        elif is_short and settings.gives_way and watches:
+            outcome = Outcome.GAVE_WAY
+        elif found.outcome is not Outcome.OPEN:
+            outcome = found.outcome
+        elif is_short and settings.max_iterations is not None:
+            outcome = Outcome.AT_LIMIT
+        else:
+            outcome = Outcome.OUT_OF_TIME if status is Status.TIME_LIMIT else Outcome.OPEN
+        return outcome
 
-# --- the steps of an attempt ---------------------------------------------------------------------
+    def needs_another_backend(self, found: Attempt) -> bool:
+        """Return whether the first backend of ``"auto"`` is followed by others.
 
+        Also where rounding alone keeps an answer by the primal program from passing, and the
+        problem's own program rounds less.
+        """
+        outcome, route = self.outcome(self.deadline), self.ask.contract.route
+        if outcome in OF_ROUNDING and isinstance(route, ByPrimal):
+            rounding = route.gradient_rounding(found.own.solution.qp)
+            return rounding <= POLICY.hopeless * self.settings.eps
+        return outcome in STEPS["second backend"]
 
-def _ask(state: SolveState) -> SolveState:
-    """Solve the program with this state's backend."""
-    backend = state.contract.backend
-    state.announce_start()
-    settings = state.settings.replace(deadline=state.deadline)
-    try:
-        with working_until(state.deadline.has_passed):
-            answer = backend.solve(state.contract.program, settings)
-    except TimeIsUp as stop:
-        answer = _out_of_time(stop, backend)
-    except KeyboardInterrupt as error:
-        map_best(error, state.contract.attempt)
-        raise
-    if state.call.settings.warm_start is not None and not backend.capabilities.warm_start:
-        notes = filter(None, (answer.statistics.note, NO_WARM_START))
-        answer = answer.with_statistics(note="; ".join(notes))
-    return replace(state, answer=answer, asked=(*state.asked, backend.label))
+    def verdict(self, found: Attempt) -> Status:
+        """Return the final status of an answer."""
+        status = found.solution.status
+        if status in NO_OPTIMUM:
+            return status
+        if found.report.passed:
+            return Status.OPTIMAL
+        if status in _STOPPED:
+            return status
+        if found.solution.x is None:
+            return Status.FAILED
+        return Status.TIME_LIMIT if self.deadline.has_passed() else Status.INACCURATE
+
+    def keep(self, found: Attempt, before: Attempt | None) -> Attempt:
+        """Keep the best answer of this backend, which is returned, and the best one of all."""
+        own = self.own
+        if own is not None:  # a second attempt
+            spent = own.solution.statistics.solve_seconds + found.solution.statistics.solve_seconds
+            found = found if found.is_settled else own.better_of(found)
+            solution = found.solution.with_statistics(solve_seconds=spent, escalated=True)
+            found = replace(found, solution=solution)
+        self.own = self.found = self.best = found
+        if before is not None and not found.is_settled:
+            if before.outcome in OF_ROUNDING:
+                self.best = before
+                return found
+            self.best = before.better_of(found)
+        self.kept = self.ask
+        self.reason = self.ask.reason
+        return found
+
+    # --- backends in turn ------------------------------------------------------------------------
+
+    @property
+    def deadline(self) -> Deadline:
+        """Deadline of the whole call, without the time that the last verification takes."""
+        assert self.settings.deadline is not None
+        return self.settings.deadline
+
+    def _first(self, backend: str | Backend) -> Ask:
+        """Choose the backend and reduce the program."""
+        route = route_of(self.problem, any_form=self.is_auto)
+        program, name, reason = route.reduced.program, backend, ""
+        if self.is_auto and isinstance(route, ByPrimal):
+            name, reason = "cvxopt", BY_PRIMAL
+        elif self.is_auto:
+            name, reason = registry.choose(program)
+        self._set_time_aside(program)
+        first = self._ask(route, name, reason)
+        if not self.is_auto:
+            return first
+        chosen = first.contract.backend
+        stands_by = registry.choose_again(program, chosen.label)[0] != "osqp"  # which is slower yet
+        if chosen.watches_progress and not stands_by:
+            return first
+        gives_way = stands_by and self.settings.max_iterations is None
+        share = self.deadline.share(POLICY.first_share)
+        return replace(first, settings=first.settings.replace(gives_way=gives_way), deadline=share)
+
+    def _ask(self, route: Any, backend: str | Backend, reason: str, step: str = "") -> Ask:
+        named = registry.get(backend) if isinstance(backend, str) else backend
+        contract, settings = Contract(self.problem, route, named, self.settings), self.settings
+        if settings.warm_start is not None:
+            settings = settings.replace(warm_start=route.start(settings.warm_start))
+        return Ask(contract, settings, self.deadline, reason, step)
+
+    def _set_time_aside(self, program: QuadraticProgram) -> None:
+        """Set aside the time that the last verification takes, where there is a limit.
+
+        It evaluates the kernel between all samples and the support vectors, which may be any.
+        """
+        deadline, P = self.deadline, program.P
+        if not (deadline.is_set and isinstance(P, KernelQuadratic)) or P.gram.is_kept:
+            return
+        n = P.gram.size
+        rows = np.arange(0, n, max(1, n * n // POLICY.timed_entries))
+        began = self.clock()
+        P.gram.block(rows, np.arange(n))
+        whole = (self.clock() - began) * n / len(rows)
+        reserve = min(POLICY.support_share * whole, POLICY.largest_reserve * deadline.remaining())
+        self.settings = self.settings.replace(deadline=Deadline(deadline.at - reserve, self.clock))
+
+    def others(self) -> Iterator[Ask]:
+        """Yield an attempt for every further backend, or program of the same machine."""
+        first, problem, step = self.ask.contract, self.problem, "second backend"
+        gave_way, route = self.outcome(self.deadline) is Outcome.GAVE_WAY, first.route
+        if (
+            isinstance(route, Direct)
+            and isinstance(problem, SVMProblem)
+            and isinstance(problem.recovery, DualRecovery)
+            and problem.model.is_linear
+        ):
+            primal = Reduced.of(primal_program(problem.model))
+            by_primal = ByPrimal(problem, primal)
+            ask = self._ask(by_primal, registry.choose(primal.program)[0], WEIGHTS, step)
+            yield replace(ask, settings=self.settings.replace(warm_start=None))
+        if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
+            route = route_of(problem, any_form=False)
+            name, reason = registry.choose(route.reduced.program)
+        else:
+            name, reason = registry.choose_again(route.reduced.program, first.backend.label)
+        yield self._ask(route, name, reason, step)
+        if gave_way:
+            reason = f"{name} did not succeed either, and {first.backend.label} goes on to its end"
+            yield self._ask(first.route, first.backend, reason, step)
+
+    # --- the steps of an attempt -----------------------------------------------------------------
+
+    def answer(self) -> Attempt:
+        """Ask the backend, and let the verifier measure its answer."""
+        ask, contract = self.ask, self.ask.contract
+        backend, program = contract.backend, contract.program
+        if ask.settings.attempt:
+            self.report("escalate", self.own)
+        elif self.best is not None:
+            self.report("second backend", self.best)
+        self.found = None
+        size = program.n_variables, program.n_inequalities + program.n_equalities
+        self.report("start", n_variables=size[0], n_rows=size[1])
+        try:
+            with working_until(ask.deadline.has_passed):
+                answer = backend.solve(program, ask.settings.replace(deadline=ask.deadline))
+        except TimeIsUp as stop:
+            answer = _out_of_time(stop, backend)
+        except KeyboardInterrupt as error:
+            map_best(error, contract.attempt)
+            raise
+        if self.settings.warm_start is not None and not backend.capabilities.warm_start:
+            notes = filter(None, (answer.statistics.note, NO_WARM_START))
+            answer = answer.with_statistics(note="; ".join(notes))
+        self.asked += (backend.label,)
+        self.mark(ask.step or "backend")
+        if answer.status in NO_OPTIMUM and not contract.is_proof(answer):
+            answer = answer.replace(status=Status.UNKNOWN)
+        try:
+            self.found = contract.attempt(answer)
+        except KeyboardInterrupt as error:
+            keep_best(error, lambda: contract.attempt(answer))
+            raise
+        self.mark(ask.step or "verification")
+        return self.found
+
+    def polish(self, found: Attempt) -> Attempt:
+        """Polish the answer by solving for its active set."""
+        self.report("polish", found)
+        contract, deadline = self.ask.contract, self.ask.deadline
+        try:
+            with working_until(deadline.has_passed):
+                polished = polish(
+                    contract.program,
+                    found.solution,
+                    goal=contract.settings.eps * POLICY.polish_share,
+                    measure=polish_distance(found),
+                    budget=WorkBudget(limit=WORK_LIMIT, deadline=deadline),
+                )
+        except TimeIsUp:
+            return found
+        if polished is found.solution:
+            return found
+        moved = contract.attempt(polished)
+        if not (moved.is_settled or deadline.has_passed()):
+            moved = moved.repaired(deadline)
+        self.found = found.better_of(moved)
+        return self.found
+
+    def search(self, at_most: float) -> Attempt:
+        """Search for a proof that there is no optimum, so many seconds; return it, or the answer.
+
+        A proof takes the place of the answer, with its statistics.
+        """
+        found, ask, contract = self.found, self.ask, self.ask.contract
+        assert found is not None
+        try:
+            with working_until(ask.deadline.has_passed):
+                evidence = contract.evidence(at_most, ask.deadline)
+        except TimeIsUp:
+            return found
+        if evidence is not None:
+            solution = evidence.replace(statistics=found.solution.statistics)
+            own = contract.route.evaluate(solution)
+            self.found = found = Attempt(solution, found.report, contract, own)
+        return found
+
+    # --- progress --------------------------------------------------------------------------------
+
+    def mark(self, step: str) -> None:
+        """Count the seconds since the last mark for a step."""
+        now = self.clock()
+        self.seconds[step] = self.seconds.get(step, 0.0) + now - self.ended
+        self.ended = now
+
+    def report(self, stage: str, of: Attempt | None = None, **figures: Any) -> None:
+        """Report a stage of the solve, with the figures of an answer, if the caller asked."""
+        settings = self.settings
+        if not (settings.verbose or settings.callback is not None):
+            return
+        if of is not None:
+            figures = {"objective": of.report.objective, "residual": of.report.worst}
+        label = self.ask.contract.backend.label
+        event = Progress(stage, label, seconds=self.clock() - self.began, **figures)
+        if settings.verbose:
+            print(line_of(event), flush=True)
+        if settings.callback is not None:
+            settings.callback(event)
 
 
 def _out_of_time(stop: TimeIsUp, backend: Backend) -> QPSolution:
@@ -221,227 +474,3 @@ def _out_of_time(stop: TimeIsUp, backend: Backend) -> QPSolution:
         return early.with_statistics(backend=backend.label, version=backend.version())
     found: QPSolution = best()
     return found.replace(status=Status.TIME_LIMIT)
-
-
-def _measure(state: SolveState) -> SolveState:
-    """Let the verifier measure the backend's answer, and drop a status that is not proven."""
-    contract, answer = state.contract, state.answer
-    assert answer is not None
-    if answer.status in NO_OPTIMUM and not contract.is_proof(answer):
-        answer = answer.replace(status=Status.UNKNOWN)
-    try:
-        return replace(state, found=contract.attempt(answer))
-    except KeyboardInterrupt as error:
-        keep_best(error, lambda: contract.attempt(answer))
-        raise
-
-
-def _repair(state: SolveState) -> SolveState:
-    """Move the answer onto rows and bounds that it slightly violates."""
-    return replace(state, found=state.best.repaired(state.deadline))
-
-
-def _may_polish(state: SolveState) -> bool:
-    if not state.is_open or state.was_interrupted or state.gave_way:
-        return False
-    return not (state.best.is_at_rounding and state.best.is_hopeless)
-
-
-def _polish(state: SolveState) -> SolveState:
-    """Polish the answer by solving for its active set."""
-    state.announce("polish")
-    contract, best = state.contract, state.best
-    try:
-        with working_until(state.deadline.has_passed):
-            polished = polish(
-                contract.program,
-                best.solution,
-                goal=contract.settings.eps * POLICY.polish_share,
-                measure=PolishDistance(best),
-                budget=WorkBudget(limit=WORK_LIMIT, deadline=state.deadline),
-            )
-    except TimeIsUp:
-        return state
-    if polished is best.solution:
-        return state
-    found = contract.attempt(polished)
-    if not (found.is_settled or is_blocked(found.report) or state.deadline.has_passed()):
-        found = found.repaired(state.deadline)
-    return replace(state, found=best.better_of(found))
-
-
-# --- the steps after it --------------------------------------------------------------------------
-
-
-def _may_attempt_again(state: SolveState) -> bool:
-    status = state.best.solution.status
-    if not state.is_open or status in (Status.TIME_LIMIT, Status.INTERRUPTED) or state.gave_way:
-        return False
-    if status is Status.ITERATION_LIMIT and state.settings.max_iterations is not None:
-        return False  # the caller wanted it so
-    return not (state.best.is_contradicted or state.best.is_at_rounding)
-
-
-def _attempt_again(state: SolveState) -> SolveState:
-    """Solve again with the same backend, a smaller ``eps`` and no warm start."""
-    state.announce("escalate")
-    first, eps = state.best, state.call.settings.eps
-    tighter = max(eps * POLICY.tighter, POLICY.smallest_eps)
-    settings = state.settings.replace(eps=tighter, attempt=1, warm_start=None)
-    second = _run(ATTEMPT, replace(state, settings=settings, found=None))
-    spent = first.solution.statistics.solve_seconds
-    total = spent + second.best.solution.statistics.solve_seconds
-    found = second.best if second.best.is_settled else first.better_of(second.best)
-    solution = found.solution.with_statistics(solve_seconds=total, escalated=True)
-    return replace(state, found=replace(found, solution=solution), asked=second.asked)
-
-
-def _may_ask_another(state: SolveState) -> bool:
-    """Return whether ``"auto"`` asks a second backend after an answer that does not pass."""
-    if not state.call.is_auto or state.best.is_settled or state.call.deadline.has_passed():
-        return False
-    status, best = state.best.solution.status, state.best
-    if best.is_contradicted:
-        return False
-    if isinstance(state.contract.route, ByPrimal):
-        if status in (Status.TIME_LIMIT, Status.INTERRUPTED) and not state.reached_own_limit:
-            return False
-        rounding = state.contract.route.gradient_rounding(best.own.solution.qp)
-        hopeless = rounding > POLICY.hopeless * state.call.settings.eps
-        return not (best.is_at_rounding and hopeless)
-    return (status not in _STOPPED or state.reached_own_limit) and not best.is_at_rounding
-
-
-def _ask_another(state: SolveState) -> SolveState:
-    """Repeat the steps with a second backend; resume the first if it gave way."""
-    for other in _others(state):
-        replace(state, contract=other.contract).announce("second backend")
-        first = state.best
-        try:
-            second = _run((*ATTEMPT, SECOND_ATTEMPT), replace(other, asked=state.asked))
-        except (BackendError, MemoryError) as error:  # what the first one found is not lost
-            name = other.contract.backend.label
-            reason = f"{state.reason}; then {name!r} could not take the program: {error}"
-            state = replace(state, reason=reason)
-            continue
-        state = replace(state, asked=second.asked)
-        if second.best.is_settled:
-            return replace(second, found=second.best)
-        if not first.is_at_rounding:
-            found = first.better_of(second.best)
-            state = replace(state, contract=second.contract, found=found, reason=second.reason)
-        if state.call.deadline.has_passed():
-            break
-    return state.with_all_time()
-
-
-def _may_have_no_optimum(state: SolveState) -> bool:
-    if not state.is_open or state.was_interrupted or not state.contract.can_lack_an_optimum:
-        return False
-    bound = state.best.report.bound
-    if bound is not None and math.isfinite(bound.relative_gap):
-        return False  # the objective is bounded from below, and a feasible point is known
-    return not state.best.report.worst < POLICY.optimum_within
-
-
-def _search_briefly(state: SolveState) -> SolveState:
-    """Search briefly for a proof that there is no optimum, before the polish."""
-    return _search(state, POLICY.first_search_seconds)
-
-
-def _search_longer(state: SolveState) -> SolveState:
-    return _search(state.with_all_time(), POLICY.search_seconds)
-
-
-def _search(state: SolveState, at_most: float) -> SolveState:
-    try:
-        with working_until(state.deadline.has_passed):
-            evidence = state.contract.evidence(at_most, state.deadline)
-    except TimeIsUp:
-        return state
-    if evidence is None:
-        return state
-    solution = evidence.replace(statistics=state.best.solution.statistics)
-    own = state.contract.route.evaluate(solution)
-    return replace(state, found=Attempt(solution, state.best.report, state.contract, own))
-
-
-def _decide(state: SolveState) -> SolveState:
-    """Set the final status."""
-    found = state.best
-    status = found.solution.status
-    if status not in NO_OPTIMUM:
-        status = _status(state)
-    if status is not found.solution.status:
-        found = replace(found, solution=found.solution.replace(status=status))
-        state = replace(state, found=found)
-    state.announce("done")
-    return state
-
-
-def _status(state: SolveState) -> Status:
-    found = state.best
-    if found.report.passed:
-        return Status.OPTIMAL
-    if found.solution.status in _STOPPED:
-        return found.solution.status
-    if found.solution.x is None:
-        return Status.FAILED
-    return Status.TIME_LIMIT if state.call.deadline.has_passed() else Status.INACCURATE
-
-
-def _result(state: SolveState, **figures: Any) -> Result:
-    """Build the solution of the problem as given, with a note and other figures of the solve."""
-    found = state.best
-    solution, statistics = found.solution, found.solution.statistics
-    notes = filter(None, (state.reason, statistics.note, found.contract.route.reduced.note))
-    mapped = found.own if isinstance(found.own, QPSolution) else found.own.solution.qp
-    qp = mapped.replace(
-        status=solution.status,
-        native_status=solution.native_status,
-        statistics=replace(statistics, note="; ".join(notes), **figures),
-    )
-    machine = qp if isinstance(found.own, QPSolution) else found.own.solution.replace(qp=qp)
-    return Result(qp, machine, found.report)
-
-
-def _run(steps: tuple[Step, ...], state: SolveState) -> SolveState:
-    try:
-        for step in steps:
-            if step.applies(state):
-                state = step.act(state)
-    except KeyboardInterrupt as error:
-        _keep_better(error, state)
-        raise
-    return state
-
-
-def _is_first_attempt(state: SolveState) -> bool:
-    return state.settings.attempt == 0 and _may_have_no_optimum(state)
-
-
-def _may_repair(state: SolveState) -> bool:
-    """Return whether to move the answer onto rows and bounds, which can help it pass."""
-    if not state.is_open or state.gave_way:
-        return False
-    return not (is_blocked(state.best.report) or state.best.is_as_accurate_as_rounding_allows)
-
-
-ATTEMPT = (
-    Step("backend", _ask),
-    Step("verification", _measure),
-    Step("first search for evidence", _search_briefly, _is_first_attempt),
-    Step("repair", _repair, _may_repair),
-    Step("polish", _polish, _may_polish),
-)
-
-SECOND_ATTEMPT = Step("second attempt", _attempt_again, _may_attempt_again)
-
-STEPS = (
-    *ATTEMPT,
-    SECOND_ATTEMPT,
-    Step("second backend", _ask_another, _may_ask_another),
-    Step("search for evidence", _search_longer, lambda s: _may_have_no_optimum(s.with_all_time())),
-    Step("verdict", _decide),
-)
-"""The steps of ``qpsvm.solve``, as its docstring lists them."""

@@ -7,47 +7,233 @@ The verifier measures every candidate, as after a solve; the certified gap decid
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from qpsvm.backends.settings import Callback, Progress, Settings
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.exceptions import (
+    InvalidDataError,
+    InvalidParameterError,
+    InvalidProgramError,
+    QPSVMError,
+)
 from qpsvm.machines.arguments import require_pair, takes_pair
-from qpsvm.machines.problem import MachineProblem, Program
+from qpsvm.machines.dual_program import DualRecovery, dual_program
+from qpsvm.machines.evaluation import Evaluation
+from qpsvm.machines.primal_program import PrimalRecovery
+from qpsvm.machines.problem import MachineProblem, Program, SVMProblem, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
-from qpsvm.numerics.calls import explains_calls
-from qpsvm.numerics.deadline import Deadline
-from qpsvm.numerics.interrupts import without_solution
+from qpsvm.machines.solution import SVMSolution
+from qpsvm.numerics.arguments import explains_calls
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.interrupts import Deadline, without_solution
+from qpsvm.qp.bounds import repaired
+from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.common import WorkBudget
 from qpsvm.solvers.polish import polish as polish_program
-from qpsvm.solving.polish_routes import OfProgram, Route, polish_route, require_finite_vector
+from qpsvm.solving.attempts import (
+    Attempt,
+    Solution,
+    Solvable,
+    breaks_a_constraint,
+    distance,
+    is_blocked,
+)
 from qpsvm.verification import KKTReport, verify_evaluated
 
-AnySolution_contra = TypeVar("AnySolution_contra", contravariant=True)
-AnySolution = TypeVar("AnySolution")
+# --- what a polish within a solve reduces --------------------------------------------------------
+
+OF_ROWS = ("inequality", "equality", "lower_bound", "upper_bound")
+"""Names of the residuals of rows and bounds."""
+
+OF_FEASIBILITY = frozenset({*OF_ROWS, "feasibility", "natural", "certified_gap"})
+"""Names of the checks that a point passes once it is moved onto the rows and bounds it misses."""
+
+NEARER = 0.5
+"""Share of what an earlier point missed the rows by, at which another search for a point that
+satisfies them is worth its time."""
 
 
-class Polishable(Protocol[AnySolution_contra]):
-    """Protocol of problems for ``polish``: a problem in memory, and the type of its solution."""
+def polish_distance(start: Attempt) -> Callable[[QPSolution], float]:
+    """Distance of a polish's candidates from optimality: the worst check, which polish reduces.
 
-    def accept(self, visitor: Polishing, solution: AnySolution_contra) -> object: ...
+    A candidate that misses rows or bounds counts as the nearest point that satisfies them. Without
+    this, a polish would go on because of a row all of whose terms are rounding.
+
+    Parameters
+    ----------
+    start : Attempt
+        The answer that the polish begins with.
+    """
+    contract, least_missed = start.contract, math.inf
+
+    def distance_of(candidate: QPSolution) -> float:
+        nonlocal least_missed
+        missed = 0.0
+        if not contract.is_always_feasible:  # a search for a feasible point pays near one only
+            if isinstance(contract.problem, QuadraticProgram):
+                measured = residuals(contract.problem, contract.route.own(candidate))
+            else:
+                measured = residuals(contract.program, candidate)
+            eps = contract.settings.eps
+            names = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
+            if not names <= OF_FEASIBILITY:
+                return measured.worst
+            missed = max(r.scaled for r in measured if r.name in OF_ROWS)
+            if missed > NEARER * least_missed:  # no nearer to the rows than what was blocked
+                return 1.0 + measured.worst
+        is_start = candidate is start.solution
+        report = start.report if is_start else contract.attempt(candidate).report
+        failed = {check.name for check in report.checks if not check.passed}
+        if is_blocked(report) or breaks_a_constraint(report):
+            least_missed = min(least_missed, missed)
+            return distance(report)
+        if contract.is_always_feasible or not failed or not failed <= OF_FEASIBILITY:
+            return report.worst
+        moved = next(repaired(contract.program, candidate), candidate)
+        return min(report.worst, contract.attempt(moved).report.worst)
+
+    return distance_of
+
+
+# --- programs through which a machine is polished, with the maps of solutions back --------------
+
+
+@dataclass(frozen=True, eq=False)
+class OfProgram:
+    """Polish route of a QuadraticProgram: the program itself."""
+
+    program: QuadraticProgram
+
+    def start(self, solution: QPSolution) -> QPSolution:
+        """The solution, with zeros for multipliers that are missing or not finite."""
+        require_finite_vector(solution.x, "x", InvalidProgramError)
+        if not self.program.is_convex:
+            self.program.P.require_positive_semidefinite()
+        return solution.replace(
+            z=finite_or_zero(solution.z, self.program.n_inequalities),
+            y=finite_or_zero(solution.y, self.program.n_equalities),
+            z_lower=finite_or_zero(solution.z_lower, self.program.n_variables),
+            z_upper=finite_or_zero(solution.z_upper, self.program.n_variables),
+        )
+
+    def evaluate(self, qp: QPSolution) -> QPSolution:
+        """Return the solution unchanged: a program needs no map."""
+        return qp
+
+
+@dataclass(frozen=True, eq=False)
+class OfProblem:
+    """Polish route of a training problem through its own quadratic program."""
+
+    problem: MachineProblem
+
+    @property
+    def program(self) -> QuadraticProgram:
+        return self.problem.qp
+
+    def start(self, solution: object) -> QPSolution:
+        """Build the solution of the program from the machine."""
+        qp = self.problem.to_qp(solution)
+        for name in ("x", "z", "y", "z_lower", "z_upper"):
+            require_finite_vector(getattr(qp, name), name, InvalidDataError)
+        return qp.replace(statistics=statistics_of(solution))
+
+    def evaluate(self, qp: QPSolution) -> Any:
+        """Recover and evaluate the machine of a program's solution."""
+        return self.problem.evaluate(qp)
+
+
+class ByAlpha:
+    """Polish through the dual program; weights, intercept and slack follow from alpha."""
+
+    def __init__(self, problem: SVMProblem) -> None:
+        self.problem = problem
+        is_dual = isinstance(problem.recovery, DualRecovery)
+        self.program = problem.qp if is_dual else dual_program(problem.model)
+        self.recovery = DualRecovery(problem.model)
+
+    def start(self, solution: SVMSolution) -> QPSolution:
+        """Find a feasible dual point near the solution, with its multipliers."""
+        model = self.problem.model
+        point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
+        b, t = (v if math.isfinite(v) else 0.0 for v in (solution.intercept, solution.width))
+        x = np.concatenate([point.alpha, point.constraint_multipliers])
+        qp = QPSolution(Status.UNKNOWN, x=x, z=[t], y=[b])  # type: ignore[arg-type]
+        full = self.recovery.to_qp(self.recovery.recover(qp))
+        return full.replace(statistics=statistics_of(solution))
+
+    def evaluate(self, qp: QPSolution) -> Evaluation:
+        """Evaluate the machine of exactly feasible alphas, in the problem's form."""
+        model, blocks = self.problem.model, self.recovery.blocks
+        x = np.asarray(qp.x)
+        n = blocks["alpha"].stop
+        point = model.feasible_dual(x[:n], x[n:])
+        exact = qp.replace(x=np.concatenate([point.alpha, point.constraint_multipliers]))
+        if isinstance(self.problem.recovery, DualRecovery):
+            return self.recovery.recover(exact)
+        own = self.problem.recovery.to_qp(self.recovery.recover(exact))
+        evaluation: Evaluation = self.problem.evaluate(
+            own.replace(status=qp.status, statistics=qp.statistics, native_status=qp.native_status)
+        )
+        return evaluation
+
+
+def polish_route(problem: MachineProblem) -> OfProblem | ByAlpha:
+    """Choose the dual program over a box, if the problem has one, else its own program."""
+    if isinstance(problem, SVMProblem) and isinstance(
+        problem.recovery, DualRecovery | PrimalRecovery
+    ):
+        return ByAlpha(problem)
+    return OfProblem(problem)
+
+
+def statistics_of(solution: Any) -> SolveStatistics:
+    """The statistics of a solver's solution; empty ones for solutions from elsewhere."""
+    return solution.qp.statistics if isinstance(solution.qp, QPSolution) else SolveStatistics()
+
+
+def finite_or_zero(vector: Vector | None, size: int) -> Vector:
+    """Replace a missing vector, or non-finite entries, by zeros."""
+    if vector is None or vector.shape != (size,):
+        return np.zeros(size)
+    return np.where(np.isfinite(vector), vector, 0.0)
+
+
+def require_finite_vector(vector: Vector | None, name: str, error: type[QPSVMError]) -> None:
+    """Raise an error unless a vector is present and finite."""
+    if vector is None:
+        raise error(f"The solution has no {name}; polish needs a point to begin with.")
+    bad = np.argwhere(~np.isfinite(vector))
+    if len(bad):
+        where = ", ".join(map(str, bad[0]))
+        raise error(
+            f"{name}[{where}] of the solution is {vector[tuple(bad[0])]} ({len(bad)} such "
+            "entries); polish needs finite numbers to begin with."
+        )
+
+
+# --- the public function -------------------------------------------------------------------------
 
 
 @takes_pair
 @explains_calls
 def polish(
-    problem: Polishable[AnySolution],
-    solution: AnySolution,
+    problem: Solvable[Solution],
+    solution: Solution,
     *,
     eps: float = 1e-10,
     time_limit: float | None = None,
     callback: Callback | None = None,
     memory_limit: int | None = None,
-) -> AnySolution:
+) -> Solution:
     r"""Improve any approximate solution, to the optimum if possible.
 
     A proximal primal-dual active-set method (``docs/polish.md``): the active set that the solution
@@ -114,35 +300,30 @@ def polish(
         )
     require_pair("polish", problem, solution, programs=True)
     deadline = Deadline.after(time_limit)
-    request = Polishing(eps, deadline, callback, memory_limit, deadline.clock())
     with without_solution():
-        return cast(AnySolution, problem.accept(request, solution))
+        better: Solution = polished(
+            problem, Polishing(eps, deadline, callback, memory_limit), solution
+        )
+        return better
 
 
-@dataclass(frozen=True)
 class Polishing:
-    """Polishing of approximate solutions, with a method for every kind of problem in memory.
+    """A request to polish: the accuracy, and what ends the search.
 
-    Attributes
+    Parameters
     ----------
     eps : float
     deadline : Deadline
     callback : callable or None
     memory_limit : int or None
-    began : float
-        Reading of the deadline's clock.
     """
 
-    eps: float
-    deadline: Deadline
-    callback: Callback | None
-    memory_limit: int | None
-    began: float
-
-    def budget(self, label: str) -> WorkBudget:
-        """A work budget without a limit, which deadline and callback end."""
-        watch = None if self.callback is None else lambda budget: self.goes_on(budget, label)
-        return WorkBudget(watch=watch, deadline=self.deadline)
+    def __init__(
+        self, eps: float, deadline: Deadline, callback: Callback | None, memory_limit: int | None
+    ) -> None:
+        self.eps, self.deadline = eps, deadline
+        self.callback, self.memory_limit = callback, memory_limit
+        self.began = deadline.clock()
 
     def goes_on(self, budget: WorkBudget, label: str) -> bool:
         """Report progress to the callback; return False when it asks to stop."""
@@ -150,42 +331,12 @@ class Polishing:
         event = Progress("polish", label, budget.factorisations, seconds, residual=budget.residual)
         return self.callback is None or self.callback(event) is not False
 
-    def program(self, problem: QuadraticProgram, solution: QPSolution) -> QPSolution:
-        """Polish a solution of a bare quadratic program; return it if nothing is better."""
-        route = OfProgram(problem)
-        found, status = self._improved(problem, route, route.start(solution), solution)
-        if found is None:
-            status = _status_of_unchanged(solution.status, status)
-        better: QPSolution = solution if found is None else found
-        return better if better.status is status else better.replace(status=status)
-
-    def machine(self, problem: MachineProblem, solution: Any) -> Any:
-        """Polish a trained machine; return it if nothing is better."""
-        problem.model.require_own(solution)
-        for name in ("alpha", "constraint_multipliers"):
-            require_finite_vector(getattr(solution, name), name, InvalidDataError)
-        with np.errstate(all="ignore"):  # what overflows is measured, and not accepted
-            route = polish_route(problem)
-            start = route.start(solution)
-            found, status = self._improved(problem, route, start, problem.evaluate(solution))
-        if found is None:
-            status = _status_of_unchanged(solution.status, status)
-        machine = solution if found is None else found.solution
-        if machine.status is status:
-            return machine
-        return machine.replace(qp=machine.qp.replace(status=status))
-
-    def reduced(self, problem: ReducedProblem, solution: ReducedSolution) -> ReducedSolution:
-        """Polish every machine of a multiclass solution."""
-        found = tuple(self.machine(*part) for part in problem.parts(solution))
-        if all(new is old for new, old in zip(found, solution.solutions, strict=True)):
-            return solution
-        return ReducedSolution(found, solution.data, solution.reduction)
-
-    def _improved(
-        self, problem: Program, route: Route, start: QPSolution, evaluated: Any
+    def improved(
+        self, problem: Program, route: OfProgram | OfProblem | ByAlpha, given: Any
     ) -> tuple[Any, Status]:
-        """Search for a better solution; return it, evaluated, or None, and the status found."""
+        """Search for a better solution; return it, evaluated, or None, and the status to state."""
+        start = route.start(given)
+        evaluated = problem.evaluate(given) if isinstance(problem, TrainingProblem) else given
         before = verify_evaluated(problem, evaluated, eps=self.eps)
         if before.passed:
             return None, Status.OPTIMAL
@@ -196,25 +347,59 @@ class Polishing:
             gap = report.relative_gap
             return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
 
+        label, is_watched = start.statistics.backend, self.callback is not None
+        watch = (lambda budget: self.goes_on(budget, label)) if is_watched else None
         found = polish_program(
             route.program,
             start,
             goal=self.eps,
             measure=measure,
-            budget=self.budget(start.statistics.backend),
+            budget=WorkBudget(watch=watch, deadline=self.deadline),
             memory_limit=self.memory_limit,
         )
         better = route.evaluate(found)
         after = verify_evaluated(problem, better, eps=self.eps)
-        if not _is_better(after, before):
-            return None, Status.INACCURATE
-        return better, Status.OPTIMAL if after.passed else Status.INACCURATE
+        if _is_better(after, before):
+            return better, Status.OPTIMAL if after.passed else Status.INACCURATE
+        # a solution that is returned as it is may state something about a larger eps
+        is_stated = given.status is not Status.OPTIMAL
+        return None, given.status if is_stated else Status.INACCURATE
 
 
-def _status_of_unchanged(stated: Status, measured: Status) -> Status:
-    """Status of a solution that is returned as it is: what it states may be about a larger eps."""
-    is_certain = measured is Status.OPTIMAL or stated is Status.OPTIMAL
-    return measured if is_certain else stated
+@singledispatch
+def polished(problem: Any, polishing: Polishing, solution: Any) -> Any:
+    """Polish a solution of a problem in memory; return it if nothing is better."""
+    raise NotImplementedError(type(problem), polishing, solution)
+
+
+@polished.register
+def _program(problem: QuadraticProgram, polishing: Polishing, solution: QPSolution) -> QPSolution:
+    found, status = polishing.improved(problem, OfProgram(problem), solution)
+    better: QPSolution = solution if found is None else found
+    return better if better.status is status else better.replace(status=status)
+
+
+@polished.register(TrainingProblem)
+def _machine(problem: MachineProblem, polishing: Polishing, solution: Any) -> Any:
+    problem.model.require_own(solution)
+    for name in ("alpha", "constraint_multipliers"):
+        require_finite_vector(getattr(solution, name), name, InvalidDataError)
+    with np.errstate(all="ignore"):  # what overflows is measured, and not accepted
+        found, status = polishing.improved(problem, polish_route(problem), solution)
+    machine = solution if found is None else found.solution
+    if machine.status is status:
+        return machine
+    return machine.replace(qp=machine.qp.replace(status=status))
+
+
+@polished.register
+def _reduced(
+    problem: ReducedProblem, polishing: Polishing, solution: ReducedSolution
+) -> ReducedSolution:
+    found = tuple(_machine(own, polishing, machine) for own, machine in problem.parts(solution))
+    if all(new is old for new, old in zip(found, solution.solutions, strict=True)):
+        return solution
+    return ReducedSolution(found, solution.data, solution.reduction)
 
 
 def _is_better(after: KKTReport, before: KKTReport) -> bool:

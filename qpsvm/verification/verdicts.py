@@ -34,8 +34,8 @@ from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.numerics.arguments import explains_calls
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.calls import explains_calls
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.kkt import KnownOptimum, checked_vectors, residuals, residuals_beside
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances, largest_of

@@ -15,7 +15,7 @@ import pytest
 import qpsvm
 from qpsvm.backends import Settings, child, get
 from qpsvm.exceptions import SolverFailedError
-from qpsvm.numerics.deadline import Deadline
+from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp import QuadraticProgram, Status
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="solvers run in the process")
@@ -43,11 +43,11 @@ def test_the_process_changes_no_answer(backend: str, monkeypatch: pytest.MonkeyP
 
 def test_a_child_is_kept_and_takes_the_next_program() -> None:
     get("qpsolvers:quadprog").solve(PROGRAM, Settings())
-    kept = child._CHILDREN.take()
-    child._CHILDREN.put_back(kept)
+    kept = child._taken()
+    child._put_back(kept)
     get("qpsolvers:piqp").solve(PROGRAM, Settings())
-    again = child._CHILDREN.take()
-    child._CHILDREN.put_back(again)
+    again = child._taken()
+    child._put_back(again)
     assert kept is again
 
 
@@ -66,7 +66,7 @@ def test_a_solver_without_a_time_limit_has_one() -> None:
 
 def test_a_solver_that_breaks_its_process_breaks_no_other() -> None:
     """As after an access violation; the next call gets a process of its own."""
-    lost = child._CHILDREN.take()
+    lost = child._taken()
     os.kill(lost.process.pid, signal.SIGKILL)
     with pytest.raises(RuntimeError, match="SIGKILL"):
         lost.answer(memoryview(b""), Deadline(), 0.0)

@@ -36,7 +36,7 @@ def test_the_names_are_those_that_qpsvm_itself_sets(name: str) -> None:
     bridge, _, solver = name.partition(":")
     about = (BEHIND_CVXPY if bridge == "cvxpy" else BEHIND_QPSOLVERS)[solver]
     assert about.option_names() is not None
-    own = SOLVERS[solver.lower()].solver.own_names()
+    own = SOLVERS[solver.lower()].own_names()
     bridged = {"raise_error", "accept_unknown", "scipy_options", "glpk"}
     assert own is not None
     assert about.names - bridged <= own

@@ -132,7 +132,8 @@ def test_listing_is_complete() -> None:
 def test_engines_of_this_package_have_its_licence() -> None:
     """What is not a package of its own cannot have a licence of its own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    own = [make() for make in registry.BUILT_IN.values() if make.distribution == project["name"]]
+    made = [make() for make in registry.BUILT_IN.values()]
+    own = [backend for backend in made if backend.distribution == project["name"]]
     assert {backend.name for backend in own} == {"ipm", "active-set"}
     assert {backend.licence for backend in own} == {project["license"]}
 

@@ -104,7 +104,7 @@ def test_the_benchmark_does_use_qpsvm() -> None:
         "def f():\n    from qpsvm.io import json_text",
         "import qpsvm\nqpsvm.audits.rounding.multiply",
         "from qpsvm import audits as other\nother.claims.Claim",
-        "from qpsvm import lazy",
+        "from qpsvm import numerics",
     ],
 )
 def test_a_private_name_is_found_out(code: str) -> None:

@@ -15,7 +15,7 @@ import qpsvm
 from qpsvm.backends import get
 from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import InvalidDataError, InvalidProgramError
-from qpsvm.numerics.layout import NARROW, WIDE, index_width, plain, plain_sparse
+from qpsvm.numerics.conversion import NARROW, WIDE, index_width, plain, plain_sparse
 from qpsvm.qp import QuadraticProgram
 from qpsvm.solvers.interior_point import descent
 from qpsvm.solvers.interior_point.program import presolve

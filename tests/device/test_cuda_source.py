@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qpsvm.device import OnNumPy, ProductForm
-from qpsvm.device.cuda_source import FEATURES, GROUP, KINDS, MOST_SUMS, SOURCE, THREADS
+from qpsvm.device import ProductForm
+from qpsvm.device.on_cuda import GROUP, KINDS, MOST_SUMS, SOURCE, THREADS
+from tests.devices import OnNumPy
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 SHIM = r"""
@@ -43,6 +44,7 @@ FORMS = [
     ProductForm("tanh", 0.4, -0.1),
     ProductForm("exponential", 0.3),
 ]
+FEATURES = 64
 RNG = np.random.default_rng(0)
 ROUNDING = 1e-13
 
@@ -54,7 +56,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Any:
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("cuda")
     source, library = folder / "source.cpp", folder / "source.so"
-    source.write_text(SHIM + SOURCE, encoding="utf-8")
+    source.write_text(SHIM + SOURCE.read_text(encoding="utf-8"), encoding="utf-8")
     flags = ["-O1", "-std=c++14", "-ffp-contract=off", "-DTHREADS=1", "-w", "-shared", "-fPIC"]
     subprocess.run([COMPILER, *flags, "-o", str(library), str(source)], check=True, timeout=300)
     return ctypes.CDLL(str(library))
@@ -76,7 +78,7 @@ def launched(core: Any, name: str, grid: tuple[int, int], *arguments: Any) -> No
 def numbers(form: ProductForm, n: int, k: int, d: int) -> tuple[Any, ...]:
     """Sizes and parameters, as the kernels take them."""
     sizes = (ctypes.c_int64(size) for size in (n, k, d))
-    kind, gamma = ctypes.c_int(KINDS[form.kind]), ctypes.c_double(form.gamma)
+    kind, gamma = ctypes.c_int(KINDS.index(form.kind)), ctypes.c_double(form.gamma)
     return (*sizes, kind, gamma, ctypes.c_double(form.coef0), ctypes.c_int(form.degree))
 
 
@@ -122,6 +124,7 @@ def test_combinations(core: Any) -> None:
 
 
 def test_the_numbers_of_the_launches_are_those_of_the_source() -> None:
+    source = SOURCE.read_text(encoding="utf-8")
     for name, value in (("THREADS", THREADS), ("GROUP", GROUP), ("FEATURES", FEATURES)):
-        assert re.search(rf"#define {name} {value}\n", SOURCE)
-    assert len(re.findall(r"^SUMS\(\d\)$", SOURCE, re.MULTILINE)) == MOST_SUMS
+        assert re.search(rf"#define {name} {value}\b", source)
+    assert len(re.findall(r"^SUMS\(\d\)$", source, re.MULTILINE)) == MOST_SUMS

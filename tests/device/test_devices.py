@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import qpsvm
-from qpsvm.device import OnNumPy, device_named
+from qpsvm.device import device_named
 from qpsvm.exceptions import DeviceError, InvalidParameterError
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
-from tests.devices import DEVICES, device_for, why_no_gpu
+from tests.devices import DEVICES, OnNumPy, device_for, why_no_gpu
 
 RNG = np.random.default_rng(0)
 KERNELS = [

@@ -225,3 +225,34 @@ def test_rows_against_all_are_those_of_the_matrix(kernel, reference, container, 
     np.testing.assert_allclose(
         out, kernel(samples, samples)[chosen], rtol=1e3 * KERNEL, atol=KERNEL
     )
+
+
+class Doubling:
+    """Doubles the values of the kernel that it is mixed into."""
+
+    def __call__(self, X, Z):
+        return 2.0 * super().__call__(X, Z)
+
+
+class DoubledByMixing(Doubling, kernels.RBF):
+    pass
+
+
+class OwnDiagonal(DoubledByMixing):
+    def diagonal(self, X):
+        return np.full(len(X), 2.0)
+
+
+class Inherited(OwnDiagonal):
+    pass
+
+
+@pytest.mark.parametrize("kind", [DoubledByMixing, OwnDiagonal, Inherited])
+def test_values_of_ones_own_are_those_of_every_way_to_evaluate_them(kind):
+    kernel, doubled, out = kind(0.3), 2.0 * kernels.RBF(0.3)(X, X), np.empty((len(X), len(X)))
+    kernel.write_square(X, out)
+    for values in (out, kernel.beside(X)(X), kernel.within(X)(X, X)):
+        np.testing.assert_array_equal(values, doubled)
+    np.testing.assert_array_equal(kernel.diagonal(X), 2.0)
+    assert kernel.product_form() is None
+    assert not kernel.runs_in_threads

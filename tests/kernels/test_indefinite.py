@@ -20,8 +20,13 @@ from qpsvm.exceptions import (
     KernelError,
     MemoryLimitError,
 )
-from qpsvm.kernels.indefinite import repair, require_policy, require_symmetric, smallest_eigenvalue
-from qpsvm.kernels.kernel_repair import KernelRepair
+from qpsvm.kernels.kernel_repair import (
+    KernelRepair,
+    repair,
+    require_policy,
+    require_symmetric,
+    smallest_eigenvalue,
+)
 from qpsvm.qp import DenseQuadratic, KernelQuadratic, LowRankQuadratic
 from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL
 from qpsvm.qp.sample_gram import SampleGram
@@ -389,7 +394,7 @@ def test_one_asymmetric_pair_is_found_wherever_it_is(monkeypatch, position, kept
         return 1.0 + 1e-9 * there
 
     if not kept:
-        monkeypatch.setattr("qpsvm.kernels.indefinite.default_memory_limit", lambda: 0)
+        monkeypatch.setattr("qpsvm.kernels.kernel_repair.default_memory_limit", lambda: 0)
     gram = KernelQuadratic(SampleGram(kernel, np.arange(2601.0)[:, None]))
     with pytest.raises(KernelError, match=r"max\|K - K'\| is 1e-09 beside entries up to 1;"):
         require_symmetric(gram)

@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm import kernels
-from qpsvm.kernels.errors import diagonal_errors, entry_errors
-from qpsvm.kernels.precise import precise_expansion, precise_products
+from qpsvm.kernels.errors import diagonal_errors, entry_errors, precise_expansion, precise_products
 from qpsvm.numerics.threads import one_blas_thread
 from tests.strategies import grid
 

@@ -12,12 +12,11 @@ import pytest
 import qpsvm
 from qpsvm.backends import Settings
 from qpsvm.backends.engines import ActiveSetBackend
-from qpsvm.device import OnNumPy
 from qpsvm.exceptions import DeviceResultError
 from qpsvm.kernels import RBF, Kernel, Polynomial
 from qpsvm.machines.device_products import DeviceProducts
 from qpsvm.qp.sample_gram import products_by
-from tests.devices import DEVICES, device_for
+from tests.devices import DEVICES, OnNumPy, device_for
 
 SEEDS = range(6)
 N = 700

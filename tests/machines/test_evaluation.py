@@ -14,8 +14,7 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm.numerics.precision import EPS
-from qpsvm.numerics.row_sums import common_offset, sum_of_rows
-from qpsvm.numerics.sample_products import sample_products
+from qpsvm.numerics.rows import common_offset, sample_products, sum_of_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp.low_rank import HessianProduct, LowRankQuadratic
 from tests.families import BY_NAME, CASES, Data

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.native import exponent_tile
 from qpsvm.native.library import core, using
-from qpsvm.native.tiles import EXP_ULPS
+from qpsvm.native.loops import EXP_ULPS
 from tests.strategies import examples, listed
 
 LEAST = 5e-324

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.numerics.cholesky import UNDIVIDED, Bordered, Cholesky, factored_in_place
-from qpsvm.numerics.workspace import Memory
+from qpsvm.numerics.cholesky import UNDIVIDED, Bordered, Cholesky, Memory, factored_in_place
 from qpsvm.solvers.box.curvature import DenseCurvature
 from qpsvm.solvers.box.settings import BOX
 from tests.tolerances import ROUNDING
@@ -69,18 +68,13 @@ def test_nothing_to_factor() -> None:
     assert Cholesky(np.empty((0, 0)), 1.0)(np.empty(0)).shape == (0,)
 
 
-def test_memory_is_written_to_again_and_grows_and_shrinks() -> None:
+def test_memory_is_written_to_again_and_grows() -> None:
     memory = Memory()
     one = memory.matrix("one", 4, 5)
     one[:] = 1.0
     assert np.shares_memory(memory.matrix("one", 2, 3), one)
     assert not np.shares_memory(memory.matrix("two", 2, 3), one)
     assert memory.matrix("one", 10, 10).shape == (10, 10)
-    larger = memory.matrix("one", 10, 10)
-    memory.shrink("one", 100)
-    assert np.shares_memory(memory.matrix("one", 2, 3), larger)
-    memory.shrink("one", 99)
-    assert not np.shares_memory(memory.matrix("one", 2, 3), larger)
 
 
 @pytest.mark.parametrize("n", [UNDIVIDED, UNDIVIDED + 1, UNDIVIDED + 700])

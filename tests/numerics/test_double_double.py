@@ -8,15 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from qpsvm.numerics import double_double
-from qpsvm.numerics.double_double import DoubleDouble
-from qpsvm.numerics.fixed_point import FixedPoint, centred
+from qpsvm.numerics import precision
+from qpsvm.numerics.precision import DoubleDouble, FixedPoint, centred
 
 
 def numbers(seed: int, size: int = 200) -> DoubleDouble:
     rng = np.random.default_rng(seed)
     hi = rng.normal(size=size) * 10.0 ** rng.uniform(-20.0, 20.0, size)
-    return double_double.two_sum(hi, hi * rng.uniform(-1.0, 1.0, size) * 2.0**-54)
+    return precision.two_sum(hi, hi * rng.uniform(-1.0, 1.0, size) * 2.0**-54)
 
 
 def exact(x: DoubleDouble) -> list[Fraction]:
@@ -34,15 +33,15 @@ def test_powers_keep_a_hundred_bits(degree: int) -> None:
     x = numbers(degree)
     x = DoubleDouble(*(part / np.abs(x.hi) ** 0.9 for part in x))
     expected = [a**degree for a in exact(x)]
-    assert worst(double_double.power(x, degree), expected) < degree * Fraction(2) ** -100
+    assert worst(precision.power(x, degree), expected) < degree * Fraction(2) ** -100
 
 
 def test_products_and_factors_keep_a_hundred_bits() -> None:
     x, y, factor = numbers(1), numbers(2), 0.1
     products = [a * b for a, b in zip(exact(x), exact(y), strict=True)]
-    assert worst(double_double.times(x, y), products) < Fraction(2) ** -100
+    assert worst(precision.times(x, y), products) < Fraction(2) ** -100
     multiples = [a * Fraction(factor) for a in exact(x)]
-    assert worst(double_double.scaled(x, factor), multiples) < Fraction(2) ** -100
+    assert worst(precision.scaled(x, factor), multiples) < Fraction(2) ** -100
 
 
 def test_the_exponential_is_as_accurate_as_it_says() -> None:
@@ -52,14 +51,14 @@ def test_the_exponential_is_as_accurate_as_it_says() -> None:
     with localcontext() as context:
         context.prec = 60
         expected = [Fraction((Decimal(h) + Decimal(e)).exp()) for h, e in zip(*x, strict=True)]
-    assert worst(double_double.exp(x), expected) < Fraction(double_double.EXP_ERROR)
+    assert worst(precision.exp(x), expected) < Fraction(precision.EXP_ERROR)
 
 
 def test_exponents_beyond_all_doubles_leave_next_to_nothing() -> None:
     x = DoubleDouble(np.array([-1e300, -np.inf, -701.0]), np.array([1e280, 0.0, 0.0]))
-    found = double_double.exp(x)
+    found = precision.exp(x)
     assert (np.abs(found.hi) + np.abs(found.lo) < 1e-300).all()
-    assert np.isnan(double_double.exp(DoubleDouble(np.full(1, np.nan), np.zeros(1))).hi).all()
+    assert np.isnan(precision.exp(DoubleDouble(np.full(1, np.nan), np.zeros(1))).hi).all()
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e9, 1e15])

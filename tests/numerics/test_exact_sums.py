@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qpsvm.numerics.exact_sums import product_parts, row_residuals
+from qpsvm.numerics.compensated import row_residuals
+from qpsvm.numerics.precision import product_parts
 
 NUMBERS = st.floats(-1e12, 1e12).filter(lambda v: v == 0.0 or abs(v) > 1e-12)
 

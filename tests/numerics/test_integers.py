@@ -19,7 +19,7 @@ import qpsvm
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_classes, as_groups, as_targets, as_weights, same_labels
 from qpsvm.exceptions import InvalidDataError, InvalidProgramError, KernelError, QPSVMError
-from qpsvm.numerics.integers import is_rounded
+from qpsvm.numerics.conversion import is_rounded
 from qpsvm.qp import QuadraticProgram
 
 LAST = 2**53

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from qpsvm.numerics.deadline import NEVER
 from qpsvm.numerics.interrupts import (
+    NEVER,
     Leave,
     TimeIsUp,
     attach_solution,
@@ -25,7 +25,7 @@ from qpsvm.numerics.interrupts import (
     working_for,
     working_until,
 )
-from qpsvm.numerics.parallel import in_parallel
+from qpsvm.numerics.threads import in_parallel
 
 
 @dataclass(frozen=True)

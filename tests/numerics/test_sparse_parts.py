@@ -12,7 +12,7 @@ import qpsvm
 from qpsvm import datasets, models
 from qpsvm.exceptions import DataFileError, InvalidDataError, ModelFileError
 from qpsvm.models.record import taken_matrix
-from qpsvm.numerics.layout import require_sound
+from qpsvm.numerics.conversion import require_sound
 
 ENTRIES = np.random.default_rng(0).standard_normal((24, 3))
 ENTRIES[ENTRIES < 0.0] = 0.0

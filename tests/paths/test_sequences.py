@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedWarning
 from qpsvm.kernels import RBF
-from qpsvm.kernels.widths import SharedDistances
+from qpsvm.kernels.functions import SharedDistances
 from qpsvm.paths import PathSettings, certified_path, svm_path, width_path
 from tests import tolerances
 from tests.paths.cases import RANGES, T, X, Y

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import qpsvm
 from qpsvm.backends import Settings, get
-from qpsvm.numerics.exact_sums import row_residuals
+from qpsvm.numerics.compensated import row_residuals
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, repaired
 from qpsvm.qp.hidden_curvature import implied_bounds

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpsvm.numerics.row_sums import common_offset, sum_of_rows
+from qpsvm.numerics.rows import common_offset, sum_of_rows
 from qpsvm.numerics.single_precision import SinglePrecision
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, Status, residuals
 from qpsvm.qp.reductions import centre

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from qpsvm.numerics.exact_sums import row_residuals
+from qpsvm.numerics.compensated import row_residuals
 from qpsvm.qp.restrictions import NearestPoint, Restrictions
 from qpsvm.qp.row_proofs import prove_rows
 

@@ -10,8 +10,14 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm.numerics.exact_rank import is_prime, null_space, primes_for, rank, residues
-from qpsvm.numerics.independence import proven_independence
+from qpsvm.numerics.independence import (
+    is_prime,
+    null_space,
+    primes_for,
+    proven_independence,
+    rank,
+    residues,
+)
 from qpsvm.qp import QPSolution, QuadraticProgram
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.row_proofs import INDEPENDENCE

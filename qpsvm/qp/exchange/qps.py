@@ -58,7 +58,7 @@ from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
 from qpsvm.io import files
 from qpsvm.io.files import COMPRESSIONS
 from qpsvm.numerics.arrays import Matrix, Vector, default_memory_limit, is_sparse
-from qpsvm.numerics.integers import is_rounded
+from qpsvm.numerics.conversion import is_rounded
 from qpsvm.qp.exchange.npz import Path, hessian, unusable, writing
 from qpsvm.qp.program import QuadraticProgram
 

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.native import MachineRun, RunNumbers, SmallMachine, Status, descend_pairs
-from qpsvm.native.pairs import Kept
+from qpsvm.native.loops import Kept
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 from qpsvm.qp.sample_quadratic import SampleQuadratic
 from qpsvm.solvers.box.curvature import KernelColumns

@@ -15,9 +15,8 @@ import numpy as np
 
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, as_dense, row_blocks
-from qpsvm.numerics.cholesky import Bordered, Cholesky
+from qpsvm.numerics.cholesky import Bordered, Cholesky, Memory
 from qpsvm.numerics.threads import BLOCK, for_each
-from qpsvm.numerics.workspace import Memory
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.solvers.box.settings import BOX
 

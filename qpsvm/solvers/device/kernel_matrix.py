@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.device.base import Device, DeviceArray, host_matrix
-from qpsvm.device.product_form import ProductForm
+from qpsvm.device.base import Device, DeviceArray, ProductForm, host_matrix
 from qpsvm.exceptions import MemoryLimitError, UnsupportedProgramError
 from qpsvm.numerics.arrays import Index, row_blocks
 from qpsvm.qp.kernel_quadratic import KernelQuadratic

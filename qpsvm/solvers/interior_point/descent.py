@@ -24,11 +24,10 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from qpsvm.native.descent import MOST_VARIABLES, CoordinateDescent
+from qpsvm.native.library import CORE
 from qpsvm.native.library import Status as CallStatus
-from qpsvm.native.settings import CORE
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.numerics.interrupts import keep_best
+from qpsvm.numerics.interrupts import NEVER, Deadline, keep_best
 from qpsvm.numerics.single_precision import stored_values
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.common import LARGEST_SET, ROUNDED_AWAY, SMALLEST_DIVISOR, WorkBudget

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from qpsvm.numerics.deadline import NEVER, Deadline
-from qpsvm.numerics.interrupts import best_known, keep_best, map_best
+from qpsvm.numerics.interrupts import NEVER, Deadline, best_known, keep_best, map_best
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.descent import Descended, DualDescent
 from qpsvm.solvers.interior_point.interior import SearchResult

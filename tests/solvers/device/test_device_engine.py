@@ -10,13 +10,12 @@ import pytest
 import qpsvm
 from qpsvm.backends import Settings
 from qpsvm.backends.engines import ActiveSetBackend
-from qpsvm.device import OnNumPy
 from qpsvm.exceptions import MemoryLimitError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Sigmoid
 from qpsvm.qp import Status
 from qpsvm.solvers.device.kernel_matrix import KernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings
-from tests.devices import DEVICES, device_for
+from tests.devices import DEVICES, OnNumPy, device_for
 from tests.families import DUALS
 
 FAMILIES = DUALS | {"large C": qpsvm.SoftMargin(C=1e4)}

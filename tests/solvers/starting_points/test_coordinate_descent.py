@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 import qpsvm
 from benchmarks.data import load_samples
-from qpsvm.numerics.deadline import Deadline
+from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp import QPSolution, Status
 from qpsvm.solvers.interior_point.descent import DualDescent
 from qpsvm.solvers.interior_point.engine import solve

@@ -1,4 +1,4 @@
-"""CUDA source of kernel values and their sums, in double precision.
+/* CUDA source of kernel values and their sums, in double precision.
 
 A thread has one sample x_i, and goes through the others in groups of GROUP, whose features a block
 of threads reads once. A squared distance is a sum of squared differences: nothing cancels, whatever
@@ -6,31 +6,15 @@ the norms are, and no centre is needed. A sum keeps what every addition and prod
 beside it (two-sum; the product's rounding by a fused multiply-add), in explicitly rounded
 operations that no compiler may contract.
 
-Sources: Knuth, *The Art of Computer Programming* 2, section 4.2.2, theorem B; Ogita, Rump and
-Oishi, "Accurate sum and dot product", *SIAM Journal on Scientific Computing* 26 (2005),
-algorithm 5.3.
-"""
+Sources: Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B; Ogita, Rump and
+Oishi, "Accurate sum and dot product", SIAM Journal on Scientific Computing 26 (2005),
+algorithm 5.3. */
 
-THREADS = 128
-"""Threads of a block."""
-
-GROUP = 16
-"""Samples whose kernel values a thread has in registers at a time."""
-
-FEATURES = 64
-"""Features of these that are in shared memory at a time."""
-
-MOST_SUMS = 4
-"""Sums over the same kernel values, at most, in one pass."""
-
-KINDS = {"product": 0, "power": 1, "tanh": 2, "exponential": 3}
-
-SOURCE = r"""
 #ifndef THREADS /* tests compile this for a processor, with blocks of one thread */
 #define THREADS 128
 #endif
-#define GROUP 16
-#define FEATURES 64
+#define GROUP 16    /* samples whose kernel values a thread has in registers at a time */
+#define FEATURES 64 /* features of these that are in shared memory at a time */
 
 /* value[t] = k(x_i, z_{first + t}); XT is (d, n), Z is (k, d) */
 __device__ __forceinline__ void values(
@@ -159,4 +143,3 @@ extern "C" __global__ void __launch_bounds__(THREADS) combination(
   for (long long r = 0; r < m; r++) sum = fma(weights[r], rows[places[r] * n + i], sum);
   out[i] = sum;
 }
-"""
