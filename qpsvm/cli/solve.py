@@ -113,8 +113,8 @@ def solve(
     elif model is not None:
         printing.note("Model not written: it is not verified. A larger --eps would accept it.")
     messages = [str(entry.message) for entry in caught]
-    name = None if written is None else str(written)
-    _finish("solve", built, messages, report=report, as_json=as_json, verbose=verbose, model=name)
+    extra = {"model": None if written is None else str(written)}
+    _finish("solve", built, messages, report=report, as_json=as_json, verbose=verbose, **extra)
 
 
 @options.with_options(reading=options.READING)

@@ -193,7 +193,7 @@ class Plane(Picture):
         """Colour both sides of the boundary and draw the level lines."""
         surfaces, values = [], self.response
         if len(self.groups) > 1:
-            sides = {"levels": [-np.inf, self.levels[0], np.inf], "colors": CLASS_COLOURS[:2]}
+            sides: Any = {"levels": [-np.inf, self.levels[0], np.inf], "colors": CLASS_COLOURS[:2]}
             surfaces.append(axes.contourf(*self.grid, values, alpha=0.13, **sides))
         for i, level in enumerate(self.levels):
             if values.min() < level < values.max():
@@ -207,7 +207,7 @@ class Plane(Picture):
         best = np.argmax(values, axis=-1)
         for g in np.unique(best).tolist():
             lead = values[..., g] - np.max(np.delete(values, g, axis=-1), axis=-1)
-            side = {"levels": [0.0, np.inf], "colors": [CLASS_COLOURS[g % len(CLASS_COLOURS)]]}
+            side: Any = {"levels": [0.0, np.inf], "colors": [CLASS_COLOURS[g % len(CLASS_COLOURS)]]}
             surfaces.append(axes.contourf(*self.grid, lead, alpha=0.16, **side))
             self._draw_line(axes, style, lead, 0.0, linewidths=1.2)
         return surfaces
@@ -295,7 +295,7 @@ class Heights(Picture):
         grid = (*self.grid, self.response)
         surface = axes.contourf(*grid, levels=LEVELS, cmap=COLOURS, norm=scale, alpha=0.5)
         # the levels of the coloured surface, of which matplotlib has chosen round numbers
-        thin = {"colors": [style.ink], "linewidths": 0.6, "alpha": 0.6}
+        thin: Any = {"colors": [style.ink], "linewidths": 0.6, "alpha": 0.6}
         lines = axes.contour(*grid, levels=surface.levels, **thin)
         axes.clabel(lines, fontsize=picture.SMALL_TEXT - 2.0)
         coloured: dict[str, Any] = {"c": style.soft}

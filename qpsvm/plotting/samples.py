@@ -392,7 +392,7 @@ class Targets(Picture):
         above = 9 * (len(self.target) > picture.RASTERISED)
         ends = np.array([np.min(self.target), np.max(self.target)])
         for offset, line in ((0.0, "-"), (-self.half_width, "--"), (self.half_width, "--")):
-            dashes = {"linewidth": 1.1, "linestyle": line, "zorder": above}
+            dashes: Any = {"linewidth": 1.1, "linestyle": line, "zorder": above}
             axes.plot(ends, ends + offset, color=style.ink, **dashes)
         names = ("alpha = 0", "on the edge", "beyond")
         _dots_by_case(axes, style, self.target, self.predicted, self.case, names)

@@ -172,10 +172,10 @@ class Comparison(Table):
             of_each = re.sub(rf"(Backend )?'{re.escape(name)}'", "each", reason)
             alike.setdefault((word, tuple(where), of_each), []).append((name, reason))
         reasons = []
-        for (word, where, of_each), same in alike.items():
+        for (word, programs, of_each), same in alike.items():
             reason = same[0][1] if len(same) == 1 else of_each
             short = textwrap.shorten(reason, longest, placeholder=" ...")
-            reasons.append((word, ", ".join(name for name, _ in same), where, short))
+            reasons.append((word, ", ".join(name for name, _ in same), programs, short))
         return reasons
 
     def to_dict(self) -> dict[str, object]:

@@ -192,9 +192,8 @@ def _of_regression(problem: Any, solution: Any, verified: Any) -> Pictures:
     bounds = (float(lower[0]), float(upper[0]), curvature)
     conditions = tuple(Condition(-side * half_width, *bounds, side) for side in sides)
     axes = {"quantity": quantity, "variable": variable, "noun": "sample"}
-    points = (deviation, c.sample_sums(scaled), case)
-    heading = "Alpha against deviation"
-    yield Complementarity.of(heading, *points, conditions=conditions, **axes)
+    y, heading = c.sample_sums(scaled), "Alpha against deviation"
+    yield Complementarity.of(heading, deviation, y, case, conditions=conditions, **axes)
 
 
 def _of_machines(problem: Any, solution: Any, verified: Any) -> Pictures:

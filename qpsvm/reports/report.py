@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.certificates.reduced import ReducedCertificate
@@ -16,7 +16,7 @@ from qpsvm.display import one_line, wrapped
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.arguments import require_pair, takes_pair
 from qpsvm.machines.problem import TrainingProblem
-from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.arguments import an, explains_calls, require_kind
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -120,17 +120,16 @@ def build(
     (True, 'SoftMargin(C=1.0)')
     """
     require_pair("reports.build", problem, solution, programs=True, recovers=True)
-    if verified is None:
-        pair: Any = problem, solution  # which belong together
-        verified = verify(*pair, eps=eps)
-    expected = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
-    if not isinstance(verified, expected):
+    pair: Any = problem, solution  # which belong together
+    found: Any = verify(*pair, eps=eps) if verified is None else verified
+    expected: Any = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
+    if not isinstance(found, expected):
         raise InvalidParameterError(
-            f"verified is {an(verified)}; pass what qpsvm.verify(problem, solution) returned."
+            f"verified is {an(found)}; pass what qpsvm.verify(problem, solution) returned."
         )
-    if verified.problem != one_line(problem):
+    if found.problem != one_line(problem):
         raise InvalidParameterError(
-            f"verified is about {verified.problem}, and the problem is {problem!r}; pass what "
+            f"verified is about {found.problem}, and the problem is {problem!r}; pass what "
             "qpsvm.verify(problem, solution) returned."
         )
     if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
@@ -140,20 +139,20 @@ def build(
     require_kind(facts, Mapping | None, "facts", "a mapping from names to values, or None")
     versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
     machines: list[Report] = []
-    if isinstance(problem, ReducedProblem) and verified.reports:  # or it belongs to another problem
-        names, solutions = problem.names, problem.parts(solution)
+    if isinstance(problem, ReducedProblem) and found.reports:  # or it belongs to another problem
+        names, solutions = problem.names, problem.parts(cast("ReducedSolution", solution))
         proofs = getattr(certificate, "certificates", (None,) * len(names))
         traces = _by_machine(trace, len(names))
         for name, part, report, proof, events in zip(
-            names, solutions, verified.reports, proofs, traces, strict=True
+            names, solutions, found.reports, proofs, traces, strict=True
         ):
             machine = build(*part, report, certificate=proof, trace=events, source=source)
             machines.append(replace(machine, name=name))
-    own = certificate if certificate is not None else getattr(verified, "certificate", None)
+    own = certificate if certificate is not None else getattr(found, "certificate", None)
     return Report(
         problem=problem,
         solution=solution,
-        verified=verified,
+        verified=found,
         certificate=None if isinstance(own, ReducedCertificate) else own,
         name="",
         machines=tuple(machines),
