@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import qpsvm
 from qpsvm import estimators
-from qpsvm.cli.estimator_options import ESTIMATORS
+from qpsvm.cli.options import ESTIMATORS
 from qpsvm.exceptions import QPSVMError
 
 X, Y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([-1, -1, 1, 1])

@@ -14,8 +14,7 @@ from qpsvm.certificates import Certificate, PredictionComparison
 from qpsvm.display import short_repr
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.qp.kkt_residuals import Check
-from qpsvm.reports.assessment import evidence_of_machine, predictions_of_machine
-from qpsvm.reports.grade import Evidence, Grade
+from qpsvm.reports.grade import Evidence, Grade, evidence_of_machine, predictions_of_machine
 from qpsvm.reports.numbers import at_most, residual
 from qpsvm.verification import KKTReport
 

@@ -13,7 +13,7 @@ from qpsvm.audits.machine import COLUMNS, AuditedMachine
 from qpsvm.audits.own_predictions import OwnPredictions
 from qpsvm.certificates import PredictionComparison
 from qpsvm.display import LINES, first_lines, wrapped
-from qpsvm.reports.comparison import Page
+from qpsvm.reports.content import Page
 from qpsvm.reports.files import Formats
 from qpsvm.reports.grade import Evidence, Grade, whose
 from qpsvm.reports.report import build

@@ -15,17 +15,16 @@ Heavy packages are imported inside the commands, so that ``--help`` answers at o
 
 from __future__ import annotations
 
+import dataclasses
+import shlex
 import signal
 import sys
 import warnings
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from qpsvm.cli import audit, backends, bench, demo, fit, predict, solve
-from qpsvm.cli.estimator_options import no_such_command
-from qpsvm.cli.printing import complain, note
+from qpsvm.cli import audit, demo, fit, options, predict, printing, solve
 from qpsvm.exceptions import (
     NoOptimumError,
     QPSVMError,
@@ -33,17 +32,14 @@ from qpsvm.exceptions import (
     UnreadyColumnsError,
 )
 
+if TYPE_CHECKING:
+    from qpsvm.backends import Capabilities
+
 NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
-class _Guarded(TyperGroup):
+class _Guarded(fit.Commands):
     """Command group that turns every user error into one line and an exit code."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        commands = self.list_commands(ctx)
-        if args and not args[0].startswith("-") and args[0] not in commands:
-            ctx.fail(no_such_command(args[0], commands))
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -51,24 +47,24 @@ class _Guarded(TyperGroup):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return super().invoke(ctx)
-        except (NoOptimumError, ToleranceNotReachedError) as error:
-            complain(str(error))
-            raise typer.Exit(NOT_VERIFIED) from error
         except UnreadyColumnsError as error:
             first, *lines = error.on_command_line.splitlines()
-            complain(first)
+            printing.complain(first)
             for line in lines:
-                note(line)
-            raise typer.Exit(BAD_INPUT) from error
+                printing.note(line)
+            code = BAD_INPUT
         except QPSVMError as error:
-            complain(str(error))
-            raise typer.Exit(BAD_INPUT) from error
+            printing.complain(str(error))
+            is_verdict = isinstance(error, NoOptimumError | ToleranceNotReachedError)
+            code = NOT_VERIFIED if is_verdict else BAD_INPUT
         except MemoryError as error:
-            complain(f"Not enough memory ({error}); use fewer samples or another backend.")
-            raise typer.Exit(BAD_INPUT) from error
-        except KeyboardInterrupt as error:
-            complain("Interrupted; nothing half-written was left.")
-            raise typer.Exit(INTERRUPTED) from error
+            message = f"Not enough memory ({error}); use fewer samples or another backend."
+            printing.complain(message)
+            code = BAD_INPUT
+        except KeyboardInterrupt:
+            printing.complain("Interrupted; nothing half-written was left.")
+            code = INTERRUPTED
+        raise typer.Exit(code)
 
 
 app = typer.Typer(
@@ -77,7 +73,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=fit.HELP,
 )
 
 
@@ -109,10 +105,64 @@ app.command("score")(predict.score)
 app.command("solve")(solve.solve)
 app.command("verify")(solve.verify)
 app.command("audit")(audit.audit)
-app.command("backends")(backends.backends)
-app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
-    bench.bench
-)
+
+
+@app.command("backends")
+def backends(
+    as_json: options.Json = False,
+    installed: Annotated[bool, typer.Option("--installed", help="Only those installed.")] = False,
+) -> None:
+    """List every backend: version, licence, what it can do, or how to install it."""
+    from qpsvm.backends import available
+
+    infos = [info for info in available() if info.installed or not installed]
+    if as_json:
+        printing.print_json([dataclasses.asdict(info) for info in infos])
+        return
+    rows = printing.table("backend", "version", "licence", "can do")
+    absent = printing.table("not installed", "licence", "to install it")
+    for info in infos:
+        if info.installed:
+            # the bridge's own version in brackets is the same on every line
+            version = info.version.partition(" (")[0]
+            rows.add_row(info.name, version, info.licence, _described(info.capabilities))
+        else:
+            how = info.install_command or "; ".join(info.missing)
+            absent.add_row(info.name, info.licence, how)
+    for each in (rows, absent):
+        if each.row_count:
+            printing.console().print(each, soft_wrap=False)
+
+
+def _described(capabilities: Capabilities) -> str:
+    names = ("sparse", "linear_programs", "warm_start", "time_limit", "callback")
+    words = [name.replace("_", " ") for name in names if getattr(capabilities, name)]
+    if capabilities.max_variables is not None:
+        words.append(f"up to {capabilities.max_variables} variables")
+    return ", ".join(words).replace("linear programs", "LP")
+
+
+@app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def bench(context: typer.Context) -> None:
+    """Say how to run the benchmark: in a checkout of qpsvm, by python -m benchmarks.
+
+    The benchmark compares any solvers on SVM programs, at equal certified accuracy. It is not
+    installed with qpsvm. In a checkout, after pip install -e ".[bench]":
+
+    python -m benchmarks list
+
+    python -m benchmarks run smoke --store smoke.jsonl
+
+    python -m benchmarks report smoke.jsonl --output smoke.html
+
+    python -m benchmarks compare before.jsonl after.jsonl
+    """
+    command = shlex.join(["python", "-m", "benchmarks", *(context.args or ["--help"])])
+    printing.complain(
+        "The benchmark runs from a checkout of qpsvm and is not installed with it. In the "
+        f'checkout, after pip install -e ".[bench]": {command}'
+    )
+    raise typer.Exit(BAD_INPUT)
 
 
 def main() -> None:
@@ -122,5 +172,5 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        complain("Interrupted; nothing half-written was left.")
+        printing.complain("Interrupted; nothing half-written was left.")
         sys.exit(INTERRUPTED)

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from qpsvm.cli import printing
-from qpsvm.cli.options import (
-    FormatOption,
-    HeaderOption,
-    JsonOption,
-    LabelColumn,
-    NumberingOption,
-    ReportOption,
-    VerboseOption,
-    with_table_options,
-)
-from qpsvm.cli.printing import complain, console, note, print_json, verdict
-from qpsvm.cli.progress import SolveStatus
+from qpsvm.cli import options, printing
 
 if TYPE_CHECKING:
     from qpsvm.audits import Audit
@@ -27,27 +15,24 @@ if TYPE_CHECKING:
 _PARAMETER = "Value used in training, if the model file does not record it."
 
 
-@with_table_options
+@options.with_options(reading=options.READING, table=options.TABLE)
 def audit(
     model: Annotated[
         Path, typer.Argument(help="Model file: LIBSVM, LIBLINEAR, JSON or NPZ arrays, qpsvm.")
     ],
     file: Annotated[Path | None, typer.Argument(help="The data file it was trained on.")] = None,
-    format: FormatOption = None,
-    label: LabelColumn = None,
-    header: HeaderOption = None,
-    zero_based: NumberingOption = None,
+    *,
+    reading: dict[str, Any],
     C: Annotated[float | None, typer.Option("--C", help=_PARAMETER)] = None,
     nu: Annotated[float | None, typer.Option(help=_PARAMETER)] = None,
     epsilon: Annotated[float | None, typer.Option(help=_PARAMETER)] = None,
-    eps: Annotated[float, typer.Option(help="Relative accuracy to verify.")] = 1e-8,
+    eps: options.Eps = 1e-8,
     no_optimum: Annotated[
         bool, typer.Option("--no-optimum", help="Bounds only: do not solve the program exactly.")
     ] = False,
-    report: ReportOption = None,
-    verbose: VerboseOption = False,
-    as_json: JsonOption = False,
-    *,
+    report: options.Report = None,
+    verbose: options.Verbose = False,
+    as_json: options.Json = False,
     table: dict[str, Any],
 ) -> None:
     """Verify a trained model against the optimum of its program, and explain a difference."""
@@ -58,74 +43,59 @@ def audit(
     if file is None:
         raise typer.BadParameter("name the data file that the model was trained on.")
     import qpsvm
-    from qpsvm import datasets, models, reports
+    from qpsvm import datasets, models
     from qpsvm.audits.files import read_model
     from qpsvm.cli.model_files import options_for
 
-    if report is not None:
-        reports.require_reportable(report)
-    parsed = read_model(model)
-    options: dict[str, Any] = {"header": header, "zero_based": zero_based}
-    if isinstance(parsed, models.SavedModel):
-        options = options_for(parsed, file, format, **options)
-    if isinstance(parsed, models.SavedModel) and parsed.preparation is not None:
-        options |= {"preparation": parsed.preparation}
-    else:
-        options |= table
-    data = datasets.load(file, format=format, label=label, **options)
-    with SolveStatus(f"{model}: auditing") as status:
-        found = qpsvm.audit(
-            model if isinstance(parsed, models.SavedModel) else parsed,
-            data.X,
-            data.y,
-            C=C,
-            nu=nu,
-            epsilon=epsilon,
-            eps=eps,
-            optimum=not no_optimum,
-            callback=status.callback,
-        )
+    printing.require_outputs(report=report)
+    audited: Any = read_model(model)
+    if isinstance(audited, models.SavedModel):
+        reading = options_for(audited, file, reading)
+        if audited.preparation is not None:
+            table = {"preparation": audited.preparation}
+        audited = model
+    data = datasets.load(file, **reading, **table)
+    known: dict[str, Any] = {"C": C, "nu": nu, "epsilon": epsilon, "eps": eps}
+    known["optimum"] = not no_optimum
+    with printing.progress(f"{model}: auditing") as callback:
+        found = qpsvm.audit(audited, data.X, data.y, callback=callback, **known)
     source = f"{file} (model {model})"
     if as_json:
-        print_json({"command": "audit", "source": source, **found.to_dict()})
+        printing.print_json({"command": "audit", "source": source, **found.to_dict()})
     else:
         _print(found, source, verbose=verbose)
     if report is not None:
-        with SolveStatus(f"{report}: writing"):  # pictures of many machines take their time
-            reports.write(report, found.report(source))
-        if not as_json:
-            note(f"Report written to {report}")
+        printing.write_report(report, found.report(source))
     raise typer.Exit(0 if found.passed else 1)
 
 
 def _refuse_to_unpickle(model: Path, file: Path | None) -> NoReturn:
     """Say how to audit a pickled model from Python, and raise the exit code."""
     data = "train.csv" if file is None else str(file)
-    complain(
+    printing.complain(
         f"{str(model)!r} is a pickle, which can run any code when it is read, so it is not read "
         "here. If you trust the file, audit it from Python:"
     )
-    note("    import joblib, qpsvm")
-    note(f"    model, data = joblib.load({str(model)!r}), qpsvm.datasets.load({data!r})")
-    note("    print(qpsvm.audit(model, data.X, data.y))")
+    printing.note("    import joblib, qpsvm")
+    printing.note(f"    model, data = joblib.load({str(model)!r}), qpsvm.datasets.load({data!r})")
+    printing.note("    print(qpsvm.audit(model, data.X, data.y))")
     raise typer.Exit(2)
 
 
 def _print(found: Audit, source: str, *, verbose: bool) -> None:
     """Print an audit, the verdict first: one machine by its report, several as a table."""
     from qpsvm.audits.machine import COLUMNS
-    from qpsvm.reports.text import print_page
+    from qpsvm.reports.files import print_page
 
-    out = console()
+    out = printing.console()
     if len(found.machines) == 1:
         print_page(found.report(source), out, in_full=verbose)
         return
-    where = f"at eps={found.eps:g}:"
-    out.print(verdict(found.grade.title), where, found.verdict, soft_wrap=True)
-    out.print(f"{found.model}, fitted by {found.library.name}; {source}", soft_wrap=True)
-    rows = printing.table(("machine", "left"), *((name, "right") for name in COLUMNS), ("", "left"))
+    out.print(printing.verdict(found.grade.title), f"at eps={found.eps:g}:", found.verdict)
+    out.print(f"{found.model}, fitted by {found.library.name}; {source}")
+    rows = printing.table("machine", *COLUMNS, "", numbers=COLUMNS)
     for machine in found.machines:
-        rows.add_row(machine.name, *machine.cells, verdict(machine.grade.title))
-    out.print(rows)
+        rows.add_row(machine.name, *machine.cells, printing.verdict(machine.grade.title))
+    out.print(rows, soft_wrap=False)
     for remark in found.all_remarks:
-        out.print(f"note: {remark}", soft_wrap=True)
+        out.print(f"note: {remark}")

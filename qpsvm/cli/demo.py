@@ -1,16 +1,21 @@
-"""``qpsvm demo``: solve four programs on one data set with every backend."""
+"""``qpsvm demo``: solve four programs on one data set with every backend.
+
+Backends that take about a second of processor time or more on all samples get fewer of them: with
+them the demo would take twice as long.
+"""
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from qpsvm.cli.demo_tasks import FEW_SAMPLES, Task, choose_backends, problems_on, with_fewer_samples
-from qpsvm.cli.printing import console, note, number, table, verdict
+from qpsvm.cli import options, printing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,16 +32,32 @@ _Answer: TypeAlias = "tuple[SVMSolution, KKTReport, list[Progress]]"
 _Merit: TypeAlias = tuple[bool, bool, bool, float]
 
 QUICK_SAMPLES = 120
-REPORT = Path("qpsvm-demo.html")
+
+PROGRAMS = (("linear", "dual"), ("linear", "primal"), ("rbf", "dual"), ("rbf", "primal"))
+FEW_SAMPLES = 100
+"""Samples for a solver that is slow on all: its time grows with the cube of their number."""
+
+_SLOW_ON = {
+    ("linear", "dual"): "slsqp classical:slsqp",
+    ("linear", "primal"): "slsqp cvxpy:HIGHS qpsolvers:highs",
+    ("rbf", "dual"): "slsqp classical:slsqp classical:dual-ascent classical:frank-wolfe",
+    ("rbf", "primal"): "slsqp cvxopt cvxpy cvxpy:CLARABEL cvxpy:HIGHS qpsolvers:clarabel "
+    "qpsolvers:cvxopt qpsolvers:highs qpsolvers:piqp qpsolvers:qpalm",
+}
+SLOW = frozenset((name, *program) for program, names in _SLOW_ON.items() for name in names.split())
+"""Backends that get fewer samples of a program, with kernel and form."""
+
+PARTNER = "auto"
+"""Backend that also solves every program of fewer samples, so that each answer has a comparison."""
 
 
 def demo(
-    eps: Annotated[float, typer.Option(help="Relative accuracy to certify.")] = 1e-6,
+    eps: options.Eps = 1e-6,
     report: Annotated[
         Path, typer.Option(help="The report: .html, .json, .md, .tex or .txt.")
-    ] = REPORT,
+    ] = Path("qpsvm-demo.html"),
     samples: Annotated[
-        int | None, typer.Option(min=20, help="Use only the first N samples. [default: all 569]")
+        int | None, typer.Option(min=20, help="Use only the first N samples (default: all 569).")
     ] = None,
     backend: Annotated[
         list[str] | None, typer.Option(help="Only this backend; may be repeated.")
@@ -54,10 +75,15 @@ def demo(
     Wisconsin breast cancer data (bundled with scikit-learn), standardised; soft margin with C = 1,
     linear and RBF kernel, primal and dual.
     """
-    from qpsvm import backends, reports
+    from qpsvm import backends, exceptions, reports
 
     began = time.perf_counter()
-    can_report = _can_report(report)
+    can_report = True
+    try:
+        reports.require_reportable(report)
+    except exceptions.MissingPackageError as error:
+        printing.note(f"No report: {error}")
+        can_report = False
     names, left_out = ((*backend,), ()) if backend else choose_backends()
     for name in names:
         if name != "auto":
@@ -70,78 +96,120 @@ def demo(
         source += f"; kernel/{FEW_SAMPLES}: only the first {FEW_SAMPLES}, for slow solvers"
     rows, details = _run(tasks, source, eps=eps, seconds=seconds)
     comparison = reports.Comparison(tuple(rows), eps)
-    elapsed = time.perf_counter() - began
-    _print(source, comparison, left_out, elapsed, verbose=verbose)
+    _print(source, comparison, left_out, time.perf_counter() - began, verbose=verbose)
     if can_report:
         title = "The same SVM, every solver, verified"
-        page = reports.Page(title, source, tuple(details), comparison, left_out)
-        reports.write(report, page)
-        note(f"Report written to {report}")
+        printing.write_report(
+            report, reports.Page(title, source, tuple(details), comparison, left_out)
+        )
     raise typer.Exit(0 if comparison.passed else 1)
 
 
-def _can_report(path: Path) -> bool:
-    """Return whether the report can be written; print a note if packages are missing."""
-    from qpsvm import reports
-    from qpsvm.exceptions import MissingPackageError
+# --- which backend solves what --------------------------------------------------------------------
 
-    try:
-        reports.require_reportable(path)
-    except MissingPackageError as error:
-        note(f"No report: {error}")
-        return False
-    return True
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One program with the backends that solve it; ``in_detail``: report on the best answer."""
+
+    kernel: str
+    form: str
+    problem: SVMProblem
+    names: tuple[str, ...]
+    in_detail: bool = True
+
+
+def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProblem]]) -> list[Task]:
+    """Move slow solvers from the tasks to further tasks on fewer samples.
+
+    Parameters
+    ----------
+    tasks : list of Task
+    smaller : list of (kernel, form, problem)
+        The programs of the tasks, in the same order, on ``FEW_SAMPLES`` samples.
+    """
+    quick, few = list[Task](), list[Task]()
+    for task, (kernel, form, problem) in zip(tasks, smaller, strict=True):
+        slow = tuple(name for name in task.names if (name, kernel, form) in SLOW)
+        quick.append(replace(task, names=tuple(name for name in task.names if name not in slow)))
+        if slow:
+            few.append(Task(f"{kernel}/{FEW_SAMPLES}", form, problem, (PARTNER, *slow), False))
+    return quick + few
+
+
+def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose the installed backends to compare; list the others with the reason."""
+    from qpsvm.backends import available
+    from qpsvm.backends.solver_table import BEHIND_CVXPY
+
+    installed = [info.name for info in available() if info.installed]
+    chosen, left_out = [], []
+    for name in installed:
+        bridge, _, solver = name.partition(":")
+        same = [n for n in (solver.lower(), f"qpsolvers:{solver.lower()}") if n in installed]
+        if bridge != "cvxpy" or not solver or solver == "CLARABEL":
+            chosen.append(name)
+        elif solver in BEHIND_CVXPY and not BEHIND_CVXPY[solver].quadratic:
+            left_out.append(f"{name} (linear programs only)")
+        elif same:
+            left_out.append(f"{name} (same solver as {same[0]})")
+        else:
+            chosen.append(name)
+    return tuple(chosen), tuple(left_out)
+
+
+def problems_on(count: int | None) -> tuple[str, list[tuple[str, str, SVMProblem]]]:
+    """Return a description of the data, and (kernel, form, problem) on the first count samples."""
+    from sklearn.datasets import load_breast_cancer
+
+    import qpsvm
+    from qpsvm.models import Scaling
+
+    bunch = load_breast_cancer()
+    X, y = bunch.data[:count], bunch.target_names[bunch.target[:count]]
+    X = Scaling.fit(X)(X)
+    source = (
+        f"Wisconsin breast cancer (bundled with scikit-learn), {X.shape[0]} samples x "
+        f"{X.shape[1]} features, standardised; soft margin, C = 1"
+    )
+    svm = qpsvm.SoftMargin(C=1.0)
+    return source, [
+        (kernel, form, getattr(svm, form)(X, y, kernel=kernel)) for kernel, form in PROGRAMS
+    ]
+
+
+# --- solving --------------------------------------------------------------------------------------
 
 
 def _run(
-    tasks: list[Task],
-    source: str,
-    *,
-    eps: float,
-    seconds: float,
+    tasks: list[Task], source: str, *, eps: float, seconds: float
 ) -> tuple[list[ComparisonRow], list[Report]]:
     """Solve every task with its backends; report in detail on one answer of each."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich.progress import Progress
 
     from qpsvm import reports
     from qpsvm.backends import choose
-    from qpsvm.plotting.picture import count
+    from qpsvm.reports.numbers import count
 
-    rows, details = [], []
-    err = console(stderr=True)
-    columns = (
-        SpinnerColumn(),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    rows, details, err = [], [], printing.console(stderr=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
         progress = bar.add_task("starting", total=sum(len(task.names) for task in tasks))
         for task in tasks:
-            shown: tuple[_Merit, _Answer] | None = None
+            answers: list[tuple[_Merit, _Answer]] = []
             usual, _ = choose(task.problem.qp)
-            kernel, form, problem = task.kernel, task.form, task.problem
             if not err.is_terminal:
-                note(f"{kernel} kernel, {form}: {count(len(task.names), 'solver')}")
+                solvers = count(len(task.names), "solver")
+                printing.note(f"{task.kernel} kernel, {task.form}: {solvers}")
             for name in task.names:
-                bar.update(progress, description=f"{name}: {kernel} kernel, {form}")
-                row, answer = _solve_row(problem, name, kernel, form, eps=eps, seconds=seconds)
+                bar.update(progress, description=f"{name}: {task.kernel} kernel, {task.form}")
+                row, answer = _solve_row(task, name, eps=eps, seconds=seconds)
                 rows.append(row)
                 bar.advance(progress)
                 if answer is not None:
-                    merit = _merit(answer[1], is_usual=name == usual)
-                    if shown is None or merit < shown[0]:
-                        shown = merit, answer
-            if shown is not None and task.in_detail:
-                solution, verified, trace = shown[1]
+                    answers.append((_merit(answer[1], is_usual=name == usual), answer))
+            if answers and task.in_detail:
+                _, (solution, verified, trace) = min(answers, key=lambda found: found[0])
+                problem = task.problem
                 details.append(
                     reports.build(problem, solution, verified, trace=trace, source=source)
                 )
@@ -158,7 +226,7 @@ def _merit(report: KKTReport, *, is_usual: bool) -> _Merit:
 
 
 def _solve_row(
-    problem: SVMProblem, name: str, kernel: str, form: str, *, eps: float, seconds: float
+    task: Task, name: str, *, eps: float, seconds: float
 ) -> tuple[ComparisonRow, _Answer | None]:
     """Solve with one backend and return its table row, also after an error.
 
@@ -171,32 +239,33 @@ def _solve_row(
     from qpsvm import exceptions, reports
     from qpsvm.qp import Status
 
-    def row_without_answer(word: Verdict, reason: str) -> ComparisonRow:
-        elapsed = time.perf_counter() - began
-        return reports.ComparisonRow(name, kernel, form, elapsed, word, reason)
-
+    solution = None
+    word: Verdict = "skipped"
+    reason = f"no answer within {seconds:g} s (--seconds)"
     trace: list[Progress] = []
+    limits: dict[str, Any] = {"eps": eps, "time_limit": seconds}
     began = time.perf_counter()
     try:
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore")
-            solution = qpsvm.solve(
-                problem, name, eps=eps, time_limit=seconds, callback=trace.append
-            )
+            solution = qpsvm.solve(task.problem, name, callback=trace.append, **limits)
     except (
         exceptions.UnsupportedProgramError,
         exceptions.MemoryLimitError,
         exceptions.BackendNotInstalledError,
     ) as error:
-        return row_without_answer("skipped", str(error)), None
+        reason = str(error)
     except Exception as error:  # noqa: BLE001 - one broken backend must not take the others along
-        return row_without_answer("FAIL", f"{type(error).__name__}: {error}"), None
-    elapsed = time.perf_counter() - began
-    report = qpsvm.verify(problem, solution, eps=eps)
-    if not report.passed and solution.status is Status.TIME_LIMIT:
-        return row_without_answer("skipped", f"no answer within {seconds:g} s (--seconds)"), None
-    row = reports.ComparisonRow.of(name, kernel, form, elapsed, solution, report)
-    return row, (solution, report, trace)
+        word, reason = "FAIL", f"{type(error).__name__}: {error}"
+    program = (name, task.kernel, task.form, time.perf_counter() - began)
+    if solution is not None:
+        report = qpsvm.verify(task.problem, solution, eps=eps)
+        if report.passed or solution.status is not Status.TIME_LIMIT:
+            return reports.ComparisonRow.of(*program, solution, report), (solution, report, trace)
+    return reports.ComparisonRow(*program, word, reason), None
+
+
+# --- printing -------------------------------------------------------------------------------------
 
 
 def _print(
@@ -210,59 +279,50 @@ def _print(
     """Print the verdict, then a row for every backend and program, then what is missing and why."""
     from qpsvm.reports.comparison import AGREEMENT
 
-    out = console()
-    counts = ", ".join(
-        f"{comparison.count(word)} {word}"
-        for word in ("PASS", "FAIL", "skipped")
-        if comparison.count(word)
-    )
-    out.print(verdict("PASS" if comparison.passed else "FAIL"), end="")
-    out.print(f" at eps={comparison.eps:g}: {counts}; {elapsed:.0f} s", soft_wrap=True)
+    out = printing.console()
+    numbers = {word: comparison.count(word) for word in ("PASS", "FAIL", "skipped")}
+    counts = ", ".join(f"{number} {word}" for word, number in numbers.items() if number)
+    word = printing.verdict("PASS" if comparison.passed else "FAIL")
+    out.print(word, f"at eps={comparison.eps:g}: {counts}; {elapsed:.0f} s")
     for kernel in comparison.kernels:
         spread = comparison.spread(kernel)
-        word = "agree" if spread <= AGREEMENT else "DISAGREE"
         out.print(
-            f"{kernel} kernel: all objectives {word} (relative spread {spread:.1e}, allowed "
-            f"{AGREEMENT:g})",
-            soft_wrap=True,
+            f"{kernel} kernel: all objectives {'agree' if spread <= AGREEMENT else 'DISAGREE'} "
+            f"(relative spread {spread:.1e}, allowed {AGREEMENT:g})"
         )
-    out.print(source, soft_wrap=True)
+    out.print(source)
     out.print()
-    out.print(_table(comparison))
+    out.print(_table(comparison), soft_wrap=False)
     out.print(
         "gap: certified relative duality gap; KKT: worst scaled residual of the program; SVs: "
-        "support vectors; s: seconds of wall clock, one thread",
-        soft_wrap=True,
+        "support vectors; s: seconds of wall clock, one thread"
     )
     for outcome, name, programs, reason in comparison.reasons():
         if verbose or outcome == "FAIL" or not comparison.passed:
-            out.print(f"{outcome}: {name}, {', '.join(programs)}: {reason}", soft_wrap=True)
+            out.print(f"{outcome}: {name}, {', '.join(programs)}: {reason}")
     if left_out and verbose:
-        out.print(f"Not run: {', '.join(left_out)}", soft_wrap=True)
-    elif comparison.passed and comparison.count("skipped") and not verbose:
+        out.print(f"Not run: {', '.join(left_out)}")
+    elif comparison.passed and numbers["skipped"] and not verbose:
         out.print("Why a backend was skipped or not run: --verbose, or the report.")
 
 
 def _table(comparison: Comparison) -> Table:
     """Rows under a heading for each program; eighty columns are enough."""
-    rows = table(
-        ("backend", "left"), ("objective", "right"), ("gap", "right"), ("KKT", "right"),
-        ("SVs", "right"), ("s", "right"), ("", "left"),
-    )  # fmt: skip
-    previous = None
-    for row in comparison.rows:
-        if previous != (row.kernel, row.form):
-            if previous is not None:
-                rows.add_section()
-            rows.add_row(f"{row.kernel} kernel, {row.form}", style="bold")
-        previous = (row.kernel, row.form)
-        rows.add_row(
-            row.backend,
-            number(row.objective, ".9g"),
-            number(row.relative_gap, ".1e"),
-            number(row.residual, ".1e"),
-            "-" if row.n_support is None else str(row.n_support),
-            f"{row.seconds:.2f}",
-            verdict(row.verdict),
-        )
+    from qpsvm.reports.numbers import figure, residual
+
+    numbers = ("objective", "gap", "KKT", "SVs", "s")
+    rows = printing.table("backend", *numbers, "", numbers=numbers)
+    for (kernel, form), same in itertools.groupby(comparison.rows, lambda r: (r.kernel, r.form)):
+        rows.add_section()
+        rows.add_row(f"{kernel} kernel, {form}", style="bold")
+        for row in same:
+            rows.add_row(
+                row.backend,
+                figure(row.objective, 9),
+                residual(row.relative_gap),
+                residual(row.residual),
+                figure(row.n_support),
+                f"{row.seconds:.2f}",
+                printing.verdict(row.verdict),
+            )
     return rows

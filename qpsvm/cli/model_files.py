@@ -1,4 +1,4 @@
-"""Fitted models on the command line: their files, and samples for them.
+"""Fitted models on the command line: their files, samples for them, scores and certified bounds.
 
 A model is an estimator, or a ``SavedModel`` of a formulation.
 
@@ -8,48 +8,46 @@ applies it to every sample; all others are written as estimators.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+
+from qpsvm.cli.printing import note
 from qpsvm.datasets import DataFile
 from qpsvm.exceptions import InvalidDataError, QPSVMError
+from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.tables import Preparation
 
 if TYPE_CHECKING:
     from qpsvm.models.scaling import Scaling
 
-
-class Kind(Enum):
-    """Kinds of predictions: labels, numbers, ranks, novelties."""
-
-    LABELS = "labels"
-    NUMBERS = "numbers"
-    RANKS = "ranks"
-    NOVELTIES = "novelties"
+Kind: TypeAlias = Literal["labels", "numbers", "ranks", "novelties"]
+"""Kinds of predictions."""
 
 
-def kind_of(model: object) -> Kind:
+def kind_of(model: Any) -> Kind:
     """Return what an estimator or SavedModel predicts."""
     from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
     from qpsvm import formulations, models
 
     if isinstance(model, models.SavedModel):
-        formulation: object = model.formulation
-        if isinstance(formulation, formulations.OneClass | formulations.DataDescription):
-            return Kind.NOVELTIES
-        labels: object = model.classes
-        if labels is not None:
-            return Kind.LABELS
-        return Kind.RANKS if isinstance(formulation, formulations.Ranking) else Kind.NUMBERS
-    if is_outlier_detector(model):
-        return Kind.NOVELTIES
-    if is_classifier(model):
-        return Kind.LABELS
-    return Kind.NUMBERS if is_regressor(model) else Kind.RANKS
+        of_one_class = (formulations.OneClass, formulations.DataDescription)
+        is_novelty_detector = isinstance(model.formulation, of_one_class)
+        has_labels = getattr(model, "classes", None) is not None
+        has_numbers = not isinstance(model.formulation, formulations.Ranking)
+    else:
+        is_novelty_detector = is_outlier_detector(model)
+        has_labels, has_numbers = is_classifier(model), is_regressor(model)
+    if is_novelty_detector:
+        return "novelties"
+    return "labels" if has_labels else "numbers" if has_numbers else "ranks"
+
+
+# --- writing --------------------------------------------------------------------------------------
 
 
 def save(path: Path, estimator: Any, scaling: Scaling | None, data: DataFile) -> None:
@@ -70,11 +68,12 @@ def save(path: Path, estimator: Any, scaling: Scaling | None, data: DataFile) ->
     ModelFileError
         What cannot be written as plain data; a path that cannot be written.
     """
-    if scaling is None:
-        estimator.save(path, preparation=data.preparation)
-        return
     from qpsvm import verify
 
+    if scaling is None:
+        estimator.save(path, preparation=data.preparation)
+        note(f"Model written to {path}")
+        return
     problem, solution = estimator.problem_, estimator.solution_
     report = verify(problem, solution, eps=estimator.eps)
     save_solved(path, problem, solution, report, scaling, data)
@@ -86,35 +85,16 @@ def save_solved(
     """Write a verified solution with what its data file says about features; as ``save``."""
     from qpsvm import models
 
-    models.save(
-        path,
-        problem,
-        solution,
-        report,
-        scaling=scaling,
-        feature_names=data.feature_names,
-        preparation=data.preparation,
-        zero_based=data.zero_based,
-    )
-
-
-def load(path: Path) -> Any:
-    """Read an estimator, or a SavedModel.
-
-    Raises
-    ------
-    ModelFileError
-        No model file, or a damaged one.
-    """
-    import qpsvm
-
-    return qpsvm.load(path)
+    names = ("feature_names", "preparation", "zero_based")
+    known: dict[str, Any] = {name: getattr(data, name) for name in names}
+    models.save(path, problem, solution, report, scaling=scaling, **known)
+    note(f"Model written to {path}")
 
 
 # --- samples for a model --------------------------------------------------------------------------
 
 
-def features_of(model: Any) -> tuple[tuple[str, ...] | None, int]:
+def _features_of(model: Any) -> tuple[tuple[str, ...] | None, int]:
     """Names of the training features, and their number."""
     if hasattr(model, "n_features_in_"):
         names = getattr(model, "feature_names_in_", None)
@@ -122,53 +102,7 @@ def features_of(model: Any) -> tuple[tuple[str, ...] | None, int]:
     return model.feature_names, int(model.n_features)
 
 
-def preparation_of(model: Any) -> Preparation:
-    """The preparation of the table that a model was trained with.
-
-    A model whose file has none knows its features by name, or by their number.
-    """
-    stored: Preparation | None = getattr(model, "preparation_", getattr(model, "preparation", None))
-    if stored is not None:
-        return stored
-    names, width = features_of(model)
-    return Preparation.of_numbers(range(width) if names is None else names)
-
-
-def samples_for(model: object, data: DataFile, file: Path) -> Any:
-    """The samples of a data file in the width that a model was trained with.
-
-    Tables were matched to the model when they were read, by ``preparation_of``.
-
-    Parameters
-    ----------
-    model : estimator or SavedModel
-    data : DataFile
-    file : Path
-        For messages.
-
-    Raises
-    ------
-    InvalidDataError
-        There are other columns than in the training data.
-    """
-    X: Any = data.X
-    _, width = features_of(model)
-    if X.shape[1] != width:
-        raise InvalidDataError(
-            f"{file} has {X.shape[1]} features, the model was trained with {width}; pass the same "
-            "features."
-        )
-    return X
-
-
-def options_for(
-    model: object,
-    file: Path,
-    format: str | None,
-    *,
-    header: bool | None = None,
-    zero_based: bool | None = None,
-) -> dict[str, Any]:
+def options_for(model: object, file: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """Choose how a data file is read so that it has the features of a model.
 
     A model that knows the names of its features finds them in the header of a CSV file. A LIBSVM
@@ -178,48 +112,56 @@ def options_for(
     ----------
     model : estimator or SavedModel
     file : Path
-    format : str or None
-    header, zero_based : bool or None
-        What the options say of this file; None where they say nothing.
+    given : mapping
+        What the options say of this file, as arguments of ``qpsvm.datasets.load``; None where they
+        say nothing.
     """
     from qpsvm import datasets
 
-    names, width = features_of(model)
-    kind = datasets.format_of(str(file), format)
-    if kind == "csv" and header is None and names is not None:
-        header = True
-    options: dict[str, Any] = {"header": header, "zero_based": zero_based}
+    options = dict(given)
+    names, width = _features_of(model)
+    kind = datasets.format_of(str(file), options.get("format"))
+    if kind == "csv" and options.get("header") is None and names is not None:
+        options["header"] = True
     if kind == "libsvm":
-        known = getattr(model, "zero_based_", getattr(model, "zero_based", None))
-        options |= {"n_features": width, "zero_based": known if zero_based is None else zero_based}
+        options["n_features"] = width
+        if options.get("zero_based") is None:
+            known = getattr(model, "zero_based_", getattr(model, "zero_based", None))
+            options["zero_based"] = known
     return options
 
 
-def read_for(
-    model: object,
-    file: Path,
-    format: str | None = None,
-    *,
-    header: bool | None = None,
-    zero_based: bool | None = None,
-    **options: Any,
-) -> DataFile:
+def read_for(model: Any, file: Path, **given: Any) -> DataFile:
     """Read a data file for a model that was trained on such data.
+
+    The table is prepared as that of the training data; a model whose file does not say how knows
+    its features by name, or by their number.
 
     Parameters
     ----------
     model : estimator or SavedModel
     file : Path
-    format, header, zero_based
-        As ``options_for``.
-    **options
-        Further options of ``qpsvm.datasets.load``.
+    **given
+        Options of ``qpsvm.datasets.load``; None where nothing is said.
+
+    Raises
+    ------
+    InvalidDataError
+        There are other columns than in the training data.
     """
     from qpsvm import datasets
 
-    known = options_for(model, file, format, header=header, zero_based=zero_based)
-    preparation = preparation_of(model)
-    return datasets.load(file, format=format, preparation=preparation, **known, **options)
+    stored: Preparation | None = getattr(model, "preparation_", getattr(model, "preparation", None))
+    names, width = _features_of(model)
+    if stored is None:
+        stored = Preparation.of_numbers(range(width) if names is None else names)
+    data = datasets.load(file, preparation=stored, **options_for(model, file, given))
+    if data.X.shape[1] != width:
+        raise InvalidDataError(
+            f"{file} has {data.X.shape[1]} features, the model was trained with {width}; pass the "
+            "same features."
+        )
+    return data
 
 
 @contextmanager
@@ -237,3 +179,89 @@ def data_errors() -> Iterator[None]:
         raise
     except ValueError as error:
         raise InvalidDataError(str(error)) from error
+
+
+# --- scores and proofs ----------------------------------------------------------------------------
+
+
+def score_of(model: Any, X: Samples, y: Any, groups: Targets | None = None) -> tuple[str, float]:
+    """Name and value of the score: accuracy, R squared, share of ordered pairs or of inliers.
+
+    Parameters
+    ----------
+    model : fitted estimator or SavedModel
+    X : array or CSR array of shape (m, d)
+    y : array of shape (m,)
+        Labels or targets; not used for novelty detectors.
+    groups : array of shape (m,) or None
+        Queries of a ranking.
+    """
+    from sklearn.metrics import accuracy_score, r2_score
+
+    from qpsvm.estimators.ranking import share_in_order
+
+    predicted = model.predict(X)
+    match kind_of(model):
+        case "novelties":
+            return "share of samples inside", float(np.mean(predicted == 1))
+        case "labels":
+            return "accuracy", float(accuracy_score(y, predicted))
+        case "numbers":
+            return "R squared", float(r2_score(y, predicted))
+        case "ranks":
+            return "share of pairs in order", share_in_order(y, predicted, groups)
+
+
+def score_line(name: str, value: float, where: str) -> str:
+    """A score as a line of text; shares are printed in percent.
+
+    Examples
+    --------
+    >>> score_line("accuracy", 0.98, "Training")
+    'Training accuracy: 98.00 %'
+    >>> score_line("R squared", 0.5, "")
+    'R squared: 0.5000'
+    """
+    text = f"{value:.4f}" if name == "R squared" else f"{100.0 * value:.2f} %"
+    line = f"{where} {name}: {text}".strip()
+    return line[0].upper() + line[1:]
+
+
+def certified_columns(model: Any, X: Samples, training: DataFile) -> dict[str, Any]:
+    """Predictions and their certified bounds, as columns by name.
+
+    Parameters
+    ----------
+    model : estimator or SavedModel
+    X : array or CSR array of shape (m, d)
+        Samples as the model takes them.
+    training : DataFile
+        What the model was fitted to.
+
+    Returns
+    -------
+    dict
+        "prediction" and "certified", or for numbers and ranks "prediction", "lower" and "upper".
+
+    Raises
+    ------
+    ModelFileError
+        Other data than those of the fit.
+    """
+    from qpsvm import certify, models
+
+    kind = kind_of(model)
+    known = (training.X, training.y)
+    groups = {"groups": training.groups} if kind == "ranks" else {}
+    if isinstance(model, models.SavedModel):
+        problem: Any = model.problem(*known, **groups)
+        proof = proven = certify(problem, model.solution(problem))
+        X = X if model.scaling is None else model.scaling(X)
+    else:
+        proven = model.restore(*known, **groups)
+        proof = getattr(proven, "certificate_", proven)
+    if kind in ("labels", "novelties"):
+        found = proven.predict_certified(X)
+        return {"prediction": found.labels, "certified": found.decided}
+    bounds = proof.decision_bounds(X)
+    return {"prediction": bounds.values, "lower": bounds.lower, "upper": bounds.upper}

@@ -4,47 +4,30 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
-from qpsvm.cli.options import (
-    DecimalOption,
-    FittedModel,
-    FormatOption,
-    GroupsColumn,
-    HeaderOption,
-    IdOption,
-    JsonOption,
-    NumberingOption,
-    SamplesFile,
-    columns_of,
-)
-from qpsvm.cli.printing import note, print_json
-from qpsvm.cli.progress import SolveStatus
+from qpsvm.cli import options, printing
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arrays import Array
 
 if TYPE_CHECKING:
-    from qpsvm.datasets import DataFile
+    from qpsvm import datasets
 
 
+@options.with_options(reading=options.READING)
 def predict(
-    model: FittedModel,
-    file: SamplesFile,
-    format: FormatOption = None,
-    header: HeaderOption = None,
-    zero_based: NumberingOption = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="CSV, Parquet: a column to leave out, by name or position from 0."),
-    ] = None,
-    id: IdOption = None,
-    decimal: DecimalOption = None,
+    model: options.ModelFile,
+    file: options.DataFile,
+    reading: dict[str, Any],
+    id: options.Id = None,
+    decimal: options.Decimal = None,
     output: Annotated[
-        Path | None, typer.Option(help="Write the CSV here. [default: print it]")
+        Path | None, typer.Option(help="Write the CSV here (default: print it).")
     ] = None,
     certified: Annotated[
         bool,
@@ -63,7 +46,10 @@ def predict(
         str | None, typer.Option(help="The groups column of that data, as for 'qpsvm fit'.")
     ] = None,
 ) -> None:
-    """Predict every sample in FILE and write CSV, one row per sample."""
+    """Predict every sample in FILE and write CSV, one row per sample.
+
+    A column of labels in FILE is left out, by the name in the training data or by --label.
+    """
     if certified and training is None:
         raise typer.BadParameter(
             "--certified needs the data that the model was fitted to, which a model file does not "
@@ -71,88 +57,67 @@ def predict(
         )
     if training is not None and not certified:
         raise typer.BadParameter("--training is for --certified; pass both or neither.")
+    import qpsvm
     from qpsvm import datasets, reports
-    from qpsvm.cli import model_files
-    from qpsvm.cli.model_files import Kind, kind_of, read_for
-    from qpsvm.cli.scores import certified_columns
+    from qpsvm.cli.model_files import certified_columns, data_errors, kind_of, read_for
 
     if output is not None:
         reports.require_writable(output, "output")
-    fitted = model_files.load(model)
-    reading = {"label": label, "labelled": False, "id": columns_of(id), "decimal": decimal}
-    data = read_for(fitted, file, format, header=header, zero_based=zero_based, **reading)
-    with SolveStatus(f"{file}: predicting"), model_files.data_errors():
-        X = model_files.samples_for(fitted, data, file)
+    fitted = qpsvm.load(model)
+    reading |= {"labelled": False, "id": id or (), "decimal": decimal}
+    data = read_for(fitted, file, **reading)
+    with printing.progress(f"{file}: predicting"), data_errors():
         if training is None:
-            columns = {"prediction": fitted.predict(X)}
+            columns = {"prediction": fitted.predict(data.X)}
         else:
             is_csv = datasets.format_of(str(training)) == "csv"
             known = read_for(
                 fitted,
                 training,
-                header=header if is_csv else None,
+                header=reading.get("header") if is_csv else None,
                 label=training_label,
                 groups=training_groups,
-                labelled=kind_of(fitted) is not Kind.NOVELTIES,
+                labelled=kind_of(fitted) != "novelties",
             )
-            columns = certified_columns(fitted, X, known)
-    text = _csv(data.ids, columns, data)
+            columns = certified_columns(fitted, data.X, known)
+    text = _csv(columns, data)
     if output is None:
         typer.echo(text, nl=False)
     else:
         reports.write_text(output, text, "predictions")
-        note(f"Predictions written to {output}")
+        printing.note(f"Predictions written to {output}")
 
 
+@options.with_options(reading=options.READING)
 def score(
-    model: FittedModel,
-    file: SamplesFile,
-    format: FormatOption = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label",
-            help="CSV, Parquet: the label column's name, or its position from 0 (default: that of "
-            "the training data).",
-        ),
-    ] = None,
-    groups: GroupsColumn = None,
-    decimal: DecimalOption = None,
-    header: HeaderOption = None,
-    zero_based: NumberingOption = None,
-    as_json: JsonOption = False,
+    model: options.ModelFile,
+    file: options.DataFile,
+    reading: dict[str, Any],
+    groups: options.Groups = None,
+    decimal: options.Decimal = None,
+    as_json: options.Json = False,
 ) -> None:
     """Score a fitted model on a data file: accuracy, R squared, or the score of its family."""
-    from qpsvm.cli import model_files
-    from qpsvm.cli.scores import score_line, score_of
+    import qpsvm
+    from qpsvm.cli.model_files import data_errors, kind_of, read_for, score_line, score_of
 
-    fitted = model_files.load(model)
-    labelled = model_files.kind_of(fitted) is not model_files.Kind.NOVELTIES
-    data = model_files.read_for(
-        fitted,
-        file,
-        format,
-        header=header,
-        zero_based=zero_based,
-        label=label,
-        groups=groups,
-        labelled=labelled,
-        decimal=decimal,
-    )
-    with SolveStatus(f"{file}: predicting"), model_files.data_errors():
-        X = model_files.samples_for(fitted, data, file)
-        name, value = score_of(fitted, X, data.y, data.groups)
-    left_out = 0 if data.n_rows is None else data.n_rows - X.shape[0]
+    fitted = qpsvm.load(model)
+    reading |= {"groups": groups, "decimal": decimal, "labelled": kind_of(fitted) != "novelties"}
+    data = read_for(fitted, file, **reading)
+    n_samples = int(data.X.shape[0])
+    with printing.progress(f"{file}: predicting"), data_errors():
+        name, value = score_of(fitted, data.X, data.y, data.groups)
+    left_out = 0 if data.n_rows is None else data.n_rows - n_samples
     if left_out:
-        note(f"{left_out:,} of {data.n_rows:,} rows left out: a value is missing.")
+        printing.note(f"{left_out:,} of {data.n_rows:,} rows left out: a value is missing.")
     if as_json:
-        content = {"model": str(model), "source": str(file), "n_samples": int(X.shape[0])}
-        print_json({"command": "score", **content, "score_name": name, "score": value})
+        content = {"model": str(model), "source": str(file), "n_samples": n_samples}
+        printing.print_json({"command": "score", **content, "score_name": name, "score": value})
     else:
         typer.echo(score_line(name, value, ""))
 
 
-def _csv(ids: Mapping[str, Sequence[str]], columns: Mapping[str, Array], data: DataFile) -> str:
+def _csv(columns: Mapping[str, Array], data: datasets.DataFile) -> str:
     """Identifiers and predictions as CSV, a row for each of the file; empty where there is none.
 
     Raises
@@ -160,21 +125,22 @@ def _csv(ids: Mapping[str, Sequence[str]], columns: Mapping[str, Array], data: D
     InvalidDataError
         A column of identifiers has the name of a column of predictions.
     """
-    for name in set(ids) & set(columns):
+    for name in set(data.ids) & set(columns):
         raise InvalidDataError(
             f"{data.source}: the column {name!r} of identifiers has the name of a column of the "
             "predictions; give it another name."
         )
-    n_rows = len(next(iter(columns.values()))) if data.n_rows is None else data.n_rows
-    rows = range(n_rows) if data.rows is None else data.rows.tolist()
-    predicted: dict[str, list[Any]] = {name: [""] * n_rows for name in columns}
+    n_predicted = len(next(iter(columns.values())))
+    n_rows = n_predicted if data.n_rows is None else data.n_rows
+    predicted = {name: np.full(n_rows, "", dtype=object) for name in columns}
     for name, values in columns.items():
-        for row, value in zip(rows, values.tolist(), strict=True):
-            predicted[name][row] = value
-    if len(rows) < n_rows:
-        note(f"{n_rows - len(rows):,} of {n_rows:,} rows have no prediction: a value is missing.")
+        predicted[name][slice(None) if data.rows is None else data.rows] = values.tolist()
+    if n_predicted < n_rows:
+        printing.note(
+            f"{n_rows - n_predicted:,} of {n_rows:,} rows have no prediction: a value is missing."
+        )
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*ids, *predicted])
-    writer.writerows(zip(*ids.values(), *predicted.values(), strict=True))
+    writer.writerow([*data.ids, *predicted])
+    writer.writerows(zip(*data.ids.values(), *predicted.values(), strict=True))
     return stream.getvalue()

@@ -1,4 +1,4 @@
-"""Printing to the terminal, in colour only if it is one.
+"""Printing to the terminal, in colour only if it is one, and writing what a command has found.
 
 Results go to stdout, everything about the run to stderr. Texts of users and solvers are never
 read as Rich's markup.
@@ -7,7 +7,10 @@ read as Rich's markup.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from qpsvm.backends import Progress
 
 _PIPED_WIDTH = 160
 """Nobody's terminal is that narrow when the output goes to a file."""
@@ -32,6 +37,7 @@ def console(*, stderr: bool = False) -> Console:
         markup=False,
         highlight=False,
         emoji=False,
+        soft_wrap=True,
         width=None if stream.isatty() else _PIPED_WIDTH,
     )
 
@@ -51,25 +57,79 @@ def print_json(content: object) -> None:
     typer.echo(json_text.dumps(content, indent=2))
 
 
-def table(*columns: tuple[str, str]) -> Table:
-    """Build a table with (name, "left" or "right") columns that never truncates a number."""
+def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
+    """Build a table that never truncates a number; those in ``numbers`` are aligned right."""
     from rich import box
     from rich.table import Table
 
     # eighty columns must do
     result = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
-    for name, justify in columns:
-        result.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+    for name in columns:
+        result.add_column(name, justify="right" if name in numbers else "left", no_wrap=True)
     return result
 
 
 def verdict(word: str) -> Text:
     """A grade, PASS or FAIL in the colour of its tone; "skipped" is dim."""
-    from qpsvm.reports.text import verdict as coloured
+    from qpsvm.reports.markup import verdict as coloured
 
     return coloured(word)
 
 
-def number(value: float | None, form: str) -> str:
-    """A formatted number; a dash for None."""
-    return "-" if value is None else format(value, form)
+# --- progress -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def progress(what: str, *, enabled: bool = True) -> Iterator[Callable[[Progress], None]]:
+    """Show a spinner on a terminal; yields a callback of ``qpsvm.solve`` that says how far it is.
+
+    Parameters
+    ----------
+    what : str
+        What is going on, until the first event.
+    enabled : bool
+        Show nothing if False.
+    """
+    from rich.text import Text
+
+    err = console(stderr=True)
+    if not (enabled and err.is_terminal):
+        yield lambda _: None
+        return
+    with err.status(Text(what)) as spinner:
+        yield lambda event: spinner.update(Text(_told(event)))
+
+
+def _told(event: Progress) -> str:
+    known = {"iteration": event.iteration, "gap": event.gap, "residual": event.residual}
+    words = [f"{name} {number:.4g}" for name, number in known.items() if number is not None]
+    return ", ".join([f"{event.backend}: {event.stage}", *words])
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def require_outputs(*, report: Path | None = None, model: Path | None = None) -> None:
+    """Raise unless the files can be written: what would fail after the work is refused before it.
+
+    Raises
+    ------
+    InvalidParameterError, MissingPackageError
+        As ``qpsvm.reports.write``.
+    """
+    from qpsvm import reports
+
+    if report is not None:
+        reports.require_reportable(report)
+    if model is not None:
+        reports.require_writable(model, "model")
+
+
+def write_report(path: Path | None, page: Any) -> None:
+    """Write a report or a page, and say so; nothing without a path."""
+    from qpsvm import reports
+
+    if path is not None:
+        with progress(f"{path}: writing"):  # pictures of many machines take their time
+            reports.write(path, page)
+        note(f"Report written to {path}")

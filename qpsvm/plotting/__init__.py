@@ -13,14 +13,12 @@ only without any.
         picture.figure().savefig(f"{picture.name}.pdf")
 """
 
-from qpsvm.plotting.complementarity import Complementarity, Targets
 from qpsvm.plotting.decision_regions import DecisionRegions
-from qpsvm.plotting.displays import AlphaMargin
-from qpsvm.plotting.histogram import Group, Histogram, Line
-from qpsvm.plotting.path_lines import PathLines
+from qpsvm.plotting.displays import AlphaMargin, PathLines
 from qpsvm.plotting.picture import CLASS_COLOURS, Picture
 from qpsvm.plotting.plane import Heights, Plane
 from qpsvm.plotting.residuals import Checks, Convergence, SortedViolations
+from qpsvm.plotting.samples import Complementarity, Group, Histogram, Line, Targets
 
 __all__ = [
     "CLASS_COLOURS",

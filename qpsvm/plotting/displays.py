@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, MissingPackageError
-from qpsvm.numerics.arguments import an
+from qpsvm.numerics.arguments import an, is_real_number, require_choice
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.plotting import picture
-from qpsvm.plotting.complementarity import Complementarity, Condition, scaled_alpha
-from qpsvm.plotting.estimator_views import is_solution
-from qpsvm.plotting.picture import DARK, LIGHT, Style
+from qpsvm.plotting.picture import CLASS_COLOURS, DARK, LIGHT, Style, literal
+from qpsvm.plotting.samples import Complementarity, alpha_against, scaled_alpha
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 
 AT_A_BOUND = 1e-6
 """Share of the largest alpha within which an alpha counts as being at one of its bounds."""
+
+
+def is_solution(model: object) -> bool:
+    """Return whether a model is a solution of qpsvm: it predicts, and is no estimator."""
+    own = ("decision_function", "predictions", "data")
+    return all(hasattr(model, name) for name in own) and not hasattr(model, "get_params")
+
+
+def last_step(model: Any) -> Any:
+    """The estimator at the end of a Pipeline; any other model itself."""
+    return getattr(model, "steps", [("", model)])[-1][1]
 
 
 class Display(ABC):
@@ -35,6 +47,9 @@ class Display(ABC):
 
     ax_: Axes
     figure_: Figure | SubFigure
+
+    def __init__(self, picture: Any) -> None:
+        self.picture = picture
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw once more, on other axes.
@@ -64,9 +79,9 @@ class Display(ABC):
         """Draw; ``is_alone`` where the figure has no other axes, and room above these."""
 
     @property
-    @abstractmethod
     def alternative(self) -> str:
         """Description with the numbers, for readers who cannot see the picture."""
+        return str(self.picture.alternative)
 
 
 class AlphaMargin(Display):
@@ -96,8 +111,7 @@ class AlphaMargin(Display):
     True
     """
 
-    def __init__(self, picture: Complementarity) -> None:
-        self.picture = picture
+    picture: Complementarity
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, machine: int = 0, ax: Axes | None = None) -> Self:
@@ -137,8 +151,7 @@ class AlphaMargin(Display):
         >>> display.ax_.get_ylabel()
         'alpha'
         """
-        steps = getattr(estimator, "steps", None)
-        last = estimator if steps is None else steps[-1][1]
+        last = last_step(estimator)
         remedy = "print(report) says what is wrong, of an estimator print(estimator.report())."
         if is_solution(last):
             remedy = "verify the solution."
@@ -160,10 +173,6 @@ class AlphaMargin(Display):
     def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
         self.picture.draw_on(axes, style)
         legend(axes, style, axes.get_legend_handles_labels()[0], above=is_alone)
-
-    @property
-    def alternative(self) -> str:
-        return self.picture.alternative
 
 
 def _one_of(machines: Sequence[Any], number: int, whole: object) -> Any:
@@ -187,28 +196,207 @@ def _of_solution(solution: Any) -> Complementarity | None:
             f"The solution is {an(solution)}, with a decision function for each class; pass "
             "qpsvm.reports.build(problem, solution)."
         )
-    values = c.row_sums(solution.decision_function(solution.data.X))
-    least = c.required - c.width_sign * float(getattr(solution, "width", 0.0) or 0.0)
-    if c.minus_self_similarity:
-        least = np.zeros(len(c))
-    is_same = bool(np.ptp(least) == 0.0)
-    alpha, variable, lower, upper, curvature = scaled_alpha(np.asarray(solution.alpha), c)
-    finite = np.abs(alpha[np.isfinite(alpha)])
-    slightly = AT_A_BOUND * float(np.max(finite, initial=0.0))
-    case = np.where(alpha <= slightly, 0, np.where(alpha >= upper - slightly, 2, 1))
-    is_one = all((end == end[0]).all() for end in (lower, upper))
-    corner = float(least[0]) if is_same else 0.0
-    line = Condition(corner, float(lower[0]), float(upper[0]), curvature)
-    return Complementarity.of(
-        "Alpha against margin",
-        values if is_same else values - least,
-        alpha,
-        case,
-        conditions=(line,) if is_one else (),
-        quantity="margin y f(x)" if is_same else "margin beyond the required one",
-        variable=variable,
-        noun="sample" if len(c) == solution.data.n_samples else "condition",
-    )
+    x = c.row_sums(solution.decision_function(solution.data.X))
+    corner, quantity = 0.0, "margin y f(x)"
+    if not c.minus_self_similarity:
+        least = c.required - c.width_sign * float(getattr(solution, "width", 0.0) or 0.0)
+        corner = float(least[0])
+        if np.ptp(least) > 0.0:
+            corner, quantity, x = 0.0, "margin beyond the required one", x - least
+    alpha = np.asarray(solution.alpha)
+    scaled, _, _, upper, _ = scaled_alpha(alpha, c)
+    slightly = AT_A_BOUND * float(np.max(np.abs(scaled[np.isfinite(scaled)]), initial=0.0))
+    case = np.where(scaled <= slightly, 0, np.where(scaled >= upper - slightly, 2, 1))
+    noun = "sample" if len(c) == solution.data.n_samples else "condition"
+    heading = "Alpha against margin"
+    return alpha_against(heading, x, alpha, case, c, corner, quantity=quantity, noun=noun)
+
+
+# --- paths ---------------------------------------------------------------------------------------
+
+Drawn: TypeAlias = Literal["alpha", "coef"]
+"""What the lines of a path show."""
+
+NAMED = 10
+"""Lines up to this number are named in a legend."""
+
+LINE_STYLES: tuple[str, ...] = ("-", "--", ":")
+"""Styles that tell named lines of one colour apart."""
+
+
+@dataclass(eq=False, repr=False)
+class PathLines(Display):
+    r"""Plot of dual variables or coefficients along a path, one line for each that changes.
+
+    Of dual variables :math:`\alpha_k / C_k` is drawn. A line at 0 is a sample beyond the margin, a
+    line at 1 one inside it; between, the sample is on the margin. Lines join the machines of the
+    path; ticks at the lower edge are changes of the active set, where the lines of the exact path
+    have their corners.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    values : array of shape (m,)
+        Of the parameter.
+    shares : array of shape (m, k)
+        :math:`\alpha_k / C_k` of the machine at each value, or its coefficients.
+    variables : array of int of shape (k,)
+        Which dual variables, or features, the lines are.
+    events : array of shape (e,)
+        Values of the parameter at which the active set changes.
+    n_variables : int
+        All of them, drawn or not.
+    of : "alpha" or "coef"
+        What the lines are: shares of bounds, or coefficients.
+    names : sequence of str
+        Of the features, in the order of the lines; empty for dual variables.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> shares = np.array([[0.5, 0.0], [1.0, 0.3]])
+    >>> lines = PathLines("C", np.array([1.0, 2.0]), shares, [0, 4], np.array([1.5]), 5)
+    >>> lines.plot(ax=Figure().add_subplot()).ax_.get_ylabel()
+    'alpha / bound'
+    """
+
+    name: str
+    values: Vector
+    shares: Dense
+    variables: Index
+    events: Vector
+    n_variables: int
+    of: Drawn = field(default="alpha", kw_only=True)
+    names: Sequence[str] = field(default=(), kw_only=True)
+
+    @classmethod
+    def from_path(
+        cls, path: Any, *, of: Drawn = "alpha", lines: int = 60, ax: Axes | None = None
+    ) -> Self:
+        """Draw the dual variables or the coefficients of a path.
+
+        Parameters
+        ----------
+        path : Path
+            From ``qpsvm.paths.svm_path``.
+        of : "alpha" or "coef"
+            What is drawn: ``alpha / bound`` of the samples, or with a linear kernel the
+            coefficients of the features.
+        lines : int
+            Draw the variables or features that move most, at most so many.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure without it.
+
+        Returns
+        -------
+        PathLines
+
+        Raises
+        ------
+        InvalidParameterError
+            Not a path, one of a single machine, a number of lines below one, or coefficients of
+            machines that have none.
+        MissingPackageError
+            Matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import qpsvm
+        >>> from matplotlib.figure import Figure
+        >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), [0, 1, 0, 1]
+        >>> path = qpsvm.paths.svm_path(X, y, C=[0.1, 1.0, 10.0], kernel="linear")
+        >>> display = PathLines.from_path(path, ax=Figure().add_subplot())
+        >>> display.ax_.get_xlabel(), display.shares.shape
+        ('C', (3, 2))
+        """
+        require_choice(of, get_args(Drawn), "of")
+        if not is_real_number(lines) or int(lines) != lines or lines < 1:
+            raise InvalidParameterError(f"lines is {lines!r}; pass a whole number of at least 1.")
+        solutions: Sequence[Any] = getattr(path, "solutions", ())
+        if len(solutions) < 2 or not hasattr(path, "events"):
+            raise InvalidParameterError(
+                f"PathLines draws what svm_path returns, with two machines or more; got {path!r}."
+            )
+        heights = _coefficients(solutions) if of == "coef" else _shares_of_bounds(solutions)
+        moves = np.ptp(heights, axis=0)
+        order = np.argsort(-moves, kind="stable")[:lines]
+        chosen = np.sort(order[moves[order] > 0.0])
+        events = np.unique([event.value for event in path.events])
+        features = solutions[0].data.feature_names
+        names = [str(features[k]) if features else f"feature {k}" for k in chosen.tolist()]
+        drawn = (heights[:, chosen], chosen, events, heights.shape[1])
+        named = tuple(names) if of == "coef" else ()
+        return cls(path.over, path.values, *drawn, of=of, names=named).plot(ax=ax)
+
+    def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
+        is_named = 0 < len(self.names) <= NAMED
+        for k, line in enumerate(self.shares.T):
+            again, colour = divmod(k, len(CLASS_COLOURS))
+            axes.plot(
+                self.values, line, color=CLASS_COLOURS[colour], linewidth=1.2, alpha=0.8,
+                linestyle=LINE_STYLES[again % len(LINE_STYLES)] if is_named else "-",
+                label=literal(self.names[k]) if is_named else None,
+            )  # fmt: skip
+        if len(self.events):
+            axes.plot(
+                self.events, np.full(len(self.events), 0.01), "|", color=style.ink, markersize=6,
+                alpha=0.5, transform=axes.get_xaxis_transform(),
+            )  # fmt: skip
+        if self.values[0] > 0.0 and self.values[-1] >= 10.0 * self.values[0]:
+            axes.set_xscale("log")
+        axes.set_xlabel(self.name, color=style.ink)
+        if self.of == "alpha":
+            axes.set_ylim(-0.05, 1.05)
+            axes.set_ylabel("alpha / bound", color=style.ink)
+        else:
+            axes.axhline(0.0, color=style.soft, linewidth=0.8)
+            axes.set_ylabel("coefficient", color=style.ink)
+        if is_named:
+            legend(axes, style, axes.get_legend_handles_labels()[0], above=is_alone)
+        axes.tick_params(colors=style.soft)
+
+    @property
+    def alternative(self) -> str:
+        n, of_all = self.shares.shape[1], self.n_variables
+        over = f"{self.name} from {self.values[0]:.3g} to {self.values[-1]:.3g}"
+        if self.of == "coef":
+            named = zip(self.names[:NAMED], self.shares.T, strict=False)
+            moved = [f"{name} {line[0]:.3g} to {line[-1]:.3g}" for name, line in named]
+            return f"Coefficients of {n} of {of_all} features for {over}: {'; '.join(moved)}."
+        first, last = np.count_nonzero(self.shares[[0, -1]] >= 1.0, axis=1).tolist()
+        return (
+            f"alpha / bound of {n} of {of_all} dual variables for {over}. {first} of them are at "
+            f"their bound at the smallest value, {last} at the largest; the active set changes at "
+            f"{len(self.events)} values."
+        )
+
+
+def _shares_of_bounds(solutions: Sequence[Any]) -> Dense:
+    """``alpha / C`` of every machine, shape (m, N); 0 where the bound is 0."""
+    upper = np.array([machine.conditions.upper for machine in solutions])
+    alpha = np.array([machine.alpha for machine in solutions])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(upper > 0.0, alpha / upper, 0.0)
+
+
+def _coefficients(solutions: Sequence[Any]) -> Dense:
+    """Coefficients of every machine, shape (m, d)."""
+    if any(machine.coef is None for machine in solutions):
+        raise InvalidParameterError(
+            "of is 'coef', and machines of this kernel have no coefficients of features; use a "
+            "linear kernel, or of='alpha'."
+        )
+    return np.array([machine.coef for machine in solutions])
+
+
+# --- axes and legends -----------------------------------------------------------------------------
 
 
 def axes_for(ax: Axes | None) -> Axes:
@@ -255,12 +443,6 @@ def legend(axes: Axes, style: Style, handles: Sequence[Artist], *, above: bool) 
         picture.legend(axes.figure, style, 3, handles)  # type: ignore[arg-type]
         return
     axes.legend(
-        handles=handles,
-        loc="best",
-        labelcolor=style.ink,
-        facecolor=style.paper,
-        edgecolor=style.grid,
-        framealpha=0.85,
-        fontsize=picture.SMALL_TEXT - 1.0,
-        handlelength=1.4,
-    )
+        handles=handles, loc="best", labelcolor=style.ink, facecolor=style.paper,
+        edgecolor=style.grid, framealpha=0.85, fontsize=picture.SMALL_TEXT - 1.0, handlelength=1.4,
+    )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -174,17 +173,10 @@ def legend(
 
     chosen = {} if handles is None else {"handles": handles}
     figure.legend(
-        **chosen,
-        loc="outside upper left",
-        ncols=columns,
-        frameon=False,
-        labelcolor=style.ink,
-        prop=FontProperties(family=FONT, size=SMALL_TEXT),
-        handlelength=1.4,
-        handletextpad=0.5,
-        columnspacing=1.2,
-        borderaxespad=0.2,
-    )
+        **chosen, loc="outside upper left", ncols=columns, frameon=False, labelcolor=style.ink,
+        prop=FontProperties(family=FONT, size=SMALL_TEXT), handlelength=1.4, handletextpad=0.5,
+        columnspacing=1.2, borderaxespad=0.2,
+    )  # fmt: skip
 
 
 def dots(
@@ -195,26 +187,15 @@ def dots(
     **options: object,
 ) -> None:
     """Draw points, as an image if there are many."""
+    many = len(x) > RASTERISED
     settings: dict[str, Any] = {
         "linestyle": "none",
-        "markersize": 5.5 if len(x) <= RASTERISED else 3.5,
+        "markersize": 3.5 if many else 5.5,
         "markeredgecolor": style.paper,
-        "markeredgewidth": 0.5 if len(x) <= RASTERISED else 0.0,
-        "rasterized": len(x) > RASTERISED,
+        "markeredgewidth": 0.0 if many else 0.5,
+        "rasterized": many,
     }
     axes.plot(x, y, **(settings | options))
-
-
-def rings(
-    axes: Axes, points: Numbers, style: Style, *, bold: bool = False, label: str = ""
-) -> None:
-    """Draw rings around points of shape (m, 2)."""
-    x, y = points.T
-    dots(
-        axes, x, y, style, zorder=4, marker="o", markersize=8.0, markerfacecolor="none",
-        markeredgecolor=style.ink, markeredgewidth=1.8 if bold else 0.9, rasterized=False,
-        label=label,
-    )  # fmt: skip
 
 
 def as_image(n_points: int) -> str:
@@ -264,14 +245,10 @@ def literal(text: object, limit: int = 24) -> str:
 
 def _with_plain_ids(svg: str) -> str:
     """Replace Matplotlib's random ids by numbers, so that equal pictures have equal SVG."""
-    numbers = itertools.count()
     names: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:
-        name = match.group(2)
-        if name not in names:
-            names[name] = f"q{next(numbers)}"
-        return match.group(1) + names[name]
+        return match[1] + names.setdefault(match[2], f"q{len(names)}")
 
     return re.sub(r'(\bid="|href="#|url\(#)([^")]+)', renamed, svg)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -31,78 +30,42 @@ COLOURS = "cividis"
 """Of Matplotlib's colour maps the one that looks the same to colour-blind readers."""
 
 
-class GridPicture(Picture):
-    """Base class of pictures that evaluate a function on a grid around samples."""
+Grid: TypeAlias = tuple[Dense, Dense]
+"""Both coordinates of the points of a grid, arrays of shape (side, side)."""
 
-    points: Dense
-    values: Callable[[Dense], Vector]
-    features: tuple[str, str]
-    side: int | None
-    eps: float | None
 
-    @property
-    def _quick_side(self) -> int:
-        """Points along each axis at which the function is quickly computed."""
-        return FINEST
+def _grid_around(points: Dense, side: int, eps: float | None) -> Grid:
+    """A grid around samples; ``eps`` as in the pictures."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = ROOM * np.where(high > low, high - low, 1.0) if eps is None else np.full(2, eps)
+    ends = zip(low - room, high + room, strict=True)
+    xx0, xx1 = np.meshgrid(*(np.linspace(a, b, side) for a, b in ends))
+    return xx0, xx1
 
-    @cached_property
-    def grid(self) -> tuple[Dense, Dense]:
-        """Both coordinates of the points of the grid, arrays of shape (side, side)."""
-        low, high = self.points.min(axis=0), self.points.max(axis=0)
-        room = ROOM * np.where(high > low, high - low, 1.0)
-        if self.eps is not None:
-            room = np.full(2, self.eps)
-        side = self._quick_side if self.side is None else self.side
-        ends = zip(low - room, high + room, strict=True)
-        xx0, xx1 = np.meshgrid(*(np.linspace(a, b, side) for a, b in ends))
-        return xx0, xx1
 
-    @cached_property
-    def response(self) -> Dense:
-        """The function's values on the grid, shape (side, side) or (side, side, k)."""
-        xx0, xx1 = self.grid
-        points = np.column_stack([xx0.ravel(), xx1.ravel()])
-        found = np.asarray(self.values(points), dtype=np.float64)
-        return found.reshape(*xx0.shape, *found.shape[1:])
+def _values_on(grid: Grid, values: Callable[[Dense], Vector]) -> Dense:
+    """The values of a function on a grid, shape (side, side) or (side, side, k)."""
+    points = np.column_stack([x.ravel() for x in grid])
+    found = np.asarray(values(points), dtype=np.float64)
+    return found.reshape(*grid[0].shape, *found.shape[1:])
 
-    @property
-    def _many(self) -> bool:
-        return len(self.points) > picture.RASTERISED
 
-    def draw(self, figure: Figure, style: Style) -> None:
-        axes = picture.new_axes(figure, style)
-        axes.grid(visible=False)
-        self.draw_on(axes, style)
-
-    @abstractmethod
-    def draw_on(
-        self, axes: Axes, style: Style, *, named_rings: bool = False
-    ) -> list[QuadContourSet]:
-        """Draw into axes, without a legend; return the coloured surfaces.
-
-        Parameters
-        ----------
-        axes : matplotlib.axes.Axes
-        style : Style
-        named_rings : bool
-            Whether a legend would name the rings.
-        """
-
-    def _draw_rings(
-        self, axes: Axes, style: Style, rows: Index, *, is_named: bool, bold: bool = False
-    ) -> None:
-        """Ring the support vectors in these rows, unless they are so many that they are hidden."""
-        if 0 < len(rows) <= picture.RINGS:
-            text = f"support vectors ({len(rows):,})" if is_named else ""
-            picture.rings(axes, self.points[rows], style, bold=bold, label=text)
-
-    def _label(self, axes: Axes, style: Style) -> None:
-        picture.label(axes, style, *(literal(name, 40) for name in self.features))
+def _draw_rings(
+    axes: Axes, points: Dense, style: Style, *, named: bool, bold: bool = False
+) -> None:
+    """Ring support vectors, unless they are so many that the samples would be hidden."""
+    if 0 < len(points) <= picture.RINGS:
+        picture.dots(
+            axes, points[:, 0], points[:, 1], style, zorder=4, marker="o", markersize=8.0,
+            markerfacecolor="none", markeredgecolor=style.ink, rasterized=False,
+            markeredgewidth=1.8 if bold else 0.9,
+            label=f"support vectors ({len(points):,})" if named else "",
+        )  # fmt: skip
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Plane(GridPicture):
+class Plane(Picture):
     """Picture of the plane of two features, with decision boundary and support vectors.
 
     Attributes
@@ -144,33 +107,28 @@ class Plane(GridPicture):
 
     @property
     def caption(self) -> str:
-        lines = "Solid: the boundary"
-        if len(self.levels) > 1:
-            lines += "; dashed: the margins"
+        lines = f"Solid: the boundary{'; dashed: the margins' * (len(self.levels) > 1)}."
         kinds = {1: "support vectors", 2: "bold, support vectors at a bound"}
-        ringed = [
-            words
-            for case, words in kinds.items()
-            if 0 < np.count_nonzero(self.support == case) <= picture.RINGS
-        ]
+        sizes = {case: np.count_nonzero(self.support == case) for case in kinds}
+        ringed = [words for case, words in kinds.items() if 0 < sizes[case] <= picture.RINGS]
         rings = f"Ringed: {' and '.join(ringed)}." if ringed else ""
-        return " ".join(filter(None, (f"{lines}.", rings, picture.as_image(len(self.points)))))
+        return " ".join(filter(None, (lines, rings, picture.as_image(len(self.points)))))
 
     @property
     def alternative(self) -> str:
-        sizes = [
-            count(int(np.count_nonzero(self.group == g)), "sample")
-            + (f" of {name}" if name else "")
-            for g, name in enumerate(self.groups)
-            if (self.group >= 0).any()
-        ] or [count(len(self.points), "sample")]
+        sizes = [count(len(self.points), "sample")]
+        if (self.group >= 0).any():
+            sizes = [
+                count(int(np.count_nonzero(self.group == g)), "sample") + f" of {name}" * bool(name)
+                for g, name in enumerate(self.groups)
+            ]
         inside, bound = (int(np.count_nonzero(self.support == case)) for case in (1, 2))
-        lines = "the boundary between the classes"
-        if len(self.levels) > 1:
-            levels = " and ".join(f"{level:.4g}" for level in self.levels[1:])
-            lines = f"the boundary f(x) = {self.levels[0]:.4g} and the margins f(x) = {levels}"
-        elif self.levels:
-            lines = f"the boundary f(x) = {self.levels[0]:.4g}"
+        boundary, *margins = (f"{level:.4g}" for level in self.levels or (0.0,))
+        lines = (
+            f"the boundary f(x) = {boundary}" if self.levels else "the boundary between the classes"
+        )
+        if margins:
+            lines += f" and the margins f(x) = {' and '.join(margins)}"
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         return (
             f"{', '.join(sizes)} in the plane of {self.features[0]} ({low[0]:.3g} to "
@@ -179,51 +137,64 @@ class Plane(GridPicture):
             f"{f', {bound:,} of them at a bound' * bool(bound)}."
         )
 
-    @property
-    def _quick_side(self) -> int:
+    @cached_property
+    def grid(self) -> Grid:
+        """The points at which decision values are computed."""
         used = max(1, int(np.count_nonzero(self.support)))
-        return int(np.clip(np.sqrt(KERNEL_VALUES / used), COARSEST, FINEST))
+        quick = int(np.clip(np.sqrt(KERNEL_VALUES / used), COARSEST, FINEST))
+        return _grid_around(self.points, self.side or quick, self.eps)
+
+    @cached_property
+    def response(self) -> Dense:
+        """The decision values on the grid, shape (side, side) or (side, side, k)."""
+        return _values_on(self.grid, self.values)
 
     def draw(self, figure: Figure, style: Style) -> None:
-        super().draw(figure, style)
+        axes = picture.new_axes(figure, style)
+        axes.grid(visible=False)
+        self.draw_on(axes, style)
         if len(self.groups) > 1:
             picture.legend(figure, style, min(3, len(self.groups)))
 
     def draw_on(
         self, axes: Axes, style: Style, *, named_rings: bool = False
     ) -> list[QuadContourSet]:
+        """Draw into axes, without a legend; return the coloured surfaces.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes
+        style : Style
+        named_rings : bool
+            Whether a legend would name the rings.
+        """
         surfaces = self._halves(axes, style) if self.levels else self._regions(axes, style)
-        x, y = self.points.T
-        if (self.group < 0).any():
-            chosen = self.group < 0
-            picture.dots(axes, x[chosen], y[chosen], style, marker="o", color=style.soft, zorder=3)
+        many = len(self.points) > picture.RASTERISED
+        others = self.points[self.group < 0]
+        if len(others):
+            x, y = others.T
+            picture.dots(axes, x, y, style, marker="o", color=style.soft, zorder=3)
         for g, name in enumerate(self.groups):
-            chosen = self.group == g
-            if not chosen.any():
-                continue
-            text = f"{literal(name)} ({int(chosen.sum()):,})"
-            picture.dots(
-                axes, x[chosen], y[chosen], style, rasterized=self._many, zorder=3,
-                marker=CLASS_MARKERS[g % len(CLASS_MARKERS)],
-                color=CLASS_COLOURS[g % len(CLASS_COLOURS)], markersize=2.0 if self._many else 5.5,
-                label=text if len(self.groups) > 1 else "",
-            )  # fmt: skip
+            own = self.points[self.group == g]
+            if len(own):
+                picture.dots(
+                    axes, own[:, 0], own[:, 1], style, rasterized=many, zorder=3,
+                    marker=CLASS_MARKERS[g % len(CLASS_MARKERS)],
+                    color=CLASS_COLOURS[g % len(CLASS_COLOURS)], markersize=2.0 if many else 5.5,
+                    label=f"{literal(name)} ({len(own):,})" if len(self.groups) > 1 else "",
+                )  # fmt: skip
         for case in (1, 2):
-            rows = np.flatnonzero(self.support == case)
-            self._draw_rings(axes, style, rows, is_named=named_rings, bold=case == 2)
-        self._label(axes, style)
+            ringed = self.points[self.support == case]
+            _draw_rings(axes, ringed, style, named=named_rings, bold=case == 2)
+        picture.label(axes, style, *(literal(name, 40) for name in self.features))
         return surfaces
 
     def _halves(self, axes: Axes, style: Style) -> list[QuadContourSet]:
         """Colour both sides of the boundary and draw the level lines."""
         surfaces, values = [], self.response
         if len(self.groups) > 1:
-            sides = [-np.inf, self.levels[0], np.inf]
-            surfaces.append(
-                axes.contourf(
-                    *self.grid, values, levels=sides, colors=CLASS_COLOURS[:2], alpha=0.13
-                )
-            )
+            sides: Any = {"levels": [-np.inf, self.levels[0], np.inf], "colors": CLASS_COLOURS[:2]}
+            surfaces.append(axes.contourf(*self.grid, values, alpha=0.13, **sides))
         for i, level in enumerate(self.levels):
             if values.min() < level < values.max():
                 line = {"linestyles": "--", "linewidths": 1.0} if i else {"linewidths": 1.6}
@@ -236,25 +207,21 @@ class Plane(GridPicture):
         best = np.argmax(values, axis=-1)
         for g in np.unique(best).tolist():
             lead = values[..., g] - np.max(np.delete(values, g, axis=-1), axis=-1)
-            colours = [CLASS_COLOURS[g % len(CLASS_COLOURS)]]
-            surfaces.append(
-                axes.contourf(*self.grid, lead, levels=[0.0, np.inf], colors=colours, alpha=0.16)
-            )
+            side: Any = {"levels": [0.0, np.inf], "colors": [CLASS_COLOURS[g % len(CLASS_COLOURS)]]}
+            surfaces.append(axes.contourf(*self.grid, lead, alpha=0.16, **side))
             self._draw_line(axes, style, lead, 0.0, linewidths=1.2)
         return surfaces
 
     def _draw_line(
         self, axes: Axes, style: Style, values: Dense, level: float, **options: Any
     ) -> None:
-        above = 2 + 3 * self._many
-        axes.contour(
-            *self.grid, values, levels=[level], colors=[style.ink], zorder=above, **options
-        )
+        options |= {"zorder": 2 + 3 * (len(self.points) > picture.RASTERISED)}
+        axes.contour(*self.grid, values, levels=[level], colors=[style.ink], **options)
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Heights(GridPicture):
+class Heights(Picture):
     """Picture of predicted numbers in the plane of two features.
 
     Attributes
@@ -302,9 +269,25 @@ class Heights(GridPicture):
             "vectors."
         )
 
+    @cached_property
+    def grid(self) -> Grid:
+        """The points at which predictions are computed."""
+        return _grid_around(self.points, self.side, self.eps)
+
+    @cached_property
+    def response(self) -> Dense:
+        """The predictions on the grid, shape (side, side)."""
+        return _values_on(self.grid, self.values)
+
+    def draw(self, figure: Figure, style: Style) -> None:
+        axes = picture.new_axes(figure, style)
+        axes.grid(visible=False)
+        self.draw_on(axes, style)
+
     def draw_on(
         self, axes: Axes, style: Style, *, named_rings: bool = False
     ) -> list[QuadContourSet]:
+        """Draw into axes, as that of a ``Plane``."""
         from matplotlib.colors import Normalize
 
         seen = self.response if self.target is None else np.append(self.response, self.target)
@@ -312,18 +295,18 @@ class Heights(GridPicture):
         grid = (*self.grid, self.response)
         surface = axes.contourf(*grid, levels=LEVELS, cmap=COLOURS, norm=scale, alpha=0.5)
         # the levels of the coloured surface, of which matplotlib has chosen round numbers
-        lines = axes.contour(
-            *grid, levels=surface.levels, colors=[style.ink], linewidths=0.6, alpha=0.6
-        )
+        thin: Any = {"colors": [style.ink], "linewidths": 0.6, "alpha": 0.6}
+        lines = axes.contour(*grid, levels=surface.levels, **thin)
         axes.clabel(lines, fontsize=picture.SMALL_TEXT - 2.0)
         coloured: dict[str, Any] = {"c": style.soft}
         if self.target is not None:
             coloured = {"c": self.target, "cmap": COLOURS, "norm": scale}
+        many = len(self.points) > picture.RASTERISED
         x, y = self.points.T
         axes.scatter(
-            x, y, zorder=3, s=4.0 if self._many else 28.0, edgecolors=style.ink,
-            linewidths=0.0 if self._many else 0.6, rasterized=self._many, **coloured,
+            x, y, zorder=3, s=4.0 if many else 28.0, edgecolors=style.ink,
+            linewidths=0.0 if many else 0.6, rasterized=many, **coloured,
         )  # fmt: skip
-        self._draw_rings(axes, style, self.support, is_named=named_rings)
-        self._label(axes, style)
+        _draw_rings(axes, self.points[self.support], style, named=named_rings)
+        picture.label(axes, style, *(literal(name, 40) for name in self.features))
         return [surface]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -108,27 +109,24 @@ class Checks(Picture):
         return "Residuals by size: " + "; ".join(
             f"{check.name.replace('_', ' ')} {check.scaled:.2g} "
             f"({'within' if check.passed else 'beyond'} {check.tolerance:.2g})"
-            for check in self._sorted
+            for check in sorted(self.checks, key=lambda check: -check.scaled)
         )
-
-    @property
-    def _sorted(self) -> list[Check]:
-        return sorted(self.checks, key=lambda check: -check.scaled)
 
     def draw(self, figure: Figure, style: Style) -> None:
         axes = picture.new_axes(figure, style)
         axes.set_xscale("log")
-        ordered = self._sorted
+        ordered = sorted(self.checks, key=lambda check: -check.scaled)
         finite = [c.scaled for c in ordered if np.isfinite(c.scaled)]
         top = max([*finite, *(c.tolerance for c in ordered)])
         for i, check in enumerate(ordered):
             at = float(np.clip(check.scaled, LOWEST, 10.0 * top))
             axes.plot([LOWEST, at], [i, i], color=style.grid, linewidth=1.2, zorder=1)
             case = 1 if check.passed else 2
-            picture.dots(
-                axes, [at], [float(i)], style, color=picture.CASE_COLOURS[case],
-                marker="o" if check.passed else "^", markersize=6.5,
-            )  # fmt: skip
+            marks = {
+                "color": picture.CASE_COLOURS[case],
+                "marker": picture.CASE_MARKERS[2 * case - 2],
+            }
+            picture.dots(axes, [at], [float(i)], style, markersize=6.5, **marks)
             axes.plot([check.tolerance], [i], marker="|", markersize=11.0, color=style.ink)
         names = [check.name.replace("_", " ") for check in ordered]
         axes.set_yticks(
@@ -139,21 +137,8 @@ class Checks(Picture):
         picture.label(axes, style, "scaled residual")
 
 
-class Event(Protocol):
-    """One event of a solve, as ``qpsvm.solve`` passes it to its callback."""
-
-    @property
-    def stage(self) -> str: ...
-    @property
-    def backend(self) -> str: ...
-    @property
-    def iteration(self) -> int | None: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def objective(self) -> float | None: ...
-    @property
-    def residual(self) -> float | None: ...
+Curve: TypeAlias = list[tuple[Any, float]]
+"""Events with a value each."""
 
 
 @short_repr
@@ -163,7 +148,8 @@ class Convergence(Picture):
 
     Attributes
     ----------
-    events : tuple of Event
+    events : tuple of Progress
+        As ``qpsvm.solve`` passes them to its callback.
     tolerance : float
         What the verifier's residual must reach.
     objective : float
@@ -177,77 +163,63 @@ class Convergence(Picture):
         "The vertical axis is logarithmic; the dashed line is eps. Each solver scales its "
         "residuals in its own way; only the verifier's residuals decide."
     )
-    events: tuple[Event, ...]
+    events: tuple[Any, ...]
     tolerance: float
     objective: float
 
     @classmethod
-    def of(cls, events: Sequence[Event], tolerance: float, objective: float) -> Convergence | None:
+    def of(cls, events: Sequence[Any], tolerance: float, objective: float) -> Convergence | None:
         """Build the picture; None if there are fewer than two points."""
         picture = cls(tuple(events), tolerance, objective)
-        return picture if len(picture.on_the_way) + len(picture.verified) > 1 else None
+        _, way, stages = picture.curves
+        return picture if len(way) + len(stages) > 1 else None
 
-    @property
-    def _residuals(self) -> list[tuple[Event, float]]:
-        return [(e, e.residual) for e in self.events if e.residual is not None]
+    @cached_property
+    def curves(self) -> tuple[str, Curve, Curve]:
+        """Name of the solver's own measure, its values on the way, and the verifier's by stage.
 
-    @property
-    def _tells_residuals(self) -> bool:
-        return any(event.stage == "solve" for event, _ in self._residuals)
-
-    @property
-    def on_the_way(self) -> list[tuple[Event, float]]:
-        """Solver's residual, or objective's distance from its end, by iteration."""
-        size = max(1.0, abs(self.objective))
-        told = self._residuals
-        if not self._tells_residuals:
-            known = [(e, e.objective) for e in self.events if e.objective is not None]
-            told = [(event, abs(value - self.objective) / size) for event, value in known]
-        return [(e, value) for e, value in told if e.stage == "solve" and np.isfinite(value)]
-
-    @property
-    def verified(self) -> list[tuple[Event, float]]:
-        """The largest verified KKT residual after each stage of a solve, by stage."""
-        return [(e, v) for e, v in self._residuals if e.stage != "solve" and np.isfinite(v)]
-
-    @property
-    def told(self) -> str:
-        """Name of the solver's own curve in the legend."""
-        if self._tells_residuals:
-            return "solver's own residual"
-        return "distance to the last objective"
+        The measure is the solver's residual; if it tells none, the objective's distance from its
+        end. The verifier's is the largest KKT residual.
+        """
+        solving = [e for e in self.events if e.stage == "solve"]
+        name, way = "solver's own residual", [(e, e.residual) for e in solving]
+        if all(residual is None for _, residual in way):
+            name, size = "distance to the last objective", max(1.0, abs(self.objective))
+            known = [e for e in solving if e.objective is not None]
+            way = [(e, abs(e.objective - self.objective) / size) for e in known]
+        stages = [(e, e.residual) for e in self.events if e.stage != "solve"]
+        return name, _known(way), _known(stages)
 
     @property
     def alternative(self) -> str:
-        parts = []
-        if self.on_the_way:
-            (first, start), (last, end) = self.on_the_way[0], self.on_the_way[-1]
+        (name, way, stages), parts = self.curves, []
+        if way:
+            (first, start), (last, end) = way[0], way[-1]
             parts.append(
-                f"the {self.told} of {last.backend} goes from {start:.2g} at iteration "
+                f"the {name} of {last.backend} goes from {start:.2g} at iteration "
                 f"{first.iteration} to {end:.2g} at iteration {last.iteration}, "
                 f"{last.seconds:.2g} s"
             )
-        stages = [f"{value:.2g} at stage {event.stage}" for event, value in self.verified]
         if stages:
-            parts.append(f"the verifier measures {', '.join(stages)}")
+            told = ", ".join(f"{value:.2g} at stage {event.stage}" for event, value in stages)
+            parts.append(f"the verifier measures {told}")
         return f"Convergence: {'; '.join(parts)}. Asked for: {self.tolerance:.2g}."
 
     def draw(self, figure: Figure, style: Style) -> None:
         axes = picture.new_axes(figure, style)
         axes.set_yscale("log")
-        way, stages = self.on_the_way, self.verified
+        name, way, stages = self.curves
         if way:
             at = [float(i if e.iteration is None else e.iteration) for i, (e, _) in enumerate(way)]
             axes.plot(
                 at, _drawn(way), color=picture.CASE_COLOURS[1], marker="o", markersize=3.5,
-                markevery=max(1, len(at) // 60), linewidth=1.3, label=self.told,
+                markevery=max(1, len(at) // 60), linewidth=1.3, label=name,
             )  # fmt: skip
             step = max(1.0, 0.06 * (at[-1] - at[0]))
             places = at[-1] + step * np.arange(1, len(stages) + 1)
             axes.locator_params(axis="x", integer=True)  # there is no half iteration
-            picture.label(
-                axes, style, "iteration", "residual" if self._tells_residuals else "distance"
-            )
+            unit = "residual" if name.endswith("residual") else "distance"
+            picture.label(axes, style, "iteration", unit)
         else:
             places = np.arange(float(len(stages)))
             axes.set_xticks(places, [e.stage for e, _ in stages], fontfamily=picture.FONT)
@@ -262,7 +234,11 @@ class Convergence(Picture):
         picture.legend(figure, style, 2)
 
 
-def _drawn(told: Sequence[tuple[Event, float]]) -> Vector:
+def _known(told: list[tuple[Any, float | None]]) -> Curve:
+    return [(e, value) for e, value in told if value is not None and np.isfinite(value)]
+
+
+def _drawn(told: Curve) -> Vector:
     return np.clip([value for _, value in told], LOWEST, None)
 
 

@@ -19,21 +19,26 @@ Importing this needs nothing beyond qpsvm's own dependencies; Jinja2 and Matplot
 """
 
 from qpsvm.reports import blocks, columns, numbers
-from qpsvm.reports.comparison import Comparison, ComparisonRow, Page
-from qpsvm.reports.content import Facts
-from qpsvm.reports.dictionary import SCHEMA, schema
+from qpsvm.reports.comparison import Comparison, ComparisonRow
+from qpsvm.reports.content import Facts, Page
 from qpsvm.reports.files import (
+    SCHEMA,
     require_reportable,
     require_writable,
+    schema,
     suffix_of,
     text_of,
     write,
     write_text,
 )
-from qpsvm.reports.html import html_of
-from qpsvm.reports.markup import Extra, markdown_of, require_packages
+from qpsvm.reports.markup import (
+    Extra,
+    html_of,
+    markdown_of,
+    print_sections,
+    require_packages,
+)
 from qpsvm.reports.report import Report, build
-from qpsvm.reports.text import print_sections
 
 __all__ = [
     "SCHEMA",

@@ -1,18 +1,20 @@
-"""Pages: several reports, with an optional comparison of the backends behind them."""
+"""Comparison of backends that solved the same programs."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import textwrap
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Literal, TypeAlias
 
 from qpsvm.display import Table, short_repr
 from qpsvm.machines import SVMSolution
-from qpsvm.reports.content import ReportContent
-from qpsvm.reports.grade import Headline, worst
-from qpsvm.reports.numbers import residual
+from qpsvm.reports.blocks import Block, Cell, Section, Sentences
+from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.numbers import figure, residual
 from qpsvm.verification import KKTReport
 
 Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]
@@ -65,17 +67,18 @@ class ComparisonRow:
         report: KKTReport,
     ) -> ComparisonRow:
         """Build the row of a verified answer."""
-        failed = [check for check in report.checks if not check.passed]
+        failed = [
+            f"{check.name} {check.scaled:.1e} (allowed {check.tolerance:.0e})"
+            for check in report.checks
+            if not check.passed
+        ]
         return cls(
-            backend=name,
-            kernel=kernel,
-            form=form,
-            seconds=seconds,
+            name,
+            kernel,
+            form,
+            seconds,
             verdict="PASS" if report.passed else "FAIL",
-            reason=", ".join(
-                f"{check.name} {check.scaled:.1e} (allowed {check.tolerance:.0e})"
-                for check in failed
-            ),
+            reason=", ".join(failed),
             objective=report.objective,
             relative_gap=report.relative_gap,
             residual=report.residuals.worst,
@@ -110,11 +113,8 @@ class Comparison(Table):
 
     def spread(self, kernel: str) -> float:
         """``(max - min) / max(1, |min|)`` over the objectives of one SVM, primal and dual alike."""
-        values = [
-            row.objective
-            for row in self.rows
-            if row.kernel == kernel and row.verdict != "skipped" and row.objective is not None
-        ]
+        answers = [row for row in self.rows if row.kernel == kernel and row.verdict != "skipped"]
+        values = [row.objective for row in answers if row.objective is not None]
         if not values:
             return 0.0
         if not all(map(math.isfinite, values)):
@@ -141,6 +141,16 @@ class Comparison(Table):
         """Return whether something was solved, nothing failed, and all objectives agree."""
         return self.count("PASS") > 0 and self.count("FAIL") == 0 and self.agree
 
+    @property
+    def verdict(self) -> str:
+        """The result in two sentences."""
+        return (
+            f"{self.count('PASS')} of {len(self.rows)} solves verified at a relative accuracy of "
+            f"{residual(self.eps)}; {self.count('FAIL')} failed, {self.count('skipped')} skipped. "
+            f"Objectives of the same machine {'agree' if self.agree else 'disagree'}: largest "
+            f"relative difference {residual(self.largest_spread)}."
+        )
+
     def reasons(self, longest: int = 400) -> list[tuple[Verdict, str, tuple[str, ...], str]]:
         """List the reasons why backends did not pass, each with its backends and programs.
 
@@ -161,17 +171,12 @@ class Comparison(Table):
         for (word, name, reason), where in found.items():
             of_each = re.sub(rf"(Backend )?'{re.escape(name)}'", "each", reason)
             alike.setdefault((word, tuple(where), of_each), []).append((name, reason))
-        return [
-            (
-                word,
-                ", ".join(name for name, _ in same),
-                where,
-                textwrap.shorten(
-                    same[0][1] if len(same) == 1 else of_each, longest, placeholder=" ..."
-                ),
-            )
-            for (word, where, of_each), same in alike.items()
-        ]
+        reasons = []
+        for (word, programs, of_each), same in alike.items():
+            reason = same[0][1] if len(same) == 1 else of_each
+            short = textwrap.shorten(reason, longest, placeholder=" ...")
+            reasons.append((word, ", ".join(name for name, _ in same), programs, short))
+        return reasons
 
     def to_dict(self) -> dict[str, object]:
         """All rows and results in plain Python types."""
@@ -184,57 +189,35 @@ class Comparison(Table):
         }
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Page:
-    """A page of reports, with an optional comparison of the backends behind them.
-
-    Attributes
-    ----------
-    title, subtitle : str
-    reports : tuple of Report
-    comparison : Comparison or None
-    left_out : tuple of str
-        What was not compared, and why.
-    assessed : Headline or None
-        What is said of all reports together, by whoever knows more than each of them says.
-    """
-
-    title: str
-    subtitle: str
-    reports: tuple[ReportContent, ...]
-    comparison: Comparison | None = None
-    left_out: tuple[str, ...] = field(default_factory=tuple)
-    assessed: Headline | None = None
-
-    @classmethod
-    def of(cls, report: ReportContent) -> Page:
-        """Build a page about one report."""
-        return cls(report.title, report.source, (report,))
-
-    @property
-    def headline(self) -> Headline | None:
-        """The headline of all reports together; None for a comparison."""
-        if self.comparison is not None or not self.reports:
-            return None
-        return self.assessed or worst([report.headline for report in self.reports])
-
-    @property
-    def verdict(self) -> str:
-        """Explanation of the verdict in a sentence; empty where nothing can pass or fail."""
-        if self.comparison is None:
-            return "" if self.headline is None else self.headline.sentence
-        c = self.comparison
-        return (
-            f"{c.count('PASS')} of {len(c.rows)} solves verified at a relative accuracy of "
-            f"{residual(c.eps)}; {c.count('FAIL')} failed, {c.count('skipped')} skipped. "
-            f"Objectives of the same machine {'agree' if c.agree else 'disagree'}: largest "
-            f"relative difference {residual(c.largest_spread)}."
-        )
-
-    @property
-    def passed(self) -> bool:
-        """Return whether there are reports or a comparison, and all passed."""
-        compared = self.comparison is None or self.comparison.passed
-        there = bool(self.reports) or self.comparison is not None
-        return there and compared and all(report.passed for report in self.reports)
+def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Section:
+    """Build the section of a page's comparison of backends."""
+    columns: tuple[TableColumn[ComparisonRow], ...] = (
+        words("Backend", lambda row: row.backend),
+        cells("Verdict", lambda row: Cell(row.verdict, verdict=row.verdict)),
+        words("Kernel", lambda row: row.kernel),
+        words("Form", lambda row: row.form),
+        numbers("Objective", lambda row: row.objective, partial(figure, digits=9)),
+        numbers("Certified gap", lambda row: row.relative_gap, residual),
+        numbers("KKT residual", lambda row: row.residual, residual),
+        numbers("Support vectors", lambda row: row.n_support),
+        numbers("Seconds", lambda row: row.seconds, "{:.2f}".format),
+    )
+    groups = itertools.groupby(comparison.rows, lambda row: (row.kernel, row.form))
+    meaning = (
+        "The primal and the dual form give a solver different quadratic programs of the same "
+        "machine. The verifier measures objective, gap and residual after the solve; none of "
+        "these figures is the solver's own."
+    )
+    caption = f"Backends, relative accuracy {residual(comparison.eps)}"
+    rows = (same for _, same in groups)
+    table = table_of(rows, columns, key="comparison-table", caption=caption, sortable=False)
+    reasons = [
+        f"{word}: {name}, {', '.join(programs)}: {reason}"
+        for word, name, programs, reason in comparison.reasons()
+    ]
+    if left_out:
+        reasons.append(f"not run: {', '.join(left_out)}")
+    blocks: list[Block] = [Sentences("meaning", "", (meaning,)), table]
+    if reasons:
+        blocks.append(Sentences("notes", "Left out or not passed, and why", tuple(reasons)))
+    return Section("comparison", "Every backend on every program", None, tuple(blocks))

@@ -1,4 +1,4 @@
-"""The content of a report, independent of its format.
+"""The content of a report and of a page of reports, independent of their format.
 
 ``ReportContent`` has a solved problem with its verdict and the caller's remarks. It adds only words
 and pictures: every figure comes from the verifier or the certificate.
@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from qpsvm.certificates import Certificate, PredictionComparison
-from qpsvm.certificates.reduced import ReducedReport
 from qpsvm.display import short_repr
 from qpsvm.machines import ReducedSolution, SVMSolution
 from qpsvm.machines.joint.solution import JointSolution
@@ -22,20 +21,22 @@ from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.plotting import Convergence, Picture, SortedViolations
-from qpsvm.plotting.residuals import Event
 from qpsvm.qp.kkt_residuals import Check, Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
-from qpsvm.reports.assessment import (
+from qpsvm.reports.comparison import Comparison
+from qpsvm.reports.grade import (
+    Evidence,
+    Grade,
+    Headline,
     evidence_of_machine,
     evidence_of_machines,
     evidence_of_program,
     predictions_of_machine,
     predictions_of_machines,
+    worst,
 )
-from qpsvm.reports.grade import Evidence, Grade, Headline
 from qpsvm.reports.kinds import Kind, kind_of
-from qpsvm.verification import KKTReport
 
 Problem: TypeAlias = MachineProblem | ReducedProblem | QuadraticProgram
 """What can be solved and reported."""
@@ -83,7 +84,7 @@ class ReportContent:
     remarks : tuple of str
         The caller's own sentences, shown first.
     facts : Facts or None
-    trace : tuple of Event
+    trace : tuple of Progress
         What the solve said on its way.
     digest : str
         SHA-256 of the training data (of the numbers of a bare program).
@@ -97,14 +98,14 @@ class ReportContent:
 
     problem: Any  # what reads them knows, by the kind of report, which one it is
     solution: Any
-    verified: KKTReport | ReducedReport[KKTReport]
+    verified: Any
     certificate: Certificate | None
     name: str
     machines: tuple[ReportContent, ...]
     source: str
     remarks: tuple[str, ...]
     facts: Facts | None
-    trace: tuple[Event, ...]
+    trace: tuple[Any, ...]
     digest: str
     versions: Mapping[str, str]
     compared: PredictionComparison | None = None
@@ -115,39 +116,39 @@ class ReportContent:
     @property
     def passed(self) -> bool:
         """Return whether the verifier's report passed."""
-        return self.verified.passed
+        return bool(self.verified.passed)
 
     @property
     def eps(self) -> float:
         """The relative accuracy that the verifier required."""
-        return self.verified.eps
+        return float(self.verified.eps)
 
     @property
     def relative_gap(self) -> float:
         """The certified relative gap; of several machines, the largest."""
-        return self.verified.relative_gap
+        return float(self.verified.relative_gap)
 
     @property
     def worst(self) -> float:
         """The worst check, in units of eps: see ``KKTReport.worst``."""
-        return self.verified.worst
+        return float(self.verified.worst)
 
     @property
     def checks(self) -> tuple[Check, ...]:
         """The checks of the verifier's report; empty for a reduction."""
-        return self.verified.checks if isinstance(self.verified, KKTReport) else ()
+        return getattr(self.verified, "checks", ())
 
     @property
     def objective(self) -> float | None:
         """Primal objective; None for a reduction."""
-        return self.verified.objective if isinstance(self.verified, KKTReport) else None
+        return getattr(self.verified, "objective", None)
 
     @cached_property
     def predictions(self) -> PredictionComparison | None:
         """Comparison of training predictions with the exact optimum's; None if unknown."""
         if self.compared is not None:
             return self.compared
-        if isinstance(self.verified, KKTReport):
+        if not self.n_machines:
             return predictions_of_machine(self.problem, self.verified, self.certificate)
         proofs = [machine.certificate for machine in self.machines]
         return predictions_of_machines(self.problem, self.verified, proofs)
@@ -157,13 +158,12 @@ class ReportContent:
         """Evidence for the report's grade: gap, tolerance and compared predictions."""
         if self.assessed is not None:
             return self.assessed
-        verified = self.verified
-        if isinstance(verified, ReducedReport):
+        if self.n_machines:
             parts = [machine.evidence for machine in self.machines]
-            return evidence_of_machines(verified, parts, self.predictions)
+            return evidence_of_machines(self.verified, parts, self.predictions)
         if self.data is None:
-            return evidence_of_program(verified)
-        return evidence_of_machine(self.problem, verified, self.certificate, self.predictions)
+            return evidence_of_program(self.verified)
+        return evidence_of_machine(self.problem, self.verified, self.certificate, self.predictions)
 
     @property
     def grade(self) -> Grade:
@@ -192,28 +192,26 @@ class ReportContent:
     @property
     def family(self) -> str:
         """Name of the formulation with its parameters."""
-        if isinstance(self.problem, ReducedProblem):
+        if self.n_machines:
             two_class = self.problem.problems[0].family
             return f"{type(self.problem.reduction).__name__}({two_class})"
-        return "QuadraticProgram" if self.data is None else self.problem.family
+        return "QuadraticProgram" if self.data is None else str(self.problem.family)
 
     @property
     def form(self) -> str | None:
         """Form of the program, "primal" or "dual"; None for a bare program."""
-        return None if self.data is None else self.problem.form
+        return getattr(self.problem, "form", None)
 
     @property
     def kernel(self) -> str | None:
         """Name and parameters of the kernel; None for a bare program."""
-        if self.data is None:
-            return None
         first = self.problem.problems[0] if self.n_machines else self.problem
-        return str(first.kernel)
+        return None if self.data is None else str(first.kernel)
 
     @property
     def n_machines(self) -> int:
         """Number of two-class machines of a reduction; 0 for a single program."""
-        return len(self.problem.problems) if isinstance(self.problem, ReducedProblem) else 0
+        return len(getattr(self.problem, "problems", ()))
 
     @property
     def data(self) -> Any:
@@ -223,9 +221,7 @@ class ReportContent:
     @property
     def program(self) -> QuadraticProgram | None:
         """The solver's program; None for a reduction."""
-        if isinstance(self.problem, QuadraticProgram):
-            return self.problem
-        return getattr(self.problem, "qp", None)
+        return self.problem if self.data is None else getattr(self.problem, "qp", None)
 
     @property
     def constraints(self) -> list[tuple[str, str, float]]:
@@ -234,10 +230,10 @@ class ReportContent:
         if rules is None:
             return []
         kinds = ["inequality"] * len(rules.h) + ["equality"] * len(rules.b)
-        multipliers = self.solution.constraint_multipliers
+        multipliers = self.solution.constraint_multipliers.tolist()
         if len(multipliers) != len(kinds):
             return []  # of another problem
-        return list(zip(rules.names, kinds, multipliers.tolist(), strict=True))
+        return list(zip(rules.names, kinds, multipliers, strict=True))
 
     # --- the solve -------------------------------------------------------------------------------
 
@@ -281,12 +277,12 @@ class ReportContent:
     @property
     def table(self) -> SampleTable | None:
         """The sample table: every condition with its KKT case."""
-        return self.verified.samples if isinstance(self.verified, KKTReport) else None
+        return getattr(self.verified, "samples", None)
 
     @property
     def summary(self) -> MarginSummary | None:
         """The textbook figures of a single machine."""
-        return self.verified.summary if isinstance(self.verified, KKTReport) else None
+        return getattr(self.verified, "summary", None)
 
     def samples(self, limit: int | None = None) -> list[dict[str, object]]:
         """One row per condition, worst violation first; the keys are in ``docs/report.md``.
@@ -326,7 +322,57 @@ class ReportContent:
         if self.table is not None:
             tolerance = Tolerances(self.eps).of("natural")
             found.append(SortedViolations(self.table.violation, tolerance, self.kind.noun))
-        if isinstance(self.verified, KKTReport):
+        if not self.n_machines:
             last = self.verified.residuals.primal_objective
             found.append(Convergence.of(self.trace, self.eps, last))
         return tuple(picture for picture in found if picture is not None)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A page of reports, with an optional comparison of the backends behind them.
+
+    Attributes
+    ----------
+    title, subtitle : str
+    reports : tuple of Report
+    comparison : Comparison or None
+    left_out : tuple of str
+        What was not compared, and why.
+    assessed : Headline or None
+        What is said of all reports together, by whoever knows more than each of them says.
+    """
+
+    title: str
+    subtitle: str
+    reports: tuple[ReportContent, ...]
+    comparison: Comparison | None = None
+    left_out: tuple[str, ...] = ()
+    assessed: Headline | None = None
+
+    @classmethod
+    def of(cls, report: ReportContent) -> Page:
+        """Build a page about one report."""
+        return cls(report.title, report.source, (report,))
+
+    @property
+    def headline(self) -> Headline | None:
+        """The headline of all reports together; None for a comparison."""
+        if self.comparison is not None or not self.reports:
+            return None
+        return self.assessed or worst([report.headline for report in self.reports])
+
+    @property
+    def verdict(self) -> str:
+        """Explanation of the verdict in a sentence; empty where nothing can pass or fail."""
+        if self.comparison is not None:
+            return self.comparison.verdict
+        return "" if self.headline is None else self.headline.sentence
+
+    @property
+    def passed(self) -> bool:
+        """Return whether there are reports or a comparison, and all passed."""
+        compared = (self.comparison.passed,) if self.comparison is not None else ()
+        found = (*compared, *(report.passed for report in self.reports))
+        return bool(found) and all(found)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from qpsvm.plotting import Convergence
-from qpsvm.plotting.picture import count
 from qpsvm.qp import exchange
+from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.blocks import (
     Block,
+    Cell,
     Document,
     Figure,
     Figures,
@@ -18,19 +20,15 @@ from qpsvm.reports.blocks import (
     Listings,
     Section,
     Sentences,
+    Table,
 )
-from qpsvm.reports.comparison import Page
-from qpsvm.reports.content import ReportContent
+from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.comparison import comparison_section
+from qpsvm.reports.content import Page, ReportContent
+from qpsvm.reports.grade import Grade
 from qpsvm.reports.implications import implications
 from qpsvm.reports.kinds import class_sizes
-from qpsvm.reports.numbers import figure, percentage, residual, value
-from qpsvm.reports.tables import (
-    checks_table,
-    comparison_section,
-    constraints_table,
-    machines_table,
-    samples_table,
-)
+from qpsvm.reports.numbers import count, figure, percentage, residual, value
 
 ILLUSTRATED = 8
 """Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
@@ -100,8 +98,7 @@ def _blocks(
     if report.remarks:
         yield Sentences("remarks", "Remarks", report.remarks)
     if report.facts is not None:
-        items = tuple((name, value(entry)) for name, entry in report.facts.values.items())
-        yield Listing(report.facts.title, items)
+        yield _values(report.facts.title, report.facts.values)
     yield Sentences("meaning", "What the gap implies", implications(report))
     yield Figures(tuple(_figures(report)))
     if report.machines:
@@ -117,13 +114,16 @@ def _blocks(
     yield Listings(_listings(report), detail=True)
     settings = report.statistics.settings
     if settings:
-        items = tuple((name, value(setting)) for name, setting in settings.items())
         title = f"Settings of {report.statistics.backend or 'the solver'}"
-        yield Listings((Listing(title, items),), title=title, detail=True)
+        yield Listings((_values(title, settings),), title=title, detail=True)
     if report.program is not None and not report.name:
         yield Formula(exchange.latex(report.program))
     if report.table is not None:
-        yield samples_table(report, len(report.table), key, samples, folded=folded)
+        yield samples_table(report, key, samples, folded=folded)
+
+
+def _values(title: str, values: Mapping[str, object]) -> Listing:
+    return Listing(title, tuple((name, value(entry)) for name, entry in values.items()))
 
 
 def _figures(report: ReportContent) -> Iterator[Figure]:
@@ -159,18 +159,14 @@ def _problem(report: ReportContent) -> Iterator[tuple[str, str]]:
         yield "Form and kernel", f"{report.form}, {report.kernel}"
     program = report.program
     if program is not None:
-        yield (
-            "Program",
-            f"{count(program.n_variables, 'variable')}, {program.n_inequalities:,} inequality and "
-            f"{program.n_equalities:,} equality rows, Hessian {type(program.P).__name__}",
-        )
+        rows = f"{program.n_inequalities:,} inequality and {program.n_equalities:,} equality rows"
+        size = f"{count(program.n_variables, 'variable')}, {rows}"
+        yield "Program", f"{size}, Hessian {type(program.P).__name__}"
     repair = getattr(report.problem, "kernel_repair", None)
     if repair is not None:
-        yield (
-            "Indefinite kernel",
-            f"{repair.policy}: smallest eigenvalue {figure(repair.smallest_eigenvalue)}, matrix "
-            f"changed by {figure(repair.relative_change, 3)} of its norm",
-        )
+        smallest, change = figure(repair.smallest_eigenvalue), figure(repair.relative_change, 3)
+        said = f"smallest eigenvalue {smallest}, matrix changed by {change} of its norm"
+        yield "Indefinite kernel", f"{repair.policy}: {said}"
     if report.data is None:
         yield "SHA-256, first digits", report.digest
     yield "Accuracy asked for", f"eps = {report.eps:g}"
@@ -202,10 +198,8 @@ def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
     drawn = any(isinstance(picture, Convergence) for picture in report.pictures)
     if report.trace and not drawn and report.trace[-1].residual is not None:
         last = residual(report.trace[-1].residual)
-        yield (
-            "Convergence",
-            f"the solver reported no residuals; the verifier measured {last} at the end",
-        )
+        told = f"the solver reported no residuals; the verifier measured {last} at the end"
+        yield "Convergence", told
     if statistics.note:
         yield "Note", statistics.note
     yield "Versions", ", ".join(f"{name} {v}" for name, v in report.versions.items())
@@ -220,16 +214,116 @@ def _solution(report: ReportContent) -> Iterator[tuple[str, str]]:
     width = getattr(report.solution, "width", 0.0)
     if width:
         yield "Width chosen by the program", figure(width)
-    yield (
-        report.kind.support_name,
-        f"{summary.n_support:,} by this solution's alpha: {summary.n_free:,} free, "
-        f"{summary.n_bound:,} at a bound",
-    )
+    cases = f"{summary.n_free:,} free, {summary.n_bound:,} at a bound"
+    yield report.kind.support_name, f"{summary.n_support:,} by this solution's alpha: {cases}"
     if summary.training_errors is not None:
         yield "Training errors", f"{summary.training_errors:,} of {report.data.n_samples:,}"
     if summary.leave_one_out_bound is not None:
         bound = figure(summary.leave_one_out_bound, 4)
-        yield (
-            "Leave-one-out error",
-            f"at most {bound} expected of an exact optimum with so many support vectors (Vapnik)",
-        )
+        of_what = "expected of an exact optimum with so many support vectors (Vapnik)"
+        yield "Leave-one-out error", f"at most {bound} {of_what}"
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+EXPLANATIONS: Mapping[str, str] = {
+    "stationarity": "gradient of the Lagrangian",
+    "inequality": "violated inequality rows",
+    "equality": "violated equality rows",
+    "lower_bound": "variables below their bound",
+    "upper_bound": "variables above their bound",
+    "multiplier_sign": "negative multipliers",
+    "complementarity": "multiplier times slack",
+    "duality_gap": "gap of the program's own solution",
+    "natural": "natural residual, zero exactly at an optimum",
+    "certified_gap": "certified gap of the stored machine",
+    "feasibility": "violated hard conditions and constraints",
+    "sample_kkt": "largest KKT violation of a sample",
+    "slack": "stated slack against decision values",
+    "dual_repair": "change that makes alpha feasible",
+    "intercept_interval": "stated intercept interval against the optimal one",
+    "expansion": "stated coefficients against alpha",
+    "rounding": "estimated rounding error of the objective",
+    "weights": "weights against those that alpha implies",
+    "own_predictions": "the model's own predictions against its stored numbers",
+    "predictions": "numbers the file predicts with against verified ones",
+}
+"""What every check of a verdict measures."""
+
+PASSED, FAILED = Cell("PASS", 0.0, "PASS"), Cell("FAIL", 1.0, "FAIL")
+GRADES = {grade: Cell(grade.title, float(i), grade.title) for i, grade in enumerate(Grade)}
+"""Cells of verdicts, the best sorted first."""
+
+
+def checks_table(report: ReportContent, key: str) -> Table:
+    """Table of the checks with their tolerances."""
+    columns: tuple[TableColumn[Check], ...] = (
+        words("Check", lambda check: check.name.replace("_", " ")),
+        cells("Verdict", lambda check: PASSED if check.passed else FAILED),
+        numbers("Scaled", lambda check: check.scaled, residual),
+        numbers("Allowed", lambda check: check.tolerance, residual),
+        numbers("Absolute", lambda check: check.absolute, residual),
+        words("What it measures", lambda check: EXPLANATIONS.get(check.name, "")),
+    )
+    return table_of(
+        [report.checks],
+        columns,
+        key=f"{key}-checks",
+        title="Checks",
+        caption=f"Residuals against their tolerance, eps = {report.eps:g}",
+        detail=all(check.passed for check in report.checks),
+    )
+
+
+def machines_table(report: ReportContent, key: str) -> Table:
+    """Table of the machines of a reduction."""
+    columns: tuple[TableColumn[ReportContent], ...] = (
+        words("Machine", lambda machine: machine.name),
+        cells("Verdict", lambda machine: GRADES[machine.grade]),
+        numbers("Objective", lambda machine: machine.objective, partial(figure, digits=9)),
+        numbers("Certified gap", lambda machine: machine.relative_gap, residual),
+        numbers("Worst check", lambda machine: machine.worst, residual),
+        numbers("Samples", lambda machine: machine.data.n_samples),
+        numbers("Support vectors", lambda m: m.summary.n_support if m.summary else None),
+    )
+    return table_of(
+        [report.machines],
+        columns,
+        key=f"{key}-machines",
+        title="Machines",
+        caption=f"All {len(report.machines)} machines, eps = {report.eps:g}",
+    )
+
+
+def constraints_table(report: ReportContent, key: str, limit: int) -> Table:
+    """Table of the caller's constraints, the largest multiplier first."""
+    ordered = sorted(report.constraints, key=lambda row: -abs(row[2]))[:limit]
+    return table_of(
+        [ordered],
+        [
+            words("Constraint", lambda row: row[0]),
+            words("Kind", lambda row: row[1]),
+            numbers("Multiplier", lambda row: row[2], figure),
+        ],
+        key=f"{key}-constraints",
+        title="Constraints on (w, b)",
+        caption=f"{len(ordered):,} of {len(report.constraints):,}, with the multipliers that the "
+        "solution states; at an optimum a constraint that plays no part has zero",
+    )
+
+
+def samples_table(report: ReportContent, key: str, limit: int, *, folded: bool) -> Table:
+    """Table of the samples with the largest violations."""
+    rows, n = report.samples(limit), 0 if report.table is None else len(report.table)
+    caption = f"All {n:,} rows, largest violation first"
+    if len(rows) < n:
+        caption = f"The {len(rows):,} rows with the largest violations of {n:,}"
+    return table_of(
+        [rows],
+        report.kind.columns,
+        key=f"{key}-samples",
+        title=f"KKT conditions, {report.kind.noun} by {report.kind.noun}",
+        caption=caption,
+        long=folded,
+        detail=True,
+    )

@@ -20,14 +20,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Literal, TypeAlias
 
-from qpsvm.certificates import PredictionComparison
+import numpy as np
+
+from qpsvm.certificates import Certificate, PredictionComparison
+from qpsvm.certificates.comparison import from_bounds, from_table
+from qpsvm.certificates.reduced import ReducedCertificate, ReducedReport
+from qpsvm.data import RegressionTrainingSet
 from qpsvm.display import short_repr
+from qpsvm.exceptions import QPSVMError
+from qpsvm.formulations.ranking import RankedTrainingSet
+from qpsvm.kernels import Precomputed
+from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.problem import MachineProblem
+from qpsvm.machines.reduced import ReducedProblem
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.single_precision import Stored, stored_values
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports.numbers import at_most, residual
+from qpsvm.verification import KKTReport
 
 Tone: TypeAlias = Literal["good", "neutral", "bad"]
 
@@ -286,3 +300,149 @@ def prediction_clauses(compared: PredictionComparison, noun: str = "prediction")
         within = "" if gap is None else f" to a relative gap of {residual(gap)}"
         counts += f" ({apart:,} of these differ from an optimum computed{within})"
     return (counts + basis, moves) if moves else (counts + basis,)
+
+
+# --- the evidence ---------------------------------------------------------------------------------
+
+FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
+"""The checks of a bare program that are about its own rows and bounds."""
+
+
+def evidence_of_machine(
+    problem: MachineProblem,
+    verified: KKTReport,
+    proof: Certificate | None,
+    predictions: PredictionComparison | None,
+) -> Evidence:
+    """Collect the evidence about one machine.
+
+    Parameters
+    ----------
+    problem : SVMProblem or JointProblem
+    verified : KKTReport
+    proof : Certificate or None
+        None: nothing could be measured.
+    predictions : PredictionComparison or None
+    """
+    if proof is None:
+        return _refused(verified, ("its numbers cannot be evaluated", *verified.notes)[-1])
+    return Evidence(
+        verified.passed,
+        verified.eps,
+        proof.relative_gap_upper,
+        proof.gap_upper,
+        proof.infeasibility,
+        predictions,
+        failed=_worst_failed(verified.checks),
+        noun="pair order" if isinstance(problem.data, RankedTrainingSet) else "prediction",
+    )
+
+
+def evidence_of_program(verified: KKTReport) -> Evidence:
+    """Collect the evidence about a bare program."""
+    found = verified.bound
+    if found is None:
+        return _refused(verified, (*verified.notes, "its objectives are not finite numbers")[0])
+    missed = [c.scaled for c in verified.checks if c.name in FEASIBILITY and not c.passed]
+    gap, infeasibility = (found.relative_gap, found.gap_upper), max(missed, default=0.0)
+    failed = _worst_failed(verified.checks)
+    return Evidence(verified.passed, verified.eps, *gap, infeasibility, failed=failed)
+
+
+def evidence_of_machines(
+    verified: ReducedReport[KKTReport],
+    parts: Sequence[Evidence],
+    predictions: PredictionComparison | None,
+) -> Evidence:
+    """Collect the evidence about several machines together.
+
+    Parameters
+    ----------
+    verified : ReducedReport
+    parts : sequence of Evidence
+        That about each of the machines.
+    predictions : PredictionComparison or None
+        Of all machines together.
+    """
+    if not parts:
+        return _refused(verified, (*verified.notes, "there is no machine")[0])
+    machines = list(zip(verified.names, verified.reports, parts, strict=True))
+    worst, _, of_worst = max(machines, key=lambda m: (m[1].relative_gap, m[1].worst))
+    refused = [f"{name}: {part.refused}" for name, _, part in machines if part.refused]
+    return Evidence(
+        verified.passed,
+        verified.eps,
+        verified.relative_gap,
+        gap_upper=float(np.max([part.gap_upper for part in parts])),
+        infeasibility=float(np.max([part.infeasibility for part in parts])),
+        predictions=predictions,
+        failed=of_worst.failed,
+        refused="".join(refused[:1]),
+        whose=whose(worst, len(parts)),
+    )
+
+
+def predictions_of_machine(
+    problem: MachineProblem,
+    verified: KKTReport,
+    proof: Certificate | None,
+    rounding: Vector | None = None,
+) -> PredictionComparison | None:
+    """Compare one machine's training predictions with the exact optimum's.
+
+    Machines with one decision function cost nothing more. Those with one per class cost another
+    pass over the kernel matrix, which is spent only where the verdict leaves something to be said.
+    ``rounding`` is that of the decision values where another library computes them.
+    """
+    if proof is None:
+        return None
+    if not isinstance(proof.model, SupportVectorModel):
+        return None if verified.passed else _from_bounds(proof, problem, problem.data.X)
+    table, data = verified.samples, problem.data
+    if table is None:
+        return None
+    has_labels = isinstance(data, RankedTrainingSet) or not isinstance(data, RegressionTrainingSet)
+    found = from_table(proof.model, proof, table, has_labels=has_labels, rounding=rounding)
+    if found is None or has_labels:
+        return found
+    return replace(found, n_samples=problem.data.n_samples)
+
+
+def predictions_of_machines(
+    problem: ReducedProblem,
+    verified: ReducedReport[KKTReport],
+    proofs: Sequence[Certificate | None],
+) -> PredictionComparison | None:
+    """Compare the training predictions of several machines together; None if unknown.
+
+    This takes a pass over the kernel matrix for each machine, which is spent only where the verdict
+    leaves something to be said.
+    """
+    known = tuple(proof for proof in proofs if proof is not None)
+    if verified.passed or not known or len(known) < len(proofs):
+        return None
+    several = ReducedCertificate(problem.names, known, problem.reduction, problem.data)
+    return _from_bounds(several, problem.problems[0], problem.data.X)
+
+
+def _refused(verified: KKTReport | ReducedReport[KKTReport], reason: str) -> Evidence:
+    return Evidence(verified.passed, verified.eps, math.inf, math.inf, refused=reason)
+
+
+def _worst_failed(checks: tuple[Check, ...]) -> Check | None:
+    failed = [check for check in checks if not check.passed]
+    return max(failed, key=lambda c: c.scaled / c.tolerance) if failed else None
+
+
+def _from_bounds(
+    proof: Certificate | ReducedCertificate[Certificate],
+    problem: MachineProblem,
+    X: Stored,
+) -> PredictionComparison | None:
+    precomputed = isinstance(problem.kernel, Precomputed)
+    is_gram = precomputed and X.shape[0] == X.shape[1]
+    squares = stored_values(X).diagonal().astype(np.float64) if is_gram else None
+    try:
+        return from_bounds(proof, X, squares)
+    except (QPSVMError, ValueError):  # k(x, x) is not known, or the numbers are of no use
+        return None

@@ -1,8 +1,12 @@
-"""Kinds of problems as data: words, columns of the sample table, score and pictures of each."""
+"""Kinds of problems as data: words, columns of the sample table, score and pictures of each.
+
+What pictures draw comes from the verdict's sample table, and for the boundary in the plane from
+the solution itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,18 +20,301 @@ from qpsvm.data import (
 )
 from qpsvm.exceptions import QPSVMError
 from qpsvm.formulations.ranking import RankedTrainingSet
+from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import SampleTable
-from qpsvm.numerics.arrays import Vector
-from qpsvm.plotting import Picture
-from qpsvm.reports import kind_pictures
+from qpsvm.numerics.arrays import Mask, Vector, as_dense
+from qpsvm.plotting import Checks, Complementarity, Group, Histogram, Line, Picture, Plane, Targets
+from qpsvm.plotting.samples import ROWS, Condition, alpha_against, scaled_alpha
 from qpsvm.reports.blocks import Cell
 from qpsvm.reports.columns import TableColumn, cells, words
-from qpsvm.reports.numbers import figure, residual, value
+from qpsvm.reports.numbers import count, figure, residual, value
 
 Row: TypeAlias = Mapping[str, object]
 """A row of a report's sample table, by the keys of the JSON."""
+
+Pictures: TypeAlias = Iterator[Picture | None]
+
+ON_THE_LINE = 1.0 - 1e-6
+"""Samples within a millionth of a margin are on it: a solver's noise must not move a count."""
+
+BOUNDARY = Line(0.0, "the boundary", central=True)
+
+DECISION_VALUE = "decision value f(x)"
+AHEAD = "difference f(better) - f(worse)"
+OVER_OTHERS = "margin over the best other class"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of problem, with its words, sample table, score and pictures.
+
+    Attributes
+    ----------
+    name : str
+        In the JSON.
+    pictures : callable
+        From a problem, its solution and its verdict to pictures; None for those that cannot be
+        drawn.
+    score : callable
+        From the same three to the score of the machine on its training samples, or None.
+    score_name : str
+        What ``score`` is; empty without one.
+    noun : str
+        What a row of the sample table is.
+    columns : tuple of TableColumn
+        Of the sample table; empty without one.
+    further_columns : callable
+        From a problem and its sample table to additional entries of the rows, by key.
+    support_name : str
+        What ``MarginSummary.n_support`` counts.
+    """
+
+    name: str
+    pictures: Callable[[Any, Any, Any], Iterable[Picture | None]]
+    score: Callable[[Any, Any, Any], float | None] = lambda _p, _s, _v: None
+    score_name: str = ""
+    noun: str = "sample"
+    columns: tuple[TableColumn[Row], ...] = ()
+    further_columns: Callable[[Any, SampleTable], Mapping[str, Vector]] = lambda _p, _t: {}
+    support_name: str = "Support vectors"
+
+
+def class_sizes(data: object) -> list[tuple[object, int]]:
+    """Every class with its number of samples; empty if there are no classes."""
+    if isinstance(data, MulticlassTrainingSet):
+        codes = data.codes
+    elif isinstance(data, BinaryTrainingSet):
+        codes = (data.signs > 0.0).astype(np.intp)
+    else:
+        return []
+    counts = np.bincount(codes, minlength=len(data.classes))
+    return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def _of_program(_problem: Any, _solution: Any, verified: Any) -> Pictures:
+    yield Checks(verified.checks)
+
+
+def _of_two_classes(problem: Any, solution: Any, verified: Any) -> Pictures:
+    """Yield pictures of two classes, for every loss."""
+    data, table, margin = problem.data, verified.samples, _margin_of(problem, solution)
+    names, positive = _class_names(data), data.signs > 0.0
+    inside = int(np.count_nonzero(table.margin < margin * ON_THE_LINE))
+    wrong = int(np.count_nonzero(table.margin <= 0.0))
+    said = (
+        f"{count(inside, 'sample')} {'lies' if inside == 1 else 'lie'} inside the margin or "
+        f"beyond, {wrong:,} of them on the wrong side."
+    )
+    decisions = (table.decision[~positive], table.decision[positive])
+    groups, lines = tuple(map(Group, names, decisions)), _around(BOUNDARY, margin, "the margin")
+    yield Histogram("Decision values by class", groups, lines, DECISION_VALUE, "sample", said)
+    yield _alpha("Alpha against margin", problem, solution, table, "margin y f(x)")
+    levels = (0.0, -margin, margin) if margin > 0.0 else (0.0,)
+    case, group = table.case, positive.astype(np.intp)
+    yield _plane(problem, solution, group=group, groups=names, support=case, levels=levels)
+
+
+def _of_novelties(problem: Any, solution: Any, verified: Any) -> Pictures:
+    """Yield pictures of a one-class problem; a decision value of zero or more is inside."""
+    table = verified.samples
+    outside = int(np.count_nonzero(~_is_inside(problem, table)))
+    said = (
+        f"{count(outside, 'sample')} {'is' if outside == 1 else 'are'} outside by more than "
+        f"{_noise(problem):.1g}."
+    )
+    groups = (Group("", table.decision),)
+    yield Histogram("Decision values", groups, (BOUNDARY,), DECISION_VALUE, "sample", said)
+    yield _alpha("Alpha against decision value", problem, solution, table, DECISION_VALUE)
+    case, group = table.case, np.zeros(len(table), dtype=np.intp)
+    yield _plane(problem, solution, group=group, groups=("",), support=case, levels=(0.0,))
+
+
+def _of_ranking(problem: Any, solution: Any, verified: Any) -> Pictures:
+    """Yield pictures of a ranking, about the pairs."""
+    table, heading = verified.samples, "How far the better sample is ahead"
+    lines = (Line(0.0, "a tie", central=True), Line(1.0, "the margin"))
+    said = _short_of_margin(table.margin, "pair", "in the wrong order")
+    yield Histogram(heading, (Group("", table.margin),), lines, AHEAD, "pair", said)
+    yield _alpha("Alpha against difference", problem, solution, table, AHEAD, noun="pair")
+
+
+def _of_classes(problem: Any, solution: Any, verified: Any) -> Pictures:
+    """Yield pictures of several classes in one program."""
+    table, data, own = verified.samples, problem.data, problem.model.own.ravel()
+    margin, case, labels = table.margin[own], table.case[own], _class_names(data)
+    order = list(range(len(labels)))
+    if len(labels) > ROWS:  # those with most errors
+        order.sort(key=lambda m: -np.count_nonzero(margin[data.codes == m] <= 0.0))
+    groups = tuple(Group(labels[m], margin[data.codes == m]) for m in order)
+    lines = (BOUNDARY, Line(1.0, "the margin"))
+    said = _short_of_margin(margin, "sample", "on the wrong side")
+    yield Histogram("Margins by class", groups, lines, OVER_OTHERS, "sample", said)
+    share = table.alpha[own] / table.upper[own]  # tau_i,yi / C_i
+    axes = {"quantity": OVER_OTHERS, "variable": "alpha / C", "noun": "sample"}
+    line = (Condition(1.0, 0.0, 1.0, 0.0),)
+    yield Complementarity.of("Alpha against margin", margin, share, case, conditions=line, **axes)
+    yield _plane(problem, solution, group=data.codes, groups=labels, support=case, levels=())
+
+
+def _of_regression(problem: Any, solution: Any, verified: Any) -> Pictures:
+    """Yield pictures of tubes and quantiles."""
+    table, data, c = verified.samples, problem.data, problem.model.conditions
+    n, target = data.n_samples, data.values
+    predicted = table.decision[:n]
+    finite = np.isfinite(predicted)
+    if not finite.any():
+        return
+    # half-width epsilon of the tube: p - e t = s target - epsilon in every row
+    half_width = float(c.signs[0] * target[0] - c.required[0] + c.width_sign * solution.width)
+    deviation = predicted - target
+    outside = int(np.count_nonzero(np.abs(deviation[finite]) > half_width / ON_THE_LINE))
+    too_high = int(np.count_nonzero(deviation > 0.0))
+    target_line = Line(0.0, "the target", central=True)
+    lines = _around(target_line, half_width, "an edge of the tube")
+    said = f"{count(outside, 'sample')} outside the tube of half-width {half_width:.4g}."
+    said = said if half_width > 0.0 else f"{too_high:,} are predicted too high."
+    groups, quantity = (Group("", deviation),), "predicted - target"
+    yield Histogram("Deviations", groups, lines, quantity, "sample", said)
+    # of every sample: the higher case of the two sides of the tube, and R'a, its signed alphas
+    case = np.zeros(n, dtype=np.intp)
+    np.maximum.at(case, c.samples, table.case)
+    yield Targets(target[finite], predicted[finite], case[finite], half_width)
+    scaled, variable, lower, upper, curvature = scaled_alpha(table.alpha, c)
+    sides = (1.0, -1.0) if len(c) > n else (1.0,)
+    if len(sides) > 1:
+        _, _, unit = variable.partition(" ")
+        variable = f"(alpha - alpha*) {unit}" if unit else "alpha - alpha*"
+    bounds = (float(lower[0]), float(upper[0]), curvature)
+    conditions = tuple(Condition(-side * half_width, *bounds, side) for side in sides)
+    axes = {"quantity": quantity, "variable": variable, "noun": "sample"}
+    y, heading = c.sample_sums(scaled), "Alpha against deviation"
+    yield Complementarity.of(heading, deviation, y, case, conditions=conditions, **axes)
+
+
+def _of_machines(problem: Any, solution: Any, verified: Any) -> Pictures:
+    """Yield the plane of all machines together; each machine has its own pictures."""
+    data, tables = problem.data, [report.samples for report in verified.reports]
+    if not tables or None in tables:
+        return
+    case = np.zeros(data.n_given, dtype=np.intp)
+    for table in tables:
+        np.maximum.at(case, table.sample, table.case)
+    samples = {"group": data.codes, "groups": _class_names(data), "support": case[data.kept]}
+    yield _plane(problem, solution, **samples, levels=())
+
+
+def _around(central: Line, distance: float, name: str) -> tuple[Line, ...]:
+    """A line between two others, if there is a distance."""
+    ends = [Line(end, name) for end in (-distance, distance) if distance > 0.0]
+    return (*ends[:1], central, *ends[1:])
+
+
+def _is_inside(problem: Any, table: SampleTable) -> Mask:
+    """Mask of samples with decision values of zero or more, up to a solver's accuracy."""
+    return table.decision >= -_noise(problem)
+
+
+def _noise(problem: Any) -> float:
+    return float((1.0 - ON_THE_LINE) * problem.model.unit)
+
+
+def _class_names(data: Any) -> tuple[str, ...]:
+    return tuple(f"class {label}" for label in data.classes.tolist())
+
+
+def _short_of_margin(margin: Vector, noun: str, where: str) -> str:
+    short = int(np.count_nonzero(margin < ON_THE_LINE))
+    wrong = int(np.count_nonzero(margin <= 0.0))
+    misses = "misses" if short == 1 else "miss"
+    return f"{count(short, noun)} {misses} the margin of 1, {wrong:,} of them {where}."
+
+
+def _margin_of(problem: Any, solution: Any) -> float:
+    """The margin that every sample must reach, ``p - e t``."""
+    c = problem.model.conditions
+    if c.minus_self_similarity:  # of a ball: p is k(x, x), which decision values have subtracted
+        return 0.0
+    return float(c.required[0] - c.width_sign * solution.width)
+
+
+def _alpha(
+    heading: str,
+    problem: Any,
+    solution: Any,
+    table: SampleTable,
+    quantity: str,
+    noun: str = "sample",
+) -> Picture | None:
+    """Picture of alpha against the value of each condition, for one-sided conditions."""
+    corner = _margin_of(problem, solution)
+    if not np.isfinite(corner):
+        return None
+    points = (table.margin, table.alpha, table.case, problem.model.conditions)
+    return alpha_against(heading, *points, corner, quantity=quantity, noun=noun)
+
+
+def _plane(problem: Any, solution: Any, **drawn: Any) -> Plane | None:
+    """Picture of the decision boundary of two-feature samples; None for other samples."""
+    data = problem.data
+    if data.n_features != 2 or data.storage == "objects":
+        return None
+    if isinstance(getattr(problem, "kernel", None), Precomputed) or not _predicts(solution):
+        return None
+    features, values = data.feature_names or ("feature 0", "feature 1"), solution.decision_function
+    return Plane(points=as_dense(data.X), values=values, features=features, **drawn)
+
+
+def _predicts(solution: Any) -> bool:
+    """Return whether every machine of a solution has finite weights and intercepts."""
+    parts = getattr(solution, "solutions", (solution,))
+    weights = [part.expansion if part.coef is None else part.coef for part in parts]
+    numbers = [*weights, *(part.intercept for part in parts)]
+    return all(number is not None and np.isfinite(number).all() for number in numbers)
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def _score_of_samples(problem: Any, _solution: Any, verified: Any) -> float:
+    data, decision = problem.data, verified.samples.decision
+    if isinstance(data, MulticlassTrainingSet):
+        decision = decision.reshape(problem.model.own.shape)
+    return float(data.score(decision[: data.n_samples], data.targets))  # a tube has two rows each
+
+
+def _score_of_machines(problem: Any, solution: Any, _verified: Any) -> float | None:
+    try:
+        return float(solution.score(problem.data.X, problem.data.targets))
+    except (QPSVMError, ValueError, AttributeError):
+        return None  # not a machine that predicts
+
+
+# --- tables of samples ----------------------------------------------------------------------------
+
+
+def _sides(problem: Any, _table: SampleTable) -> Mapping[str, Vector]:
+    signs = problem.model.conditions.signs
+    if (signs > 0.0).all():
+        return {"side": np.full(len(signs), "either")}
+    return {"side": np.where(signs > 0.0, "above", "below")}
+
+
+def _pairs(problem: Any, table: SampleTable) -> Mapping[str, Vector]:
+    data = problem.data
+    better, worse = data.pairs.T
+    # the table is about the sample that comes first: f(better) = f(worse) + margin
+    decision = table.decision + np.where(better < worse, 0.0, table.margin)
+    return {
+        "sample": data.kept[better],
+        "over": data.kept[worse],
+        "label": data.values[better],
+        "decision": decision,
+    }
 
 
 def _text(key: str, title: str) -> TableColumn[Row]:
@@ -56,118 +343,17 @@ CONDITION = (
 """What is common to all tables: the dual variable, its bound, and how the condition is met."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of problem, with its words, sample table, score and pictures.
+# --- the kinds ------------------------------------------------------------------------------------
 
-    Attributes
-    ----------
-    name : str
-        In the JSON.
-    pictures : callable
-        From a problem, its solution and its verdict to pictures; None for those that cannot be
-        drawn.
-    score : callable
-        From the same three to the score of the machine on its training samples, or None.
-    score_name : str
-        What ``score`` is; empty without one.
-    noun : str
-        What a row of the sample table is.
-    columns : tuple of TableColumn
-        Of the sample table; empty without one.
-    further_columns : callable
-        From a problem and its sample table to additional entries of the rows, by key.
-    margin_decides : bool
-        The sign of a row's margin is what the machine predicts.
-    support_name : str
-        What ``MarginSummary.n_support`` counts.
-    """
-
-    name: str
-    pictures: Callable[[Any, Any, Any], Iterable[Picture | None]]
-    score: Callable[[Any, Any, Any], float | None]
-    score_name: str = ""
-    noun: str = "sample"
-    columns: tuple[TableColumn[Row], ...] = ()
-    further_columns: Callable[[Any, SampleTable], Mapping[str, Vector]] = lambda _p, _t: {}
-    margin_decides: bool = False
-    support_name: str = "Support vectors"
-
-
-def class_sizes(data: object) -> list[tuple[object, int]]:
-    """Every class with its number of samples; empty if there are no classes."""
-    if isinstance(data, MulticlassTrainingSet):
-        codes = data.codes
-    elif isinstance(data, BinaryTrainingSet):
-        codes = (data.signs > 0.0).astype(np.intp)
-    else:
-        return []
-    counts = np.bincount(codes, minlength=len(data.classes))
-    return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
-
-
-# --- scores --------------------------------------------------------------------------------------
-
-
-def _of_samples(problem: Any, _solution: Any, verified: Any) -> float:
-    data = problem.data  # a tube has two rows per sample
-    return float(data.score(verified.samples.decision[: data.n_samples], data.targets))
-
-
-def _of_one_program(problem: Any, _solution: Any, verified: Any) -> float:
-    data, shape = problem.data, problem.model.own.shape
-    return float(data.score(verified.samples.decision.reshape(shape), data.targets))
-
-
-def _of_machines(problem: Any, solution: Any, _verified: Any) -> float | None:
-    try:
-        return float(solution.score(problem.data.X, problem.data.targets))
-    except (QPSVMError, ValueError, AttributeError):
-        return None  # not a machine that predicts
-
-
-def _share_inside(problem: Any, _solution: Any, verified: Any) -> float:
-    return float(np.mean(kind_pictures.is_inside(problem, verified.samples)))
-
-
-def _share_in_order(_problem: Any, _solution: Any, verified: Any) -> float:
-    return float(np.mean(verified.samples.margin > 0.0))
-
-
-# --- further entries of rows ---------------------------------------------------------------------
-
-
-def _sides(problem: Any, _table: SampleTable) -> Mapping[str, Vector]:
-    signs = problem.model.conditions.signs
-    if (signs > 0.0).all():
-        return {"side": np.full(len(signs), "either")}
-    return {"side": np.where(signs > 0.0, "above", "below")}
-
-
-def _pairs(problem: Any, table: SampleTable) -> Mapping[str, Vector]:
-    data = problem.data
-    better, worse = data.pairs.T
-    # the table is about the sample that comes first: f(better) = f(worse) + margin
-    decision = table.decision + np.where(better < worse, 0.0, table.margin)
-    return {
-        "sample": data.kept[better],
-        "over": data.kept[worse],
-        "label": data.values[better],
-        "decision": decision,
-    }
-
-
-# --- the kinds -----------------------------------------------------------------------------------
-
-PROGRAM = Kind("program", kind_pictures.program, lambda _p, _s, _v: None)
-REDUCED = Kind("reduced", kind_pictures.reduced, _of_machines, "training accuracy")
+PROGRAM = Kind("program", _of_program)
+REDUCED = Kind("reduced", _of_machines, _score_of_machines, "training accuracy")
 
 # the first that fits: a ranked training set is one of a regression, too
 _BY_DATA: Mapping[type[TrainingSet], Kind] = {
     RankedTrainingSet: Kind(
         "ranking",
-        kind_pictures.ranking,
-        _share_in_order,
+        _of_ranking,
+        lambda _p, _s, verified: float(np.mean(verified.samples.margin > 0.0)),
         "share of pairs in order",
         noun="pair",
         columns=(
@@ -178,14 +364,13 @@ _BY_DATA: Mapping[type[TrainingSet], Kind] = {
             *CONDITION,
         ),
         further_columns=_pairs,
-        margin_decides=True,
         support_name="Active pairs",
     ),
     # a tube has two rows per sample (target above, target below), a quantile one
     RegressionTrainingSet: Kind(
         "regression",
-        kind_pictures.regression,
-        _of_samples,
+        _of_regression,
+        _score_of_samples,
         "R squared on the training samples",
         noun="condition",
         columns=(
@@ -200,34 +385,25 @@ _BY_DATA: Mapping[type[TrainingSet], Kind] = {
     ),
     MulticlassTrainingSet: Kind(
         "multiclass",
-        kind_pictures.multiclass,
-        _of_one_program,
+        _of_classes,
+        _score_of_samples,
         "training accuracy",
         noun="row",
-        columns=(
-            SAMPLE,
-            LABEL,
-            _text("against", "Against"),
-            DECISION,
-            MARGIN,
-            *CONDITION,
-        ),
+        columns=(SAMPLE, LABEL, _text("against", "Against"), DECISION, MARGIN, *CONDITION),
     ),
     BinaryTrainingSet: Kind(
         "two-class",
-        kind_pictures.two_class,
-        _of_samples,
+        _of_two_classes,
+        _score_of_samples,
         "training accuracy",
         columns=(SAMPLE, LABEL, DECISION, MARGIN, *CONDITION),
-        margin_decides=True,
     ),
     TrainingSet: Kind(
         "novelty",
-        kind_pictures.novelty,
-        _share_inside,
+        _of_novelties,
+        lambda problem, _s, verified: float(np.mean(_is_inside(problem, verified.samples))),
         "share of the training samples inside or on the boundary",
         columns=(SAMPLE, DECISION, *CONDITION),
-        margin_decides=True,
     ),
 }
 

@@ -1,4 +1,9 @@
-"""Markdown and LaTeX: documents written by Jinja2 templates, with pictures described in words.
+"""Documents written as plain text, HTML, Markdown and LaTeX.
+
+Text is written by rich with its markup disabled, everything else by Jinja2 templates, which escape
+every text. Markdown and LaTeX have pictures described in words; in HTML they are SVG as data URIs,
+which follow the reader's preference for light or dark mode, and the page's policy allows only its
+own scripts, by their hashes.
 
 The LaTeX is of the article class with amsmath and booktabs; pdfLaTeX, LuaLaTeX and XeLaTeX all
 take it. Characters beyond Latin letters, which pdfLaTeX does not know, are written by their number
@@ -7,20 +12,40 @@ there.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib.resources
 import importlib.util
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from qpsvm.exceptions import MissingPackageError
+from qpsvm.files import json_text
+from qpsvm.plotting import Picture
 from qpsvm.qp.exchange import tex
-from qpsvm.reports.blocks import Document, flat, names_and_values
+from qpsvm.reports.blocks import (
+    Document,
+    Figures,
+    Listing,
+    Listings,
+    Section,
+    Sentences,
+    Table,
+    flat,
+    names_and_values,
+)
+from qpsvm.reports.grade import Tone, tone_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
 
 
 @dataclass(frozen=True)
@@ -143,6 +168,215 @@ def one_line(text: object) -> str:
     """Text without line breaks and control characters."""
     words = " ".join(str(text).split())
     return "".join(c if c.isprintable() else "\ufffd" for c in words)
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+STYLES = {"good": "bold green", "neutral": "bold yellow", "bad": "bold red"}
+
+
+def print_sections(content: Document, console: Console, *, in_full: bool = True) -> None:
+    """Print the sections without the verdict; of nested sections only short blocks.
+
+    Parameters
+    ----------
+    content : Document
+        What is to be printed.
+    console : rich.console.Console
+        Where to; it decides about width and colour.
+    in_full : bool
+        Also print the blocks that are details.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from rich.console import Console
+    >>> section = Section("kernels", "Kernels", None, (Listing("Names", (("rbf", "Gaussian"),)),))
+    >>> content = Document("Overview", "", None, "", (section,), ())
+    >>> print_sections(content, Console(file=sys.stdout, width=80))
+    Kernels
+    Names
+      rbf  Gaussian
+    <BLANKLINE>
+    """
+    for level, section in flat(content.sections):
+        for part in _parts(section, level, in_full=in_full):
+            console.print(part, soft_wrap=hasattr(part, "plain"))
+        console.print()
+
+
+def _parts(section: Section, level: int, *, in_full: bool) -> Iterator[Text | RichTable]:
+    """Yield what is printed of a section, one below the other."""
+    title = _plain(section.title, "bold")
+    if section.verdict and level > 2:
+        title += _text(" ") + verdict(section.verdict)
+    yield title
+    for block in section.blocks:
+        match block:
+            case Table() | Listings() if block.detail and not in_full:
+                continue
+            case Sentences():
+                if block.title:
+                    yield _plain(block.title, "bold")
+                before = "note: " if block.role == "notes" else ""
+                style = "bold" if block.role == "remarks" else ""
+                for sentence in block.sentences:
+                    yield _plain(before + sentence, style)
+            case Listing():
+                yield from _listing(block)
+            case Figures():
+                yield _plain(", ".join(f"{each.label} {each.text}" for each in block.figures))
+            case Listings() if level == 2:
+                for listing in block.listings:
+                    yield from _listing(listing)
+            case Table() if level == 2:
+                yield _plain(f"{block.title}: {block.caption}" if block.title else block.caption)
+                yield _table(block)
+
+
+def _listing(listing: Listing) -> Iterator[Text]:
+    items = [(one_line(name), one_line(words)) for name, words in listing.items]
+    if items:
+        width = max(len(name) for name, _ in items)
+        yield _plain(listing.title, "bold")
+        for name, words in items:
+            yield _text(f"  {name:<{width}}  {words}")
+
+
+def _table(block: Table) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    # eighty columns must do for the figures
+    table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for heading in block.headings:
+        table.add_column(
+            heading.text.lower(),
+            justify="right" if heading.numeric else "left",
+            no_wrap=heading.numeric,
+        )
+    for row in block.rows:
+        table.add_row(*(verdict(c.verdict) if c.verdict else _plain(c.text) for c in row))
+    return table
+
+
+def verdict(word: str) -> Text:
+    """A grade, PASS or FAIL in the colour of its tone; "skipped" is dim."""
+    return _text(word, "dim" if word == "skipped" else STYLES[tone_of(word)])
+
+
+def _plain(words: str, style: str = "") -> Text:
+    """Text without markup and control characters."""
+    return _text(one_line(words), style)
+
+
+def _text(words: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(words, style=style)
+
+
+# --- HTML -----------------------------------------------------------------------------------------
+
+
+def html_of(
+    content: Document,
+    *,
+    contents: Sequence[Section],
+    data: object,
+    embedded: str,
+    name: str = "page.html.j2",
+    package: str = "qpsvm.reports",
+    style: str = "",
+    before: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+    extra: Extra = REPORT,
+    **variables: object,
+) -> str:
+    """Write any document as the text of one HTML file that needs no other.
+
+    Parameters
+    ----------
+    content : Document
+        What is to be written.
+    contents : sequence of Section
+        Sections in the list of links.
+    data : object
+        What scripts read, as JSON in the element ``qpsvm-data``.
+    embedded : str
+        A sentence that says what ``data`` holds.
+    name, package : str
+        Template, and the package whose folder ``templates`` holds it; it may extend
+        ``page.html.j2``.
+    style : str
+        Rules after those of every page.
+    before, scripts : sequence of str
+        Scripts before and after that of every page; no others run.
+    extra : Extra
+        Packages that must be installed.
+    **variables
+        What the template reads besides.
+
+    Returns
+    -------
+    str
+        The text of the file.
+
+    Raises
+    ------
+    MissingPackageError
+        A package of the extra is not installed.
+
+    Examples
+    --------
+    >>> from qpsvm.reports.blocks import Listing
+    >>> section = Section("kernels", "Kernels", None, (Listing("Names", (("rbf", "Gaussian"),)),))
+    >>> content = Document("Overview", "", None, "", (section,), ())
+    >>> page = html_of(content, contents=[section], data={}, embedded="It is empty.")
+    >>> page.startswith("<!doctype html>"), "Gaussian" in page
+    (True, True)
+    """
+    page = template(name, FILTERS, package=package, extra=extra, autoescape=True)
+    all_scripts = (*before, resource("page.js"), *scripts)
+    text = page.render(
+        document=content,
+        contents=contents,
+        style=resource("page.css") + style,
+        scripts=all_scripts,
+        script_hashes=content_hashes(all_scripts),
+        data=embedded_json(data),
+        embedded=embedded,
+        written=now(),
+        **variables,
+    )
+    return str(text).lstrip()
+
+
+def _data_uri(picture: Picture) -> str:
+    svg = picture.svg(dark=None)
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+CLASSES: Mapping[Tone, str] = {"good": "pass", "neutral": "skipped", "bad": "fail"}
+"""The colours of the style sheet."""
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "data_uri": _data_uri,
+    "sort_key": partial(json.dumps, default=float),  # NaN and infinities as JavaScript reads them
+    "colours": lambda word: CLASSES[tone_of(word)],
+}
+"""What the templates of pages use."""
+
+
+def content_hashes(scripts: tuple[str, ...]) -> str:
+    """Hashes of scripts for a page's Content-Security-Policy."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+def embedded_json(content: object) -> str:
+    """JSON that is safe inside a script element: without ``</``."""
+    return json_text.dumps(content).replace("<", "\\u003c")
 
 
 # --- Markdown ------------------------------------------------------------------------------------

@@ -19,13 +19,10 @@ from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.numerics.arguments import an, require_kind
 from qpsvm.numerics.calls import explains_calls
-from qpsvm.plotting.residuals import Event
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
-from qpsvm.reports.comparison import Page
-from qpsvm.reports.content import Facts, Problem, ReportContent, Solution
-from qpsvm.reports.dictionary import report_dict
-from qpsvm.reports.files import Formats
+from qpsvm.reports.content import Facts, Page, Problem, ReportContent, Solution
+from qpsvm.reports.files import Formats, report_dict
 from qpsvm.reports.grade import Evidence
 from qpsvm.verification import KKTReport, verify
 
@@ -67,7 +64,7 @@ def build(
     verified: KKTReport | ReducedReport[KKTReport] | None = None,
     *,
     certificate: Certificate | ReducedCertificate[Certificate] | None = None,
-    trace: Sequence[Event] = (),
+    trace: Sequence[Any] = (),
     remarks: Sequence[str] = (),
     facts: Mapping[str, object] | None = None,
     facts_title: str = "Facts",
@@ -88,7 +85,7 @@ def build(
         What ``qpsvm.verify(problem, solution)`` returned; without it, that is called.
     certificate : Certificate or ReducedCertificate, optional
         One that says more than that of ``verified``.
-    trace : sequence of Event, optional
+    trace : sequence of Progress, optional
         What ``qpsvm.solve`` told its callback: ``trace = []; solve(..., callback=trace.append)``.
     remarks : sequence of str, optional
         Sentences of your own, shown first.
@@ -124,17 +121,16 @@ def build(
     (True, 'SoftMargin(C=1.0)')
     """
     require_pair("reports.build", problem, solution, programs=True, recovers=True)
-    if verified is None:
-        pair: Any = problem, solution  # which belong together
-        verified = verify(*pair, eps=eps)
-    expected = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
-    if not isinstance(verified, expected):
+    pair: Any = problem, solution  # which belong together
+    found: Any = verify(*pair, eps=eps) if verified is None else verified
+    expected: Any = ReducedReport if isinstance(problem, ReducedProblem) else KKTReport
+    if not isinstance(found, expected):
         raise InvalidParameterError(
-            f"verified is {an(verified)}; pass what qpsvm.verify(problem, solution) returned."
+            f"verified is {an(found)}; pass what qpsvm.verify(problem, solution) returned."
         )
-    if verified.problem != one_line(problem):
+    if found.problem != one_line(problem):
         raise InvalidParameterError(
-            f"verified is about {verified.problem}, and the problem is {problem!r}; pass what "
+            f"verified is about {found.problem}, and the problem is {problem!r}; pass what "
             "qpsvm.verify(problem, solution) returned."
         )
     if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
@@ -143,18 +139,28 @@ def build(
     require_kind(remarks, Sequence, "remarks", "a list of sentences")
     require_kind(facts, Mapping | None, "facts", "a mapping from names to values, or None")
     versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
-    own = certificate if certificate is not None else getattr(verified, "certificate", None)
+    machines: list[Report] = []
+    if isinstance(problem, ReducedProblem) and found.reports:  # or it belongs to another problem
+        names, solutions = problem.names, problem.parts(cast("ReducedSolution", solution))
+        proofs = getattr(certificate, "certificates", (None,) * len(names))
+        traces = _by_machine(trace, len(names))
+        for name, part, report, proof, events in zip(
+            names, solutions, found.reports, proofs, traces, strict=True
+        ):
+            machine = build(*part, report, certificate=proof, trace=events, source=source)
+            machines.append(replace(machine, name=name))
+    own = certificate if certificate is not None else getattr(found, "certificate", None)
     return Report(
         problem=problem,
         solution=solution,
-        verified=verified,
+        verified=found,
         certificate=None if isinstance(own, ReducedCertificate) else own,
-        source=source,
         name="",
+        machines=tuple(machines),
+        source=source,
         remarks=tuple(remarks),
         facts=None if facts is None else Facts(facts_title, facts),
         trace=tuple(trace),
-        machines=_machines(problem, solution, verified, certificate, trace, source),
         digest=problem.fingerprint()
         if isinstance(problem, QuadraticProgram)
         else fingerprint(problem.data),
@@ -164,34 +170,9 @@ def build(
     )
 
 
-def _machines(
-    problem: Problem,
-    solution: Solution,
-    verified: KKTReport | ReducedReport[KKTReport],
-    certificate: Certificate | ReducedCertificate[Certificate] | None,
-    trace: Sequence[Event],
-    source: str,
-) -> tuple[Report, ...]:
-    """Build one report per machine of a reduction; empty if the solution does not belong to it."""
-    if not isinstance(problem, ReducedProblem) or not isinstance(verified, ReducedReport):
-        return ()
-    if not verified.reports:
-        return ()
-    names, answer = problem.names, cast("ReducedSolution", solution)
-    proofs: Sequence[Certificate | None] = (None,) * len(names)
-    if isinstance(certificate, ReducedCertificate):
-        proofs = certificate.certificates
-    traces = _by_machine(trace, len(names))
-    parts = zip(problem.parts(answer), names, verified.reports, proofs, traces, strict=True)
-    return tuple(
-        replace(build(*part, report, certificate=proof, trace=events, source=source), name=name)
-        for part, name, report, proof, events in parts
-    )
-
-
-def _by_machine(trace: Sequence[Event], n_machines: int) -> list[list[Event]]:
+def _by_machine(trace: Sequence[Any], n_machines: int) -> list[list[Any]]:
     """Split the events of consecutive solves, each of which ends with the stage ``"done"``."""
-    groups: list[list[Event]] = [[]]
+    groups: list[list[Any]] = [[]]
     for event in trace:
         groups[-1].append(event)
         if event.stage == "done":

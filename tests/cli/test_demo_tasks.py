@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 import qpsvm
 from qpsvm import backends
 from qpsvm.cli import app
-from qpsvm.cli.demo import _merit as demo_merit
-from qpsvm.cli.demo_tasks import (
+from qpsvm.cli.demo import (
     FEW_SAMPLES,
     PARTNER,
     PROGRAMS,
@@ -21,6 +20,7 @@ from qpsvm.cli.demo_tasks import (
     problems_on,
     with_fewer_samples,
 )
+from qpsvm.cli.demo import _merit as demo_merit
 from tests.strategies import listed
 
 

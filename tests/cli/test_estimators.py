@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import qpsvm
 from qpsvm import estimators
 from qpsvm.cli import app
-from qpsvm.cli.estimator_options import ESTIMATORS, HELP, LEFT_OUT, OTHER_NAMES
+from qpsvm.cli.options import ESTIMATORS, HELP, LEFT_OUT, OTHER_NAMES
 
 X, y = make_blobs(45, centers=3, cluster_std=1.5, random_state=0)
 KINDS = np.array(["ant", "bee", "cat"])[y]

@@ -16,9 +16,9 @@ import qpsvm
 from qpsvm import reports
 from qpsvm.display import LINES
 from qpsvm.reports import markup
+from qpsvm.reports.files import print_page
 from qpsvm.reports.implications import implications
 from qpsvm.reports.numbers import figure, residual
-from qpsvm.reports.text import print_page
 from tests.processes import run
 from tests.reports.cases import MOONS, PAGES, SHOWN, report, solved, text
 from tests.reports.markup import (
@@ -159,7 +159,7 @@ def test_page_holds_the_whole_json(name):
 
 
 def test_page_without_room_for_all_samples_says_where_they_are(monkeypatch):
-    monkeypatch.setattr("qpsvm.reports.html.EMBEDDED_SAMPLES", 79)
+    monkeypatch.setattr("qpsvm.reports.files.EMBEDDED_SAMPLES", 79)
     html = report("plane").to_html()
     assert "samples" not in embedded(html)
     assert "a .json report all samples" in html_text(html)

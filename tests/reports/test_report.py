@@ -10,9 +10,9 @@ import pytest
 import qpsvm
 from qpsvm import reports
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.reports.document import EXPLANATIONS
 from qpsvm.reports.implications import implications
 from qpsvm.reports.kinds import kind_of
-from qpsvm.reports.tables import EXPLANATIONS
 from tests.reports.cases import ALL, EPS, FAILED, MACHINES, MOONS, report, solved
 from tests.tolerances import ROUNDING
 

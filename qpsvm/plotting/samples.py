@@ -1,6 +1,6 @@
-"""Pictures of samples by their KKT case: dual variables against margins, predictions and targets.
+"""Pictures of samples: histograms, and dual variables against margins or targets by KKT case.
 
-Complementary slackness, drawn. With the violation v of a condition (how far it is missed) the dual
+Complementary slackness, drawn: with the violation v of a condition (how far it is missed) the dual
 variable of a loss that grows linearly is at its upper bound where v > 0, at its lower one where
 v < 0, and anywhere between them where v = 0: for a classifier an L. Where the loss is quadratic,
 it is ``v / d``, cut off at the bounds.
@@ -9,7 +9,7 @@ it is ``v / d``, cut off at the bounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,11 +17,168 @@ from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.plotting import picture
-from qpsvm.plotting.picture import Picture, Style
+from qpsvm.plotting.picture import Picture, Style, count, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+# --- histograms -----------------------------------------------------------------------------------
+
+BINS = 48
+OVERLAID = 2
+"""More groups than that get a row each."""
+ROWS = 8
+ROW_HEIGHT = 0.62
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A named group of values.
+
+    Attributes
+    ----------
+    label : str
+        For people; empty where there is only one group.
+    values : array of shape (m,)
+    """
+
+    label: str
+    values: Vector
+
+
+@short_repr
+@dataclass(frozen=True)
+class Line:
+    """A vertical line with a name.
+
+    Attributes
+    ----------
+    at : float
+        Where it is, in the unit of the values.
+    name : str
+        What the caption calls it.
+    central : bool
+        Whether it is drawn through the bars.
+    """
+
+    at: float
+    name: str
+    central: bool = False
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Histogram(Picture):
+    """Histogram of one value per sample, by groups.
+
+    Attributes
+    ----------
+    heading : str
+        The title.
+    groups : tuple of Group
+    lines : tuple of Line
+    quantity : str
+        What the values are: the name of the axis.
+    noun : str
+        What is counted.
+    statement : str
+        A sentence for the alternative text: how many are beyond which line.
+    """
+
+    name: ClassVar[str] = "histogram"
+    heading: str
+    groups: tuple[Group, ...]
+    lines: tuple[Line, ...]
+    quantity: str
+    noun: str
+    statement: str
+
+    @property
+    def title(self) -> str:
+        return self.heading
+
+    @property
+    def alternative(self) -> str:
+        parts = []
+        for group in self.groups:
+            values = _finite(group.values)
+            whose = f" of {group.label}" if group.label else ""
+            parts.append(
+                f"{count(len(values), self.noun)}{whose} from {values.min():.3g} to "
+                f"{values.max():.3g}, median {np.median(values):.3g}"
+                if values.size
+                else f"no {self.noun}{whose} with a finite value"
+            )
+        return f"Histogram of the {self.quantity}: {'; '.join(parts)}. {self.statement}"
+
+    @property
+    def caption(self) -> str:
+        where = ", ".join(f"{line.name} at {line.at:.4g}" for line in self.lines)
+        hidden = len(self.groups[ROWS:])
+        others = f" The {hidden} other groups are not drawn." if hidden else ""
+        return f"Lines: {where}.{others}"
+
+    @property
+    def _in_rows(self) -> bool:
+        return len(self.groups) > OVERLAID
+
+    @property
+    def height(self) -> float:
+        return 0.8 + ROW_HEIGHT * len(self.groups[:ROWS]) if self._in_rows else picture.HEIGHT
+
+    def draw(self, figure: Figure, style: Style) -> None:
+        bins, shown = self._bins(), self.groups[:ROWS]
+        rows = len(shown) if self._in_rows else 1
+        panels: list[Axes] = []
+        for row in range(rows):
+            above = panels[-1] if panels else None
+            axes = picture.new_axes(figure, style, rows, 1, row + 1, sharex=above)
+            axes.grid(visible=False, axis="x")
+            axes.locator_params(axis="y", integer=True, nbins=2 if self._in_rows else 7)
+            axes.tick_params(labelbottom=row == rows - 1)
+            panels.append(axes)
+        for i, group in enumerate(shown):
+            self._bars(panels[i if self._in_rows else 0], style, i, group, bins)
+        for axes in panels:
+            for line in self.lines:
+                dashes = "-" if line.central else (0, (4, 3))
+                axes.axvline(line.at, color=style.ink, linewidth=1.3, linestyle=dashes)
+        picture.label(panels[-1], style, self.quantity, "" if self._in_rows else f"{self.noun}s")
+        if len(shown) > 1 and not self._in_rows:
+            picture.legend(figure, style, OVERLAID)
+
+    def _bars(self, axes: Axes, style: Style, i: int, group: Group, bins: list[float]) -> None:
+        values = _finite(group.values)
+        text = f"{literal(group.label)} ({len(values):,})" if group.label else ""
+        # the colours differ in lightness, and the patterns too: told apart without colour as well
+        axes.hist(
+            values, bins=bins, label=text, alpha=0.72, edgecolor=style.ink, linewidth=0.4,
+            facecolor=picture.CLASS_COLOURS[i % len(picture.CLASS_COLOURS)],
+            hatch=picture.HATCHES[0 if self._in_rows else i],
+        )  # fmt: skip
+        if self._in_rows:
+            axes.text(
+                0.0, 1.0, text, transform=axes.transAxes, ha="left", va="bottom",
+                color=style.ink, fontfamily=picture.FONT, fontsize=picture.SMALL_TEXT,
+            )  # fmt: skip
+
+    def _bins(self) -> list[float]:
+        at = np.array([line.at for line in self.lines])
+        everything = np.concatenate([*(_finite(group.values) for group in self.groups), at])
+        room = 0.1 * np.ptp(at) if len(at) > 1 else 0.05 * np.ptp(everything)
+        room = room or 1.0
+        low = min(np.min(everything), np.min(at) - room)
+        high = max(np.max(everything), np.max(at) + room)
+        return list(np.linspace(low, high, BINS + 1).tolist())
+
+
+def _finite(values: Vector) -> Vector:
+    return values[np.isfinite(values)]
+
+
+# --- by KKT case ----------------------------------------------------------------------------------
 
 CASES = ("alpha = 0", "between", "at a bound")
 CORNER = 1e-9
@@ -87,8 +244,6 @@ class Complementarity(Picture):
         Names of the axes.
     noun : str
         What is drawn.
-    note : str
-        A sentence for the caption.
     """
 
     name: ClassVar[str] = "kkt"
@@ -100,28 +255,15 @@ class Complementarity(Picture):
     quantity: str
     variable: str
     noun: str
-    note: str = ""
 
     @classmethod
     def of(
-        cls,
-        heading: str,
-        x: Vector,
-        y: Vector,
-        case: Index,
-        *,
-        conditions: tuple[Condition, ...],
-        quantity: str,
-        variable: str,
-        noun: str,
+        cls, heading: str, x: Vector, y: Vector, case: Index, **others: Any
     ) -> Complementarity | None:
         """Build the picture of the points with finite coordinates; None if there are none."""
         finite = np.isfinite(x) & np.isfinite(y)
-        if not finite.any():
-            return None
-        note = "d is the curvature of a sample's loss." * variable.endswith(" d")
         points = (x[finite], y[finite], case[finite])
-        return cls(heading, *points, conditions, quantity, variable, noun, note)
+        return cls(heading, *points, **others) if finite.any() else None
 
     @property
     def title(self) -> str:
@@ -130,7 +272,8 @@ class Complementarity(Picture):
     @property
     def caption(self) -> str:
         rule = f"The KKT conditions hold where every {self.noun} lies on the grey line."
-        return " ".join(filter(None, (rule, self.note, picture.as_image(len(self.x)))))
+        note = "d is the curvature of a sample's loss." * self.variable.endswith(" d")
+        return " ".join(filter(None, (rule, note, picture.as_image(len(self.x)))))
 
     @property
     def alternative(self) -> str:
@@ -144,7 +287,7 @@ class Complementarity(Picture):
         corners = ", ".join(f"{c.corner:.4g}" for c in self.conditions)
         line = f" The line they belong on bends at {corners}." if corners else ""
         return (
-            f"{self.variable} against {self.quantity} of {picture.count(len(self.x), self.noun)}: "
+            f"{self.variable} against {self.quantity} of {count(len(self.x), self.noun)}: "
             f"{'; '.join(parts)}.{line}"
         )
 
@@ -176,6 +319,35 @@ class Complementarity(Picture):
         axes.set_xlim(low, high)
         axes.set_ylim(bottom, top)
         picture.label(axes, style, self.quantity, self.variable)
+
+
+def alpha_against(
+    heading: str,
+    x: Vector,
+    alpha: Vector,
+    case: Index,
+    c: Conditions,
+    corner: float,
+    **words: str,
+) -> Complementarity | None:
+    """Picture of the dual variables of one-sided conditions against what these look at.
+
+    Parameters
+    ----------
+    heading : str
+    x, alpha : arrays of shape (n,)
+    case : array of int of shape (n,)
+    c : Conditions
+    corner : float
+        What x must reach; the line is left out where its bounds differ from sample to sample.
+    **words
+        ``quantity`` and ``noun`` of the picture.
+    """
+    y, variable, lower, upper, curvature = scaled_alpha(alpha, c)
+    line = Condition(corner, float(lower[0]), float(upper[0]), curvature)
+    is_same = all((end == end[0]).all() for end in (lower, upper))
+    lines = (line,) if is_same else ()
+    return Complementarity.of(heading, x, y, case, conditions=lines, variable=variable, **words)
 
 
 @short_repr
@@ -210,7 +382,7 @@ class Targets(Picture):
         beyond = int(np.count_nonzero(deviation > self.half_width))
         return (
             f"Predicted values from {self.predicted.min():.3g} to {self.predicted.max():.3g} "
-            f"against {picture.count(len(self.target), 'target')} from {self.target.min():.3g} to "
+            f"against {count(len(self.target), 'target')} from {self.target.min():.3g} to "
             f"{self.target.max():.3g}. {beyond:,} deviate by more than {self.half_width:.3g}, the "
             f"largest deviation is {deviation.max():.3g}, the median {np.median(deviation):.3g}."
         )
@@ -220,9 +392,8 @@ class Targets(Picture):
         above = 9 * (len(self.target) > picture.RASTERISED)
         ends = np.array([np.min(self.target), np.max(self.target)])
         for offset, line in ((0.0, "-"), (-self.half_width, "--"), (self.half_width, "--")):
-            axes.plot(
-                ends, ends + offset, color=style.ink, linewidth=1.1, linestyle=line, zorder=above
-            )
+            dashes: Any = {"linewidth": 1.1, "linestyle": line, "zorder": above}
+            axes.plot(ends, ends + offset, color=style.ink, **dashes)
         names = ("alpha = 0", "on the edge", "beyond")
         _dots_by_case(axes, style, self.target, self.predicted, self.case, names)
         picture.label(axes, style, "target", "predicted")
