@@ -346,6 +346,10 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
         They do not describe one, or it would be written as other arrays.
     """
     d = problem.totals.n_features
+    kinds_of = {array.dtype for array in arrays.values() if array.dtype.kind != "U"}
+    is_double = all(arrays[name].dtype == np.float64 for name in ("leverage", "trace"))
+    if not (is_double and kinds_of <= {np.dtype(np.float64), np.dtype(np.int64)}):
+        raise TypeError(f"it has arrays of {kinds_of}")
     machine, best, centre, *alternatives = (Machine.of(vector) for vector in arrays["machines"])
     error, trusted, is_careful, one_sided, *seconds = arrays["figures"].tolist()
     step, rejected, *kinds = arrays["words"].tolist()
