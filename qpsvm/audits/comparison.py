@@ -115,6 +115,7 @@ class Optimum:
         }
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DecisionRanges:
     """Intervals of a model's decision values, and of the exact optimum's, for the same samples.

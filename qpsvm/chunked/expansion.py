@@ -360,10 +360,6 @@ class ChunkedKernelProblem:
         """Number of chunks."""
         return len(self.samples.chunks)
 
-    def accept(self, visitor: Any, solution: Expansion) -> Any:
-        """Call the visitor's method for kernel problems on samples in chunks."""
-        return visitor.chunked_kernel(self, solution)
-
     def certified(self, machine: object) -> ChunkedCertificate:
         """Bound how far a kernel machine is from the optimum, by one pass over the samples."""
         return self.judged(machine)[0]

@@ -71,10 +71,6 @@ class ChunkedProblem:
         """Number of chunks."""
         return len(self.samples.chunks)
 
-    def accept(self, visitor: Any, solution: ChunkedSolution) -> Any:
-        """Call the visitor's method for linear problems on samples in chunks."""
-        return visitor.chunked(self, solution)
-
     def request(self, machines: tuple[Machine, ...], **more: Any) -> Request:
         """A request to a pass about these machines; for ``more`` see ``Request``."""
         return Request(self.template, machines, digests=self.totals.digests, **more)

@@ -35,6 +35,9 @@ class Norm:
 
     weights_follow = True
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def curvature(self, kappa: float) -> float:
         """Modulus of strong convexity c: the objective minus ``c/2 |w|^2`` is convex."""
         return kappa

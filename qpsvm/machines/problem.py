@@ -102,10 +102,6 @@ class TrainingProblem(ExplainsMethods, Generic[Model, Solution]):
         """
         return self.qp.canonical(storage, memory_limit=memory_limit)
 
-    def accept(self, visitor: Any, solution: Solution) -> Any:
-        """Call the visitor's method for problems of one machine."""
-        return visitor.machine(self, solution)
-
     def recover(self, qp_solution: QPSolution) -> Solution:
         """Recover alpha, coef, intercept and slack from a solution of ``qp``.
 

@@ -155,10 +155,6 @@ class ReducedProblem(ExplainsMethods):
         """The caller's labels, sorted, shape (k,)."""
         return self.data.classes
 
-    def accept(self, visitor: Any, solution: ReducedSolution) -> Any:
-        """Call the visitor's method for problems of several machines."""
-        return visitor.reduced(self, solution)
-
     def parts(self, solution: ReducedSolution) -> list[tuple[SVMProblem, SVMSolution]]:
         """Return every two-class problem with its solution.
 

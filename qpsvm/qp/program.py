@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,16 +68,6 @@ def dense_matrix(matrix: Matrix, name: str, remedy: str, memory_limit: int | Non
         rows, columns = matrix.shape
         require_memory(rows, columns, name, remedy, memory_limit)
     return as_dense(matrix)
-
-
-Result = TypeVar("Result")
-Result_co = TypeVar("Result_co", covariant=True)
-
-
-class ProgramVisitor(Protocol[Result_co]):
-    """Visitor of problems: the operation on a bare quadratic program and a solution."""
-
-    def program(self, problem: QuadraticProgram, solution: Any) -> Result_co: ...
 
 
 @explains_constructor
@@ -372,10 +362,6 @@ class QuadraticProgram(ExplainsMethods):
         return CanonicalForm(*map(as_cvxopt, form)) if storage == "cvxopt" else form
 
     # --- identity --------------------------------------------------------------------------------
-
-    def accept(self, visitor: ProgramVisitor[Result], solution: QPSolution) -> Result:
-        """Call the visitor's method for bare quadratic programs."""
-        return visitor.program(self, solution)
 
     def fingerprint(self) -> str:
         """SHA-256 over the numbers of the program, as 16 hexadecimal digits.
