@@ -299,6 +299,10 @@ def rows_as_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, BoundsA
     (0, array([0.]), array([2.]))
     """
     row, variable, entry = _single_entries(program)
+    n, none = program.n_variables, np.full(program.n_variables, -1, dtype=np.intp)
+    if not len(row):
+        kept = np.arange(program.n_inequalities)
+        return program, BoundsAsRows(kept, row, variable, entry, none, none, np.zeros(n))
     quotient, inexact = _inwards(entry, program.h[row])
     is_upper = entry > 0.0
     lb, lower = _tightest(program.lb, variable, np.where(is_upper, -np.inf, quotient), +1.0)
@@ -312,7 +316,7 @@ def rows_as_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, BoundsA
         for owner in (lower, upper)
     )
     row, variable, entry = row[is_bound], variable[is_bound], entry[is_bound]
-    margin = np.zeros(program.n_variables)
+    margin = np.zeros(n)
     np.maximum.at(margin, variable, inexact[is_bound])
     kept = np.setdiff1d(np.arange(program.n_inequalities), row)
     inverse = BoundsAsRows(kept, row, variable, entry, lower, upper, margin)
