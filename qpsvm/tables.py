@@ -1,4 +1,4 @@
-"""Columns of tables as numbers, and what was learnt for it from the training rows.
+"""Columns of tables as features, with the medians and categories learnt from training rows.
 
 ``qpsvm.datasets.load`` fits a ``Preparation`` and returns it; files of models hold it.
 """

@@ -28,6 +28,7 @@ import numpy as np
 
 import qpsvm
 from qpsvm import constraints as rules_of
+from qpsvm.constraints.builders import FairnessBand
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES
 
 SPREADS = (1e0, 1e3, 1e6, 1e9, 1e12)
@@ -130,7 +131,7 @@ def _separated(X: Any, f: Any, rules: list[Any], w: Any, b: float) -> Any:
     short = np.maximum(0.0, 1.05 - y * f)
     step = w / float(w @ w)
     X = X + (y * short)[:, None] * step
-    kept = [rule for rule in rules if not isinstance(rule, rules_of.fairness.FairnessBand)]
+    kept = [rule for rule in rules if not isinstance(rule, FairnessBand)]
     return y, X, kept or [rules_of.bounded(0, lower=float(w[0]) - abs(float(w[0])))], w, b
 
 

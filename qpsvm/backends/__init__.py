@@ -1,4 +1,4 @@
-"""Backends: adapters to quadratic programming solvers, one module each.
+"""Backends: adapters to quadratic programming solvers.
 
 ``get(name).solve(program, Settings(eps=1e-8))`` returns a ``QPSolution`` whose status is the
 solver's claim; ``qpsvm.qp.kkt.residuals`` says whether it is true.

@@ -30,6 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
+from qpsvm.certificates.rigorous.feasible import between
 from qpsvm.certificates.rigorous.kernels import gram_product, own_norms, price_error, required
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.evaluation import Evaluation
@@ -223,8 +224,8 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
         )
         for group in (c.signs > 0.0, c.signs < 0.0)
     )  # fmt: skip
-    sums = _wider(above.lower + below.lower, above.upper + below.upper)
-    differences = _wider(above.lower - below.upper, above.upper - below.lower)
+    sums = between(above.lower + below.lower, above.upper + below.upper)
+    differences = between(above.lower - below.upper, above.upper - below.lower)
     width, shift = _times(0.5 * c.width_sign, sums), _times(0.5, differences)
     if width.lower > 0.0:
         positive = c.signs > 0.0
@@ -272,11 +273,6 @@ def _along(signs: Vector, shift: Interval) -> tuple[Vector, Vector]:
     with np.errstate(invalid="ignore"):
         ends = np.where(signs == 0.0, 0.0, np.multiply.outer(np.array(shift), signs))
     return np.min(ends, axis=0), np.max(ends, axis=0)
-
-
-def _wider(lower: float, upper: float) -> Interval:
-    """The interval between two sums, each moved outward by one float64."""
-    return Interval(math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf))
 
 
 def _times(factor: float, interval: Interval) -> Interval:

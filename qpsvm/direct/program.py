@@ -196,7 +196,7 @@ class Features:
 
     @cached_property
     def diagonal(self) -> Vector:
-        """``|x_i|^2, shape (n,)."""
+        """``|x_i|^2``, shape (n,)."""
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
     def squared_spread(self) -> float:

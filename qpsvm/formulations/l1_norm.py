@@ -59,7 +59,7 @@ def _has_free_b(model: SupportVectorModel) -> int:
 
 
 def _n_penalized(model: SupportVectorModel) -> int:
-    """Length of u."""
+    """Number of penalised variables, the length of u."""
     return model.n_weights + int(model.constant)
 
 
@@ -191,7 +191,7 @@ def _recovered(
 
 
 def _penalized(model: SupportVectorModel, solution: SVMSolution) -> Vector | None:
-    """U of a solution; None if it has no weights of the kind that the model has."""
+    """The variables u of a solution; None if it has no weights of the kind that the model has."""
     weights = solution.coef if model.is_linear else solution.expansion
     if weights is None:
         return None

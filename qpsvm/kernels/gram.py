@@ -230,8 +230,8 @@ def gram(
         With every parameter a number.
     X : array or CSR matrix of shape (n, d); the Gram matrix itself when precomputed.
     indefinite : {"error", "clip", "flip", "shift"}
-        What to do with negative eigenvalues, see ``indefinite``. Asked only of kernels whose type
-        does not exclude them; these are evaluated at once.
+        What to do with negative eigenvalues, see ``kernel_repair``. Asked only of kernels whose
+        type does not exclude them; these are evaluated at once.
 
     Returns
     -------

@@ -106,7 +106,7 @@ class DeviceProducts:
         return sums[:, : V.shape[1]], sums[:, V.shape[1] :]
 
     def expansion(self, kernel: GramFunction, X: Stored, Z: Stored, B: Dense) -> Dense | None:
-        """Return ``sum_j k(x_i, z_j) B_j``, shape (m, p), as above; for predictions."""
+        """Return ``sum_j k(x_i, z_j) B_j``, shape (m, p), tested; None if no device can."""
         if not _is_known(kernel, B):
             return None
         errors = entry_errors(kernel, X, Z)

@@ -4,8 +4,8 @@ For fixed weights the objective is a convex function of the intercept b alone::
 
     phi(b) = price b + sum_i loss_i(t_i - b),    phi'(b) = price - sum_i a_i(t_i - b)
 
-with the losses of ``losses`` and their slopes ``a_i``, which fall from ``upper_i`` to ``lower_i``
-as b grows: at once, at ``b = t_i``, where the loss has a kink (phi is piecewise linear, and its
+with the losses of ``conditions.losses`` and their slopes ``a_i``, which fall from ``upper_i`` to
+``lower_i`` as b grows: at once, at ``b = t_i``, where the loss has a kink (phi is piecewise linear, and its
 minimiser a weighted quantile), or along a ramp where it is quadratic. Either way phi' changes form
 at a few points only: the compiled core finds the piece where it passes through zero, and solves
 there.
@@ -63,7 +63,7 @@ def best_shifts(
     targets : array of shape (n,)
         t.
     lower, upper, curvature : arrays of shape (n,)
-        The losses, see ``losses``. All with curvature zero, or all above zero.
+        The losses, see ``conditions.losses``. All with curvature zero, or all above zero.
     price : float
         Between ``sum lower`` and ``sum upper``, so that there is a minimiser. At either end the
         minimisers are a half-line.

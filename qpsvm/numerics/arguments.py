@@ -1,4 +1,4 @@
-"""Unchecked public arguments: types, checks of single values, and messages for wrong calls."""
+"""Public arguments: types of what callers may pass, checks, and messages for wrong calls."""
 
 from __future__ import annotations
 

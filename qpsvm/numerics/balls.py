@@ -203,6 +203,6 @@ def squared_norm(x: Ball) -> float:
 
 
 def row_squares(X: Stored) -> Ball:
-    """``|x_i|^2`` for every row of X, dense or CSR."""
+    """Balls around ``|x_i|^2`` for every row of X, dense or CSR."""
     k, mid = n_terms(X), squared_rows(X)
     return Ball(mid, outward(gamma(k) * mid * (1.0 + 2.0 * gamma(k))))

@@ -212,7 +212,7 @@ def sample_products(
 ) -> SampleProducts:
     """Compute ``X w``, and ``X'v`` of every vector, with the sums of their absolute terms.
 
-    The sums have the bits of ``row_sums.sum_of_rows``.
+    The sums have the bits of ``sum_of_rows``.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ def _default_values(over: str) -> Vector:
 
 
 def _program(training: Training, values: Vector, exact: bool | str) -> ParametricProgram | None:
-    """The parametric program, where the exact path or jumps between values can use it.
+    """The parametric program over the range of the values; None where there is none.
 
     Raises
     ------

@@ -330,7 +330,7 @@ def alpha_against(
     corner: float,
     **words: str,
 ) -> Complementarity | None:
-    """Picture of the dual variables of one-sided conditions against what these look at.
+    """Picture of the dual variables of one-sided conditions against the values these are about.
 
     Parameters
     ----------

@@ -244,7 +244,7 @@ def _centre_factor(
 
 
 def _per_sample(a: Vector, R: Selection) -> Vector | None:
-    """Find T with ``a = R t``; None if variables of one sample disagree."""
+    """Find the t with ``a = R t``; None if variables of one sample disagree."""
     used = R.signs != 0.0
     t = np.zeros(R.n_samples)
     t[R.samples(np.flatnonzero(used))] = a[used] / R.signs[used]

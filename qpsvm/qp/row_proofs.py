@@ -9,7 +9,7 @@ Rows that depend on each other up to rounding prove nothing: ``x_1 + x_2 = 1`` a
 ``x_1 + (1 + u) x_2 = 1 + 100 u`` have one solution, (-99, 100), and (1, 0) misses the second one by
 rounding. Two questions about exact numbers decide what is said:
 
-- rows that depend on each other exactly, right-hand sides included, count once (``exact_rank``);
+- rows that depend on each other exactly, right-hand sides included, count once (``_is_exact``);
 - rows that are missed contradict each other if a Farkas proof holds in rational numbers.
 
 Where no proof is found beside the point, two linear programs look for another one: the step of a

@@ -63,9 +63,9 @@ class Selection:
         index = np.arange(self.n_samples) if self.index is None else self.index
         return (self.signs, index)
 
-    def gather(self, x: Vector, out: Vector | None = None) -> Vector:
-        """``R'x``, one entry per sample; ``out``, shape (n,), is room for it."""
-        signed = np.multiply(self.signs, x, out=out)
+    def gather(self, x: Vector) -> Vector:
+        """``R'x``, one entry per sample."""
+        signed = self.signs * x
         if self.index is None:
             return signed
         return np.bincount(self.index, signed, self.n_samples).astype(np.float64)

@@ -147,7 +147,7 @@ class Tube:
         return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, price, -price))]
 
     def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
-        """Combine the decision values of a fold's two-class machines to predictions."""
+        """Predictions of a fold by its one machine, and which of them are known."""
         (only,) = found
         widest = SEARCH.known_number * float(np.ptp(self.targets))
         decided = only.upper - only.lower <= widest

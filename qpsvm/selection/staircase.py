@@ -1,4 +1,4 @@
-"""Staircases of samples: coefficients as functions of decision values.
+"""Optimality of a sample as a staircase: its coefficient as a function of its decision value.
 
 A machine ``f_j = sum_l K_jl beta_l + b`` is optimal when every pair ``(f_j, beta_j)`` lies on the
 staircase of its sample::

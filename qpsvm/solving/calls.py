@@ -279,7 +279,7 @@ class Solving:
 
 @singledispatch
 def answered(problem: Any, solving: Solving, start: Any) -> Answer[Any]:
-    """Solve a problem of one of the kinds below from a warm start or none."""
+    """Solve a problem of any kind: a generic function, with one implementation for each type."""
     raise NotImplementedError(type(problem), solving, start)
 
 

@@ -70,7 +70,7 @@ def feasible_ball(
     for members, signs, total in _sums(model, a, mu, error, sum_upper(rad)):
         box = lower[members], upper[members]
         unknown = sum_upper(rad[members])
-        reach = _between(total.lower - unknown, total.upper + unknown) if unknown else total
+        reach = between(total.lower - unknown, total.upper + unknown) if unknown else total
         shares = shared_out(a[members], signs[members], *box, reach)
         if shares is None:
             return _with_other_price(model, a, mu, error) if settled is None else None
@@ -160,8 +160,8 @@ def _sums(
         down(min(sum_lower(a[groups[0]]) - half.upper, sum_lower(a[groups[1]]) + half.lower))
     )
     target = max(target, 0.5 * safe) if c.width_sign < 0.0 else min(target, 0.5 * safe)
-    yield groups[0], ones, _between(target + half.lower, target + half.upper)
-    yield groups[1], ones, _between(target - half.upper, target - half.lower)
+    yield groups[0], ones, between(target + half.lower, target + half.upper)
+    yield groups[1], ones, between(target - half.upper, target - half.lower)
 
 
 def _width_limit(c: Conditions, error: float) -> float:
@@ -188,5 +188,6 @@ def _price(model: PrimalDualPair, multipliers: Vector) -> Interval:
     return Interval(float(price.lower[0]), float(price.upper[0]))
 
 
-def _between(lower: float, upper: float) -> Interval:
+def between(lower: float, upper: float) -> Interval:
+    """The interval between two sums, each moved outward by one float64."""
     return Interval(math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf))

@@ -1,4 +1,4 @@
-"""Kernel duals on a device: blocks of pairs, then Newton steps on the free variables.
+"""The active-set method on a GPU: blocks of pairs, then Newton steps on the free variables.
 
     minimise  1/2 v'(K + c 11' + diag(D)) v + q'v    subject to  lower <= v <= upper,
 
@@ -218,7 +218,7 @@ class _Search:
         return is_done
 
     def _newton(self, rank: DeviceArray, n_free: int, tolerance: float) -> bool:
-        """Minimise over the variables of highest rank; return whether that changed anything."""
+        """Minimise over the variables that come first in rank; return whether any changed."""
         device, xp, program = self.device, self.device.xp, self.program
         wanted = max(self.settings.block_size, 2 * n_free)
         chosen = largest_of(xp, rank, min(len(rank), self.kernel.largest_set, wanted))

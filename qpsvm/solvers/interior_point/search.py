@@ -1,4 +1,4 @@
-"""State that all stages of one solve share, and the stage for programs with many weights.
+"""State of a solve (iterations, best point), and its stage with more weights than variables.
 
 Where there are fewer variables than weights, a matrix of the size of the weights is out of the
 question, and so is one of all variables when there are many. With a good guess of the weights only
