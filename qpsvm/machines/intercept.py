@@ -5,9 +5,9 @@ For fixed weights the objective is a convex function of the intercept b alone::
     phi(b) = price b + sum_i loss_i(t_i - b),    phi'(b) = price - sum_i a_i(t_i - b)
 
 with the losses of ``conditions.losses`` and their slopes ``a_i``, which fall from ``upper_i`` to
-``lower_i`` as b grows: at once, at ``b = t_i``, where the loss has a kink (phi is piecewise linear, and its
-minimiser a weighted quantile), or along a ramp where it is quadratic. Either way phi' changes form
-at a few points only: the compiled core finds the piece where it passes through zero, and solves
+``lower_i`` as b grows: at once, at ``b = t_i``, where the loss has a kink (phi is piecewise linear,
+and its minimiser a weighted quantile), or along a ramp where it is quadratic. Either way phi'
+changes form at a few points only: the compiled core finds the piece where it passes through zero, and solves
 there.
 """
 
