@@ -7,8 +7,8 @@ For fixed weights the objective is a convex function of the intercept b alone::
 with the losses of ``conditions.losses`` and their slopes ``a_i``, which fall from ``upper_i`` to
 ``lower_i`` as b grows: at once, at ``b = t_i``, where the loss has a kink (phi is piecewise linear,
 and its minimiser a weighted quantile), or along a ramp where it is quadratic. Either way phi'
-changes form at a few points only: the compiled core finds the piece where it passes through zero, and solves
-there.
+changes form at a few points only: the compiled core finds the piece where it passes through zero,
+and solves there.
 """
 
 from __future__ import annotations
