@@ -346,7 +346,7 @@ def _scale(
     scaled = scaled_columns(rows, unit)
     norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
     norms = np.where(norms > 0.0, norms, 1.0)
-    scaled, length = scaled_rows(1.0 / norms, scaled), float(np.linalg.norm(missed / norms))
+    scaled, length = scaled_rows(1.0 / norms, scaled), _length(missed / norms)
     least = None
     if sp.issparse(scaled) or len(index) > FEW_ROWS:
         least = proven_independence(sp.csr_array(scaled), INDEPENDENCE, MOST_EXAMINED_ROWS)
@@ -365,6 +365,14 @@ def _scale(
     if least is None or not least > 0.0:
         return None
     return 2.0 * length / least
+
+
+def _length(v: Vector) -> float:
+    """Euclidean length of v, at least: the squares of tiny numbers alone would be zero."""
+    largest = float(np.max(np.abs(v), initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return largest  # NaN stays
+    return largest * float(np.linalg.norm(v / largest)) * (1.0 + 8.0 * EPS)
 
 
 def _is_exact(active: _ActiveRows, index: Index, columns: Index, independent: int) -> bool:

@@ -308,3 +308,23 @@ def test_what_passes_is_the_optimum_in_rational_numbers(seed: int) -> None:
     if exact is not None and passes(program, x, y):
         claimed = value_of(P, q, x.tolist())
         assert abs(claimed - exact) <= Fraction(101, 10**10) * max(1, abs(exact))
+
+
+@pytest.mark.parametrize("row", [([1.0, 1.0, 0.0, 0.0], 1e300), ([1e-168, 1.0, 0.0, 0.0], 5.0)])
+@pytest.mark.parametrize(("forced", "least"), [(2.5, -np.inf), (-0.5, 0.0)])
+def test_tiny_misses_are_not_squared_to_nothing(
+    row: tuple[list[float], float], forced: float, least: float
+) -> None:
+    """Two rows hold at x to a rounding, and force x_2 to be another number, or a forbidden one."""
+    d = 2.0**-38
+    program = QuadraticProgram(
+        np.diag([0.0, 1.0, 0.0, 0.0]),
+        [0.0, -1.0, 0.0, 0.0],
+        G=[row[0]],
+        h=[row[1]],
+        A=[[1.0, 1.0, 1.0, 0.0], [1.0, 1.0 + d, 1.0, -forced * d]],
+        b=[1e9 + 2.0] * 2,
+        lb=[-np.inf, least, 1e9, 1.0],
+        ub=[np.inf, np.inf, 1e9, 1.0],
+    )
+    assert not passes(program, [1.0, 1.0, 1e9, 1.0])
