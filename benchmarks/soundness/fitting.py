@@ -98,6 +98,7 @@ def _from_alpha(ground: Ground, step: Any, size: float) -> Any:
     model = problem.model
     point = model.feasible_dual(s.alpha + size * step, s.constraint_multipliers)
     if ground.is_joint:
+        point = point.alpha
         changes = {"alpha": point, "expansion": point, "coef": model.coef(point)}
         draft = s.replace(intercept=model.intercepts(point), **changes)
     else:

@@ -276,10 +276,11 @@ def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:
     adjoint = model.adjoint(DualPoint(solution.alpha, solution.constraint_multipliers))
     weights = np.append(weights, [solution.intercept] * int(model.constant))
     size = float(np.sum(np.abs(weights)))
-    excess = max(0.0, float(np.max(np.abs(adjoint))) - 1.0)
+    excess = float(np.max(np.abs(adjoint))) - 1.0
     idle = abs(size - float(weights @ adjoint)) / max(size, TINY)
-    worst = max(excess, idle)
-    return worst if math.isfinite(worst) else math.inf
+    if not (math.isfinite(excess) and math.isfinite(idle)):  # max would drop NaN
+        return math.inf
+    return max(0.0, excess, idle)
 
 
 def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
@@ -296,4 +297,7 @@ def _norm(vector: Vector) -> float:
 
 
 def _root(square: float | Vector) -> float:
+    """The root of a square, 0 of one that rounding made negative; infinite where it overflowed."""
+    if np.isneginf(square):
+        return math.inf
     return float(np.sqrt(np.maximum(square, 0.0)))  # np.maximum passes NaN on

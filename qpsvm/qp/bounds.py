@@ -257,7 +257,7 @@ def _bound(
         if moved.left.any():  # of reduced costs that cannot all be zero: infinite without bounds
             ends = implied_bounds(program)
             reach = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
-            is_priced = moved.left > 0.0
+            is_priced = ~(moved.left == 0.0)  # NaN has no finite price
             rounding += float(reach[is_priced] @ moved.left[is_priced])
         rounding += float(np.abs(g) @ inexact)  # quotients are rounded inwards
         price = hidden_curvature_price(program, w, y, z, (g, error))

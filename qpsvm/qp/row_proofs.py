@@ -362,7 +362,7 @@ def _scale(
             return 0.0
         values = np.linalg.svd(dense[order[:independent]], compute_uv=False)
         least = float(values[-1]) - 4.0 * sum(dense.shape) * EPS * float(values[0])
-    if least is None or not least > 0.0:
+    if least is None or not least > 0.0 or (missed.any() and not length > 0.0):
         return None
     return 2.0 * length / least
 
