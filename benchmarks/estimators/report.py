@@ -23,8 +23,9 @@ Rows: `rows.jsonl`. `twelve.py` measures the table of the README (`twelve.jsonl`
 FAMILIES = """## The other estimators
 
 `families.py` times five further estimators on ten sets each, and `predict`, beside scikit-learn's;
-medians of paired runs, processor time in milliseconds. `LinearSVR` of scikit-learn ends by its
-tolerance, at objectives that it proves nothing about. Rows: `families.jsonl`.
+medians of paired runs, processor time of one thread in milliseconds, beside other work.
+scikit-learn's `LinearSVR` ends by its tolerance, with objectives that it proves nothing about.
+Rows: `families.jsonl`.
 
 """
 
