@@ -22,7 +22,7 @@ from qpsvm.chunked import ChunkedSolution
 from qpsvm.constraints import Constraints
 from qpsvm.direct.together import solved_together
 from qpsvm.display import one_line
-from qpsvm.estimators import inputs
+from qpsvm.estimators import inputs, onnx_converter
 from qpsvm.estimators.inputs import DEFAULT_EPS, ExplainsParameters, accuracy, parameters
 from qpsvm.estimators.persistent import PersistentEstimator, Proof, replaced, unfitted
 from qpsvm.formulations import CrammerSinger
@@ -277,8 +277,6 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         ``skl2onnx.to_onnx(pipeline, X)``.
         """
         check_is_fitted(self)
-        from qpsvm.estimators import onnx_converter
-
         return onnx_converter.to_onnx(self, version)
 
     # --- scikit-learn -----------------------------------------------------------------------------

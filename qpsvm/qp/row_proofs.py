@@ -508,7 +508,8 @@ def _inwards(active: _ActiveRows, found: NearestPoint) -> NearestPoint | None:
     inside = sp.hstack([system, sp.csr_array(room[:, None])], format="csr")
     free = np.append(np.full(n, np.inf), 1.0)
     ends = np.append(-free[:n], 0.0), free
-    deepest = _linear_program(-np.eye(n + 1)[n], inside, right, is_equality, ends)
+    depth = np.append(np.zeros(n), -1.0)
+    deepest = _linear_program(depth, inside, right, is_equality, ends)
     if deepest is None or not deepest.x[n] > LEAST_ROOM:
         return None
     share = min(4.0 * worst / float(deepest.x[n]), 1.0)
