@@ -61,7 +61,7 @@ _LARGEST = float(np.finfo(np.float64).max)
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    r"""A model as plain arrays, in the scale of qpsvm's programs.
+    r"""A model of any library as plain arrays of alpha, weights and intercepts, for an audit.
 
     :math:`f(x) = \sum_i s_i \alpha_i k(x_i, x) + \mathrm{intercept}`, or :math:`f(x) =
     \mathrm{coef}^\top x + \mathrm{intercept}`
@@ -415,7 +415,7 @@ def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, objec
 
 
 def _numbers(data: Mapping[str, object], key: str, dimensions: tuple[int, ...]) -> Dense | None:
-    """A read-only float64 array from an entry; None if there is no such entry."""
+    """Return an array of numbers from the data of a model, by its key; None without the key."""
     if key not in data:
         return None
     value, array = data[key], None

@@ -1,4 +1,4 @@
-"""The two arguments of an audit, checked: the caller's training data, and a model's attributes.
+"""Checks of what an audit is given: the training data, and the attributes of the model.
 
 A model that does not match the data is refused: its audit would be about another program. And
 attributes can be set to anything, while the libraries' own predictions read past the end of an
@@ -30,6 +30,7 @@ Shape: TypeAlias = tuple[int | None, ...]
 """The shape that an array must have; None for any number."""
 
 REALS = (bool, int, float, np.bool_, np.integer, np.floating)
+"""Types of single real numbers, Python's and NumPy's."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,7 @@ SAME_BOUND = 1e-12
 """Relative difference of two coefficients that are printed with 16 digits and are the same."""
 
 FEW_DIGITS = 6
-"""What ``printf`` writes by default."""
+"""Significant digits of numbers in old LIBSVM files: ``printf`` writes so many by default."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -34,7 +34,7 @@ LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
 
 SAME_PREDICTIONS = 1e-9
-"""Difference of decision values relative to the largest: two ways of adding them up."""
+"""Largest relative difference of decision values that count as the same: sums of two orders."""
 
 
 def read(model: Estimator, inputs: Inputs) -> Reading:
@@ -151,7 +151,7 @@ def is_own(model: Estimator) -> bool:
 
 
 def read_own(model: Estimator, inputs: Inputs) -> Reading:
-    """Read an estimator of this package.
+    """Rebuild the program and the solution of a fitted estimator of qpsvm, for an audit.
 
     Raises
     ------

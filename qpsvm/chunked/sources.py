@@ -567,7 +567,7 @@ def _npz_file(path: str, target: str | None, weight: str | None) -> RawChunk:
 
 
 def _of_npy(files: Sequence[Path], beside: Beside, rows: int) -> Iterator[Chunk]:
-    """Chunks of rows of ``.npy`` files, with as many rows of the files beside them."""
+    """Divide ``.npy`` files of samples, and those of labels and weights, into chunks of rows."""
     folders = {what: _folder(value, what, len(files)) for what, value in beside.items()}
     for k, file in enumerate(files):
         own = [X := _mapped(file)]

@@ -144,7 +144,7 @@ def _described(capabilities: Capabilities) -> str:
 
 @app.command("bench", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def bench(context: typer.Context) -> None:
-    """Say how to run the benchmark: in a checkout of qpsvm, by python -m benchmarks.
+    """Print how to run the benchmark: by python -m benchmarks, in a checkout of qpsvm.
 
     The benchmark compares any solvers on SVM programs, at equal certified accuracy. It is not
     installed with qpsvm. In a checkout, after pip install -e ".[bench]":

@@ -181,7 +181,7 @@ class Features:
 
     @cached_property
     def K(self) -> Dense:
-        """``X X'``, shape (n, n)."""
+        """The kernel matrix ``X X'`` of a linear machine, shape (n, n)."""
         return self.X @ self.X.T
 
     @property

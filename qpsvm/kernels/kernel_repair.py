@@ -151,7 +151,7 @@ class KernelRepair:
 
 
 def require_policy(policy: object) -> None:
-    """Raise InvalidParameterError unless ``policy`` is error, clip, flip or shift."""
+    """Refuse a name that is no way to treat an indefinite kernel: error, clip, flip or shift."""
     policies = get_args(Indefinite)
     if not isinstance(policy, str) or policy not in policies:
         raise InvalidParameterError(

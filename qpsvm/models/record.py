@@ -130,7 +130,7 @@ def metadata_of(array: Array) -> dict[str, Any]:
 
 
 def entry(data: Mapping[str, Any], name: str, kind: type) -> Any:
-    """Return an entry of a JSON object that must be of a type; an integer is a number, too."""
+    """Return a field of a model file's JSON; refuse a missing one, or one of another type."""
     value: Any = data.get(name)
     is_right: bool = isinstance(value, (int, float) if kind is float else kind)
     if not is_right:

@@ -56,7 +56,7 @@ def sealed(values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDAr
 
 
 def is_sealed(array: object) -> bool:
-    """Return whether an array is, or is a view of, one that ``sealed`` returned.
+    """Return whether the memory of an array is sealed: no code can write to it.
 
     Examples
     --------

@@ -211,7 +211,7 @@ def _largest_ratio(sums: Vector, terms: Vector) -> float:
 
 
 def null_space_rows(program: QuadraticProgram) -> Sparse | None:
-    """Rows R with ``R d = 0`` exactly when ``P d = 0``; None where P is too large for them."""
+    """Rows R whose null space is that of the Hessian: ``R d = 0`` means ``P d = 0``; or None."""
     P = program.P
     if isinstance(P, LowRankQuadratic):  # d'(FF' + D)d = 0 exactly when F'd = 0 and Dd = 0
         return sp.vstack([sp.csr_array(P.factor.T), sp.diags_array(P.diag, format="csr")])

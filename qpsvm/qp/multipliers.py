@@ -1,4 +1,4 @@
-"""Solutions of any solver as solutions of a program: from its canonical form, or from x alone.
+"""Conversion of what any solver returned, at least x, to a solution with all multipliers.
 
 A solver that returns no multipliers has those that make its point as stationary as it can be.
 """
@@ -89,7 +89,7 @@ def from_canonical(
     z: VectorLike | None = None,
     y: VectorLike | None = None,
 ) -> QPSolution:
-    r"""Convert a solution of ``program.canonical()`` to one of the program, for ``qpsvm.verify``.
+    r"""Convert a solver's x and multipliers of ``P, q, G, h, A, b`` to a solution of a program.
 
     Parameters
     ----------

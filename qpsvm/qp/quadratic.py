@@ -402,7 +402,7 @@ def _require_square_symmetric(array: Matrix) -> None:
 
 
 class RepeatedQuadratic(Quadratic):
-    """``I_k (x) P``: the same quadratic form of each of k parts of the variables.
+    """A Hessian of k equal diagonal blocks, the Kronecker product of ``I_k`` and P.
 
     Parameters
     ----------

@@ -332,7 +332,7 @@ def _offsets(products: Vector, square: float, squares: Vector) -> Vector:
 
 
 def _column_squares(X: Stored, weights: Vector) -> Vector:
-    """``sum_i weights_i X_ij^2`` of dense, sparse or single-precision rows."""
+    """Weighted sums of the squares of every column, ``sum_i weights_i X_ij^2``."""
     if is_sparse(X):
         squared = type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape)
         return np.asarray(squared.T @ weights)

@@ -437,7 +437,7 @@ def predictions_of_machines(
     verified: ReducedReport,
     proofs: Sequence[Certificate | None],
 ) -> PredictionComparison | None:
-    """Compare the training predictions of several machines together; None if unknown.
+    """Compare the labels of a multi-class model with the exact optimum's; None if unknown.
 
     This takes a pass over the kernel matrix for each machine, which is spent only where the verdict
     leaves something to be said.

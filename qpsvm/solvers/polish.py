@@ -179,7 +179,7 @@ def _polish_box(
 
 @dataclass(frozen=True, eq=False)
 class PrimalDual:
-    """A primal point and the multipliers of its rows; bounds' multipliers follow from them."""
+    """A point x with the multipliers of all rows, from which those of bounds follow."""
 
     x: Vector
     z: Vector

@@ -132,7 +132,7 @@ def solve_by_policy(problem: Program, backend: str | Backend, settings: Settings
 
 
 class Solve:
-    """One call of ``qpsvm.solve``: its arguments, and what is found so far.
+    """The state of one call of ``qpsvm.solve``: its arguments, and the best answers so far.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class Solve:
         return found
 
     def needs(self, step: str) -> bool:
-        """Return whether the outcome of the attempt under way needs a step of the policy."""
+        """Return whether a step of ``STEPS`` is to be taken, after what the attempt has found."""
         return self.outcome(self.ask.deadline) in STEPS[step]
 
     def needs_evidence(self, step: str) -> bool:

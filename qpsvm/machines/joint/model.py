@@ -251,7 +251,7 @@ class JointModel(KernelSetup):
         """Return None: there are no constraints on the weights."""
 
     def best_intercepts(self, _: Evaluation) -> None:
-        """Return None: intercepts are weights of a constant feature here."""
+        """Return None: penalised intercepts are weights, and no interval of them is optimal."""
 
     def gap_bound(self, _: Evaluation) -> None:
         """Return None: the gap of this model is the difference of its objectives."""
@@ -359,7 +359,7 @@ class JointModel(KernelSetup):
     # --- recovery --------------------------------------------------------------------------------
 
     def of_tau(self, qp: QPSolution, tau: Dense) -> Evaluation:
-        """Build the machine that dual variables imply, evaluated."""
+        """Compute weights and intercepts from dual variables, and evaluate them on the samples."""
         coef, b = self.coef(tau), self.intercepts(tau)
         return self.recovered(qp, tau, expansion=tau, coef=coef, intercept=b)
 
