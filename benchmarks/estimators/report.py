@@ -23,7 +23,8 @@ Rows: `rows.jsonl`. `twelve.py` measures the table of the README (`twelve.jsonl`
 FAMILIES = """## The other estimators
 
 `families.py` times five further estimators on ten sets each, and `predict`, beside scikit-learn's;
-medians of paired runs, processor time of one thread in milliseconds, beside other work.
+medians of paired runs, processor time in milliseconds; of one thread and beside other work, but
+for `predict` (default threads, nothing beside).
 scikit-learn's `LinearSVR` ends by its tolerance, with objectives that it proves nothing about.
 Rows: `families.jsonl`.
 
