@@ -139,18 +139,21 @@ def _rbf_errors(kernel: RBF, X: Stored, Z: Stored) -> EntryErrors:
     """
     frame = Frame.of(Z)
     terms = X.shape[1] if frame.centre is not None else max(n_terms(X), n_terms(Z))
-    halves = [frame.half_squares(S, float(kernel.gamma)) for S in (X, Z)]
     k = gamma(exponent_roundings(terms))
     largest = outward(2.0 * EVALUATION.far * gamma(exponent_roundings(X.shape[1])))
-    relative, all_near = list[Vector](), True
-    for half in halves:
+
+    def bounds(samples: Stored) -> tuple[Vector, bool]:
+        half = frame.half_squares(samples, float(kernel.gamma))
         is_near = half <= EVALUATION.far / 2.0  # False for NaN
         error = outward(k * (2.0 * half * (1.0 + 2.0 * k)))
         E = outward(np.where(is_near, error, largest) + EXP_ROUNDINGS * U)
-        relative.append(outward(E * (1.0 + E)) if largest <= 0.5 else np.full(len(half), np.inf))
-        all_near &= bool(is_near.all())
-    left = np.full(X.shape[0], 0.0 if all_near else outward(2.0 * math.exp(-EVALUATION.negligible)))
-    return EntryErrors(relative[0], relative[1], left, np.ones(Z.shape[0]))
+        relative = outward(E * (1.0 + E)) if largest <= 0.5 else np.full(len(half), np.inf)
+        return np.asarray(relative), bool(is_near.all())
+
+    columns, all_near = bounds(Z)
+    rows, rows_near = (columns, all_near) if X is Z else bounds(X)
+    left = 0.0 if all_near and rows_near else outward(2.0 * math.exp(-EVALUATION.negligible))
+    return EntryErrors(rows, columns, np.full(X.shape[0], left), np.ones(Z.shape[0]))
 
 
 def _norms(X: Stored) -> Vector:

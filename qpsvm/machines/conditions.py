@@ -194,7 +194,15 @@ def one_each(signs: Vector) -> Sparse:
     """The matrix R of conditions on one sample each, in order: ``diag(signs)`` as a CSR array."""
     n = len(signs)
     ends = np.arange(n + 1, dtype=index_width(n, (n, n)))
-    return sp.csr_array((signs, ends[:-1], ends), shape=(n, n))
+    rows = sp.csr_array((signs.copy(), ends[:-1], ends), shape=(n, n))
+    rows.has_canonical_format = True
+    return freeze(rows)
+
+
+def _is_own(rows: Sparse) -> bool:
+    """Return whether a matrix is one of ``one_each``: sorted, and read-only."""
+    is_plain = type(rows) is sp.csr_array and rows.has_canonical_format
+    return is_plain and not rows.data.flags.writeable
 
 
 def squared_spread(diagonal: Vector, products: Vector) -> float:
@@ -258,8 +266,10 @@ class Conditions:
     price_factors: PriceFactors | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        rows = plain_sparse(self.rows, sp.csr_array, take_over=True)
-        object.__setattr__(self, "rows", freeze(rows))
+        rows = self.rows
+        if not _is_own(rows):  # SciPy's checks take longer than those of all the rest
+            rows = freeze(plain_sparse(rows, sp.csr_array, take_over=True))
+            object.__setattr__(self, "rows", rows)
         for name in ("required", "lower", "upper", "curvature"):
             vector = np.broadcast_to(
                 np.asarray(getattr(self, name), dtype=np.float64), rows.shape[0]
