@@ -52,7 +52,18 @@ class RelatedMachines:
         return RelatedPrograms(self.K, self.rows)
 
     def solved(self, lower: Vector, upper: Vector, start: Vector, eps: float) -> Vector:
-        """Solve for v of one machine: by the compiled core, as far as that goes.
+        """Solve for v of one machine."""
+        return self._solved(lower, upper, start, self._product(start), eps)[0]
+
+    def _product(self, v: Vector) -> Vector:
+        """``K v`` at the samples of the conditions, shape (N,)."""
+        rows = self.rows
+        return self.K @ v if rows is None else (self.K @ np.bincount(rows, v, len(self.K)))[rows]
+
+    def _solved(
+        self, lower: Vector, upper: Vector, start: Vector, product: Vector, eps: float
+    ) -> tuple[Vector, Vector]:
+        """Solve for v, and return its product: by the compiled core, as far as that goes.
 
         Newton steps with LAPACK and blocks of pairs go on where many variables lie between their
         bounds. They alone serve more samples than the short way takes: calls of the compiled core
@@ -64,13 +75,14 @@ class RelatedMachines:
             The box of a.
         start : array of shape (N,)
             Within the box; with a free intercept, adding up to zero.
+        product : array of shape (N,)
+            Of the start.
         eps : float
             Relative duality gap at which to stop.
         """
         K, rows, v = self.K, self.rows, start.copy()
         required = np.where(lower < upper, self.required, 0.0)
         q = -self.signs * required
-        product = K @ v if rows is None else (K @ np.bincount(rows, v, len(K)))[rows]
         gradient, goes_on = product + q, self.is_free
         if not self.is_free or len(K) <= DIRECT.samples:
             box = lower, upper
@@ -80,9 +92,10 @@ class RelatedMachines:
             run = machine.run(tolerance, numbers, MachineRun(Status.DONE, v, v, gradient, 0))
             v, gradient, goes_on = run.v, run.gradient, self.is_free and run.status is Status.LIMIT
         if not goes_on:
-            return v
+            return v, gradient - q
         low, high = np.sort([self.signs * lower, self.signs * upper], axis=0)
-        return self._programs.solve(q, low, high, v, eps=eps, product=gradient - q).x
+        point = self._programs.solve(q, low, high, v, eps=eps, product=gradient - q)
+        return point.x, point.Px
 
     def along(
         self, lower: Vector, upper: Vector, scales: Iterable[float], eps: float
@@ -91,7 +104,7 @@ class RelatedMachines:
 
         It is the same array where nothing changes.
         """
-        v, last = np.zeros(len(upper)), 0.0
+        v, product, last = np.zeros(len(upper)), np.zeros(len(upper)), 0.0
         for scale in scales:
             a = self.signs * v
             at_lower = (a < 0.0) & (a <= last * lower)
@@ -99,5 +112,9 @@ class RelatedMachines:
             if not last or at_lower.any() or at_upper.any():
                 a = a * (scale / last) if last else a
                 a[at_lower], a[at_upper] = scale * lower[at_lower], scale * upper[at_upper]
-                v, last = self.solved(scale * lower, scale * upper, self.signs * a, eps), scale
+                box = scale * lower, scale * upper
+                if last:  # the same multiple, up to rounding: bounds have grown as much
+                    product *= scale / last
+                v, product = self._solved(*box, self.signs * a, product, eps)
+                last = scale
             yield v
