@@ -144,16 +144,17 @@ def _bounded(model: Any, evaluation: Any) -> Certificate:
     """Bound the excess: by the sum of its terms, or else by the distance of both objectives."""
     primal, dual = model.primal_objective(evaluation), model.dual_objective(evaluation)
     feasible = model.feasible_machine(evaluation)
-    scale = max(abs(primal), float(model.objective_floor), TINY)
+    scale = max(abs(primal), model.floor_above(abs(primal)), TINY)
     spread = abs(primal - dual)
     if feasible is not None:
         highest = max(primal, feasible.objective)
         spread = float(np.maximum(spread, highest - min(primal, dual)))
     of_primal = model.rounding(evaluation, primal) * scale
     of_dual = model.dual_rounding(evaluation, primal)
-    smallest = max(float(model.objective_floor), TINY)
+    smallest = TINY
     for lower in (abs(primal) - of_primal, dual - of_dual):
         smallest = max(smallest, lower) if math.isfinite(lower) else smallest
+    smallest = max(smallest, model.floor_above(smallest))
     both = of_primal + of_dual
     both = both if both >= 0.0 else math.inf  # NaN
     upper, rounding, terms = spread + both, both, model.gap_bound(evaluation)

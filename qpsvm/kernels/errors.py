@@ -103,7 +103,9 @@ def entry_errors(kernel: Kernel, X: Stored, Z: Stored) -> EntryErrors:
         return EntryErrors.of_product(np.zeros(m), np.zeros(n))
     terms = max(n_terms(X), n_terms(Z))
     if type(kernel) is Linear:
-        return EntryErrors.of_product(outward(gamma(terms) * _norms(X)), _norms(Z))
+        norms = _norms(Z)
+        own = norms if X is Z else _norms(X)
+        return EntryErrors.of_product(outward(gamma(terms) * own), norms)
     if type(kernel) is Polynomial:
         p = int(kernel.degree)
         left, right = (argument_bounds(kernel, S) ** (0.5 * p) for S in (X, Z))

@@ -147,7 +147,7 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
     total = float(passed_on[soft] @ errors[soft]) + square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
     total += EPS * offsets
-    return float(total / max(abs(objective), model.objective_floor, TINY))
+    return float(total / max(abs(objective), model.floor_above(abs(objective)), TINY))
 
 
 def condition_errors(model: PrimalDualPair, evaluation: Evaluation) -> Vector:
@@ -246,11 +246,11 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
 def missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """Absolute residual of the dual equality constraint ``(R 1)'a = price_b``."""
     c, point = model.conditions, evaluation.point
-    balance = [*(c.signs * point.alpha).tolist(), -c.intercept_price]
-    if model.constraints is not None:
-        rules = model.constraints
-        balance += (-rules.intercept_column * point.constraint_multipliers).tolist()
-    return abs(exact_sum(balance))
+    terms, rules = c.signs * point.alpha, model.constraints
+    if rules is not None:
+        own = -rules.intercept_column * point.constraint_multipliers
+        terms = np.concatenate([terms, own])
+    return abs(exact_sum(terms, -c.intercept_price))
 
 
 def missed_width(model: PrimalDualPair, evaluation: Evaluation) -> float:
@@ -258,5 +258,5 @@ def missed_width(model: PrimalDualPair, evaluation: Evaluation) -> float:
     c, point = model.conditions, evaluation.point
     if not c.width_sign:
         return 0.0
-    excess = exact_sum([*(c.width_sign * point.alpha).tolist(), -c.width_price])
+    excess = exact_sum(c.width_sign * point.alpha, -c.width_price)
     return float(max(0.0, excess) * abs(evaluation.solution.width))

@@ -104,7 +104,7 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
         apart = _intercept_apart(model, evaluation, 1.0)
         rest += 0.5 * apart * apart
     if c.width_sign and t:
-        room = exact_sum([c.width_price, *(-c.width_sign * a).tolist()])
+        room = exact_sum(-c.width_sign * a, c.width_price)
         rest += t * max(room, 0.0)
     kappa = c.norm_weight
     gap = float(np.sum(middle)) + 0.5 * kappa * distance * distance + rest
@@ -182,7 +182,7 @@ def _along_difference(evaluation: Evaluation) -> tuple[float, float]:
 def _intercept_apart(model: PrimalDualPair, evaluation: Evaluation, margin: float) -> float:
     """``b / m - b_a`` of a penalised intercept, with the one that the dual variables imply."""
     terms = -model.conditions.signs * evaluation.point.alpha
-    return exact_sum([*terms.tolist(), evaluation.solution.intercept / margin])
+    return exact_sum(terms, evaluation.solution.intercept / margin)
 
 
 def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:

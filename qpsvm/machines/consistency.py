@@ -240,17 +240,15 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     if not model.norm.weights_follow:
         return _idle_pull(model, evaluation.solution)
     solution, implied = evaluation.solution, evaluation.implied
-    # where w = 0 is optimal, the size of a w whose objective counts as zero
-    floor = math.sqrt(2.0 * model.objective_floor / model.conditions.norm_weight)
     if solution.coef is not None:
         expected, known = implied.coef, implied.column_sizes
         assert expected is not None  # only a linear machine has a coef
         assert known is not None
         columns = known.of_entries
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        size = max(
-            float(np.linalg.norm(solution.coef)), MACHINES.cancelling * _norm(columns), floor
-        )
+        size = max(float(np.linalg.norm(solution.coef)), MACHINES.cancelling * _norm(columns))
+        floor = _smallest_size(model, 0.0 if model.n_constraints else size)
+        size = max(size, floor)
         apart = np.abs(solution.coef - expected)
         distance = _norm(apart)
         if model.n_constraints:  # a weight that is fixed to be large must not hide the others
@@ -259,7 +257,8 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     elif solution.expansion is not None:
         step = solution.expansion - implied.expansion
         terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied.expansion))
-        size = max(_root(evaluation.square), MACHINES.cancelling * terms, floor)
+        size = max(_root(evaluation.square), MACHINES.cancelling * terms)
+        size = max(size, _smallest_size(model, size))
         distance = _root(step @ model.kernel_product(step)) if step.any() else 0.0
     else:
         return math.inf
@@ -267,6 +266,12 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     if model.constant:
         ratio = float(np.maximum(ratio, _intercept_difference(model, solution)))
     return ratio if math.isfinite(ratio) else math.inf
+
+
+def _smallest_size(model: PrimalDualPair, size: float) -> float:
+    """Where w = 0 is optimal, the size of a w whose objective counts as zero; 0 if size is more."""
+    kappa = model.conditions.norm_weight
+    return math.sqrt(2.0 * model.floor_above(0.5 * kappa * size * size) / kappa)
 
 
 def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:

@@ -298,6 +298,6 @@ def _offset_sizes(model: PrimalDualPair, point: DualPoint, beta: Vector, offset:
     The offset also multiplies what the rounded entries of beta miss of their exact sum.
     """
     c = model.conditions
-    total = exact_sum((c.signs * point.alpha).tolist()) / c.norm_weight
-    found = exact_sum(beta.tolist())
+    total = exact_sum(c.signs * point.alpha) / c.norm_weight
+    found = exact_sum(beta)
     return np.asarray(np.abs(offset) * (abs(found) + abs(found - total) / EPS))

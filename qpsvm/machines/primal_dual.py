@@ -240,12 +240,24 @@ class PrimalDualPair(TrainingSetup):
             return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * c.unit * spread)
         if self.is_hard or not self._zero_weights_are_optimal():
             return 0.0
+        return self._largest_floor
+
+    @cached_property
+    def _largest_floor(self) -> float:
+        """What ``objective_floor`` is at most: where w = 0 is optimal."""
+        c = self.conditions
+        if c.relative_to_spread:
+            return 1.0
         # the objective of a w that moves some decision value by that share of a unit
         largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
         # np.square: the square of a large unit is infinite, not an OverflowError
         return float(
             min(1.0, 0.5 * c.norm_weight * np.square(MACHINES.least_change * c.unit) / largest)
         )
+
+    def floor_above(self, size: float) -> float:
+        """``objective_floor``, or 0 where the size of an objective is surely no smaller."""
+        return 0.0 if size >= self._largest_floor else self.objective_floor
 
     @property
     def _zero_weights_are_allowed(self) -> bool:

@@ -50,16 +50,16 @@ SPLITTER = 2.0**27 + 1.0
 """Cuts a double into two halves of 26 bits (Dekker, section 5)."""
 
 
-def exact_sum(terms: list[float]) -> float:
+def exact_sum(terms: Vector, *more: float) -> float:
     """The sum of some numbers, rounded once; infinite where it overflows or is not defined.
 
     Examples
     --------
-    >>> exact_sum([1e16, 1.0, -1e16])
+    >>> exact_sum(np.array([1e16, 1.0]), -1e16)
     1.0
     """
     try:
-        return math.fsum(terms)
+        return math.fsum([*terms[terms != 0.0].tolist(), *more])
     except (OverflowError, ValueError):
         return math.inf
 

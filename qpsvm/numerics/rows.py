@@ -171,7 +171,7 @@ def sum_of_rows(X: Stored, v: Vector, offset: Vector | None) -> Vector:
     for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
         block = X[rows] if offset is None else X[rows] - offset
         total += block.T @ v[rows]
-    return total if offset is None else total + offset * exact_sum(v.tolist())
+    return total if offset is None else total + offset * exact_sum(v)
 
 
 # --- all products that a linear machine needs ----------------------------------------------------
@@ -267,7 +267,7 @@ def _of_dense(
                 centred[k] += magnitudes.T @ size[rows]
     if offset is not None:
         for k, v in enumerate(vectors):
-            sums[k] += offset * exact_sum(v.tolist())
+            sums[k] += offset * exact_sum(v)
     of_weights = (None, None) if w is None else (scores, score_sizes)
     return of_weights, sums, columns, columns if offset is None else centred
 

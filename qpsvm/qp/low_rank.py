@@ -188,7 +188,11 @@ class LowRankQuadratic(SampleQuadratic):
         return as_dense(product)
 
     def gram_diagonal(self) -> Vector:
-        return row_squares(self.samples)
+        return self._row_squares
+
+    @cached_property
+    def _row_squares(self) -> Vector:
+        return freeze(row_squares(self.samples))
 
     def null_violation(self, x: Vector) -> float:
         # x'Px = |F'x|^2 + x'Dx: both must vanish, and F'x squares nothing

@@ -112,6 +112,10 @@ class JointModel(KernelSetup):
     norm_curvature = 1.0
     objective_floor = 0.0  # w = 0 pays C_i for every sample: the optimum is above zero
 
+    def floor_above(self, _size: float) -> float:
+        """``objective_floor``."""
+        return self.objective_floor
+
     @property
     def constant(self) -> float:
         """The number that a penalised intercept adds to every entry of K."""

@@ -62,13 +62,6 @@ class Factor(LowRankQuadratic):
         return is_sparse(self.samples)
 
     @cached_property
-    def _row_squares(self) -> Vector:
-        return super().gram_diagonal()
-
-    def gram_diagonal(self) -> Vector:
-        return self._row_squares
-
-    @cached_property
     def n_entries(self) -> int:
         """Number of stored entries, at least 1."""
         return max(stored_values(self.samples).size, 1)
