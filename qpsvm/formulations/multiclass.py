@@ -21,7 +21,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -467,9 +467,7 @@ class OneVsOne(Reduction):
 
     def combine(self, decisions: Dense, n_classes: int) -> Dense:
         """Votes of each class plus a tie-break; see the notes of the class."""
-        speaks_for = np.zeros((decisions.shape[1], n_classes))
-        for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
-            speaks_for[pair, i], speaks_for[pair, j] = -1.0, 1.0
+        speaks_for = _signs_of_pairs(n_classes)
         is_positive = (decisions > 0.0).astype(np.float64)
         votes = np.where(decisions <= 0.0, 1.0, 0.0) @ (speaks_for < 0.0)
         votes += is_positive @ (speaks_for > 0.0)
@@ -487,3 +485,12 @@ class OneVsOne(Reduction):
             worst[:, m] = self.combine(np.where(speaks_for, lower, upper), n_classes)[:, m]
             best[:, m] = self.combine(np.where(speaks_for, upper, lower), n_classes)[:, m]
         return worst, best
+
+
+@lru_cache(maxsize=8)  # a loop over pairs takes as long as the prediction of a sample
+def _signs_of_pairs(n_classes: int) -> Dense:
+    """Which class a positive (1) or negative (-1) value of each pair speaks for, shape (p, k)."""
+    signs = np.zeros((n_classes * (n_classes - 1) // 2, n_classes))
+    for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
+        signs[pair, i], signs[pair, j] = -1.0, 1.0
+    return np.asarray(freeze(signs))

@@ -60,6 +60,7 @@ from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import Array, Index, Mask, Sparse, Vector, freeze, restore_frozen
 from qpsvm.numerics.conversion import index_width, is_frozen, plain_sparse
 from qpsvm.numerics.precision import EPS
+from qpsvm.qp.box_gap import box_gap_terms
 
 
 def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
@@ -89,13 +90,10 @@ def losses(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
 def gap_terms(v: Vector, a: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
     """``loss(v) + d/2 a^2 - a v`` of every condition: its share of the duality gap at (w, a).
 
-    The one formula of a gap that does not cancel (Fenchel and Young): zero where the dual variable
-    a is the slope of the loss at v. Convex in v, so that the largest within an error of v is at one
-    of its ends. NaN is passed on.
+    Zero where the dual variable a is the slope of the loss at v. Convex in v, so that the largest
+    within an error of v is at one of its ends. NaN is passed on.
     """
-    best = slopes(v, lower, upper, d)
-    terms = (best - a) * (v - 0.5 * d * (best + a))
-    return np.where(best == a, 0.0, np.maximum(terms, 0.0) if not np.isnan(terms).any() else terms)
+    return np.maximum(box_gap_terms(a, -v, lower, upper, d), 0.0)
 
 
 @short_repr

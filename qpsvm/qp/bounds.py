@@ -36,6 +36,7 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import scaled_rows, terms_per_row
+from qpsvm.qp.box_gap import box_gap_terms
 from qpsvm.qp.hidden_curvature import hidden_curvature_price, implied_bounds
 from qpsvm.qp.kkt import objective_scale
 from qpsvm.qp.nearest import nearest_feasible
@@ -289,8 +290,8 @@ def complementarity_gap(
     sizes = abs(program.G) @ np.abs(x) + np.where(known, np.abs(program.h), 0.0)
     apart = x - w
     square = 0.5 * float(apart @ program.P.matvec(apart)) if apart.any() else 0.0
-    pressed = np.where(g > 0.0, below, np.where(g < 0.0, above, 0.0)) * np.abs(g)
-    gap = float(np.sum(pressed)) + float(z @ slack) + max(square, 0.0)
+    of_bounds = np.sum(box_gap_terms(x, g, program.lb, program.ub))
+    gap = float(of_bounds) + float(z @ slack) + max(square, 0.0)
     steps = terms_per_row(program.G) + 2.0
     # a reduced cost within its rounding may press on the other bound
     reach = np.where(np.abs(g) <= error, _widest(program, x), np.where(g > 0.0, below, above))

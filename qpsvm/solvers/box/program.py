@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.qp.box_gap import box_gap_terms
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -150,11 +151,11 @@ class BoxProgram:
     def gap(self, point: Point) -> float:
         """The duality gap; infinite where rows are missed."""
         r, x = self.gradient(point.Px, point.y), point.x
-        room = _finite(np.where(r > 0.0, x - self.lower, self.upper - x), x)
+        terms = box_gap_terms(x, r, self.lower, self.upper, is_measure=True)
         missing = np.abs(self.A @ x - self.b)
         if (missing > 1e-6 * self.row_terms(x)).any():  # a point of another program
             return np.inf
-        return float(np.abs(r) @ room) + float(np.abs(point.y) @ missing)
+        return float(np.sum(terms)) + float(np.abs(point.y) @ missing)
 
     def is_optimal(self, point: Point, eps: float) -> bool:
         """Return whether relative gap and residuals are at most eps, the drift of ``P x`` included.

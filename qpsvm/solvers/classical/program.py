@@ -18,6 +18,7 @@ import numpy as np
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.numerics.precision import TINY
+from qpsvm.qp.box_gap import box_gap_terms
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -184,8 +185,7 @@ class DualProgram:
         if abs(float(self.a @ x) - self.b) > 1e-9 * terms:
             return np.inf
         r = g + y * self.a
-        below, above = self._room(x)
-        gap = float(np.maximum(r, 0.0) @ below + np.maximum(-r, 0.0) @ above)
+        gap = float(np.sum(box_gap_terms(x, r, self.lower, self.upper, is_measure=True)))
         value = 0.5 * float(x @ (g + self.q))
         relative = gap / max(abs(value), TINY)
         return relative if np.isfinite(value) and np.isfinite(relative) else np.inf

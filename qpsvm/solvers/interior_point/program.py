@@ -17,6 +17,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.duplicates import WORTH, Merged
 from qpsvm.numerics.precision import EPS
+from qpsvm.qp.box_gap import box_gap_terms
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.solvers.common import SlackRows, negligible_objective
@@ -209,19 +210,9 @@ class FactorProgram:
 
         With ``g = gradient(w, y)`` that is what a dual variable contributes to the duality gap of x
         and (w, y): the gap is the sum where ``w = F'x + offset`` and ``A x = b``.
-
-        Where it falls without end the gradient h has to vanish: it is followed for as far again as
-        x is from zero, so that the value tells how far h is from that.
         """
-        x, d, lower, upper = x[i], self.d[i], self.lower[i], self.upper[i]
-        h = g[i] + d * x
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.where(h > 0.0, lower - x, upper - x)
-            if d.any():
-                step = np.where(d > 0.0, np.clip(-h / d, lower - x, upper - x), step)
-            step = np.where(np.isfinite(step), step, -np.sign(h) * (1.0 + np.abs(x)))
-            step[h == 0.0] = 0.0
-            return np.asarray(-step * (h + 0.5 * d * step))
+        box = self.lower[i], self.upper[i]
+        return box_gap_terms(x[i], g[i], *box, self.d[i], is_measure=True)
 
     def floor(self, x: Vector) -> float:
         """The objective below which values count as zero."""

@@ -1,0 +1,61 @@
+"""The duality gap of a separable program over a box, term by term.
+
+The minimum of ``sum_i d_i/2 x_i^2 + g_i x_i`` over ``lower <= x <= upper`` is a sum of minima, and
+how far a point is above it is a sum of terms that are not negative and do not cancel. Every gap of
+the package that is not the difference of two objectives is such a sum:
+
+- of a box program at x, with the gradient g of its objective and multipliers;
+- of a training problem with dual variables a and violations v: ``x = a``, ``g = -v``, d the
+  curvature of the losses. ``loss(v) = max over lower <= a <= upper of a v - d/2 a^2``, so that a
+  term is ``loss(v) + d/2 a^2 - a v`` (Fenchel and Young).
+
+Source: Boyd and Vandenberghe, *Convex Optimization*, sections 3.3.2 and 5.5.3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpsvm.numerics.arrays import Vector
+
+
+def box_gap_terms(
+    x: Vector,
+    g: Vector,
+    lower: Vector,
+    upper: Vector,
+    d: Vector | None = None,
+    *,
+    is_measure: bool = False,
+) -> Vector:
+    """How far ``d_i/2 x_i^2 + g_i x_i`` is above its minimum over the box, shape (n,).
+
+    Parameters
+    ----------
+    x, g : arrays of shape (n,)
+        x is in the box. NaN is passed on.
+    lower, upper : arrays of shape (n,)
+        They may be infinite.
+    d : array of shape (n,), optional
+        At least 0; zero without it.
+    is_measure : bool
+        Where the term falls without end, so that it would be infinite, follow it for as far again
+        as x is from zero: ``1 + |x_i|``. The sum is then no bound, but tells how far the gradient
+        is from where it has to be.
+
+    Examples
+    --------
+    >>> box_gap_terms(np.array([0.0, 0.5]), np.array([1.0, -2.0]), np.zeros(2), np.ones(2))
+    array([0., 1.])
+    """
+    curved = d if d is not None and d.any() else None
+    with np.errstate(all="ignore"):
+        h = g if curved is None else g + curved * x
+        step = np.where(h > 0.0, lower - x, upper - x)
+        if curved is not None:
+            newton = np.clip(-h / np.where(curved > 0.0, curved, 1.0), lower - x, upper - x)
+            step = np.where(curved > 0.0, newton, step)
+        if is_measure:
+            step = np.where(np.isfinite(step), step, -np.sign(h) * (1.0 + np.abs(x)))
+        slope = h if curved is None else h + 0.5 * curved * step
+        return np.where((h == 0.0) | (step == 0.0), 0.0, -step * slope)

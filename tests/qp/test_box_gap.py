@@ -1,0 +1,63 @@
+"""Laws of the terms of a duality gap over a box."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qpsvm.machines.conditions import gap_terms, losses
+from qpsvm.qp.box_gap import box_gap_terms
+from tests.strategies import examples
+
+NUMBERS = st.floats(-8.0, 8.0, allow_nan=False).map(lambda x: round(8.0 * x) / 8.0)
+SIZES = st.floats(0.0, 8.0, allow_nan=False).map(lambda x: round(8.0 * x) / 8.0)
+
+
+@settings(max_examples=examples(200))
+@given(x=st.floats(0.0, 1.0), g=NUMBERS, lower=SIZES, upper=SIZES, d=SIZES)
+def test_a_term_is_the_distance_from_the_minimum(
+    x: float, g: float, lower: float, upper: float, d: float
+) -> None:
+    low, high = Fraction(-lower), Fraction(upper)
+    at = low + (high - low) * Fraction(round(64 * x), 64)
+
+    def value(t: Fraction) -> Fraction:
+        return Fraction(d) / 2 * t * t + Fraction(g) * t
+
+    candidates = [low, high]
+    if d:
+        candidates.append(min(max(-Fraction(g) / Fraction(d), low), high))
+    truth = value(at) - min(map(value, candidates))
+    box = np.array([float(at)]), np.array([g]), np.array([-lower]), np.array([upper])
+    found = box_gap_terms(*box, np.array([d]))[0]
+    assert found == pytest.approx(float(truth), rel=1e-12, abs=1e-12)
+    assert found >= 0.0
+
+
+@settings(max_examples=examples(100))
+@given(v=NUMBERS, a=st.floats(0.0, 1.0), upper=SIZES, d=SIZES)
+def test_loss_and_conjugate_make_a_term(v: float, a: float, upper: float, d: float) -> None:
+    """``loss(v) + d/2 a^2 - a v``, the inequality of Fenchel and Young."""
+    own, box = np.array([a * upper]), (np.zeros(1), np.array([upper]), np.array([d]))
+    terms = losses(np.array([v]), *box) + 0.5 * d * own * own - own * v
+    assert gap_terms(np.array([v]), own, *box) == pytest.approx(terms, rel=1e-12, abs=1e-12)
+
+
+def test_no_bound_is_infinite_and_a_measure_is_finite() -> None:
+    x, g, ends = np.array([2.0]), np.array([-3.0]), (np.zeros(1), np.full(1, np.inf))
+    assert box_gap_terms(x, g, *ends) == [np.inf]
+    assert box_gap_terms(x, g, *ends, is_measure=True) == [9.0]  # 3 (1 + 2)
+    assert box_gap_terms(x, np.zeros(1), *ends) == [0.0]
+
+
+@pytest.mark.parametrize("place", range(2))
+def test_nan_is_passed_on(place: int) -> None:
+    numbers = [np.array([0.5]), np.array([1.0])]
+    numbers[place] = np.array([np.nan])
+    ends = np.zeros(1), np.ones(1)
+    assert np.isnan(box_gap_terms(*numbers, *ends)).all()
+    assert np.isnan(gap_terms(-numbers[1], numbers[0], *ends, np.zeros(1))).all()
