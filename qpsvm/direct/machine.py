@@ -94,7 +94,7 @@ def suits(model: SupportVectorModel) -> bool:
         return False
     if isinstance(model.gram, KernelQuadratic):
         return model.exact_kernel is not None
-    return model.data.storage == "dense" and model.offset is None
+    return model.data.storage == "dense"
 
 
 def _is_small(model: SupportVectorModel) -> bool:

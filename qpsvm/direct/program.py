@@ -258,7 +258,7 @@ class Certified(NamedTuple):
 
     def passes(self, eps: float) -> bool:
         """Return whether the gap is proven to ``eps`` and complementary slackness nearly holds."""
-        if not (self.relative_gap <= DIRECT.gap_share * eps and self.below <= DIRECT.sign * eps):
+        if not self.relative_gap <= DIRECT.gap_share * eps:
             return False
         return self.violation <= DIRECT.natural_share * math.sqrt(eps)
 
@@ -329,15 +329,19 @@ class DirectProgram:
         return None
 
     def _by_newton(self, X: Dense, eps: float) -> Certified | None:
-        """Minimise over the weights; again from there where the certificate is too wide."""
-        weights = None
+        """Minimise over the weights; again from there, which refines, where digits are missing."""
+        weights, best = None, None
         for count in range(1, DIRECT.certificates + 1):
             limits = DIRECT.newton_steps, DIRECT.halvings
             status, weights, alpha = self.machine.newton(X, *limits, weights)
             found = self.certified(alpha) if status is Status.DONE else None
-            if found is None or found.passes(eps):
-                return found and found._replace(points=count)
-        return None
+            if found is None:
+                break
+            if found.passes(eps) and (best is None or found.below < best.below):
+                best = found._replace(points=count)
+            if best is not None and self.states_enough_digits(best, eps):
+                break
+        return best
 
     def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:
         """Continue by Newton steps with LAPACK where many variables lie between their bounds.
@@ -453,7 +457,8 @@ class DirectProgram:
         than complementary slackness allows, while their share in the gap is small.
         """
         own, alpha = self.machine, found.alpha
-        if found.error > DIRECT.stated * eps * self.unit:
+        is_exact = found.error <= DIRECT.stated * eps * self.unit
+        if not (is_exact and found.below <= DIRECT.sign * eps):
             return False
         if own.curved is not None:
             f = found.values + found.interval.midpoint

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn.datasets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -194,6 +195,17 @@ def test_multipliers_are_stated_in_the_units_of_the_verifier(name: str, scale: f
         if solution is not None:
             report = qpsvm.verify(made, solution)
             assert report.passed, [check for check in report.checks if not check.passed]
+
+
+@pytest.mark.parametrize("name", ["wine", "breast_cancer"])
+def test_features_as_they_were_measured_are_solved_the_short_way(name: str) -> None:
+    """Columns of up to 4,000 with offsets: each Newton step refines the multipliers of the last."""
+    X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
+    formulation = qpsvm.SoftMargin(intercept="penalized", loss="squared_hinge")
+    made = formulation.dual(X, y == 0)
+    found = solved_directly(made, Settings(eps=1e-8))
+    assert found is not None
+    assert qpsvm.verify(made, found, eps=1e-8).passed
 
 
 def test_a_machine_that_is_not_certified_goes_the_general_way() -> None:
