@@ -58,4 +58,5 @@ def box_gap_terms(
         if is_measure:
             step = np.where(np.isfinite(step), step, -np.sign(h) * (1.0 + np.abs(x)))
         slope = h if curved is None else h + 0.5 * curved * step
-        return np.where((h == 0.0) | (step == 0.0), 0.0, -step * slope)
+        is_least = (h == 0.0) | ((step == 0.0) & ~np.isnan(h))  # of an infinite g, too
+        return np.where(is_least, 0.0, -step * slope)

@@ -54,10 +54,19 @@ def test_no_bound_is_infinite_and_a_measure_is_finite() -> None:
     assert box_gap_terms(x, np.zeros(1), *ends) == [0.0]
 
 
-@pytest.mark.parametrize("place", range(2))
-def test_nan_is_passed_on(place: int) -> None:
-    numbers = [np.array([0.5]), np.array([1.0])]
-    numbers[place] = np.array([np.nan])
-    ends = np.zeros(1), np.ones(1)
-    assert np.isnan(box_gap_terms(*numbers, *ends)).all()
-    assert np.isnan(gap_terms(-numbers[1], numbers[0], *ends, np.zeros(1))).all()
+@pytest.mark.parametrize("x", [0.0, 0.5, 1.0, np.nan])
+@pytest.mark.parametrize("d", [0.0, 1.0])
+def test_nan_is_passed_on(x: float, d: float) -> None:
+    """At a bound, too: an error that is not a number must not count as none."""
+    ends = np.zeros(1), np.ones(1), np.full(1, d)
+    g = np.array([1.0 if np.isnan(x) else np.nan])
+    assert np.isnan(box_gap_terms(np.array([x]), g, *ends)).all()
+    assert np.isnan(gap_terms(-g, np.array([x]), *ends)).all()
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_an_infinite_slope_costs_nothing_at_the_bound_that_it_asks_for(sign: float) -> None:
+    v, ends = np.array([sign * np.inf]), (np.zeros(1), np.ones(1), np.zeros(1))
+    at = np.array([float(sign > 0.0)])
+    assert gap_terms(v, at, *ends) == [0.0]
+    assert gap_terms(v, 1.0 - at, *ends) == [np.inf]
