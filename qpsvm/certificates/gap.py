@@ -214,7 +214,9 @@ class Certificate:
             scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
         if self.enclosure is None and self.feasible is not None:
             scaling = self.feasible.distance
-        square = 2.0 * self.gap_upper / curvature + self.model.hidden_square(self.evaluation)
+        square = 2.0 * self.gap_upper / curvature + self.model.indefinite_term_bound(
+            self.evaluation
+        )
         return NORM_ROUNDING * (math.sqrt(square) + scaling)
 
     def decision_bounds(self, X: Samples, *, squares: ArrayLike | None = None) -> DecisionBounds:

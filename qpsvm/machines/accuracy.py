@@ -51,7 +51,7 @@ def negative_curvature_price(model: Any, alpha: Dense, upper: float) -> float:
     return _times_square(0.5 * delta, model.reach(alpha, upper)) if delta > 0.0 else 0.0
 
 
-def hidden_square(model: Any, evaluation: Evaluation) -> float:
+def indefinite_term_bound(model: Any, evaluation: Evaluation) -> float:
     """Bound ``2 delta |beta - beta*|^2`` for every optimum; 0 where K is semidefinite."""
     own, delta = evaluation.solution.expansion, model.negative_bound
     if not delta > 0.0:

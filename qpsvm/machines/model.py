@@ -28,7 +28,7 @@ class SupportVectorModel(PrimalDualPair):
     rounding = accuracy.rounding
     dual_rounding = accuracy.dual_rounding
     reach = accuracy.reach
-    hidden_square = accuracy.hidden_square
+    indefinite_term_bound = accuracy.indefinite_term_bound
     repair_size = accuracy.repair_size
     gap_bound = complementarity.gap_bound
     refined = complementarity.refined

@@ -104,7 +104,7 @@ class JointModel(KernelSetup):
         freeze(self.box)
 
     hessian_product = hessian_product
-    hidden_square = accuracy.hidden_square
+    indefinite_term_bound = accuracy.indefinite_term_bound
     repair_size = accuracy.repair_size
     always_has_an_optimum = True
     is_hard = False
