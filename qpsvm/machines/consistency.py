@@ -238,7 +238,7 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     only where the adjoint is its sign; a penalised intercept is one of the weights.
     """
     if not model.norm.weights_follow:
-        return _idle_pull(model, evaluation.solution)
+        return _l1_stationarity_violation(model, evaluation.solution)
     solution, implied = evaluation.solution, evaluation.implied
     if solution.coef is not None:
         expected, known = implied.coef, implied.column_sizes
@@ -274,7 +274,7 @@ def _smallest_size(model: PrimalDualPair, size: float) -> float:
     return math.sqrt(2.0 * model.floor_above(0.5 * kappa * size * size) / kappa)
 
 
-def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:
+def _l1_stationarity_violation(model: PrimalDualPair, solution: SVMSolution) -> float:
     weights = solution.coef if model.is_linear else solution.expansion
     if weights is None:
         return math.inf
@@ -282,10 +282,10 @@ def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:
     weights = np.append(weights, [solution.intercept] * int(model.constant))
     size = float(np.sum(np.abs(weights)))
     excess = float(np.max(np.abs(adjoint))) - 1.0
-    idle = abs(size - float(weights @ adjoint)) / max(size, TINY)
-    if not (math.isfinite(excess) and math.isfinite(idle)):  # max would drop NaN
+    misaligned = abs(size - float(weights @ adjoint)) / max(size, TINY)
+    if not (math.isfinite(excess) and math.isfinite(misaligned)):  # max would drop NaN
         return math.inf
-    return max(0.0, excess, idle)
+    return max(0.0, excess, misaligned)
 
 
 def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
