@@ -164,7 +164,7 @@ def missed_constraints(model: PrimalDualPair, solution: SVMSolution) -> Vector:
     return np.where(np.isnan(residuals.value), np.inf, missed)
 
 
-def cleaned(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
+def project_onto_constraints(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
     """Move a machine onto constraints that it violates by no more than a solver's tolerance."""
     if model.constraints is None or solution.coef is None:
         return solution

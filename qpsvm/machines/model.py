@@ -82,7 +82,7 @@ class SupportVectorModel(PrimalDualPair):
         parts = {"coef": coef, "expansion": expansion, "constraint_multipliers": multipliers}
         draft = stated_solution(self, alpha, 0.0, qp=qp, **parts)
         if self.constraints is not None:
-            draft = feasibility.cleaned(self, draft.replace(intercept=b))
+            draft = feasibility.project_onto_constraints(self, draft.replace(intercept=b))
             b = draft.intercept
         evaluation = self.evaluate(draft, multiply)
         interval, width = self.best_offsets(evaluation.scores, b)
