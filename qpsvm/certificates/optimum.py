@@ -34,7 +34,7 @@ from qpsvm.certificates.rigorous.feasible import between
 from qpsvm.certificates.rigorous.kernels import gram_product, own_norms, price_error, required
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.evaluation import Evaluation
-from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
+from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_intercepts, signed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.setup import KernelSetup
 from qpsvm.numerics.arrays import Dense, Vector
@@ -209,7 +209,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
         shift = _shifts(model, targets, rows) if free else NOTHING
         return _Offsets(shift, NOTHING, *_along(c.signs, shift))
     if not free:
-        step = enclosing_shifts(
+        step = enclosing_intercepts(
             targets, rows, c.lower, c.upper, c.curvature, c.width_sign * c.width_price, error
         )
         width = _not_negative(_times(c.width_sign, step))
@@ -218,7 +218,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
         return _Offsets(NOTHING, width, *ends)
     # rows of either sign see one unknown each, shift + e t* and -shift + e t*
     above, below = (
-        enclosing_shifts(
+        enclosing_intercepts(
             targets[group], rows[group], c.lower[group], c.upper[group], c.curvature[group],
             0.5 * c.width_sign * c.width_price, error,
         )
@@ -265,7 +265,7 @@ def _shifts(model: SupportVectorModel, targets: Vector, rows: Vector) -> Interva
     c = model.conditions
     sided = signed(targets, c.signs, c.lower, c.upper)
     error = _price_error(model)
-    return enclosing_shifts(sided[0], rows, *sided[1:], c.curvature, c.intercept_price, error)
+    return enclosing_intercepts(sided[0], rows, *sided[1:], c.curvature, c.intercept_price, error)
 
 
 def _along(signs: Vector, shift: Interval) -> tuple[Vector, Vector]:

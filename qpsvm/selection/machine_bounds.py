@@ -15,7 +15,7 @@ The dual objective is strongly concave in w, so ``|w - w*| <= sqrt(2 (P - D))``,
     |w'phi(x) - w*'phi(x)|  <=  sqrt(2 (P - D)) sqrt(k(x, x))
 
 and the optimal intercepts lie between those of the training targets moved by as much
-(``machines.intercept.enclosing_shifts``), as in ``certificates.optimum``.
+(``machines.intercept.enclosing_intercepts``), as in ``certificates.optimum``.
 
 Every term is taken at the worse end of the errors of its sum (``selection.kernel_matrix``). Where
 coefficients add up to ``s``, ``P - D`` grows by ``|s b*|``. For a bound B on ``|b*|`` the radius
@@ -35,7 +35,7 @@ import numpy as np
 from qpsvm.certificates.optimum import NORM_ROUNDING as ROUNDED_UP
 from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.display import short_repr
-from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
+from qpsvm.machines.intercept import Interval, enclosing_intercepts, optimal_intercepts
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import UNDERFLOW, gamma
 from qpsvm.numerics.precision import EPS, TINY
@@ -226,10 +226,10 @@ class _Sides(NamedTuple):
     def best_intercept(self) -> float:
         """Midpoint of the optimal intercepts for the weights."""
         none = np.zeros(len(self.lower))
-        return best_shifts(self.targets, self.lower, self.upper, none).midpoint
+        return optimal_intercepts(self.targets, self.lower, self.upper, none).midpoint
 
     def optimal_intercepts(self, radius: float, error: float) -> Interval:
         """Enclose all optimal intercepts, for weights within a radius."""
         away = radius * self.norms + self.errors + 4.0 * EPS * np.abs(self.targets)
         none = np.zeros(len(self.lower))
-        return enclosing_shifts(self.targets, away, self.lower, self.upper, none, error=error)
+        return enclosing_intercepts(self.targets, away, self.lower, self.upper, none, error=error)

@@ -19,7 +19,7 @@ from qpsvm.certificates.rigorous.kernels import price_error
 from qpsvm.certificates.screening import STATUSES, _entry_rounding
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.formulations.prices import class_factors, prices, scaled_product
-from qpsvm.machines.intercept import best_shifts, enclosing_shifts
+from qpsvm.machines.intercept import enclosing_intercepts, optimal_intercepts
 from qpsvm.qp import QPSolution, Status
 from tests.certificates.claims import (
     count_claims,
@@ -192,11 +192,11 @@ def test_minimisers_for_all_prices_in_reach_are_enclosed(kind):
         price = float(rng.integers(-1, 2)) + 0.5 * error * rng.uniform(-1, 1)
         if not lower.sum() < price < upper.sum():
             continue
-        whole = enclosing_shifts(t, np.zeros(n), lower, upper, d, price, error)
-        alone = enclosing_shifts(t, np.zeros(n), lower, upper, d, price)
+        whole = enclosing_intercepts(t, np.zeros(n), lower, upper, d, price, error)
+        alone = enclosing_intercepts(t, np.zeros(n), lower, upper, d, price)
         for _ in range(5):
             low, high, bent = (x * (1.0 + error * rng.uniform(-1, 1, n)) for x in (lower, upper, d))
-            best = best_shifts(t, low, high, bent, price)
+            best = optimal_intercepts(t, low, high, bent, price)
             assert whole.lower <= best.lower
             assert best.upper <= whole.upper
             moved_out += not (alone.lower <= best.lower and best.upper <= alone.upper)

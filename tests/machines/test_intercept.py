@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import qpsvm
 from qpsvm import SoftMargin
-from qpsvm.machines.intercept import best_shifts, signed
+from qpsvm.machines.intercept import optimal_intercepts, signed
 from tests.tolerances import ROUNDING
 
 
 def best_intercepts(scores, signs, C):
     """Of the hinge loss: ``s_i (g_i + b)`` has to reach 1."""
     zero = np.zeros(len(C))
-    return best_shifts(*signed(1.0 - signs * scores, signs, zero, C), zero)
+    return optimal_intercepts(*signed(1.0 - signs * scores, signs, zero, C), zero)
 
 
 def loss(b, scores, signs, C):
@@ -184,7 +184,7 @@ def test_many_targets_have_the_interval_of_a_sort(kind, n) -> None:
             C[:], C[n // 2 + 1] = 0.0, 1.0
         lower, upper = np.where(is_upper, 0.0, -C), np.where(is_upper, C, 0.0)
         lower[0], upper[0] = -1.0, 1.0
-        interval = best_shifts(targets, lower, upper, np.zeros(n))
+        interval = optimal_intercepts(targets, lower, upper, np.zeros(n))
         assert (interval.lower, interval.upper) == by_sorting(targets, lower, upper)
 
 
@@ -194,5 +194,5 @@ def test_a_flat_piece_may_begin_where_the_guess_ends(n) -> None:
     targets, second = np.arange(n, dtype=float), 64 * (n // 1024)
     lower, upper = np.zeros((2, n))
     upper[[0, second]], lower[-4:] = 1.0, -1.0
-    interval = best_shifts(targets, lower, upper, np.zeros(n))
+    interval = optimal_intercepts(targets, lower, upper, np.zeros(n))
     assert (interval.lower, interval.upper) == (second, n - 4.0)
