@@ -420,7 +420,7 @@ def _stationary(
     for movable in (none, _movable(program, rows)) if is_affordable else (none,):
         restrictions = _restricted(program, w, rows, movable, signs, is_zero[rows])
         moved = nearest_feasible(restrictions, np.concatenate([w[movable], y, z]))
-        moved = prove_rows(restrictions, moved, prices=True)
+        moved = prove_rows(restrictions, moved, allow_residuals=True)
         if moved.is_exact:
             break
     w = w.copy()
