@@ -32,11 +32,11 @@ from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY, exact_sum
 
-PRICE_ROUNDING = 1.0 + 1e-9
-"""Factor that covers the rounding of the sums in a price."""
+SQUARE_ROUNDING = 1.0 + 1e-9
+"""Factor that covers the rounding of the sum of squares."""
 
 
-def negative_curvature_price(model: Any, alpha: Dense, upper: float) -> float:
+def negative_curvature_error(model: Any, alpha: Dense, upper: float) -> float:
     """Bound on the error of the duality gap by negative eigenvalues of K; 0 without any.
 
     Parameters
@@ -64,7 +64,7 @@ def indefinite_term_bound(model: Any, evaluation: Evaluation) -> float:
 
 def _times_square(factor: float, moved: Dense) -> float:
     """``factor |moved|^2`` with its rounding; infinite for NaN."""
-    bound = PRICE_ROUNDING * factor * float(np.sum(moved * moved))
+    bound = SQUARE_ROUNDING * factor * float(np.sum(moved * moved))
     return bound if bound >= 0.0 else math.inf
 
 
@@ -176,7 +176,7 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation, objective: floa
 
     Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
     ``|w|^2`` of weights whose own terms may be far larger than they are. To these ``missed_sums``
-    and ``negative_curvature_price`` are added. ``objective`` is that of the machine.
+    and ``negative_curvature_error`` are added. ``objective`` is that of the machine.
     """
     c, point, dual = model.conditions, evaluation.point, evaluation.dual
     a, mu = np.abs(point.alpha), np.abs(point.constraint_multipliers)
@@ -198,8 +198,8 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation, objective: floa
             excess = float(np.maximum(excess, beyond + rounded))
         penalty = excess * abs(model.dual_value(point, dual))
     penalty += 0.5 * EPS * float((c.curvature * a) @ a)
-    price = negative_curvature_price(model, point.alpha, objective)
-    return linear + penalty + missed_sums(model, evaluation) + price
+    curvature = negative_curvature_error(model, point.alpha, objective)
+    return linear + penalty + missed_sums(model, evaluation) + curvature
 
 
 def _dual_square_error(model: PrimalDualPair, evaluation: Evaluation) -> float:
@@ -233,7 +233,7 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """Bound on what a dual point that is feasible only up to rounding may gain, absolute.
 
     If ``(R 1)'a`` misses its value by r, some exactly feasible point differs by variables that add
-    up to r, at a price of ``|b|`` each (of ``|t|`` for the sum of a width).
+    up to r, times ``|b|`` each (times ``|t|`` for the sum of a width).
     """
     solution, point = evaluation.solution, evaluation.point
     missed = missed_balance(model, evaluation)

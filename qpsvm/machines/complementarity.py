@@ -30,7 +30,7 @@ from qpsvm.machines.accuracy import (
     missed_balance,
     missed_sums,
     missed_width,
-    negative_curvature_price,
+    negative_curvature_error,
 )
 from qpsvm.machines.conditions import gap_terms
 from qpsvm.machines.evaluation import Evaluation, PreciseViolations, evaluated
@@ -110,7 +110,7 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     gap = float(np.sum(middle)) + 0.5 * kappa * distance * distance + rest
     farthest = distance + error
     upper = float(np.sum(highest)) + 0.5 * kappa * farthest * farthest + rest + hidden
-    upper += negative_curvature_price(model, a, primal)
+    upper += negative_curvature_error(model, a, primal)
     # prices are products of parameters, rounded
     upper += MACHINES.price_roundings * EPS * abs(primal)
     shares = np.maximum(highest - middle, 0.0)
@@ -151,7 +151,7 @@ def _of_hard_margin(
         beyond = (rows + sign * errors) / margin - c.required
         values.append(total + float(a @ np.maximum(beyond, 0.0)) + sign * hidden)
     gap, upper = values
-    upper += negative_curvature_price(model, a, model.primal_objective(evaluation))
+    upper += negative_curvature_error(model, a, model.primal_objective(evaluation))
     upper += MACHINES.price_roundings * EPS * abs(model.primal_objective(evaluation))
     return GapBound(gap, upper, 2.0 * a * errors, 0.0)
 

@@ -68,7 +68,7 @@ def feasible_machine(
     solution : SVMSolution
         Its ``coef`` and ``intercept`` are looked at, and nothing else.
     point : DualPoint, optional
-        A dual feasible point. Its multipliers price what rows that contradict each other by
+        A dual feasible point. Its multipliers weight what rows that contradict each other by
         rounding leave: ``objective`` is then compared with the optimum of the problem whose right
         hand sides give way by that much.
     """
@@ -93,7 +93,7 @@ def feasible_machine(
     if not model.constant:
         moved = moved[:-1]
     return FeasibleMachine(
-        objective + _price_of_change(model, near, found.change),
+        objective + _objective_change_bound(model, near, found.change),
         float(np.linalg.norm(moved)) + float(np.linalg.norm(found.change)),
         coef,
         b,
@@ -201,7 +201,7 @@ def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> boo
     )
 
 
-def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector) -> float:
+def _objective_change_bound(model: PrimalDualPair, near: DecisionValues, change: Vector) -> float:
     """Bound on the change of the objective when (w, b) changes by no more than rounding."""
     if not change.any():
         return 0.0
@@ -211,8 +211,8 @@ def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector
     moved = c.row_sizes(np.asarray(abs(model.data.X) @ dw)) + np.abs(c.signs) * db
     slope = steepest(v, moved, c.lower, c.upper, c.curvature)
     soft = ~c.is_hard
-    price = float(slope[soft] @ moved[soft]) + abs(c.intercept_price) * db
+    bound = float(slope[soft] @ moved[soft]) + abs(c.intercept_price) * db
     if model.norm_curvature > 0.0:
-        price += model.norm_curvature * float(dw @ np.abs(coef) + 0.5 * dw @ dw)
-        return float(price + model.constant * (db * abs(b) + 0.5 * db * db))
-    return price + float(np.sum(dw)) + model.constant * db
+        bound += model.norm_curvature * float(dw @ np.abs(coef) + 0.5 * dw @ dw)
+        return float(bound + model.constant * (db * abs(b) + 0.5 * db * db))
+    return bound + float(np.sum(dw)) + model.constant * db

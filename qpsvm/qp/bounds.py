@@ -36,7 +36,7 @@ from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import scaled_rows, terms_per_row
-from qpsvm.qp.hidden_curvature import hidden_curvature_price, implied_bounds
+from qpsvm.qp.hidden_curvature import hidden_curvature_gain, implied_bounds
 from qpsvm.qp.kkt import objective_scale
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.program import QuadraticProgram, row_gradient, row_gradient_sizes
@@ -245,26 +245,26 @@ def _bound(
     z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
     z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
     pair = FeasiblePair(x, y, z, z_lower, z_upper, point.left)
-    lower, price, reason = -math.inf, 0.0, ""
+    lower, gain, reason = -math.inf, 0.0, ""
     if moved.blocked is not None:
         j = int(variables[moved.blocked])
         reason = f"no multipliers near those given make x[{j}] stationary"
     elif point.blocked is None:
         gap, of_gap = complementarity_gap(program, x, w, z, g, error)
-        rounding += of_gap + _price(program, x, found, point)
+        rounding += of_gap + _gap_increase_from_rounding(program, x, found, point)
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
         if moved.left.any():  # of reduced costs that cannot all be zero: infinite without bounds
             ends = implied_bounds(program)
             reach = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
-            is_priced = ~(moved.left == 0.0)  # NaN has no finite price
-            rounding += float(reach[is_priced] @ moved.left[is_priced])
+            is_left = ~(moved.left == 0.0)  # NaN has no finite bound
+            rounding += float(reach[is_left] @ moved.left[is_left])
         rounding += float(np.abs(g) @ inexact)  # quotients are rounded inwards
-        price = hidden_curvature_price(program, w, y, z, (g, error))
-        lower = upper - gap - price
-        if not math.isfinite(price):
+        gain = hidden_curvature_gain(program, w, y, z, (g, error))
+        lower = upper - gap - gain
+        if not math.isfinite(gain):
             reason = "P has curvature that rounding hides, in variables without bounds"
-    proof = ProgramBound(objective, upper, lower, rounding, price, scale, reason)
+    proof = ProgramBound(objective, upper, lower, rounding, gain, scale, reason)
     return proof, pair, point.blocked
 
 
@@ -307,7 +307,9 @@ def _widest(program: QuadraticProgram, x: Vector) -> Vector:
     return np.maximum(_finite(x - program.lb), _finite(program.ub - x))
 
 
-def _price(program: QuadraticProgram, x: Vector, found: _Stationary, point: NearestPoint) -> float:
+def _gap_increase_from_rounding(
+    program: QuadraticProgram, x: Vector, found: _Stationary, point: NearestPoint
+) -> float:
     """Bound on the gap's increase from the computed point to the exactly feasible one.
 
     Beside (x, w, y, z) in double precision there are real numbers that satisfy the rows exactly.
@@ -370,7 +372,7 @@ def _newton_step(
     best = x, y, g, error
     gap, rounding = complementarity_gap(program, x, x, z, g, error)
     least = gap + rounding
-    # the equations may depend on each other; a long step along hidden curvature would be priced
+    # the equations may depend on each other; a long step along hidden curvature would enter the gap
     for solved in (np.linalg.solve, _shortest)[int(program.convexity.shift.any()) :]:
         try:
             step = solved(system, right)

@@ -32,7 +32,7 @@ from qpsvm.certificates.rigorous.kernels import (
     smaller,
 )
 from qpsvm.constraints import LinearConstraints
-from qpsvm.machines.accuracy import negative_curvature_price
+from qpsvm.machines.accuracy import negative_curvature_error
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
@@ -177,14 +177,14 @@ def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclos
         penalty = model.norm.penalty_upper(size, c.norm_weight, model.constant * b)
         upper, feasible, margin = objective_upper(model, solution, scores, penalty)
     lower = _dual(model, dual, dual_size)
-    lower = float(down(lower - negative_curvature_price(model, dual.alpha.mid, upper)))
+    lower = float(down(lower - negative_curvature_error(model, dual.alpha.mid, upper)))
     return Enclosure(upper, feasible, lower, margin)
 
 
 def dual_lower(model: SupportVectorModel, dual: FeasibleBall, upper: float) -> float:
     """Lower bound of the dual objective at the feasible point in a ball."""
-    price = negative_curvature_price(model, dual.alpha.mid, upper)
-    return float(down(_dual(model, dual, _weights(model, dual)[2]) - price))
+    error = negative_curvature_error(model, dual.alpha.mid, upper)
+    return float(down(_dual(model, dual, _weights(model, dual)[2]) - error))
 
 
 def _weights(
@@ -275,7 +275,7 @@ def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:
         dual_size = sum_upper(outward((np.array(roots) + rest) ** 2))
     upper = _joint_primal(model, solution, scores, size)
     lower = float(
-        down(_joint_dual(model, tau, dual_size) - negative_curvature_price(model, tau.mid, upper))
+        down(_joint_dual(model, tau, dual_size) - negative_curvature_error(model, tau.mid, upper))
     )
     return Enclosure(upper, feasible=True, dual_lower=lower)
 

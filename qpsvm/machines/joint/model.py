@@ -241,7 +241,7 @@ class JointModel(KernelSetup):
         else:
             square = float(np.sum(v * evaluation.dual_errors))
         size = self.constant * float(np.sum(np.sum(v, axis=0) ** 2)) + self._dual_square(evaluation)
-        hidden = accuracy.negative_curvature_price(self, tau, objective)
+        hidden = accuracy.negative_curvature_error(self, tau, objective)
         # rows of tau sum to zero up to the rounding of their k terms, times a decision value
         terms = float(np.sum(v[self.own])) + size
         rows = float(np.sum(v * (np.abs(evaluation.decisions) + 1.0)))
