@@ -174,7 +174,7 @@ def _square_error(model: PrimalDualPair, evaluation: Evaluation) -> float:
 def dual_rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) -> float:
     """Bound on the rounding error of the dual objective of the feasible point, absolute.
 
-    Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
+    Its sums are rounded like those of the primal objective: ``p'a``, the terms of constraints, and
     ``|w|^2`` of weights whose own terms may be far larger than they are. To these ``missed_sums``
     and ``negative_curvature_error`` are added. ``objective`` is that of the machine.
     """
@@ -192,8 +192,8 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation, objective: floa
         # penalised intercept among the weights
         excess = float(np.max(evaluation.dual_errors))
         if model.constant:
-            prices = 0.0 if model.constraints is None else model.constraints.intercept_column
-            rounded = 2.0 * EPS * float(np.sum(np.abs(prices) * mu))
+            column = 0.0 if model.constraints is None else model.constraints.intercept_column
+            rounded = 2.0 * EPS * float(np.sum(np.abs(column) * mu))
             beyond = missed_balance(model, evaluation) - 1.0  # its sum is exact
             excess = float(np.maximum(excess, beyond + rounded))
         penalty = excess * abs(model.dual_value(point, dual))

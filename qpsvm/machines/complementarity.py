@@ -194,13 +194,13 @@ def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float
     if model.intercept != "free":
         return 2.0 * missed_sums(model, evaluation), 0.0
     missed, b = missed_balance(model, evaluation), evaluation.solution.intercept
-    of_width, price, apart = missed_width(model, evaluation), abs(b), 0.0
+    of_width, multiplier, apart = missed_width(model, evaluation), abs(b), 0.0
     decisions = np.abs(evaluation.scores + b) + evaluation.errors
     m = int(np.argmin(decisions))
-    if decisions[m] < price:
+    if decisions[m] < multiplier:
         norm = float(np.sqrt(np.abs(model.gram.diagonal()[m]) + model.diagonal_errors[m]))
-        price, apart = float(decisions[m]), missed * norm / model.conditions.norm_weight
-    return 2.0 * (missed * price + of_width), apart
+        multiplier, apart = float(decisions[m]), missed * norm / model.conditions.norm_weight
+    return 2.0 * (missed * multiplier + of_width), apart
 
 
 def weights_apart(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:

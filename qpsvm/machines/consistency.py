@@ -291,10 +291,10 @@ def _l1_stationarity_violation(model: PrimalDualPair, solution: SVMSolution) -> 
 def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
     """``|b - (R 1)'a + ...|``, relative, for a penalised intercept: b follows from alpha."""
     signs, alpha = model.conditions.signs, solution.alpha
-    price = model.constrained_price(solution.constraint_multipliers)
-    rounding = float(np.sum(np.abs(alpha))) + abs(price)
+    of_constraints = model.balance_of_constraints(solution.constraint_multipliers)
+    rounding = float(np.sum(np.abs(alpha))) + abs(of_constraints)
     size = max(abs(solution.intercept), 1e-2 * model.unit, 1e-10 * rounding)
-    return abs(solution.intercept - float(signs @ alpha) + price) / max(size, TINY)
+    return abs(solution.intercept - float(signs @ alpha) + of_constraints) / max(size, TINY)
 
 
 def _norm(vector: Vector) -> float:
