@@ -26,7 +26,7 @@ from qpsvm.exceptions import InvalidParameterError, NuReducedWarning
 from qpsvm.formulations import CrammerSinger, NuClassification, OneVsOne, OneVsRest, SoftMargin
 from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.nu import ROUNDED_SHARES
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
+from qpsvm.formulations.parameters import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples, Targets, Weights, require_choice, require_flag
 from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.solving.calls import on_device

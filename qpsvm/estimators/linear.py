@@ -19,7 +19,7 @@ from qpsvm.estimators.regression import QPRegressor
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
 from qpsvm.formulations.family import Classifier, Family
-from qpsvm.formulations.prices import ClassWeight, as_class_weight
+from qpsvm.formulations.parameters import ClassWeight, as_class_weight
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.reduced import ReducedSolution

@@ -16,7 +16,7 @@ from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.inputs import parameters, warn_of_tube
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import EpsilonRegression, NuRegression, QuantileRegression
-from qpsvm.formulations.prices import require_share
+from qpsvm.formulations.parameters import require_share
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_finite_number
 from qpsvm.numerics.arrays import Vector
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.formulations.family import Regressor
-from qpsvm.formulations.prices import in_range, price_factors, prices, require_share
+from qpsvm.formulations.parameters import in_range, per_sample_C, price_factors, require_share
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind, one_each
@@ -77,7 +77,7 @@ class QuantileRegression(Regressor):
         require_share(self.tau, "tau", closed=False)
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
-        C, tau = prices(self.C, data, average=self.average_loss), float(self.tau)
+        C, tau = per_sample_C(self.C, data, average=self.average_loss), float(self.tau)
         return Conditions(
             rows=one_each(np.ones(data.n_samples)),
             required=data.values,

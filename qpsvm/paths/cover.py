@@ -31,7 +31,7 @@ from qpsvm.certificates import certify
 from qpsvm.display import Column, Table, short_repr
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedError
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.prices import require_price
+from qpsvm.formulations.parameters import require_C
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.evaluation import Evaluation
@@ -357,7 +357,7 @@ def _range(C: object) -> tuple[float, float]:
         raise InvalidParameterError(f"C is {C!r}; pass a range (low, high).")
     low, high = C
     for end in (low, high):
-        require_price(end)
+        require_C(end)
     if not (is_real_number(low) and is_real_number(high) and low <= high):
         raise InvalidParameterError(f"C is {C!r}; pass (low, high) with low <= high.")
     return float(low), float(high)

@@ -13,7 +13,7 @@ from qpsvm.certificates.predictions import DecisionBounds, wins
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations import OneVsOne, SoftMargin
-from qpsvm.formulations.prices import ClassWeight, factors_by_label
+from qpsvm.formulations.parameters import ClassWeight, factors_by_label
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.selection.kernel_matrix import KernelMatrix

@@ -18,7 +18,7 @@ from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.kernels import price_error
 from qpsvm.certificates.screening import STATUSES, _entry_rounding
 from qpsvm.exceptions import InvalidDataError, QPSVMError
-from qpsvm.formulations.prices import class_factors, prices, scaled_product
+from qpsvm.formulations.parameters import class_factors, per_sample_C, scaled_product
 from qpsvm.machines.intercept import enclosing_intercepts, optimal_intercepts
 from qpsvm.qp import QPSolution, Status
 from tests.certificates.claims import (
@@ -303,7 +303,7 @@ def test_ordinary_prices_are_rounded_as_ever():
     W = float(rng.uniform(1, 9))
     np.testing.assert_array_equal(scaled_product([a, b, c], W), a * b * c / W)
     data = qpsvm.SoftMargin().dual([[0.0], [1.0]], [-1, 1], sample_weight=[0.1, 0.7]).data
-    np.testing.assert_array_equal(prices(0.3, data), 0.3 * np.array([0.1, 0.7]))
+    np.testing.assert_array_equal(per_sample_C(0.3, data), 0.3 * np.array([0.1, 0.7]))
 
 
 def test_nothing_follows_from_a_gap_that_underflowed():
