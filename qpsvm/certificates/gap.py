@@ -313,7 +313,7 @@ class Certificate:
 
         True: it is in the objective, or a condition is proven to be met exactly (with a width, one
         of either sign). False: every condition is proven to be strictly on one side, and b can
-        move, for the prices as they are rounded and for those of the parameters.
+        move, for the ``C_i`` as they are rounded and for those of the parameters.
         """
         if self.optimum is None or self.model.intercept != "free":
             return True

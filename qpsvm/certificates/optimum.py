@@ -12,8 +12,9 @@ where that does not contain zero it is known what the optimal dual variable is::
 
     v* < 0:  alpha* = lower bound ("zero", where that is 0)        v* > 0:  alpha* = C ("bound")
 
-All of it holds for every program whose prices are within ``price_error`` of the stored ones: the
-program of the parameters, and the one with the prices as they were rounded (``docs/rounding.md``).
+All of it holds for every program whose ``C_i`` are within ``upper_bound_error`` of the stored ones:
+the program of the parameters, and the one with the ``C_i`` as they were rounded
+(``docs/rounding.md``).
 
 Source: the ball and the test are those of gap-safe screening: Ogawa, Suzuki and Takeuchi, "Safe
 screening of non-support vectors in pathwise SVM computation", ICML 2013; Ndiaye, Fercoq, Gramfort
@@ -31,7 +32,7 @@ import scipy.sparse as sp
 
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.certificates.rigorous.feasible import between
-from qpsvm.certificates.rigorous.kernels import gram_product, own_norms, price_error, required
+from qpsvm.certificates.rigorous.kernels import gram_product, own_norms, required, upper_bound_error
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_intercepts, signed
@@ -200,7 +201,7 @@ class _Offsets:
 
 def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offsets:
     """Bound intercept and width by the conditions, whose targets are known within ``rows``."""
-    c, error = model.conditions, _price_error(model)
+    c, error = model.conditions, _upper_bound_error(model)
     free = model.intercept == "free"
     if free and model.intercept_is_constrained:
         unknown = np.full(len(c), np.inf)  # more than losses decides about b
@@ -243,7 +244,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
 def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
     """Return whether ``phi'`` is exactly zero at b for all weights that may be optimal.
 
-    Every loss has then one slope around b, and the slopes add up to the price of b: those that are
+    Every loss has then one slope around b, and the slopes add up to the cost of b: those that are
     stored, and those of the parameters.
     """
     c = model.conditions
@@ -257,14 +258,14 @@ def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
     return c.price_factors.sum_of_slopes(c.signs, v > 0.0) == c.intercept_price
 
 
-def _price_error(model: SupportVectorModel) -> float:
-    return price_error(model.data.weights, len(model.conditions))
+def _upper_bound_error(model: SupportVectorModel) -> float:
+    return upper_bound_error(model.data.weights, len(model.conditions))
 
 
 def _shifts(model: SupportVectorModel, targets: Vector, rows: Vector) -> Interval:
     c = model.conditions
     sided = signed(targets, c.signs, c.lower, c.upper)
-    error = _price_error(model)
+    error = _upper_bound_error(model)
     return enclosing_intercepts(sided[0], rows, *sided[1:], c.curvature, c.intercept_price, error)
 
 

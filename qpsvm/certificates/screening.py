@@ -13,8 +13,8 @@ factorisation that succeeds with the rounding taken off the diagonal; rho is as 
 that copies of a sample, which make P_UU singular, leave the others alone.
 
 As in ``optimum``, every status holds for the program of the parameters and for the one with the
-prices as they were rounded: a' is any exactly feasible point in a ball, D(a') is bounded from below
-over that ball, and an alpha is inside its box when it is inside the smaller one.
+``C_i`` as they were rounded: a' is any exactly feasible point in a ball, D(a') is bounded from
+below over that ball, and an alpha is inside its box when it is inside the smaller one.
 
 Source: Rump, "Verification of positive definiteness", *BIT* 46 (2006), theorem 2.3.
 
@@ -39,8 +39,8 @@ from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.kernels import (
     larger,
     own_norms,
-    price_error,
     smaller,
+    upper_bound_error,
 )
 from qpsvm.certificates.rigorous.objectives import dual_lower
 from qpsvm.display import Column, Table
@@ -130,7 +130,7 @@ def screen(
 
 def _by_sign(model: SupportVectorModel, optimum: Optimum) -> Index:
     c, low, high = model.conditions, optimum.low, optimum.high
-    error = price_error(model.data.weights, len(c))
+    error = upper_bound_error(model.data.weights, len(c))
     status = np.full(len(c), UNDECIDED, dtype=np.intp)
     if c.curvature.any():  # alpha = clip(v / d)
         lowest, highest = c.curvature * c.lower, c.curvature * c.upper
@@ -170,7 +170,7 @@ def _by_curvature(
         s = c.signs[U]
         A += float(np.mean(np.diagonal(A))) * np.outer(s, s)
     a, off = ball.alpha.mid[U], ball.alpha.rad[U]
-    error = price_error(model.data.weights, len(c))
+    error = upper_bound_error(model.data.weights, len(c))
     most, least = larger(c.upper[U], error), -larger(c.lower[U], error)
     farthest = float(outward(np.sum(np.maximum(a - least, most - a) ** 2)))
     rounding = _rounding(A) + _entry_rounding(model, U)

@@ -417,7 +417,8 @@ def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
 def require_unchanged(contents: Contents, request: Request, number: int) -> None:
     """Refuse a chunk that is not, bit for bit, the one of the first pass.
 
-    What the first pass found (prices, numbers of rows, scales of a gap) holds for its samples only.
+    What the first pass found (upper bounds, numbers of rows, scales of a gap) holds for its samples
+    only.
 
     Raises
     ------

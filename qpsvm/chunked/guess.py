@@ -152,7 +152,7 @@ def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> Qu
 
 
 def open_conditions(form: Template, terms: Terms, decided: Decided) -> Conditions:
-    """The open conditions, with prices from which the decided ones have taken their part."""
+    """Restriction to the undecided conditions; the fixed ones enter the sums as constants."""
     return Conditions(
         one_each(terms.signs),
         terms.required,

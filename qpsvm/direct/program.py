@@ -374,7 +374,7 @@ class DirectProgram:
         """Bound the excess of the machine that dual variables imply.
 
         None where it overflows, or where the sums that the machine keeps are missed by more than
-        their rounding: the intercept at the optimum, which nobody knows, would be their price.
+        their rounding: the intercept at the optimum, which is unknown, is their multiplier.
 
         Parameters
         ----------
@@ -423,9 +423,9 @@ class DirectProgram:
         own = self.machine
         beta, interval = found.expansion, Interval(found.first, found.last)
         b, c = interval.midpoint, own.constant
-        prices = own.price * b + own.side * own.total * found.width
-        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b + prices
-        upper = found.gap + MACHINES.price_roundings * EPS * abs(objective)
+        linear = own.price * b + own.side * own.total * found.width
+        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b + linear
+        upper = found.gap + MACHINES.product_roundings * EPS * abs(objective)
         if own.is_free:
             upper += self._missed_sums(found, b)
         elif c:
@@ -437,7 +437,7 @@ class DirectProgram:
         upper += 0.5 * apart * apart
         lost = found.passed_on
         lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
-        if prices:  # losses and prices cancel
+        if linear:  # losses and linear terms cancel
             lost += len(alpha) * EPS * (found.losses + abs(own.price * b) + own.total * found.width)
         relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * lost, TINY)
         error = float(np.max(found.errors, initial=0.0))

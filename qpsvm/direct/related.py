@@ -1,6 +1,6 @@
 """Machines on one stored kernel matrix, each solved from the dual variables of another.
 
-Leave-one-out, searches and paths train many machines on the same samples, which differ in prices
+Leave-one-out, searches and paths train many machines on the same samples, which differ in C
 and in what is required. Along C the boxes grow: between two neighbours most variables at a bound
 stay there, so that the last ones times the ratio of the C are the start of the next machine, and
 the optimum itself for all small C at which the same variables are at their bounds. Where none is,

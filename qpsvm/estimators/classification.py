@@ -299,7 +299,7 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite.
+        Penalty on a margin violation, above 0 and finite.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, Kernel or callable
         A name, an object of ``qpsvm.kernels``, or a function ``(X, Z) -> kernel values``.
     degree : int

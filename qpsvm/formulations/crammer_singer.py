@@ -63,7 +63,7 @@ class CrammerSinger(ExplainsKeywords):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite.
+        Penalty on a margin violation, above 0 and finite.
     intercept : {"none", "penalized"}
         Whether the decision functions have no intercepts, or such that enter the objective as
         :math:`\tfrac{1}{2} \sum_m b_m^2`.

@@ -285,7 +285,7 @@ class L1Norm(Classifier):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite. Too small a C gives w = 0.
+        Penalty on a margin violation, above 0 and finite. Too small a C gives w = 0.
     intercept : {"free", "penalized", "none"}
         Whether b is left out of the objective, enters it as ``|b|`` (what LIBLINEAR solves), or is
         zero.

@@ -105,7 +105,7 @@ class SoftMargin(Classifier):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite; for an infinite price use HardMargin.
+        Penalty on a margin violation, above 0 and finite; for an infinite C use HardMargin.
     intercept : {"free", "penalized", "none"}
         Whether b is left out of the objective, enters it as :math:`\tfrac{1}{2} b^2` (what
         LIBLINEAR solves), or is zero.
@@ -189,7 +189,7 @@ class LeastSquares(Classifier):
     Parameters
     ----------
     C : float
-        Price of a squared deviation, above 0 and finite (gamma in the source).
+        Penalty on a squared deviation, above 0 and finite (gamma in the source).
     intercept : {"free", "penalized", "none"}
     class_weight : dict, "balanced" or None
         Factors of C by label.

@@ -105,7 +105,7 @@ class DataDescription(Unlabelled):
     Parameters
     ----------
     C : float
-        Price of a squared distance beyond the ball. From 1/n on (the sum of ``C x sample weight``
+        Penalty on a squared distance beyond the ball. From 1/n on (the sum of ``C x sample weight``
         at least 1), below which the best ball has no samples in it; with 1 or more no sample
         stays outside.
 

@@ -149,7 +149,7 @@ class NuRegression(Regressor):
         In (0, 1]: bounds the share of samples outside the tube from above, that of support vectors
         from below.
     C : float
-        Price of the average deviation, above 0 and finite (LIBSVM's C times n).
+        Penalty on the average deviation, above 0 and finite (LIBSVM's C times n).
     intercept : {"free", "penalized", "none"}
 
     Raises

@@ -43,7 +43,7 @@ class QuantileRegression(Regressor):
     tau : float
         Which quantile, in (0, 1); 0.5 is the median.
     C : float
-        Price of a deviation, above 0 and finite.
+        Penalty on a deviation, above 0 and finite.
     intercept : {"free", "penalized", "none"}
     average_loss : bool
         Divide C by the sum of the sample weights, which is n without any.

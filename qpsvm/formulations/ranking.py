@@ -75,7 +75,7 @@ class Ranking(Family):
     Parameters
     ----------
     C : float
-        Price of a violated pair, above 0 and finite.
+        Penalty on a violated pair, above 0 and finite.
     loss : {"hinge", "squared_hinge"}
         Whether a violation v costs ``C v`` or :math:`C v^2`.
     average_loss : bool

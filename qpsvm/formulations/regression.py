@@ -47,7 +47,7 @@ class EpsilonRegression(Regressor):
     Parameters
     ----------
     C : float
-        Price of a deviation beyond the tube, above 0 and finite.
+        Penalty on a deviation beyond the tube, above 0 and finite.
     epsilon : float
         Half-width of the tube, in units of the targets; at least 0.
     intercept : {"free", "penalized", "none"}

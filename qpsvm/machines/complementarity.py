@@ -111,8 +111,8 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     farthest = distance + error
     upper = float(np.sum(highest)) + 0.5 * kappa * farthest * farthest + rest + hidden
     upper += negative_curvature_error(model, a, primal)
-    # prices are products of parameters, rounded
-    upper += MACHINES.price_roundings * EPS * abs(primal)
+    # upper bounds are products of parameters, rounded
+    upper += MACHINES.product_roundings * EPS * abs(primal)
     shares = np.maximum(highest - middle, 0.0)
     gentler = 2.0 * errors * np.minimum(a - c.lower, c.upper - a)
     return GapBound(gap, upper, shares, float(np.sum(np.maximum(shares - gentler, 0.0))))
@@ -152,7 +152,7 @@ def _of_hard_margin(
         values.append(total + float(a @ np.maximum(beyond, 0.0)) + sign * hidden)
     gap, upper = values
     upper += negative_curvature_error(model, a, model.primal_objective(evaluation))
-    upper += MACHINES.price_roundings * EPS * abs(model.primal_objective(evaluation))
+    upper += MACHINES.product_roundings * EPS * abs(model.primal_objective(evaluation))
     return GapBound(gap, upper, 2.0 * a * errors, 0.0)
 
 

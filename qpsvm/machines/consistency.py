@@ -165,7 +165,7 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
         raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
     if not model.conditions.equals(solution.conditions):
         raise InvalidDataError(
-            "The solution's conditions (what is required of each sample, and at what price C) are "
+            "The solution's conditions (what is required of each sample, and with what C) are "
             "not the problem's; it belongs to another problem."
         )
     require_own_properties(solution)

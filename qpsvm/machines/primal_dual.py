@@ -1,7 +1,7 @@
 """Primal and dual objective of a training problem, for any weights and dual variables.
 
 With the conditions of ``conditions`` and the maps of ``setup``, the primal objective is
-``kappa/2 |w|^2`` plus prices and losses, the dual one ``p'a - 1/2 (kappa |w|^2 + d'a^2)``.
+``kappa/2 |w|^2`` plus linear terms and losses, the dual one ``p'a - 1/2 (kappa |w|^2 + d'a^2)``.
 Constraints ``G (w, b) <= h``, ``A (w, b) = b_eq`` with multipliers z and y subtract
 ``h'z + b_eq'y`` from the dual objective.
 

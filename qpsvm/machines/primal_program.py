@@ -119,9 +119,9 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
     columns += [identity[:, inside], identity[:, over], -identity[:, under]]
     reach = sp.hstack(columns, format="csr")
     p, first = model.n_weights + has_b, model.n_weights + has_b + has_t
-    prices = [c.intercept_price] * has_b + [c.width_price] * has_t
+    offset_costs = [c.intercept_price] * has_b + [c.width_price] * has_t
     costs = np.concatenate([np.zeros(len(inside)), c.upper[over], -c.lower[under]])
-    q = np.concatenate([np.zeros(model.n_weights), prices, costs])
+    q = np.concatenate([np.zeros(model.n_weights), offset_costs, costs])
     diagonal, lb = np.zeros(len(q)), np.zeros(len(q))
     squared = slice(first, first + len(inside))
     diagonal[squared] = 1.0 / c.curvature[inside]

@@ -39,13 +39,13 @@ class Side:
     ----------
     places : tuple of slice
         Where they are in the order of ``SharedMatrix``, in one or two pieces.
-    signs, prices : arrays of shape (m,)
+    signs, C : arrays of shape (m,)
         Labels -1 and 1, and C_i, or the share of every sample in a nu machine.
     """
 
     places: tuple[slice, ...]
     signs: Vector
-    prices: Vector
+    C: Vector
 
 
 @short_repr

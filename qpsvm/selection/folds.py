@@ -87,8 +87,8 @@ class Classes:
         for i, j in itertools.combinations(range(len(self.labels)), 2):
             own = train[(codes == i) | (codes == j)]
             sign = np.where(self.codes[own] == j, 1.0, -1.0)
-            price = sign * self.weights[own] * factors[self.codes[own]]
-            found.append(Part(own, _hinge(price)))
+            upper = sign * self.weights[own] * factors[self.codes[own]]
+            found.append(Part(own, _hinge(upper)))
         return found
 
     def _factors(self, counts: Vector) -> Vector:
@@ -143,8 +143,8 @@ class Tube:
         train = fold.train[self.weights[fold.train] > 0.0]
         if not len(train):
             raise InvalidDataError("A fold has no training sample with a weight; use fewer folds.")
-        t, price = self.targets[train], self.weights[train]
-        return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, price, -price))]
+        t, upper = self.targets[train], self.weights[train]
+        return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, upper, -upper))]
 
     def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
         """Predictions of a fold by its one machine, and which of them are known."""
@@ -158,14 +158,14 @@ class Tube:
         return np.zeros(len(found.gap), dtype=bool)
 
 
-def _hinge(price: Vector) -> Staircase:
-    """Staircases of the hinge loss, for prices with the signs of the labels."""
-    positive = price > 0.0
+def _hinge(upper: Vector) -> Staircase:
+    """Staircases of the hinge loss, for upper bounds with the signs of the labels."""
+    positive = upper > 0.0
     return Staircase(
         np.where(positive, 1.0, -np.inf),
         np.where(positive, np.inf, -1.0),
-        np.maximum(price, 0.0),
-        np.minimum(price, 0.0),
+        np.maximum(upper, 0.0),
+        np.minimum(upper, 0.0),
     )
 
 
@@ -234,7 +234,7 @@ def _held_out(
 
     def bounds(beta: Dense, C: Vector, *, more_digits: bool = False) -> HeldOut:
         is_new = np.append(True, (beta[1:] != beta[:-1]).any(axis=1))
-        stair, place = unit.at_price(C[:, None]), np.cumsum(is_new) - 1
+        stair, place = unit.scaled(C[:, None]), np.cumsum(is_new) - 1
         distinct = feasible(beta, stair)[is_new]
         sums = (K.sums(distinct, more_digits=more_digits).of(place) for K in (trained, others))
         return held_out(stair, distinct[place], *sums)
@@ -245,7 +245,7 @@ def _held_out(
         found.improve(again, bounds(beta[again], C[again], more_digits=True))
     again = again[found.own_gap[again] > eps]
     if len(again):
-        stairs = [unit.at_price(price) for price in C[again].tolist()]
+        stairs = [unit.scaled(factor) for factor in C[again].tolist()]
         pairs = zip(stairs, beta[again], strict=True)
         better = [stair.solved(trained.values, start, _tight(eps)) for stair, start in pairs]
         found.improve(again, bounds(np.array(better), C[again], more_digits=True))

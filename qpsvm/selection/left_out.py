@@ -9,9 +9,9 @@ Three steps, each for the samples that the one before leaves:
    (``selection.machine_bounds``) or by the optimality conditions (``selection.proven_steps``).
 3. *A refit*, where the active set is not found or the interval is too wide, with a certificate.
 
-All of it is about the program without the sample, with its own prices: where they are divided by
-sums of weights, the full machine is that of all samples at the prices without one
-(``price_groups``).
+All of it is about the program without the sample, with its own ``C_i``: where they are divided by
+sums of weights, the full machine is that of all samples with the ``C_i`` without one
+(``groups_of_equal_C``).
 
 Sources: for the downdate ``selection.tableau``; for the span estimate Vapnik and Chapelle, "Bounds
 on error expectation for support vector machines", *Neural Computation* 12 (2000), section 4.
@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.kernels import price_error
+from qpsvm.certificates.rigorous.kernels import upper_bound_error
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import Column, Table
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
@@ -93,7 +93,7 @@ class LeaveOneOut(Table):
     def support_bound(self) -> float:
         """Share of support vectors, the textbook's bound on the leave-one-out error of classifiers.
 
-        ``errors / n <= n_support / n`` where the intercept is unique and prices do not depend on
+        ``errors / n <= n_support / n`` where the intercept is unique and ``C_i`` do not depend on
         the sample that leaves; Vapnik, *The Nature of Statistical Learning Theory*.
         """
         return self.n_support / len(self.decisions)
@@ -153,7 +153,7 @@ def leave_one_out(
     Notes
     -----
     Intervals hold for every optimum of the program that the same formulation makes of the other
-    samples, with its own prices (those of balanced classes change), the parameters of
+    samples, with its own ``C_i`` (those of balanced classes change), the parameters of
     ``problem.kernel`` (of ``gamma="scale"`` the number that it is for all samples) and kernel
     values without rounding, as those of a rigorous certificate (``docs/rounding.md``).
 
@@ -213,7 +213,7 @@ class LeftOutValues:
     def find(self, stair: Staircase) -> None:
         """Find the left-out decision values of all samples, from the staircases of the problem."""
         beta, kernel = np.asarray(self.full.expansion), KernelMatrix.of_model(self.problem.model)
-        for samples, own in price_groups(self.problem, stair):
+        for samples, own in groups_of_equal_C(self.problem, stair):
             program = program_of(self.problem, kernel, own)
             if len(samples) < LEAVE_ONE_OUT.smallest_group:
                 self.span_errors = None
@@ -318,7 +318,7 @@ def program_of(problem: SVMProblem, kernel: KernelMatrix, stair: Staircase) -> P
     return Program(
         kernel=kernel,
         stair=stair,
-        price_error=0.0 if is_exact else price_error(data.weights, len(c)),
+        upper_bound_error=0.0 if is_exact else upper_bound_error(data.weights, len(c)),
         is_free=c.intercept == "free",
         equals=np.arange(data.n_samples) if equals is None else equals,
     )
@@ -338,7 +338,7 @@ def enclosed(
     samples : array of int of shape (m,), optional
         The sample of each machine whose decision value is bounded, by default all.
     """
-    more: Any = {"is_free": program.is_free, "price_error": program.price_error}
+    more: Any = {"is_free": program.is_free, "upper_bound_error": program.upper_bound_error}
     beta = feasible(beta, stair, **more)
     trained = program.kernel.sums(beta, together=True)
     return held_out(
@@ -370,17 +370,17 @@ def _solved(program: Program, stair: Staircase, beta: Vector) -> Vector:
     return stair.solved(program.kernel.values, start, eps, is_free=program.is_free)
 
 
-def price_groups(problem: SVMProblem, stair: Staircase) -> Iterator[tuple[Index, Staircase]]:
-    """Divide the samples by the prices of the others when they are left out.
+def groups_of_equal_C(problem: SVMProblem, stair: Staircase) -> Iterator[tuple[Index, Staircase]]:
+    """Divide the samples by the ``C_i`` of the others when they are left out.
 
-    Prices that are divided by sums of weights (``average_loss``, balanced classes) change with the
+    ``C_i`` that are divided by sums of weights (``average_loss``, balanced classes) change with the
     class and the weight of the sample that leaves; others do not change.
 
     Yields
     ------
     samples : array of int of shape (m,)
     stair : Staircase
-        Of all samples, at the prices without any of these.
+        Of all samples, with the ``C_i`` without any of these.
     """
     data: Any = problem.data
     factors, formulation = problem.model.conditions.price_factors, problem.formulation
@@ -393,9 +393,9 @@ def price_groups(problem: SVMProblem, stair: Staircase) -> Iterator[tuple[Index,
         samples = np.flatnonzero(group.ravel() == g)
         first = int(samples[0])
         left_out = formulation.conditions(without(problem, first), problem.model.gram)
-        prices = np.insert(left_out.upper[: data.n_samples - 1], first, 0.0)
-        prices[first] = prices[samples[-1]]  # of one class and one weight
-        upper, lowest = (np.where(side != 0.0, prices, 0.0) for side in (stair.upper, stair.lowest))
+        C = np.insert(left_out.upper[: data.n_samples - 1], first, 0.0)
+        C[first] = C[samples[-1]]  # of one class and one weight
+        upper, lowest = (np.where(side != 0.0, C, 0.0) for side in (stair.upper, stair.lowest))
         yield samples, replace(stair, upper=upper, lowest=-lowest)
 
 

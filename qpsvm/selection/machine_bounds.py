@@ -20,7 +20,7 @@ and the optimal intercepts lie between those of the training targets moved by as
 Every term is taken at the worse end of the errors of its sum (``selection.kernel_matrix``). Where
 coefficients add up to ``s``, ``P - D`` grows by ``|s b*|``. For a bound B on ``|b*|`` the radius
 encloses the optima with ``|b| <= B``; if their intercepts are all within ``(-B, B)``, these are all
-optima. Prices that were rounded are taken a little lower in the dual (``feasible``) and a little
+optima. ``C_i`` that were rounded are taken a little lower in the dual (``feasible``) and a little
 higher in the losses.
 """
 
@@ -76,7 +76,7 @@ class HeldOut:
 
 
 def feasible(
-    beta: Dense, stair: Staircase, *, is_free: bool = True, price_error: float = 0.0
+    beta: Dense, stair: Staircase, *, is_free: bool = True, upper_bound_error: float = 0.0
 ) -> Dense:
     """Move coefficients into their boxes, and to sums of zero up to rounding; shape (m, n).
 
@@ -86,10 +86,10 @@ def feasible(
     stair : Staircase
     is_free : bool
         Whether coefficients have to add up to zero: with a free intercept.
-    price_error : float
-        Relative error of the prices, by which the boxes are smaller.
+    upper_bound_error : float
+        Relative error of the ``C_i``, by which the boxes are smaller.
     """
-    inner, rows = stair.at_price(1.0 - 2.0 * price_error), np.arange(len(beta))
+    inner, rows = stair.scaled(1.0 - 2.0 * upper_bound_error), np.arange(len(beta))
     upper, lowest = (np.broadcast_to(end, beta.shape) for end in (inner.upper, inner.lowest))
     beta = np.clip(beta, lowest, upper)
     for _ in range(2 if is_free else 0):  # the second time for the rounding of the first
@@ -107,7 +107,7 @@ def held_out(
     others: Sums,
     *,
     is_free: bool = True,
-    price_error: float = 0.0,
+    upper_bound_error: float = 0.0,
 ) -> HeldOut:
     """Bound duality gaps of machines, and the optima's decision values for held-out samples.
 
@@ -121,10 +121,10 @@ def held_out(
         Of training samples and of held-out ones.
     is_free : bool
         Whether the intercept is free; else it is part of the kernel, or there is none.
-    price_error : float
-        Relative error of the prices.
+    upper_bound_error : float
+        Relative error of the ``C_i``.
     """
-    outer, w, m = stair.at_price(1.0 + 2.0 * price_error), trained.values, len(beta)
+    outer, w, m = stair.scaled(1.0 + 2.0 * upper_bound_error), trained.values, len(beta)
     of_w, of_out = (each.rounding + each.entries for each in (trained, others))
     missed, b, gap, shifts = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((2, m, 1))
     with np.errstate(all="ignore"):  # nothing is known of kernel values that are rounding
@@ -137,7 +137,7 @@ def held_out(
         gap, objective = _gaps(outer, beta, w, b, of_w + sizes)
         own_gap = _gaps(outer, beta, w, b, trained.rounding + sizes)[0] + missed * np.abs(b)
         for k, side in enumerate(sides):
-            error = 4.0 * EPS + 4.0 * price_error
+            error = 4.0 * EPS + 4.0 * upper_bound_error
             gap[k], shifts[:, k, 0] = _with_intercepts(side, gap[k], missed[k], abs(b[k]), error)
         out, radius = others.values, np.sqrt(2.0 * gap) * ROUNDED_UP
         away = radius[:, None] * others.norms + of_out

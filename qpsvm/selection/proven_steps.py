@@ -13,7 +13,7 @@ equal to a sample in V has exactly its decision value), the moved machine satisf
 conditions: it is the optimum, and the only one, as the intercept follows from a coefficient inside
 of its box. It is never computed. Every decision value, that of the left-out sample as well, is
 known to ``|r| n_j / root(lambda) + |q|`` and its own rounding; and q to the smallest ``|r_j| +
-|r| n_j / root(lambda)`` in V. Here r includes what rounding, errors of kernel values and of prices
+|r| n_j / root(lambda)`` in V. Here r includes what rounding, errors of kernel values and of C_i
 make of the distances.
 
 A Cholesky factorisation with the rounding taken off the diagonal proves lambda, as in
@@ -76,14 +76,14 @@ def lowest_eigenvalue(program: Program, machines: Machines) -> float | None:
 def _bounds(
     program: Program, machines: Machines, vertical: Mask, lowest: Vector
 ) -> tuple[Vector, Vector]:
-    stair, norms, error = program.stair, program.kernel.norms, 2.0 * program.price_error
+    stair, norms, error = program.stair, program.kernel.norms, 2.0 * program.upper_bound_error
     steps, m = machines.steps, len(machines.samples)
     at_left, n = (np.arange(m), machines.samples), len(norms)
     place = (steps.astype(np.intp) + 2) * n + np.arange(n)
     of_steps = stair.values().take(place)
     beta = np.where(vertical, machines.beta, of_steps)
     beta[at_left] = 0.0
-    low, high = (ends.take(place) for ends in stair.at_price(1.0 - error).ends)
+    low, high = (ends.take(place) for ends in stair.scaled(1.0 - error).ends)
     room = np.where(vertical, np.minimum(high - beta, beta - low), -1.0)
     widest = np.arange(m), np.argmax(room, axis=1)
     if program.is_free:
@@ -93,10 +93,10 @@ def _bounds(
     f = sums.values + b
     terms = np.abs(sums.values) + np.abs(b) + stair.sizes
     rounding = outward(sums.rounding + sums.entries + 8.0 * U * terms)
-    # coefficients on flat steps are prices, and one coefficient makes up for the missing sum
-    of_prices = error * np.where(vertical, 0.0, np.abs(beta))
-    missed = program.missed(beta) + program.is_free * np.sum(of_prices, axis=1)
-    moved = of_prices @ norms + missed * norms[widest[1]]
+    # coefficients on flat steps are upper bounds, and one coefficient makes up for the missing sum
+    of_upper_bounds = error * np.where(vertical, 0.0, np.abs(beta))
+    missed = program.missed(beta) + program.is_free * np.sum(of_upper_bounds, axis=1)
+    moved = of_upper_bounds @ norms + missed * norms[widest[1]]
     errors = outward(rounding + np.multiply.outer(moved, norms))
     off = np.where(vertical, np.abs(f - of_steps) + errors, 0.0)
     length = _length(off)

@@ -70,8 +70,8 @@ class Staircase:
         lowest[sample[~above]] = -conditions.upper[~above]
         return cls(a, c, upper, lowest)
 
-    def at_price(self, C: float | Dense) -> Staircase:
-        """Scale the losses: the same staircases with all prices multiplied by C.
+    def scaled(self, C: float | Dense) -> Staircase:
+        """Scale the losses: the same staircases with all upper bounds multiplied by C.
 
         C is a number, or one for each machine, shape (m, 1).
         """
@@ -178,13 +178,13 @@ class Staircase:
             The exact excess differs by no more.
         """
         has_a = self.upper > 0.0
-        side, price = np.where(has_a, 1.0, -1.0), np.where(has_a, self.upper, -self.lowest)
+        side, height = np.where(has_a, 1.0, -1.0), np.where(has_a, self.upper, -self.lowest)
         if not self.has_both.any():
-            return _gaps(side * excess, np.maximum(side * beta, 0.0), price, rounding)
+            return _gaps(side * excess, np.maximum(side * beta, 0.0), height, rounding)
         width = np.where(self.has_both, self.c - self.a, 0.0)
         is_below = self.has_both & (beta < 0.0)
         at_first = side * np.where(is_below, excess + width, excess)
-        total = _gaps(at_first, np.maximum(side * beta, 0.0), price, rounding)
+        total = _gaps(at_first, np.maximum(side * beta, 0.0), height, rounding)
         at_c = np.where(is_below, -excess, width - excess)
         share = np.where(is_below, -beta, 0.0)
         total += np.where(self.has_both, _gaps(at_c, share, -self.lowest, rounding), 0.0)
@@ -207,10 +207,10 @@ class Staircase:
         return np.asarray(np.maximum(beta, 0.0) @ a + np.minimum(beta, 0.0) @ c)
 
 
-def _gaps(distance: Dense, share: Dense, price: Vector, rounding: Dense) -> Dense:
-    """Gaps of one step down, for distances beyond its kink and shares of its price."""
+def _gaps(distance: Dense, share: Dense, height: Vector, rounding: Dense) -> Dense:
+    """Gaps of one step down, for distances beyond its kink and shares of its height."""
     above = distance + rounding
     above *= share
     below = rounding - distance
-    below *= price - share
+    below *= height - share
     return np.asarray(np.maximum(above, below, out=above))

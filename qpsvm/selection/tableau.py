@@ -52,8 +52,8 @@ class Program:
     ----------
     kernel : KernelMatrix
     stair : Staircase
-    price_error : float
-        Relative error of its prices.
+    upper_bound_error : float
+        Relative error of its ``C_i``.
     is_free : bool
         Whether coefficients have to add up to zero: with a free intercept.
     equals : array of int of shape (n,)
@@ -62,7 +62,7 @@ class Program:
 
     kernel: KernelMatrix
     stair: Staircase
-    price_error: float
+    upper_bound_error: float
     is_free: bool
     equals: Index
 

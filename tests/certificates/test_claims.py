@@ -15,7 +15,7 @@ import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous.feasible import feasible_ball
-from qpsvm.certificates.rigorous.kernels import price_error
+from qpsvm.certificates.rigorous.kernels import upper_bound_error
 from qpsvm.certificates.screening import STATUSES, _entry_rounding
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.formulations.parameters import class_factors, per_sample_C, scaled_product
@@ -290,11 +290,11 @@ def test_prices_keep_their_digits_where_a_part_of_the_product_underflows():
             for w, f in zip(exact(weights), exact(factors), strict=True)
         ]
         for value, C in zip(stored, truth, strict=True):
-            assert abs(Fraction(value) - C) <= Fraction(price_error(weights, 3)) * C
+            assert abs(Fraction(value) - C) <= Fraction(upper_bound_error(weights, 3)) * C
     pairs = qpsvm.Ranking(1.3e300).dual(X, [0, 1, 2], sample_weight=weights)
     for value, (i, j) in zip(pairs.model.conditions.upper, pairs.data.pairs, strict=True):
         C = Fraction(1.3e300) * Fraction(weights[i]) * Fraction(weights[j])
-        assert abs(Fraction(value) - C) <= Fraction(price_error(weights, 3)) * C
+        assert abs(Fraction(value) - C) <= Fraction(upper_bound_error(weights, 3)) * C
 
 
 def test_ordinary_prices_are_rounded_as_ever():

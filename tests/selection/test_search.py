@@ -48,7 +48,7 @@ def whole(X: Any, gamma: float) -> KernelMatrix:
 
 def certified(K: KernelMatrix, part: Any, test: Any, beta: Any, C: float) -> HeldOut:
     """Bounds for coefficients that are moved into their boxes, shape (1, n)."""
-    stair = part.unit.at_price(C).of(None)
+    stair = part.unit.scaled(C).of(None)
     beta = feasible(beta, stair)
     trained, others = (K.of_part(rows, part.train).sums(beta) for rows in (part.train, test))
     return held_out(stair, beta, trained, others)

@@ -82,7 +82,7 @@ class ClassTable(SampleTable):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class JointModel(KernelSetup):
-    """Data, prices and kernel of one training problem, with what a verifier asks of its solutions.
+    """Data, ``C_i`` and kernel of one training problem, with what a verifier asks of its solutions.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ class JointModel(KernelSetup):
         require_same_problem(self, solution, JointSolution, shapes)
         if not np.array_equal(solution.upper, self.box):
             raise InvalidDataError(
-                "The solution has another price C than the problem; it belongs to another one."
+                "The solution has another C than the problem; it belongs to another one."
             )
         require_own_properties(solution)
 

@@ -3,7 +3,7 @@
     minimise 1/2 x'Px + q'x   subject to   1'x = 0,   lower <= x <= upper,     P_ij = K[v_i, v_j]
 
 The matrix K is stored; variable i belongs to its row ``v_i``, and several may belong to the same
-one, as the two sides of a tube do. Programs differ in q and in their bounds: another price, another
+one, as the two sides of a tube do. Programs differ in q and in their bounds: another C, another
 tube. Each is solved by blocks of pairs and Newton steps, as any kernel dual.
 """
 
