@@ -126,8 +126,8 @@ POLICY = PolicySettings()
 
 
 @dataclass(frozen=True, eq=False)
-class Contract:
-    """Program to be solved by one backend, with the measurement of its answers.
+class SolveTask:
+    """A program, the backend that solves it, and the rule by which the answer is verified.
 
     Attributes
     ----------
@@ -171,8 +171,8 @@ class Contract:
     def can_lack_an_optimum(self) -> bool:
         """Return whether the problem may be infeasible or unbounded.
 
-        Also where another program than the problem's is solved: its evidence is none of the
-        problem's program.
+        False when a transformed program is solved: its Farkas certificate does not apply to the
+        original one.
         """
         return isinstance(self.route, Direct) and not self.is_always_feasible
 
@@ -220,7 +220,7 @@ class Attempt:
     ----------
     solution : QPSolution
     report : KKTReport
-    contract : Contract
+    task : SolveTask
         The program that the solution is of, and the way back.
     own : Evaluation or QPSolution
         The problem's own solution, evaluated; of a bare program the solution.
@@ -228,7 +228,7 @@ class Attempt:
 
     solution: QPSolution
     report: KKTReport
-    contract: Contract
+    task: SolveTask
     own: Any
 
     @property
@@ -252,7 +252,7 @@ class Attempt:
     @cached_property
     def outcome(self) -> Outcome:
         """Outcome by the report alone, whatever ended the solver."""
-        report, contract = self.report, self.contract
+        report, task = self.report, self.task
         if self.is_settled:
             return Outcome.SETTLED
         if is_blocked(report) and not _failed(report, "certified_gap"):
@@ -264,7 +264,7 @@ class Attempt:
         # polish finds digits that round better, unless the certificate itself says that rounding
         # exceeds eps, or the residuals are those of a program that is not the one polished
         rounding = 0.0 if report.certificate is None else report.certificate.rounding
-        is_lost = rounding > contract.settings.eps or not isinstance(contract.route, Direct)
+        is_lost = rounding > task.settings.eps or not isinstance(task.route, Direct)
         return Outcome.UNPOLISHED if is_lost else Outcome.ROUGH
 
     def _is_as_accurate_as_rounding_allows(self) -> bool:
@@ -280,7 +280,7 @@ class Attempt:
         A gap within these is that of every answer in double precision, although more digits of the
         decision values show how large it is.
         """
-        report, eps, problem = self.report, self.contract.settings.eps, self.contract.problem
+        report, eps, problem = self.report, self.task.settings.eps, self.task.problem
         bound, certificate = report.bound, report.certificate
         if bound is not None:
             others = (c for c in report.checks if c.name != "certified_gap")
@@ -309,19 +309,19 @@ class Attempt:
         What is left comes from evaluating the problem as it was given, where another point as good
         would miss as much.
         """
-        contract, report = self.contract, self.report
-        eps = contract.settings.eps
+        task, report = self.task, self.report
+        eps = task.settings.eps
         rounding = 0.0 if report.certificate is None else report.certificate.rounding
         if not report.relative_gap <= max(eps, rounding):
             return False
-        own = getattr(contract.problem, "qp", contract.problem)
-        if contract.program is own and rounding <= eps:
+        own = getattr(task.problem, "qp", task.problem)
+        if task.program is own and rounding <= eps:
             return False  # the same residuals as the report's
-        return verify(contract.program, self.solution, eps=eps).passed
+        return verify(task.program, self.solution, eps=eps).passed
 
     def with_better_weights(self) -> Attempt:
         """Correct the weights of a linear machine beside its alpha while that helps."""
-        contract, problem, best = self.contract, self.contract.problem, self
+        task, problem, best = self.task, self.task.problem, self
         if not (isinstance(problem, SVMProblem) and problem.form == "dual"):
             return best
         for _ in range(POLICY.weight_corrections):
@@ -337,9 +337,9 @@ class Attempt:
             }
             qp = problem.recovery.to_qp(own).replace(**given)
             own = own.of(own.solution.replace(qp=qp))
-            report = verify_evaluated(problem, own, eps=contract.settings.eps)
-            start = contract.route.start(qp).replace(**given)
-            following = best.better_of(Attempt(start, report, contract, own))
+            report = verify_evaluated(problem, own, eps=task.settings.eps)
+            start = task.route.start(qp).replace(**given)
+            following = best.better_of(Attempt(start, report, task, own))
             if following is best:
                 break
             best = following
@@ -352,26 +352,26 @@ class Attempt:
         the point and the multipliers of the machine that was recovered from the answer: a solver's
         own multipliers may be anything where they are not unique.
         """
-        contract, solution, problem = self.contract, self.solution, self.contract.problem
+        task, solution, problem = self.task, self.solution, self.task.problem
         best = self
-        if is_blocked(self.report) or checked_vectors(contract.program, solution)[0] is None:
+        if is_blocked(self.report) or checked_vectors(task.program, solution)[0] is None:
             return best
         if isinstance(problem, SVMProblem):
             with np.errstate(all="ignore"):  # of a solver's nonsense
-                own = contract.route.start(problem.recovery.to_qp(self.own))
+                own = task.route.start(problem.recovery.to_qp(self.own))
             candidate = solution.replace(
                 x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper
             )
-            best = best.better_of(contract.attempt(candidate))
+            best = best.better_of(task.attempt(candidate))
             best = best.with_better_weights()
-        if contract.is_always_feasible:
+        if task.is_always_feasible:
             return best
-        candidates = repaired(contract.program, best.solution)
+        candidates = repaired(task.program, best.solution)
         while not best.is_settled and not deadline.has_passed():
             moved = next(candidates, None)
             if moved is None:
                 break
-            following = contract.attempt(moved)
+            following = task.attempt(moved)
             best = best.better_of(following)
             if is_blocked(following.report):  # the search has failed twice
                 break
@@ -428,7 +428,7 @@ class Result:
 def result_of(found: Attempt, *, reason: str, **figures: Any) -> Result:
     """Build the solution of the problem as given, with a note and other figures of the solve."""
     solution, statistics, own = found.solution, found.solution.statistics, found.own
-    notes = filter(None, (reason, statistics.note, found.contract.route.reduced.note))
+    notes = filter(None, (reason, statistics.note, found.task.route.reduced.note))
     is_bare = isinstance(own, QPSolution)
     qp = (own if is_bare else own.solution.qp).replace(
         status=solution.status,

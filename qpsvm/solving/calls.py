@@ -202,7 +202,7 @@ def solve(
 
 @dataclass(frozen=True)
 class Answer(Generic[Solution]):
-    """A solution, and a sentence for every program whose solution misses ``eps``.
+    """The solution with its warnings: a sentence for every program that misses ``eps``.
 
     Attributes
     ----------

@@ -37,7 +37,15 @@ from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.common import WorkBudget
 from qpsvm.solvers.polish import WORK_LIMIT, polish
-from qpsvm.solving.attempts import NO_OPTIMUM, POLICY, Attempt, Contract, Outcome, Result, result_of
+from qpsvm.solving.attempts import (
+    NO_OPTIMUM,
+    POLICY,
+    Attempt,
+    Outcome,
+    Result,
+    SolveTask,
+    result_of,
+)
 from qpsvm.solving.polishing import polish_distance
 
 UNSETTLED = frozenset(Outcome) - {Outcome.SETTLED, Outcome.LATE}
@@ -74,7 +82,7 @@ class Ask:
 
     Attributes
     ----------
-    contract : Contract
+    task : SolveTask
         The backend, its program, and how its answers are measured.
     settings : Settings
         What the backend is asked with.
@@ -86,7 +94,7 @@ class Ask:
         The step of the policy that this attempt is; empty for the first, which is several.
     """
 
-    contract: Contract
+    task: SolveTask
     settings: Settings
     deadline: Deadline
     reason: str = ""
@@ -94,7 +102,7 @@ class Ask:
 
     def again(self) -> Ask:
         """The second attempt: with a smaller ``eps`` and no warm start."""
-        tighter = max(self.contract.settings.eps * POLICY.tighter, POLICY.smallest_eps)
+        tighter = max(self.task.settings.eps * POLICY.tighter, POLICY.smallest_eps)
         settings = self.settings.replace(eps=tighter, attempt=1, warm_start=None)
         return replace(self, settings=settings, step=self.step or "second attempt")
 
@@ -182,7 +190,7 @@ class Solve:
             except (BackendError, MemoryError) as error:
                 if n_backends == 1:
                     raise
-                name = ask.contract.backend.label  # what the first one found is not lost
+                name = ask.task.backend.label  # what the first one found is not lost
                 self.reason += f"; then {name!r} could not take the program: {error}"
                 self.mark(ask.step)
                 continue
@@ -222,7 +230,7 @@ class Solve:
     def needs_evidence(self, step: str) -> bool:
         """Return whether a search for evidence is needed: an optimum need not exist."""
         assert self.found is not None
-        is_useful = self.ask.contract.may_lack_an_optimum(self.found.report)
+        is_useful = self.ask.task.may_lack_an_optimum(self.found.report)
         return is_useful and self.needs(step)
 
     def outcome(self, deadline: Deadline) -> Outcome:
@@ -231,7 +239,7 @@ class Solve:
         assert found is not None
         status = found.solution.status
         is_short = status is Status.ITERATION_LIMIT
-        watches = self.ask.contract.backend.watches_progress
+        watches = self.ask.task.backend.watches_progress
         if found.is_settled:
             outcome = Outcome.SETTLED
         elif deadline.has_passed():
@@ -254,7 +262,7 @@ class Solve:
         Also where rounding alone keeps an answer by the primal program from passing, and the
         problem's own program rounds less.
         """
-        outcome, route = self.outcome(self.deadline), self.ask.contract.route
+        outcome, route = self.outcome(self.deadline), self.ask.task.route
         if outcome in OF_ROUNDING and isinstance(route, ByPrimal):
             rounding = route.gradient_rounding(found.own.solution.qp)
             return rounding <= POLICY.hopeless * self.settings.eps
@@ -311,7 +319,7 @@ class Solve:
         first = self._ask(route, name, reason)
         if not self.is_auto:
             return first
-        chosen = first.contract.backend
+        chosen = first.task.backend
         stands_by = registry.choose_again(program, chosen.label)[0] != "osqp"  # which is slower yet
         if chosen.watches_progress and not stands_by:
             return first
@@ -321,10 +329,10 @@ class Solve:
 
     def _ask(self, route: Any, backend: str | Backend, reason: str, step: str = "") -> Ask:
         named = registry.get(backend) if isinstance(backend, str) else backend
-        contract, settings = Contract(self.problem, route, named, self.settings), self.settings
+        task, settings = SolveTask(self.problem, route, named, self.settings), self.settings
         if settings.warm_start is not None:
             settings = settings.replace(warm_start=route.start(settings.warm_start))
-        return Ask(contract, settings, self.deadline, reason, step)
+        return Ask(task, settings, self.deadline, reason, step)
 
     def _set_time_aside(self, program: QuadraticProgram) -> None:
         """Set aside the time that the last verification takes, where there is a limit.
@@ -344,7 +352,7 @@ class Solve:
 
     def others(self) -> Iterator[Ask]:
         """Yield an attempt for every further backend, or program of the same machine."""
-        first, problem, step = self.ask.contract, self.problem, "second backend"
+        first, problem, step = self.ask.task, self.problem, "second backend"
         gave_way, route = self.outcome(self.deadline) is Outcome.GAVE_WAY, first.route
         if (
             isinstance(route, Direct)
@@ -370,8 +378,8 @@ class Solve:
 
     def answer(self) -> Attempt:
         """Ask the backend, and let the verifier measure its answer."""
-        ask, contract = self.ask, self.ask.contract
-        backend, program = contract.backend, contract.program
+        ask, task = self.ask, self.ask.task
+        backend, program = task.backend, task.program
         if ask.settings.attempt:
             self.report("escalate", self.own)
         elif self.best is not None:
@@ -385,19 +393,19 @@ class Solve:
         except TimeIsUp as stop:
             answer = _out_of_time(stop, backend)
         except KeyboardInterrupt as error:
-            map_best(error, contract.attempt)
+            map_best(error, task.attempt)
             raise
         if self.settings.warm_start is not None and not backend.capabilities.warm_start:
             notes = filter(None, (answer.statistics.note, NO_WARM_START))
             answer = answer.with_statistics(note="; ".join(notes))
         self.asked += (backend.label,)
         self.mark(ask.step or "backend")
-        if answer.status in NO_OPTIMUM and not contract.is_proof(answer):
+        if answer.status in NO_OPTIMUM and not task.is_proof(answer):
             answer = answer.replace(status=Status.UNKNOWN)
         try:
-            self.found = contract.attempt(answer)
+            self.found = task.attempt(answer)
         except KeyboardInterrupt as error:
-            keep_best(error, lambda: contract.attempt(answer))
+            keep_best(error, lambda: task.attempt(answer))
             raise
         self.mark(ask.step or "verification")
         return self.found
@@ -405,13 +413,13 @@ class Solve:
     def polish(self, found: Attempt) -> Attempt:
         """Polish the answer by solving for its active set."""
         self.report("polish", found)
-        contract, deadline = self.ask.contract, self.ask.deadline
+        task, deadline = self.ask.task, self.ask.deadline
         try:
             with working_until(deadline.has_passed):
                 polished = polish(
-                    contract.program,
+                    task.program,
                     found.solution,
-                    goal=contract.settings.eps * POLICY.polish_share,
+                    goal=task.settings.eps * POLICY.polish_share,
                     measure=polish_distance(found),
                     budget=WorkBudget(limit=WORK_LIMIT, deadline=deadline),
                 )
@@ -419,7 +427,7 @@ class Solve:
             return found
         if polished is found.solution:
             return found
-        moved = contract.attempt(polished)
+        moved = task.attempt(polished)
         if not (moved.is_settled or deadline.has_passed()):
             moved = moved.repaired(deadline)
         self.found = found.better_of(moved)
@@ -430,17 +438,17 @@ class Solve:
 
         A proof takes the place of the answer, with its statistics.
         """
-        found, ask, contract = self.found, self.ask, self.ask.contract
+        found, ask, task = self.found, self.ask, self.ask.task
         assert found is not None
         try:
             with working_until(ask.deadline.has_passed):
-                evidence = contract.evidence(at_most, ask.deadline)
+                evidence = task.evidence(at_most, ask.deadline)
         except TimeIsUp:
             return found
         if evidence is not None:
             solution = evidence.replace(statistics=found.solution.statistics)
-            own = contract.route.evaluate(solution)
-            self.found = found = Attempt(solution, found.report, contract, own)
+            own = task.route.evaluate(solution)
+            self.found = found = Attempt(solution, found.report, task, own)
         return found
 
     # --- progress --------------------------------------------------------------------------------
@@ -458,7 +466,7 @@ class Solve:
             return
         if of is not None:
             figures = {"objective": of.report.objective, "residual": of.report.worst}
-        label = self.ask.contract.backend.label
+        label = self.ask.task.backend.label
         event = Progress(stage, label, seconds=self.clock() - self.began, **figures)
         if settings.verbose:
             print(line_of(event), flush=True)
