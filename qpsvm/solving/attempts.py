@@ -50,7 +50,7 @@ class Outcome(Enum):
     SETTLED = "it is verified, or the absence of an optimum is proven"
     LATE = "the time is over"
     INTERRUPTED = "Ctrl-C or the callback stopped the backend"
-    GAVE_WAY = "the backend stopped for slow progress in favour of another one"
+    STOPPED_FOR_FALLBACK = "the backend stopped for slow progress in favour of another one"
     CONTRADICTED = "all residuals are small, and yet no point near it satisfies the rows"
     ROUNDED = "rounding errors that all answers share keep it from passing"
     UNPOLISHED = "rounding errors alone keep it from passing, and no polish changes these"
@@ -77,7 +77,7 @@ class PolicySettings:
         Share of the samples that are taken for support vectors in this estimate.
     largest_reserve : float
         Share of the time limit that is set aside for the verification, at most.
-    tighter : float
+    second_eps_share : float
         ``eps`` of the second attempt, as a share of the caller's.
     smallest_eps : float
         Its least value: the rounding of doubles.
@@ -91,10 +91,10 @@ class PolicySettings:
         samples take milliseconds, and no program should wait for evidence as long as for a polish.
     search_seconds : float
         The same for the last search.
-    hopeless : float
+    gradient_rounding_limit : float
         Rounding of a program's gradient, in units of ``eps``, from which its residuals cannot pass
         whatever the point: no second backend is asked then.
-    unavoidable : float
+    objective_rounding_limit : float
         Rounding error of the objectives, in units of ``eps``, from which no other answer can be
         expected to pass verification: that of other optima differs by some percent.
     weight_corrections : int
@@ -109,14 +109,14 @@ class PolicySettings:
     timed_entries: int = 1_000_000
     support_share: float = 0.5
     largest_reserve: float = 0.5
-    tighter: float = 1e-2
+    second_eps_share: float = 1e-2
     smallest_eps: float = 1e-15
     polish_share: float = 1e-2
     optimum_within: float = 1e-4
     first_search_seconds: float = 1.0
     search_seconds: float = 10.0
-    hopeless: float = 1e3
-    unavoidable: float = 1.2
+    gradient_rounding_limit: float = 1e3
+    objective_rounding_limit: float = 1.2
     weight_corrections: int = 3
     share_of_floor: float = 0.2
 
@@ -287,12 +287,12 @@ class Attempt:
             is_near = all(c.scaled <= max(c.tolerance, bound.floor) for c in others)
             beyond = bound.relative_gap - bound.floor
             is_floor = beyond <= max(eps, POLICY.share_of_floor * bound.floor)
-            return is_near and is_floor and bound.floor > POLICY.unavoidable * eps
+            return is_near and is_floor and bound.floor > POLICY.objective_rounding_limit * eps
         if not isinstance(problem, SVMProblem) or certificate is None:
             return False
         if str(self.solution.native_status).startswith(BY_ROUNDING):
             rounding = problem.model.rounding(self.own, report.objective)
-            if rounding > POLICY.unavoidable * eps and report.relative_gap <= rounding:
+            if rounding > POLICY.objective_rounding_limit * eps and report.relative_gap <= rounding:
                 return True
         if not (certificate.rounding > eps and report.relative_gap <= eps):
             return False
@@ -300,7 +300,7 @@ class Attempt:
             return False
         kinks = problem.model.gap_bound(certificate.evaluation)
         of_kinks = 0.0 if kinks is None else kinks.avoidable / certificate.objective_scale
-        return certificate.rounding - of_kinks > POLICY.unavoidable * eps
+        return certificate.rounding - of_kinks > POLICY.objective_rounding_limit * eps
 
     def _fails_by_rounding_alone(self) -> bool:
         """Return whether the program that was solved is solved to ``eps``.
