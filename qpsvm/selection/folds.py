@@ -20,7 +20,7 @@ from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.scores import Predictions, ScoreInterval
 from qpsvm.selection.settings import SEARCH
-from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.subdifferential import Subdifferential
 
 
 class Fold(NamedTuple):
@@ -37,12 +37,12 @@ class Part(NamedTuple):
     ----------
     train : array of int of shape (n,)
         Rows of the kernel matrix.
-    unit : Staircase
+    unit : Subdifferential
         Of C = 1.
     """
 
     train: Index
-    unit: Staircase
+    unit: Subdifferential
 
 
 @short_repr
@@ -144,7 +144,7 @@ class Tube:
         if not len(train):
             raise InvalidDataError("A fold has no training sample with a weight; use fewer folds.")
         t, upper = self.targets[train], self.weights[train]
-        return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, upper, -upper))]
+        return [Part(train, Subdifferential(t - self.epsilon, t + self.epsilon, upper, -upper))]
 
     def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
         """Predictions of a fold by its one machine, and which of them are known."""
@@ -158,10 +158,10 @@ class Tube:
         return np.zeros(len(found.gap), dtype=bool)
 
 
-def _hinge(upper: Vector) -> Staircase:
-    """Staircases of the hinge loss, for upper bounds with the signs of the labels."""
+def _hinge(upper: Vector) -> Subdifferential:
+    """Subdifferentials of the hinge loss, for upper bounds with the signs of the labels."""
     positive = upper > 0.0
-    return Staircase(
+    return Subdifferential(
         np.where(positive, 1.0, -np.inf),
         np.where(positive, np.inf, -1.0),
         np.maximum(upper, 0.0),
@@ -218,7 +218,7 @@ def _tight(eps: float) -> float:
 
 
 def _held_out(
-    unit: Staircase,
+    unit: Subdifferential,
     trained: KernelMatrix,
     others: KernelMatrix,
     beta: Dense,
@@ -234,10 +234,10 @@ def _held_out(
 
     def bounds(beta: Dense, C: Vector, *, more_digits: bool = False) -> HeldOut:
         is_new = np.append(True, (beta[1:] != beta[:-1]).any(axis=1))
-        stair, place = unit.scaled(C[:, None]), np.cumsum(is_new) - 1
-        distinct = feasible(beta, stair)[is_new]
+        loss, place = unit.scaled(C[:, None]), np.cumsum(is_new) - 1
+        distinct = feasible(beta, loss)[is_new]
         sums = (K.sums(distinct, more_digits=more_digits).of(place) for K in (trained, others))
-        return held_out(stair, distinct[place], *sums)
+        return held_out(loss, distinct[place], *sums)
 
     found = bounds(beta, C)
     again = np.flatnonzero((found.gap > eps) | task.are_open(found))
@@ -245,8 +245,8 @@ def _held_out(
         found.improve(again, bounds(beta[again], C[again], more_digits=True))
     again = again[found.own_gap[again] > eps]
     if len(again):
-        stairs = [unit.scaled(factor) for factor in C[again].tolist()]
-        pairs = zip(stairs, beta[again], strict=True)
-        better = [stair.solved(trained.values, start, _tight(eps)) for stair, start in pairs]
+        losses = [unit.scaled(factor) for factor in C[again].tolist()]
+        pairs = zip(losses, beta[again], strict=True)
+        better = [loss.solved(trained.values, start, _tight(eps)) for loss, start in pairs]
         found.improve(again, bounds(np.array(better), C[again], more_digits=True))
     return found

@@ -76,14 +76,14 @@ def lowest_eigenvalue(program: Program, machines: Machines) -> float | None:
 def _bounds(
     program: Program, machines: Machines, vertical: Mask, lowest: Vector
 ) -> tuple[Vector, Vector]:
-    stair, norms, error = program.stair, program.kernel.norms, 2.0 * program.upper_bound_error
+    loss, norms, error = program.loss, program.kernel.norms, 2.0 * program.upper_bound_error
     steps, m = machines.steps, len(machines.samples)
     at_left, n = (np.arange(m), machines.samples), len(norms)
     place = (steps.astype(np.intp) + 2) * n + np.arange(n)
-    of_steps = stair.values().take(place)
+    of_steps = loss.values().take(place)
     beta = np.where(vertical, machines.beta, of_steps)
     beta[at_left] = 0.0
-    low, high = (ends.take(place) for ends in stair.scaled(1.0 - error).ends)
+    low, high = (ends.take(place) for ends in loss.scaled(1.0 - error).ends)
     room = np.where(vertical, np.minimum(high - beta, beta - low), -1.0)
     widest = np.arange(m), np.argmax(room, axis=1)
     if program.is_free:
@@ -91,7 +91,7 @@ def _bounds(
         room[widest] = np.minimum(high - beta, beta - low)[widest]
     sums, b = program.kernel.sums(beta, together=True), machines.b[:, None]
     f = sums.values + b
-    terms = np.abs(sums.values) + np.abs(b) + stair.sizes
+    terms = np.abs(sums.values) + np.abs(b) + loss.sizes
     rounding = outward(sums.rounding + sums.entries + 8.0 * U * terms)
     # coefficients on flat steps are upper bounds, and one coefficient makes up for the missing sum
     of_upper_bounds = error * np.where(vertical, 0.0, np.abs(beta))

@@ -1,7 +1,7 @@
 """Machines without one sample, from the optimality conditions of the full machine as a linear map.
 
-On a vertical step of a sample's staircase ``f_j`` is given and ``beta_j`` follows, on a flat one
-the reverse. The tableau T maps what is given to what follows, linearly, for the steps of one
+On a vertical step of a sample's subdifferential ``f_j`` is given and ``beta_j`` follows, on a flat
+one the reverse. The tableau T maps what is given to what follows, linearly, for the steps of one
 optimal machine: the principal pivot transform of K.
 
 A machine without sample i has ``beta_i = 0``; a few other samples change their steps. With S those
@@ -34,7 +34,7 @@ from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.balls import gamma, outward
 from qpsvm.selection.kernel_matrix import KernelMatrix
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.staircase import ABOVE, AT_A, BELOW, Staircase
+from qpsvm.selection.subdifferential import ABOVE, AT_A, BELOW, Subdifferential
 
 NOBODY = -1
 """In place of a sample where none is left out."""
@@ -46,12 +46,12 @@ Steps: TypeAlias = NDArray[np.int8]
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Kernel, staircases and rounding errors of a training problem that samples are left out of.
+    """Kernel, losses and rounding errors of a training problem that samples are left out of.
 
     Attributes
     ----------
     kernel : KernelMatrix
-    stair : Staircase
+    loss : Subdifferential
     upper_bound_error : float
         Relative error of its ``C_i``.
     is_free : bool
@@ -61,7 +61,7 @@ class Program:
     """
 
     kernel: KernelMatrix
-    stair: Staircase
+    loss: Subdifferential
     upper_bound_error: float
     is_free: bool
     equals: Index
@@ -132,7 +132,7 @@ class Tableau:
         of_b = np.zeros(n)
         if is_free:
             of_b[F], of_b[N] = inverse[-1, :-1], -moved[:, -1]
-        beta, b = program.stair.given(steps), 0.0
+        beta, b = program.loss.fixed_values(steps), 0.0
         right = np.concatenate([beta[F] - across[:, :k].T @ beta[N], np.zeros(m - k)])
         right[k:] -= np.sum(beta[N])
         f_of_F, found = beta[F], inverse @ right
@@ -158,7 +158,7 @@ class Tableau:
         diagonal = np.diagonal(self.T)
         with np.errstate(divide="ignore"):
             kappa = np.where(self.is_free, 1.0 / diagonal, diagonal)
-        signs = np.where(self.program.stair.upper > 0.0, 1.0, -1.0)
+        signs = np.where(self.program.loss.upper > 0.0, 1.0, -1.0)
         return int(np.count_nonzero((np.abs(self.beta) * kappa >= signs * self.f)[samples]))
 
 
@@ -191,9 +191,9 @@ def independent(program: Program, beta: Vector) -> Vector:
     -------
     array of shape (n,)
     """
-    beta, K, stair = beta.copy(), program.kernel.values, program.stair
+    beta, K, loss = beta.copy(), program.kernel.values, program.loss
     for _ in range(LEAVE_ONE_OUT.rounds):
-        steps = stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
         F = np.flatnonzero(np.abs(steps) == 1)
         if not len(F):
             return beta
@@ -218,14 +218,14 @@ def independent(program: Program, beta: Vector) -> Vector:
             if (is_moved & (v != 0.0)).any():
                 continue
             is_moved |= v != 0.0
-            _move(beta, F, v, steps, stair)
+            _move(beta, F, v, steps, loss)
     return beta
 
 
-def _move(beta: Vector, F: Index, v: Vector, steps: Index, staircase: Staircase) -> None:
+def _move(beta: Vector, F: Index, v: Vector, steps: Index, loss: Subdifferential) -> None:
     """Move coefficients along a direction until the first is at the end of its step."""
-    low = np.where(steps[F] == AT_A, 0.0, staircase.lowest[F])
-    high = np.where(steps[F] == AT_A, staircase.upper[F], 0.0)
+    low = np.where(steps[F] == AT_A, 0.0, loss.lowest[F])
+    high = np.where(steps[F] == AT_A, loss.upper[F], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(v > 0.0, (high - beta[F]) / v, np.where(v < 0.0, (low - beta[F]) / v, np.inf))
     first = int(np.argmin(up))
@@ -281,7 +281,7 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
         ``NOBODY`` for the machine of all samples.
     """
     steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
-    ends, found = _ends(tableau.program.stair), []
+    ends, found = _ends(tableau.program.loss), []
     for _ in range(LEAVE_ONE_OUT.trials):
         trial = _Trial.of(tableau, steps, samples)
         is_determined = np.isfinite(trial.x).all(axis=1)
@@ -301,7 +301,7 @@ def full_tableau(program: Program, beta: Vector) -> Tableau | None:
     """
     for _ in range(LEAVE_ONE_OUT.rounds):
         beta = independent(program, beta)
-        steps = program.stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        steps = program.loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
         tableau = Tableau.of(program, steps)
         found = None if tableau is None else by_trials(tableau, np.array([NOBODY]))
         if found is None or not len(found.samples):
@@ -312,10 +312,10 @@ def full_tableau(program: Program, beta: Vector) -> Tableau | None:
     return None
 
 
-def _ends(stair: Staircase) -> tuple[Dense, Dense]:
+def _ends(loss: Subdifferential) -> tuple[Dense, Dense]:
     """Ends of all steps, widened by rounding, shape (5, n)."""
-    width, noise = np.maximum(stair.upper, -stair.lowest), LEAVE_ONE_OUT.noise
-    low, high = (ends.copy() for ends in stair.ends)
+    width, noise = np.maximum(loss.upper, -loss.lowest), LEAVE_ONE_OUT.noise
+    low, high = (ends.copy() for ends in loss.ends)
     for ends, outwards in ((low, -noise), (high, noise)):
         is_known, size = np.isfinite(ends), np.maximum(np.abs(ends), 1.0)
         size[1::2] = width
@@ -359,7 +359,7 @@ class _Trial(NamedTuple):
         row, column = np.nonzero(is_entry)
         step, is_left = steps[row, column], column == samples[row]
         is_flat = is_left | (np.abs(step) != 1)
-        target = np.where(is_left, 0.0, tableau.program.stair.values()[step + 2, column])
+        target = np.where(is_left, 0.0, tableau.program.loss.values()[step + 2, column])
         changes = target - np.where(is_flat, beta[column], f[column])
         follows = is_flat == free[column]
         S, given = (np.flatnonzero(mask) for mask in (follows, ~follows))
@@ -411,7 +411,7 @@ class _Trial(NamedTuple):
         beta[row[is_given], column[is_given]] += changes[is_given]
         step = steps[row, column]
         is_flat = np.abs(step) != 1
-        exact = tableau.program.stair.values()[step + 2, column]
+        exact = tableau.program.loss.values()[step + 2, column]
         beta[row[is_flat], column[is_flat]] = exact[is_flat]  # not rounded
         leaves = np.flatnonzero(samples != NOBODY)
         beta[leaves, samples[leaves]] = 0.0

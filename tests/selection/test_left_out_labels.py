@@ -31,7 +31,7 @@ from qpsvm.selection.left_out import (
     program_of,
 )
 from qpsvm.selection.proven_steps import proven_bounds
-from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.subdifferential import Subdifferential
 from qpsvm.selection.tableau import Machines, Program, by_trials, full_tableau
 
 X, Y = (part[:60] for part in datasets.load_breast_cancer(return_X_y=True))
@@ -172,9 +172,9 @@ def test_a_decided_label_has_a_radius_smaller_than_its_value(intercept: Any) -> 
 
 
 def program(problem: Any) -> Program:
-    stair = Staircase.of_conditions(problem.model.conditions, problem.data.n_samples)
-    assert stair is not None
-    return program_of(problem, KernelMatrix.of_model(problem.model), stair)
+    loss = Subdifferential.of_conditions(problem.model.conditions, problem.data.n_samples)
+    assert loss is not None
+    return program_of(problem, KernelMatrix.of_model(problem.model), loss)
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
@@ -220,7 +220,7 @@ def test_exact_sums_are_in_their_balls(
 
 
 def by_gap(own: Program, machines: Machines) -> tuple[np.ndarray, np.ndarray]:
-    found = enclosed(own, own.stair.without(machines.samples), machines.beta, machines.samples)
+    found = enclosed(own, own.loss.without(machines.samples), machines.beta, machines.samples)
     values, radius = intervals(found)
     return values[:, 0], radius[:, 0]
 

@@ -48,10 +48,10 @@ def whole(X: Any, gamma: float) -> KernelMatrix:
 
 def certified(K: KernelMatrix, part: Any, test: Any, beta: Any, C: float) -> HeldOut:
     """Bounds for coefficients that are moved into their boxes, shape (1, n)."""
-    stair = part.unit.scaled(C).of(None)
-    beta = feasible(beta, stair)
+    loss = part.unit.scaled(C).of(None)
+    beta = feasible(beta, loss)
     trained, others = (K.of_part(rows, part.train).sums(beta) for rows in (part.train, test))
-    return held_out(stair, beta, trained, others)
+    return held_out(loss, beta, trained, others)
 
 
 @functools.cache
