@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.estimators.measure import SETS, samples
-from qpsvm.backends import engines
+from qpsvm.backends import own_solvers
 from qpsvm.estimators import SVC
 
 SIZES = (100, 300, 1000, 3000)
@@ -64,8 +64,8 @@ def measured(engine: Watched, X: Any, y: Any, price: float) -> tuple[float, floa
 
 def main() -> None:
     """Print a line for every fit, and the bound for every size."""
-    engine = Watched(engines.minimise)
-    engines.minimise = engine  # type: ignore[assignment]
+    engine = Watched(own_solvers.minimise)
+    own_solvers.minimise = engine  # type: ignore[assignment]
     found: dict[int, list[float]] = {}
     with threadpool_limits(1):
         few = samples("fourclass", 24)

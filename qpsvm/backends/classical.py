@@ -13,7 +13,7 @@ import numpy as np
 
 from qpsvm.backends.base import Capabilities, Clock, Settings, Stop
 from qpsvm.backends.child import ChildBackend
-from qpsvm.backends.engines import OwnBackend
+from qpsvm.backends.own_solvers import OwnBackend
 from qpsvm.backends.settings import require_options, settings_from_options
 from qpsvm.exceptions import InvalidParameterError, UnknownBackendError
 from qpsvm.numerics.arrays import Vector

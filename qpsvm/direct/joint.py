@@ -19,7 +19,7 @@ from time import perf_counter
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from qpsvm.backends.engines import BY_ROUNDING
+from qpsvm.backends.own_solvers import BY_ROUNDING
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.machine import is_plain, statistics_of
 from qpsvm.direct.program import DIRECT

@@ -36,13 +36,13 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.engine import solve
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.open_set import near
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.solver import solve
 
 ENGINE = InteriorPointSettings(slow_iterations=0)
 """Settings of the interior-point method, which goes on to its end however slow it is."""

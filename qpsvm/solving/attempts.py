@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from qpsvm.backends.base import Backend, Settings
-from qpsvm.backends.engines import BY_ROUNDING
+from qpsvm.backends.own_solvers import BY_ROUNDING
 from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route

@@ -10,7 +10,7 @@ from functools import singledispatch
 from typing import Any, Generic, NoReturn
 
 from qpsvm.backends.base import Backend, Callback, Settings
-from qpsvm.backends.engines import ActiveSetBackend
+from qpsvm.backends.own_solvers import ActiveSetBackend
 from qpsvm.backends.registry import require_name
 from qpsvm.certificates import certify_infeasible
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution

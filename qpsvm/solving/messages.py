@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from qpsvm.backends.base import Settings
-from qpsvm.backends.engines import BY_ROUNDING
+from qpsvm.backends.own_solvers import BY_ROUNDING
 from qpsvm.certificates import certify_infeasible, conflict, not_separable, without_constraints
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedSolution
 from qpsvm.exceptions import (

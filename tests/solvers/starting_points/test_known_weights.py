@@ -9,12 +9,12 @@ import pytest
 
 import qpsvm
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.engine import solve
 from qpsvm.solvers.interior_point.open_set import near
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.smoothing import point_at
+from qpsvm.solvers.interior_point.solver import solve
 from qpsvm.solvers.interior_point.translate import Direct
 
 EPS = 1e-8

@@ -9,7 +9,7 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings
-from qpsvm.backends.engines import ActiveSetBackend
+from qpsvm.backends.own_solvers import ActiveSetBackend
 from qpsvm.exceptions import MemoryLimitError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Sigmoid
 from qpsvm.qp import Status

@@ -35,10 +35,10 @@ from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_quadratic import SampleQuadratic
 from qpsvm.solvers.box.blocks import PairProgram, largest_of
 from qpsvm.solvers.box.curvature import Curvature, HessianCurvature, Solve
-from qpsvm.solvers.box.engine import Distinct, Found
 from qpsvm.solvers.box.program import Boxed, BoxProgram, row_multipliers, satisfying
 from qpsvm.solvers.box.proximal_newton import solve
 from qpsvm.solvers.box.settings import GRADIENT_ROUNDING
+from qpsvm.solvers.box.solver import Distinct, Found
 from qpsvm.solvers.common import Point, WorkBudget
 from qpsvm.solvers.device.kernel_matrix import KernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings

@@ -24,7 +24,7 @@ from qpsvm.qp import (
     Status,
     sample_gram,
 )
-from qpsvm.solvers.box import engine
+from qpsvm.solvers.box import solver
 from qpsvm.solvers.box.program import BoxProgram
 from tests import tolerances
 from tests.interrupts import interrupted_point
@@ -375,7 +375,7 @@ def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
     def interrupted(*_args, **_settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "reduce_gap_rounding", interrupted)
+    monkeypatch.setattr(solver, "reduce_gap_rounding", interrupted)
     monkeypatch.setattr(BoxProgram, "gap_rounding_bound", lambda *_: np.inf)
     problem = dual("hinge")
     found = interrupted_point(lambda: raw(problem))
