@@ -1,4 +1,4 @@
-"""The package's own engines: ``"ipm"`` for linear machines, ``"active-set"`` for kernel duals."""
+"""The package's own solvers: ``"ipm"`` for linear machines, ``"active-set"`` for kernel duals."""
 
 from __future__ import annotations
 

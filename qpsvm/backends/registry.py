@@ -220,7 +220,7 @@ def _unknown(name: str, wanted: str) -> str:
 def choose(program: QuadraticProgram) -> tuple[str, str]:
     """Choose the backend for ``"auto"``, with the reason in one sentence.
 
-    Only what qpsvm's own dependencies provide is chosen: its engines, CVXOPT, Clarabel (which
+    Only what qpsvm's own dependencies provide is chosen: its solvers, CVXOPT, Clarabel (which
     CVXPY requires) and HiGHS (which SciPy contains).
 
     Parameters

@@ -312,7 +312,7 @@ def most_open(memory_limit: int, totals: Totals) -> int:
     """Open conditions for which there is memory.
 
     An open problem takes eight doubles for every entry of its samples, about: the samples and the
-    working copies of the engine.
+    working copies of the solver.
     """
     width = totals.n_features
     if totals.is_sparse:  # stored entries, and their indices

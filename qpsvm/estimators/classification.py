@@ -344,7 +344,7 @@ class SVC(KernelClassifier):
         Another name of ``eps``, the one of scikit-learn; pass one of the two.
     cache_size, shrinking, random_state : ignored
         Accepted, and without effect: scikit-learn's class has them. ``memory_limit`` limits the
-        memory for kernel values, the engine decides when to shrink, and nothing is random.
+        memory for kernel values, the solver decides when to shrink, and nothing is random.
 
     Raises
     ------

@@ -44,7 +44,7 @@ from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.solver import solve
 
-ENGINE = InteriorPointSettings(slow_iterations=0)
+SOLVER_SETTINGS = InteriorPointSettings(slow_iterations=0)
 """Settings of the interior-point method, which goes on to its end however slow it is."""
 
 ITERATIONS = 1000
@@ -82,7 +82,7 @@ class OneFactor:
         if not isinstance(P, LowRankQuadratic) or P.diag.any():
             return None
         whole = FactorProgram(
-            F=Factor.of(P, settings=ENGINE),
+            F=Factor.of(P, settings=SOLVER_SETTINGS),
             d=np.zeros(len(program)),
             q=-program.required.value,
             A=program.rows,
@@ -97,10 +97,10 @@ class OneFactor:
         if merged is not None:
             smaller = whole.restricted(merged.kept, np.zeros(whole.size), copied_below=WORTH)
             whole = replace(smaller, lower=merged.lower, upper=merged.upper)
-        n_open = ENGINE.open_per_weight * P.rank
+        n_open = SOLVER_SETTINGS.open_per_weight * P.rank
         return (
             None
-            if n_open > ENGINE.largest_open_share * whole.size
+            if n_open > SOLVER_SETTINGS.largest_open_share * whole.size
             else cls(training, whole, merged)
         )
 

@@ -86,7 +86,7 @@ class FactorProgram:
 
     @property
     def settings(self) -> InteriorPointSettings:
-        """The settings of the engine."""
+        """The settings of the solver."""
         return self.F.settings
 
     # --- other programs ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The engine for ``P = F F' + diag(d)``: starting points, interior point, working sets."""
+"""The solver for ``P = F F' + diag(d)``: starting points, interior point, working sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translation of quadratic programs to the engine's structure, and of solutions back.
+"""Translation of quadratic programs to the solver's structure, and of solutions back.
 
 There are two ways: as it is, a program over a box with few other rows; and by its dual, a program
 with many rows and a diagonal Hessian. The primal of a linear machine is
@@ -62,7 +62,7 @@ def translation(program: QuadraticProgram) -> Direct | Dualised:
 
 
 def structure_of(program: QuadraticProgram) -> str:
-    """Describe the structure of P that the engine exploits; empty if there is none."""
+    """Describe the structure of P that the solver exploits; empty if there is none."""
     P = program.P
     has_few_rows = program.n_equalities + program.n_inequalities <= FEW_ROWS
     if program.is_linear:

@@ -46,7 +46,7 @@ def on_device(device: Any, problem: Any, **options: Any) -> Any:
 
 
 def assert_same_optimum(problem: Any, answer: Any) -> None:
-    """The objective of the processor's engine, and a gap that says so."""
+    """The objective of the processor's solver, and a gap that says so."""
     known = qpsvm.solve(problem, "active-set", eps=1e-10).qp
     best = problem.qp.objective(known.x)
     assert answer.status is Status.OPTIMAL
