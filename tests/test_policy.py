@@ -100,7 +100,7 @@ def test_after_the_deadline_the_answer_is_verified_and_nothing_else(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured, searched = [], []
-    measure, evidence = SolveTask.attempt, SolveTask.evidence
+    measure, find_certificate = SolveTask.attempt, SolveTask.find_certificate
     deadline = Deadline(at=0.0, clock=lambda: 1.0)  # has passed before the backend is asked
 
     def counted(task: SolveTask, solution: QPSolution) -> Any:
@@ -109,10 +109,10 @@ def test_after_the_deadline_the_answer_is_verified_and_nothing_else(
 
     def noted(task: SolveTask, *arguments: Any) -> Any:
         searched.append(arguments)
-        return evidence(task, *arguments)
+        return find_certificate(task, *arguments)
 
     monkeypatch.setattr(SolveTask, "attempt", counted)
-    monkeypatch.setattr(SolveTask, "evidence", noted)
+    monkeypatch.setattr(SolveTask, "find_certificate", noted)
     result = solve_by_policy(PROBLEMS[name], "auto", Settings(deadline=deadline))
     assert len(measured) == 1
     assert not searched

@@ -24,7 +24,7 @@ from qpsvm.machines.routes import Direct, Route
 from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp.bounds import repaired
-from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
+from qpsvm.qp.certificate_search import find_farkas_certificate, find_ray
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -85,10 +85,11 @@ class PolicySettings:
         Accuracy at which a polish stops, as a share of ``eps``.
     optimum_within : float
         An answer with residuals below this belongs to a program that has an optimum, of which no
-        evidence is looked for.
+        certificate is looked for.
     first_search_seconds : float
-        Longest search for evidence by each of two linear programs before the polish: a few hundred
-        samples take milliseconds, and no program should wait for evidence as long as for a polish.
+        Longest search for a certificate by each of two linear programs before the polish: a few
+        hundred samples take milliseconds, and no program should wait for one as long as for a
+        polish.
     search_seconds : float
         The same for the last search.
     gradient_rounding_limit : float
@@ -146,7 +147,7 @@ class SolveTask:
 
     @property
     def program(self) -> QuadraticProgram:
-        """The reduced program, which solver, polish and search for evidence work on."""
+        """The reduced program, which solver, polish and search for certificates work on."""
         return self.route.reduced.program
 
     def attempt(self, solution: QPSolution) -> Attempt:
@@ -161,11 +162,11 @@ class SolveTask:
             report = verify_evaluated(self.problem, own, eps=eps)
         return Attempt(solution, report, self, own)
 
-    def is_proof(self, evidence: QPSolution) -> bool:
+    def is_proof(self, certificate: QPSolution) -> bool:
         """Return whether the vectors prove that there is no optimum."""
         if not self.can_lack_an_optimum:
             return False
-        return certify_infeasible(self.problem, self.route.own(evidence)).passed
+        return certify_infeasible(self.problem, self.route.own(certificate)).passed
 
     @property
     def can_lack_an_optimum(self) -> bool:
@@ -186,7 +187,7 @@ class SolveTask:
         return isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum
 
     def may_lack_an_optimum(self, report: KKTReport) -> bool:
-        """Return whether evidence that there is no optimum is worth a search beside an answer."""
+        """Return whether a certificate that there is no optimum is worth a search."""
         if not self.can_lack_an_optimum:
             return False
         bound = report.bound
@@ -194,7 +195,7 @@ class SolveTask:
             return False  # the objective is bounded from below, and a feasible point is known
         return not report.worst < POLICY.optimum_within
 
-    def evidence(self, at_most: float, deadline: Deadline) -> QPSolution | None:
+    def find_certificate(self, at_most: float, deadline: Deadline) -> QPSolution | None:
         """Search for a proof that there is no optimum, by two linear programs.
 
         Parameters
@@ -203,7 +204,7 @@ class SolveTask:
             Seconds for each of them.
         deadline : Deadline
         """
-        for search in (find_infeasibility, find_unboundedness):
+        for search in (find_farkas_certificate, find_ray):
             if deadline.has_passed():
                 return None
             found = search(self.program, min(at_most, deadline.remaining()))

@@ -202,7 +202,7 @@ class Solve:
                 waiting, n_backends = list(self.others()), 2
         assert self.best is not None
         self.found, self.run = self.best, replace(self.kept, deadline=self.deadline)
-        if self.needs_evidence("search for evidence"):
+        if self.needs_certificate_search("search for evidence"):
             self.best = self.search(POLICY.search_seconds)
             self.mark("search for evidence")
         self.best = self.best.with_status(self.verdict(self.best))
@@ -212,7 +212,7 @@ class Solve:
     def attempt(self, run: BackendRun) -> Attempt:
         """Run a backend, and improve its answer, by the first five steps."""
         found = self.answer()
-        if not run.settings.attempt and self.needs_evidence("first search for evidence"):
+        if not run.settings.attempt and self.needs_certificate_search("first search for evidence"):
             found = self.search(POLICY.first_search_seconds)
             self.mark(run.step or "first search for evidence")
         if self.needs("repair"):
@@ -227,8 +227,8 @@ class Solve:
         """Return whether a step of ``STEPS`` is to be taken, after what the attempt has found."""
         return self.outcome(self.run.deadline) in STEPS[step]
 
-    def needs_evidence(self, step: str) -> bool:
-        """Return whether a search for evidence is needed: an optimum need not exist."""
+    def needs_certificate_search(self, step: str) -> bool:
+        """Return whether a search for a certificate is needed: an optimum need not exist."""
         assert self.found is not None
         is_useful = self.run.task.may_lack_an_optimum(self.found.report)
         return is_useful and self.needs(step)
@@ -445,11 +445,11 @@ class Solve:
         assert found is not None
         try:
             with working_until(run.deadline.has_passed):
-                evidence = task.evidence(at_most, run.deadline)
+                certificate = task.find_certificate(at_most, run.deadline)
         except TimeIsUp:
             return found
-        if evidence is not None:
-            solution = evidence.replace(statistics=found.solution.statistics)
+        if certificate is not None:
+            solution = certificate.replace(statistics=found.solution.statistics)
             own = task.route.evaluate(solution)
             self.found = found = Attempt(solution, found.report, task, own)
         return found
