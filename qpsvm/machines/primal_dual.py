@@ -244,7 +244,7 @@ class PrimalDualPair(TrainingSetup):
 
     @cached_property
     def _largest_floor(self) -> float:
-        """What ``objective_floor`` is at most: where w = 0 is optimal."""
+        """Largest value of ``objective_floor``: where w = 0 is optimal."""
         c = self.conditions
         if c.relative_to_spread:
             return 1.0
