@@ -48,11 +48,11 @@ from qpsvm.numerics.threads import in_parallel
 from qpsvm.selection import scores
 from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, cv_results
 from qpsvm.selection.folds import Fold, Outcome, Task, run_fold
-from qpsvm.selection.kernel_matrix import KernelMatrix, shared_kernels
+from qpsvm.selection.kernel_matrix import KernelBlock, shared_kernels
 from qpsvm.selection.settings import SEARCH
 
-SharedKernels: TypeAlias = Callable[[Any], KernelMatrix]
-"""``gamma -> KernelMatrix`` of all samples."""
+SharedKernels: TypeAlias = Callable[[Any], KernelBlock]
+"""``gamma -> KernelBlock`` of all samples."""
 
 C_VALUES = tuple(10.0**k for k in range(-2, 5))
 """C of a search that is given none."""
@@ -313,7 +313,7 @@ class _Run:
     def _kernel(self, candidate: Candidate) -> Kernel:
         return self.search._kernel_of(candidate, self.X, self.weights).resolve(self.X)
 
-    def _matrix(self, shared: SharedKernels, candidate: Candidate) -> KernelMatrix:
+    def _matrix(self, shared: SharedKernels, candidate: Candidate) -> KernelBlock:
         K = shared(getattr(self._kernel(candidate), "gamma", None))
         if not all_finite(K.values):
             raise InvalidDataError(

@@ -16,7 +16,7 @@ from qpsvm.formulations import OneVsOne, SoftMargin
 from qpsvm.formulations.parameters import ClassWeight, factors_by_label
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.scores import Predictions, ScoreInterval
 from qpsvm.selection.settings import SEARCH
@@ -182,12 +182,12 @@ class Outcome(NamedTuple):
     score: ScoreInterval | None = None
 
 
-def run_fold(K: KernelMatrix, task: Task, fold: Fold, C: Vector, eps: float) -> list[Outcome]:
+def run_fold(K: KernelBlock, task: Task, fold: Fold, C: Vector, eps: float) -> list[Outcome]:
     """Train the machines of a fold for ascending C, and predict its held-out samples.
 
     Parameters
     ----------
-    K : KernelMatrix
+    K : KernelBlock
     task : Task
     fold : Fold
     C : array of shape (m,)
@@ -219,8 +219,8 @@ def _tight(eps: float) -> float:
 
 def _held_out(
     unit: Subdifferential,
-    trained: KernelMatrix,
-    others: KernelMatrix,
+    trained: KernelBlock,
+    others: KernelBlock,
     beta: Dense,
     C: Vector,
     eps: float,

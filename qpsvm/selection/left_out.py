@@ -38,7 +38,7 @@ from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze, require_me
 from qpsvm.numerics.duplicates import first_equal
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.proven_steps import lowest_eigenvalue, proven_bounds
 from qpsvm.selection.settings import LEAVE_ONE_OUT
@@ -212,7 +212,7 @@ class LeftOutValues:
 
     def find(self, loss: Subdifferential) -> None:
         """Find the left-out decision values of all samples, from subdifferentials."""
-        beta, kernel = np.asarray(self.full.expansion), KernelMatrix.of_model(self.problem.model)
+        beta, kernel = np.asarray(self.full.expansion), KernelBlock.of_model(self.problem.model)
         for samples, own in groups_of_equal_C(self.problem, loss):
             program = program_of(self.problem, kernel, own)
             if len(samples) < LEAVE_ONE_OUT.smallest_group:
@@ -309,7 +309,7 @@ class LeftOutValues:
         return np.abs(decisions)
 
 
-def program_of(problem: SVMProblem, kernel: KernelMatrix, loss: Subdifferential) -> Program:
+def program_of(problem: SVMProblem, kernel: KernelBlock, loss: Subdifferential) -> Program:
     """Collect kernel, subdifferentials and rounding errors of a training problem."""
     data, c = problem.data, problem.model.conditions
     is_exact = c.price_factors is not None and c.price_factors.are_plain

@@ -32,7 +32,7 @@ from scipy.sparse import csr_array
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.balls import gamma, outward
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.subdifferential import ABOVE, AT_A, BELOW, Subdifferential
 
@@ -50,7 +50,7 @@ class Program:
 
     Attributes
     ----------
-    kernel : KernelMatrix
+    kernel : KernelBlock
     loss : Subdifferential
     upper_bound_error : float
         Relative error of its ``C_i``.
@@ -60,7 +60,7 @@ class Program:
         The index of the first sample that is equal.
     """
 
-    kernel: KernelMatrix
+    kernel: KernelBlock
     loss: Subdifferential
     upper_bound_error: float
     is_free: bool

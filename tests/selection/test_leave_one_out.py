@@ -18,7 +18,7 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.selection import leave_one_out
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.left_out import (
     BY_CERTIFICATE,
     BY_DOWNDATE,
@@ -237,7 +237,7 @@ def test_it_prints_a_table() -> None:
 
 
 def full_tableau(problem: Any) -> tuple[Program, Tableau]:
-    kernel = KernelMatrix.of_model(problem.model)
+    kernel = KernelBlock.of_model(problem.model)
     loss = Subdifferential.of_conditions(problem.model.conditions, problem.data.n_samples)
     assert loss is not None
     beta = np.asarray(qpsvm.solve(problem, eps=1e-10).expansion)

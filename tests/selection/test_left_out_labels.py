@@ -21,7 +21,7 @@ from benchmarks.soundness.rational import dot, exact, gram, times
 from benchmarks.soundness.small_problems import Drawn, decision_ranges, draw
 from qpsvm import kernels
 from qpsvm.selection import leave_one_out
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.left_out import (
     BY_CERTIFICATE,
     BY_DOWNDATE,
@@ -174,7 +174,7 @@ def test_a_decided_label_has_a_radius_smaller_than_its_value(intercept: Any) -> 
 def program(problem: Any) -> Program:
     loss = Subdifferential.of_conditions(problem.model.conditions, problem.data.n_samples)
     assert loss is not None
-    return program_of(problem, KernelMatrix.of_model(problem.model), loss)
+    return program_of(problem, KernelBlock.of_model(problem.model), loss)
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
@@ -199,7 +199,7 @@ def test_exact_sums_are_in_their_balls(
         stored = sp.csr_array(samples) if "sparse" in name else samples
         formulation = qpsvm.SoftMargin(intercept=intercept)
         problem = formulation.dual(stored, np.arange(6) % 2, kernel=kernel)
-        matrix = KernelMatrix.of_model(problem.model)
+        matrix = KernelBlock.of_model(problem.model)
         beta = rng.integers(-(2**20), 2**20, (4, 6)) * 2.0 ** rng.integers(-30, 1, (4, 1))
         beta[:2, :4] = 0.0  # two samples: errors do not cancel
         beta[:, -1] -= np.sum(beta, axis=1)  # zero, exactly

@@ -40,7 +40,7 @@ from qpsvm.solvers.box.proximal_newton import solve
 from qpsvm.solvers.box.settings import GRADIENT_ROUNDING
 from qpsvm.solvers.box.solver import Distinct, Found
 from qpsvm.solvers.common import Point, WorkBudget
-from qpsvm.solvers.device.kernel_matrix import KernelMatrix
+from qpsvm.solvers.device.kernel_matrix import DeviceKernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings
 
 
@@ -141,7 +141,7 @@ class _Search:
                 "sum of all variables, or of two groups; this program has other rows or weights. "
                 "Pass device='cpu'."
             )
-        kernel = KernelMatrix(P, device, settings)
+        kernel = DeviceKernelMatrix(P, device, settings)
         if distinct is not None:
             box = replace(box, P=DeviceCurvature(P, kernel, box.size - P.size))
             distinct = replace(distinct, box=box)
@@ -304,7 +304,7 @@ class OnDevice(Curvature):
 class DeviceCurvature(HessianCurvature):
     """The Hessian of a program whose kernel matrix is on a device, for products on the way back."""
 
-    def __init__(self, P: SampleQuadratic, kernel: KernelMatrix, n_slack: int) -> None:
+    def __init__(self, P: SampleQuadratic, kernel: DeviceKernelMatrix, n_slack: int) -> None:
         super().__init__(P, n_slack)
         self.kernel = kernel
 

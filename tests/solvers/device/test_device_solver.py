@@ -13,7 +13,7 @@ from qpsvm.backends.own_solvers import ActiveSetBackend
 from qpsvm.exceptions import MemoryLimitError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Sigmoid
 from qpsvm.qp import Status
-from qpsvm.solvers.device.kernel_matrix import KernelMatrix
+from qpsvm.solvers.device.kernel_matrix import DeviceKernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings
 from tests.devices import DEVICES, OnNumPy, device_for
 from tests.families import DUALS
@@ -94,7 +94,7 @@ def test_columns_are_kept_within_the_limit_and_evaluated_again(device: Any, limi
     problem = problem_of("hinge", n=300)
     options = {"block_size": 60, "cached_from": 1, "memory_limit": limit, "largest_set": 60}
     settings = DeviceSettings(**options)
-    kernel = KernelMatrix(problem.qp.P, device, settings)
+    kernel = DeviceKernelMatrix(problem.qp.P, device, settings)
     n = 300
     assert 8 * (kernel.capacity * n + 3 * kernel.largest_set**2) < limit
     v = device.send(np.linspace(-1.0, 1.0, 200))
