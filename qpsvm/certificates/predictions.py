@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.intercept import Interval
@@ -26,7 +26,7 @@ from qpsvm.numerics.single_precision import Stored
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecisionBounds(Table):
+class DecisionBounds(ColumnTable):
     """Bounds on decision values, ``lower <= f*(x) <= upper`` for every exact optimum f*.
 
     Attributes
@@ -87,7 +87,7 @@ class DecisionBounds(Table):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CertifiedPredictions(Table):
+class CertifiedPredictions(ColumnTable):
     """Labels, with a mark for those proven to be the exact optimum's.
 
     Attributes

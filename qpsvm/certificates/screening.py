@@ -43,7 +43,7 @@ from qpsvm.certificates.rigorous.kernels import (
     upper_bound_error,
 )
 from qpsvm.certificates.rigorous.objectives import dual_lower
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
@@ -70,7 +70,7 @@ Counts: TypeAlias = dict[str, int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Screening(Table):
+class Screening(ColumnTable):
     """The proven status of every condition's dual variable at the exact optimum.
 
     Attributes

@@ -15,7 +15,7 @@ import numpy as np
 
 from qpsvm.exceptions import UnreadyColumnsError
 from qpsvm.io.cells import Cells, Kind, Mask, is_number, label_kind
-from qpsvm.io.table import Roles, Table
+from qpsvm.io.table import FileTable, Roles
 
 LISTS = ("id", "drop", "categorical")
 """Parameters that take several columns."""
@@ -77,12 +77,12 @@ class Finding:
     remedies: tuple[Remedy, ...] = ()
 
 
-def require_ready(table: Table, roles: Roles, missing: str) -> None:
+def require_ready(table: FileTable, roles: Roles, missing: str) -> None:
     """Raise an error that lists all columns if one of them cannot be used as it is.
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
     roles : Roles
     missing : {"error", "drop", "median"}
         What is to be done with missing values.
@@ -148,7 +148,7 @@ def _option(parameter: str, values: list[str]) -> str:
 # --- one column --------------------------------------------------------------------------------
 
 
-def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
+def _finding(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
     name, cells = table.name(i), table.columns[i]
     if i in (roles.label, roles.groups):
         return _of_labels(table, roles, i, missing)
@@ -164,7 +164,7 @@ def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
     return found if table.names is None else _named(table, table.names, i, found)
 
 
-def _named(table: Table, names: Sequence[str], i: int, found: Finding) -> Finding:
+def _named(table: FileTable, names: Sequence[str], i: int, found: Finding) -> Finding:
     """Report a column whose name is missing or repeated, with the options that settle it."""
     remedies = found.remedies
     same = [j for j, name in enumerate(names) if name == names[i]]
@@ -185,7 +185,7 @@ def _named(table: Table, names: Sequence[str], i: int, found: Finding) -> Findin
     return Finding(found.name, f"{text}; {found.text}", remedies)
 
 
-def _of_labels(table: Table, roles: Roles, i: int, missing: str) -> Finding:
+def _of_labels(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
     cells = table.columns[i]
     is_last = "" if roles.label_was_named else " (the last column; name another one as label)"
     text = f"the label{is_last}" if i == roles.label else "the groups"
@@ -201,7 +201,7 @@ def _of_labels(table: Table, roles: Roles, i: int, missing: str) -> Finding:
     return Finding(table.name(i), f"{text}; {_empty(table, i, gone)}", (remedy,))
 
 
-def _feature(table: Table, i: int, missing: str) -> Finding:
+def _feature(table: FileTable, i: int, missing: str) -> Finding:
     """The finding on a feature that is not categorical."""
     name, cells = table.name(i), table.columns[i]
     drop, id_, categorical = _remedies(table, i)
@@ -231,7 +231,7 @@ def _feature(table: Table, i: int, missing: str) -> Finding:
     return Finding(name, text, remedies)
 
 
-def _of_texts(table: Table, i: int, missing: str) -> Finding:
+def _of_texts(table: FileTable, i: int, missing: str) -> Finding:
     """The finding on texts: mistakes among numbers, identifiers, or categories."""
     name, cells = table.name(i), table.columns[i]
     drop, id_, categorical = _remedies(table, i)
@@ -259,7 +259,7 @@ def _of_texts(table: Table, i: int, missing: str) -> Finding:
     return Finding(name, found.text, (*remedies, *found.remedies))
 
 
-def _remedies(table: Table, i: int) -> tuple[Remedy, Remedy, Remedy]:
+def _remedies(table: FileTable, i: int) -> tuple[Remedy, Remedy, Remedy]:
     """The remedies for any column: to leave it out, to carry it along, to make categories of it."""
     column = table.reference(i)
     return (
@@ -269,7 +269,7 @@ def _remedies(table: Table, i: int) -> tuple[Remedy, Remedy, Remedy]:
     )
 
 
-def _with_missing(table: Table, i: int, kind: Kind, text: str, missing: str) -> Finding:
+def _with_missing(table: FileTable, i: int, kind: Kind, text: str, missing: str) -> Finding:
     """The finding on a column that can be used, unless cells are missing and nothing fills them."""
     gone = table.columns[i].missing(kind)
     if not gone.any():
@@ -285,7 +285,7 @@ def _with_missing(table: Table, i: int, kind: Kind, text: str, missing: str) -> 
     return Finding(table.name(i), text, remedies)
 
 
-def _empty(table: Table, i: int, gone: Mask) -> str:
+def _empty(table: FileTable, i: int, gone: Mask) -> str:
     first = int(np.flatnonzero(gone)[0])
     text = table.columns[i].texts()[first]
     written = shown(text) if text else "empty"

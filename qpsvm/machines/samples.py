@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.display import Column, Table, short_repr
+from qpsvm.display import Column, ColumnTable, short_repr
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues, TrainingSetup
 from qpsvm.machines.solution import alpha_unit
@@ -39,7 +39,7 @@ CASES = ("zero", "free", "bound")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampleTable(Table):
+class SampleTable(ColumnTable):
     """One row per condition: per training sample, side of a tube, or ranked pair.
 
     Attributes

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.certificates import certify
-from qpsvm.display import Column, Table, short_repr
+from qpsvm.display import Column, ColumnTable, short_repr
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedError
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.parameters import require_C
@@ -124,7 +124,7 @@ def relative_gaps(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CertifiedPath(Table):
+class CertifiedPath(ColumnTable):
     """Machines such that for every C of a range one is proven to be within ``eps``.
 
     Attributes

@@ -13,7 +13,7 @@ import numpy as np
 
 from qpsvm.certificates import Certificate, certify
 from qpsvm.data.training_sets import TrainingSet
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import RBF
@@ -52,7 +52,7 @@ class Event(NamedTuple):
     after: str
 
 
-class PathTable(Table):
+class PathTable(ColumnTable):
     """Base class of results with machines for ascending values of one parameter."""
 
     values: Vector

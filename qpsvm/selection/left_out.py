@@ -28,7 +28,7 @@ import numpy as np
 
 from qpsvm.certificates.rigorous.kernels import upper_bound_error
 from qpsvm.data.training_sets import RegressionTrainingSet
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import SVMProblem
@@ -52,7 +52,7 @@ BY_CERTIFICATE, BY_DOWNDATE, BY_REFIT = range(3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeaveOneOut(Table):
+class LeaveOneOut(ColumnTable):
     """Left-out predictions of all samples of a training problem.
 
     Attributes
