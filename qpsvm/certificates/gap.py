@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, locate
+from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, locate
 from qpsvm.certificates.predictions import (
     CertifiedPredictions,
     DecisionBounds,
@@ -283,7 +283,7 @@ class Certificate:
     # --- what is known of the optimum ------------------------------------------------------------
 
     @cached_property
-    def optimum(self) -> Optimum | None:
+    def optimum(self) -> OptimumBounds | None:
         """Bounds on the optimal machine; None for one decision function per class."""
         if not isinstance(self.model, SupportVectorModel):
             return None

@@ -52,7 +52,7 @@ NOTHING = Interval(0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class OptimumBounds:
     """Bounds on the optimal machine: its weights, intercept, width and violations.
 
     Attributes
@@ -86,7 +86,7 @@ class Optimum:
 
 def locate(
     model: SupportVectorModel, evaluation: Evaluation, radius: float, *, rigorous: bool = False
-) -> Optimum:
+) -> OptimumBounds:
     """Bound weights, intercept, width and violations of the optimal machine.
 
     Parameters
@@ -124,7 +124,7 @@ def locate(
     away += UNDERFLOW + 4.0 * EPS * (abs(b) + away)
     lower, upper = lower - away - 4.0 * EPS * abs(lower), upper + away + 4.0 * EPS * abs(upper)
     intercept = EVERYWHERE if math.isnan(lower) or math.isnan(upper) else Interval(lower, upper)
-    return Optimum(
+    return OptimumBounds(
         radius=radius,
         centre=centre,
         shift=known.shift,

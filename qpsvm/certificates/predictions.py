@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, distances
+from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import Column, ColumnTable
@@ -18,7 +18,7 @@ from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.prediction import Machine
+from qpsvm.machines.prediction import BaseMachine
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze, stored
 from qpsvm.numerics.precision import EPS
@@ -129,7 +129,7 @@ def decision_bounds(
     model: Any,
     solution: Any,
     radius: float,
-    optimum: Optimum | None,
+    optimum: OptimumBounds | None,
     X: Samples,
     squares: ArrayLike | None = None,
 ) -> DecisionBounds:
@@ -170,13 +170,13 @@ def decision_bounds(
 
 
 def certified(
-    machine: Machine, bounds: DecisionBounds, labels: Array | None = None
+    machine: BaseMachine, bounds: DecisionBounds, labels: Array | None = None
 ) -> CertifiedPredictions:
     """Mark the labels that are the same for all decision values within the bounds.
 
     Parameters
     ----------
-    machine : Machine
+    machine : BaseMachine
         By whose rule decision values become labels.
     bounds : DecisionBounds
         Bounds of values of which the largest wins, or whose sign decides. A sign is decided beyond

@@ -34,7 +34,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, score_errors
+from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, score_errors
 from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.kernels import (
     larger,
@@ -114,7 +114,7 @@ class Screening(ColumnTable):
 def screen(
     model: SupportVectorModel,
     evaluation: Evaluation,
-    optimum: Optimum,
+    optimum: OptimumBounds,
     primal_upper: float,
     relative_gap: float,
 ) -> Screening:
@@ -128,7 +128,7 @@ def screen(
     return Screening(freeze(status), freeze(np.flatnonzero(degenerate)))
 
 
-def _by_sign(model: SupportVectorModel, optimum: Optimum) -> Index:
+def _by_sign(model: SupportVectorModel, optimum: OptimumBounds) -> Index:
     c, low, high = model.conditions, optimum.low, optimum.high
     error = upper_bound_error(model.data.weights, len(c))
     status = np.full(len(c), UNDECIDED, dtype=np.intp)

@@ -31,7 +31,7 @@ import scipy.sparse as sp
 
 from qpsvm.chunked.certificate import Decided
 from qpsvm.chunked.contents import Contents, stacked
-from qpsvm.chunked.machine import DualPoint, Machine
+from qpsvm.chunked.machine import ChunkedDual, Machine
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
@@ -285,7 +285,7 @@ class Request:
     template : Template
     machines : tuple of Machine
         Where the losses are wanted; the first one is the centre.
-    rule : DualPoint or None
+    rule : ChunkedDual or None
         The rule that decides; None if no sums are wanted.
     most_open : tuple of int
         Open conditions that each chunk may return; the band is narrowed where there are more. Empty
@@ -300,7 +300,7 @@ class Request:
 
     template: Template
     machines: tuple[Machine, ...]
-    rule: DualPoint | None = None
+    rule: ChunkedDual | None = None
     most_open: tuple[int, ...] = ()
     smoothing: float | None = None
     majorised: bool = False
@@ -390,7 +390,7 @@ def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float
     return float(np.sum(np.where(matters, steepest * (error + block * np.abs(v)), 0.0)))
 
 
-def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
+def dual_variables(own: RowConditions, point: ChunkedDual, number: int) -> Dense:
     """The variables of a dual point on a chunk, all within their bounds, shape (s, n).
 
     Raises

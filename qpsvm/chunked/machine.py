@@ -133,7 +133,7 @@ def scaled_hessian(H: Dense, ridge: float) -> tuple[Dense, Vector]:
 
 
 @dataclass(frozen=True, eq=False)
-class DualPoint:
+class ChunkedDual:
     """A dual variable for every condition on every sample.
 
     Attributes
@@ -194,7 +194,7 @@ def _number(value: object, name: str) -> float:
     return float(found.reshape(-1)[0]) if found is not None and found.size == 1 else np.nan
 
 
-def stored_point(point: object, n_features: int, n_chunks: int) -> DualPoint:
+def stored_point(point: object, n_features: int, n_chunks: int) -> ChunkedDual:
     """Copy of the numbers of a dual point as float64.
 
     Raises
@@ -204,8 +204,8 @@ def stored_point(point: object, n_features: int, n_chunks: int) -> DualPoint:
     InvalidDataError
         One of other features or chunks.
     """
-    if type(point) is not DualPoint:
-        raise InvalidParameterError(f"A DualPoint is expected, got {type(point).__name__}.")
+    if type(point) is not ChunkedDual:
+        raise InvalidParameterError(f"A ChunkedDual is expected, got {type(point).__name__}.")
     if not isinstance(point.open, tuple | list):
         raise InvalidParameterError("The dual point has no list of open dual variables.")
     bands = as_float64(point.bands, "bands")
@@ -233,4 +233,4 @@ def stored_point(point: object, n_features: int, n_chunks: int) -> DualPoint:
             f"one_sided of the dual point is {point.one_sided!r}; it must be True or False."
         )
     centre, one_sided = stored_machine(point.centre, n_features), bool(point.one_sided)
-    return DualPoint(centre, tuple(bands.tolist()), tuple(listed), one_sided, Leverage(factor))
+    return ChunkedDual(centre, tuple(bands.tolist()), tuple(listed), one_sided, Leverage(factor))

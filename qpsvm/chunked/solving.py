@@ -30,10 +30,10 @@ from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.backends.registry import choose, get
 from qpsvm.backends.settings import require_count, require_options
 from qpsvm.chunked.guess import RowSample, first_guess
-from qpsvm.chunked.machine import DualPoint, Leverage, Machine, stored_point
+from qpsvm.chunked.machine import ChunkedDual, Leverage, Machine, stored_point
 from qpsvm.chunked.problem import ChunkedProblem, allowed
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
-from qpsvm.chunked.steps import BAND, NEWTON, State, Steps
+from qpsvm.chunked.steps import BAND, NEWTON, PassSteps, State
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.io import npz
 from qpsvm.io.files import replacing
@@ -134,7 +134,7 @@ def solve_chunked(
         inner = Settings(eps=min(eps, 1e-2), deadline=deadline)
         return reduced.inverse(solver.solve(reduced.program, inner))
 
-    steps = Steps(problem, RowSample.of(problem), own.memory_limit, solve_program, settings.eps)
+    steps = PassSteps(problem, RowSample.of(problem), own.memory_limit, solve_program, settings.eps)
     solution = solve_in_passes(steps, own, settings, deadline)
     if solution.status is not Status.ITERATION_LIMIT:
         return solution
@@ -151,13 +151,13 @@ def solve_chunked(
 
 
 def solve_in_passes(
-    steps: Steps, own: PassSettings, settings: Settings, deadline: Deadline
+    steps: PassSteps, own: PassSettings, settings: Settings, deadline: Deadline
 ) -> ChunkedSolution:
     """Train a machine on samples in chunks, in a few passes over them.
 
     Parameters
     ----------
-    steps : Steps
+    steps : PassSteps
         The steps between passes, for a problem and the relative gap to be certified.
     own : PassSettings
     settings : Settings
@@ -202,7 +202,7 @@ def solve_in_passes(
         raise
 
 
-def _first_state(steps: Steps, own: PassSettings, *, verbose: bool) -> State:
+def _first_state(steps: PassSteps, own: PassSettings, *, verbose: bool) -> State:
     """The state before the first pass: a machine of sampled rows, or that of a checkpoint."""
     problem = steps.problem
     if own.resume is not None:
@@ -213,7 +213,7 @@ def _first_state(steps: Steps, own: PassSettings, *, verbose: bool) -> State:
     return State.initial(*guess, PassStatistics(1, problem.totals.n_bytes, 0, seconds))
 
 
-def _pass_from(steps: Steps, state: State, own: PassSettings, *, verbose: bool) -> State:
+def _pass_from(steps: PassSteps, state: State, own: PassSettings, *, verbose: bool) -> State:
     """Make a pass over all chunks, choose the next machine, and save the state."""
     request, before = steps.request(state), state.statistics
     began = time.perf_counter()
@@ -357,7 +357,7 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
     parts = np.split(arrays["open"], np.cumsum(arrays["lengths"]))[:-1]
     leverages = [Leverage(arrays[name]) for name in ("leverage", "centre_leverage")]
     bands = tuple(arrays["bands"].tolist())
-    dual = DualPoint(centre, bands, tuple(parts), bool(one_sided), leverages[1])
+    dual = ChunkedDual(centre, bands, tuple(parts), bool(one_sided), leverages[1])
     trace = zip(kinds, *arrays["trace"].T.tolist(), strict=True)
     spent = dict(zip(SECONDS, seconds, strict=True))
     state = State(

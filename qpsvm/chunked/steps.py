@@ -33,7 +33,7 @@ from qpsvm.chunked.guess import (
     penalties,
     solve_open,
 )
-from qpsvm.chunked.machine import DualPoint, Leverage, Machine, scaled_hessian
+from qpsvm.chunked.machine import ChunkedDual, Leverage, Machine, scaled_hessian
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import PassStatistics
 from qpsvm.chunked.template import Template
@@ -57,7 +57,7 @@ class State:
     leverage : Leverage
     best : Machine
         The machine with the lowest objective so far.
-    dual : DualPoint
+    dual : ChunkedDual
         The dual point with the highest objective so far.
     statistics : PassStatistics
     trusted : float
@@ -80,7 +80,7 @@ class State:
     error: float
     leverage: Leverage
     best: Machine
-    dual: DualPoint
+    dual: ChunkedDual
     statistics: PassStatistics
     trusted: float
     primal: float = np.inf
@@ -96,7 +96,7 @@ class State:
         cls, machine: Machine, error: float, leverage: Leverage, statistics: PassStatistics
     ) -> State:
         """The state before the first evaluation of a machine."""
-        return cls(machine, error, leverage, machine, DualPoint(machine), statistics, error)
+        return cls(machine, error, leverage, machine, ChunkedDual(machine), statistics, error)
 
     def measured(self, problem: ChunkedProblem, *, verbose: bool) -> State:
         """Measure the best machine and the dual point by one pass over the samples."""
@@ -110,7 +110,7 @@ class State:
         own = self.primal, self.primal_rounding, self.bound
         return ChunkedCertificate.of(problem.template, problem.totals, *own)
 
-    def with_bound(self, point: DualPoint, bound: DualBound) -> State:
+    def with_bound(self, point: ChunkedDual, bound: DualBound) -> State:
         """Keep a dual point if it gives a higher bound."""
         if not bound.objective - bound.rounding > self.bound.objective - self.bound.rounding:
             return self
@@ -118,7 +118,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class PassSteps:
     """Steps from one machine to the next, by the results of passes over all samples.
 
     Attributes
@@ -171,7 +171,7 @@ class Steps:
         bands = (band,) * self.problem.n_chunks
         return self.problem.request(
             (state.machine, *state.alternatives),
-            rule=DualPoint(state.machine, bands, (), one_sided, state.leverage),
+            rule=ChunkedDual(state.machine, bands, (), one_sided, state.leverage),
             most_open=self._allowances(distance <= band, most),
             smoothing=max(CHUNKS.smoothing * state.error, least) if is_newton else None,
             majorised=state.is_careful and has_leverages(form, self.problem.totals.n_features),
@@ -197,7 +197,7 @@ class Steps:
     ) -> tuple[State, int]:
         """The state after a pass, and the number of open conditions that were solved for."""
         form, problem = self.problem.template, self.problem
-        rule = request.rule or DualPoint(state.machine)
+        rule = request.rule or ChunkedDual(state.machine)
         kind = BAND if request.smoothing is None else NEWTON
         primal, rounding = primal_objective(form, state.machine, results)
         is_worse, found = not primal <= state.primal, state
@@ -210,7 +210,7 @@ class Steps:
                 primal_rounding=rounding,
                 trusted=max(trusted, state.trusted) if state.rejected else trusted,
             )
-        decided, point = summed([r.decided for r in results]), DualPoint(state.machine)
+        decided, point = summed([r.decided for r in results]), ChunkedDual(state.machine)
         if not form.is_curved:
             bands = tuple(r.band for r in results)
             zeros = tuple(np.zeros(0 if r.open is None else r.open.size) for r in results)
@@ -248,7 +248,7 @@ class Steps:
         )
 
     def _solved_open(
-        self, state: State, results: Sequence[ChunkResult], decided: Decided, point: DualPoint
+        self, state: State, results: Sequence[ChunkResult], decided: Decided, point: ChunkedDual
     ) -> tuple[State, int]:
         """Solve the program over open conditions for the next machine; return their number, too."""
         totals, form = self.problem.totals, self.problem.template

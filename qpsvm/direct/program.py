@@ -24,7 +24,14 @@ from qpsvm.kernels.errors import EntryErrors
 from qpsvm.machines.conditions import squared_spread
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
-from qpsvm.native import MachineBounds, MachineRun, RunNumbers, SmallMachine, Status, ValueErrors
+from qpsvm.native import (
+    CallStatus,
+    MachineBounds,
+    MachineRun,
+    RunNumbers,
+    SmallMachine,
+    ValueErrors,
+)
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import UNDERFLOW, gamma
 from qpsvm.numerics.precision import EPS, TINY
@@ -316,9 +323,9 @@ class DirectProgram:
         numbers = DIRECT.numbers._replace(rough=rough, work=work)
         for count in range(1, DIRECT.certificates + 1):
             run = own.run(tolerance, numbers, run)
-            if run.status in (Status.UNBOUNDED, Status.NOT_FINITE):
+            if run.status in (CallStatus.UNBOUNDED, CallStatus.NOT_FINITE):
                 return None
-            if run.status is Status.LIMIT:
+            if run.status is CallStatus.LIMIT:
                 found = self._by_larger_steps(run, eps)
                 return found if found is not None and found.passes(eps) else None
             found = self.certified(run.alpha)
@@ -334,7 +341,7 @@ class DirectProgram:
         for count in range(1, DIRECT.certificates + 1):
             limits = DIRECT.newton_steps, DIRECT.halvings
             status, weights, alpha = self.machine.newton(X, *limits, weights)
-            found = self.certified(alpha) if status is Status.DONE else None
+            found = self.certified(alpha) if status is CallStatus.DONE else None
             if found is None or found.passes(eps):
                 return found and found._replace(points=count)
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
-from qpsvm.io.cells import Kind, Labels, Mask, Numbers, Rows, label_kind, read_cells
+from qpsvm.io.cells import CellKind, Labels, Mask, Numbers, Rows, label_kind, read_cells
 from qpsvm.io.inspection import listed, require_ready, shown
 from qpsvm.io.preparation import (
     CategoryColumn,
@@ -173,7 +173,7 @@ def _labels(table: FileTable, position: int | None) -> Labels | None:
     return cells.labels(table.source)
 
 
-def _described(table: FileTable, found: Roles, kinds: dict[int, Kind], i: int) -> TableColumn:
+def _described(table: FileTable, found: Roles, kinds: dict[int, CellKind], i: int) -> TableColumn:
     roles: Sequence[tuple[Role, tuple[int | None, ...]]] = (
         ("label", (found.label,)),
         ("groups", (found.groups,)),
@@ -305,7 +305,7 @@ def _problems(
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
         text = stored.texts()[first]
-        meant = "a truth value" if kind is Kind.TRUTH_VALUES else "a number"
+        meant = "a truth value" if kind is CellKind.TRUTH_VALUES else "a number"
         what = "infinite" if np.isinf(numbers[first]) else f"not {meant}"
         commas = "," in text and preparation.decimal != ","
         remedy = "correct the file" + ", or pass decimal=',' (--decimal ,)" * commas
@@ -342,7 +342,8 @@ def learn(table: FileTable, roles: Roles, missing: Missing, decimal: str) -> Pre
     """
     require_ready(table, roles, missing)
     kinds = {
-        i: Kind.TEXTS if i in roles.categorical else table.columns[i].kind for i in roles.features
+        i: CellKind.TEXTS if i in roles.categorical else table.columns[i].kind
+        for i in roles.features
     }
     if missing == "drop":
         others = (i for i in (roles.label, roles.groups) if i is not None)
@@ -358,13 +359,13 @@ def learn(table: FileTable, roles: Roles, missing: Missing, decimal: str) -> Pre
     return Preparation(columns, label, groups, ids, width, missing, decimal)
 
 
-def complete_rows(table: FileTable, kinds: Mapping[int, Kind]) -> Rows:
+def complete_rows(table: FileTable, kinds: Mapping[int, CellKind]) -> Rows:
     """Rows without a missing value.
 
     Parameters
     ----------
     table : FileTable
-    kinds : mapping of int to Kind
+    kinds : mapping of int to CellKind
         Positions of the columns that count, with the kinds that they are read as.
 
     Raises

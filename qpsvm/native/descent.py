@@ -22,7 +22,7 @@ from qpsvm.native.checks import (
     require_vector,
     row_distance,
 )
-from qpsvm.native.library import CORE, DESCENT_STATE, Status, run
+from qpsvm.native.library import CORE, DESCENT_STATE, CallStatus, run
 
 MOST_VARIABLES = 2**31 - 1
 """Largest number of variables of a coordinate descent, whose order is drawn with 31 random bits."""
@@ -150,7 +150,7 @@ class CoordinateDescent:
         """Number of variables that are not shrunk."""
         return int(self._state["n_active"][0])
 
-    def run(self, passes: int, tol: float, *, work: int = CORE.entries_per_call) -> Status:
+    def run(self, passes: int, tol: float, *, work: int = CORE.entries_per_call) -> CallStatus:
         """Make passes until the violation of all variables is at most ``tol``.
 
         Parameters
@@ -164,16 +164,16 @@ class CoordinateDescent:
 
         Returns
         -------
-        Status
+        CallStatus
             DONE, LIMIT after so many passes, UNBOUNDED where a variable without curvature descends
             for ever, NOT_FINITE where samples or ``w`` are not.
         """
         if work < 1:
             raise InvalidParameterError(f"work is {work!r}: it must be at least 1")
         tol = require_at_least(tol, "tol", 0.0, infinite=True)
-        end, status = self.passes + passes, Status.LIMIT
+        end, status = self.passes + passes, CallStatus.LIMIT
         place = self.a, self.w, self._curvature, self._order, self._state
-        while status is Status.LIMIT and self.passes < end:
+        while status is CallStatus.LIMIT and self.passes < end:
             status = run("descent_run", self._samples, self._program, tol, end, work, *place)
         return status
 

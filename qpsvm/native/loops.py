@@ -22,7 +22,7 @@ from qpsvm.native.checks import (
     require_row_wise,
     require_vector,
 )
-from qpsvm.native.library import CORE, Status, run
+from qpsvm.native.library import CORE, CallStatus, run
 
 Kept: TypeAlias = Literal["sum", "sums", "none"]
 """The equality rows: ``1'v``, the sum over each of two groups, or none."""
@@ -35,7 +35,7 @@ class Steps(NamedTuple):
 
     Parameters
     ----------
-    status : Status
+    status : CallStatus
         DONE, LIMIT after the largest number of steps, UNBOUNDED, STALLED where rounding leaves
         every step at zero, or NOT_FINITE.
     steps : int
@@ -45,7 +45,7 @@ class Steps(NamedTuple):
         the largest absolute projected gradient.
     """
 
-    status: Status
+    status: CallStatus
     steps: int
     violation: float
 
@@ -150,8 +150,9 @@ def descend_pairs(
     kernel = (n, stride, block, offsets, columns, constant)
     work, violation, steps = np.empty(7 * n), np.zeros(1), np.zeros(1, np.int64)
     box = added, lower, upper, groups, _GROUPS[kept]
-    at_once, total, status = max(1, CORE.kernel_values_per_call // max(1, 3 * n)), 0, Status.LIMIT
-    while status is Status.LIMIT:
+    at_once = max(1, CORE.kernel_values_per_call // max(1, 3 * n))
+    total, status = 0, CallStatus.LIMIT
+    while status is CallStatus.LIMIT:
         now = min(at_once, max(0, max_steps - total))
         place = v, gradient, work, violation, steps
         status = run("pairs_run", kernel, *box, tol, now, *place)
@@ -353,7 +354,7 @@ class Losses:
         loss = self.lower, self.upper, self.curved
         conditions = (n, self.rows, self.signs, self.required, values, *loss, 0.0)
         status = run("best_intercepts", conditions, price, flat, work, ends)
-        if status is Status.NOT_FINITE:
+        if status is CallStatus.NOT_FINITE:
             raise InvalidParameterError(
                 "values are so large that required - values overflows: scale the problem"
             )

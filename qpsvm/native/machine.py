@@ -20,7 +20,7 @@ from qpsvm.native.checks import (
     require_row_wise,
     require_vector,
 )
-from qpsvm.native.library import Status, Structure, run
+from qpsvm.native.library import CallStatus, Structure, run
 
 
 class MachineBounds(NamedTuple):
@@ -137,14 +137,14 @@ class MachineRun(NamedTuple):
 
     Parameters
     ----------
-    status : Status
+    status : CallStatus
         DONE, STALLED where rounding leaves every step at zero, LIMIT, UNBOUNDED or NOT_FINITE.
     alpha, v, gradient : arrays of shape (N,)
     steps : int
         Of pairs.
     """
 
-    status: Status
+    status: CallStatus
     alpha: Vector
     v: Vector
     gradient: Vector
@@ -269,7 +269,7 @@ class SmallMachine:
 
     def newton(
         self, X: Dense, steps: int, halvings: int, start: Vector | None = None
-    ) -> tuple[Status, Vector, Vector]:
+    ) -> tuple[CallStatus, Vector, Vector]:
         """Minimise the primal objective over the weights of features, for squared losses.
 
         Parameters
@@ -283,7 +283,7 @@ class SmallMachine:
 
         Returns
         -------
-        status : Status
+        status : CallStatus
             DONE at the exact minimum of the last piece; LIMIT, NOT_FINITE, or STALLED where the
             Hessian is singular.
         weights : array of shape (p,)
@@ -344,7 +344,7 @@ class SmallMachine:
         numbers = float(flat), float(unit)
         fields = self._fields(n)
         status = run("machine_bounds", fields, X, d, errors.bounds, alpha, *numbers, memory, found)
-        if status is not Status.DONE:
+        if status is not CallStatus.DONE:
             return None
         sums = found[3 * n : 3 * n + 12].tolist()
         beta, values, of_values = found[: 3 * n].reshape(3, n)

@@ -88,7 +88,7 @@ class Stretch:
 
 
 @dataclass(eq=False)
-class Trace:
+class PathTrace:
     """Pieces of an exact path in ascending order of s, and the gaps between them.
 
     Attributes
@@ -128,7 +128,7 @@ def follow(
     end: float,
     solver: MachineSolver,
     settings: PathSettings,
-) -> Trace:
+) -> PathTrace:
     """Follow the path of a parametric program from ``begin`` to ``end``.
 
     Parameters
@@ -142,10 +142,10 @@ def follow(
 
     Returns
     -------
-    Trace
+    PathTrace
         ``reached`` is below ``end`` where a limit of the settings ended it.
     """
-    trace = Trace(program, reached=begin)
+    trace = PathTrace(program, reached=begin)
     piece = found_piece(program, begin, solver)
     exchanges = 0
     while trace.reached < end and len(trace.stretches) < settings.max_events:
@@ -229,7 +229,7 @@ def found_piece(program: ParametricProgram, s: float, solver: MachineSolver) -> 
 
 
 def _found_again(
-    trace: Trace, end: float, solver: MachineSolver, settings: PathSettings
+    trace: PathTrace, end: float, solver: MachineSolver, settings: PathSettings
 ) -> Piece | None:
     """Find a later piece of the path with a solver, to continue the trace there."""
     step = RESTART_STEP * max(abs(trace.reached), np.finfo(float).tiny)

@@ -30,7 +30,7 @@ class Fold(NamedTuple):
     test: Index
 
 
-class Part(NamedTuple):
+class FoldPart(NamedTuple):
     """A machine to be trained, for every C, on some of the training samples.
 
     Parameters
@@ -71,7 +71,7 @@ class Classes:
     break_ties: bool = False
     shape: Literal["ovr", "ovo"] = "ovr"
 
-    def parts(self, fold: Fold) -> list[Part]:
+    def parts(self, fold: Fold) -> list[FoldPart]:
         """The machines that are trained on a fold."""
         train = fold.train[self.weights[fold.train] > 0.0]
         codes = self.codes[train]
@@ -88,7 +88,7 @@ class Classes:
             own = train[(codes == i) | (codes == j)]
             sign = np.where(self.codes[own] == j, 1.0, -1.0)
             upper = sign * self.weights[own] * factors[self.codes[own]]
-            found.append(Part(own, _hinge(upper)))
+            found.append(FoldPart(own, _hinge(upper)))
         return found
 
     def _factors(self, counts: Vector) -> Vector:
@@ -138,13 +138,13 @@ class Tube:
     weights: Vector
     epsilon: float
 
-    def parts(self, fold: Fold) -> list[Part]:
+    def parts(self, fold: Fold) -> list[FoldPart]:
         """The machines that are trained on a fold."""
         train = fold.train[self.weights[fold.train] > 0.0]
         if not len(train):
             raise InvalidDataError("A fold has no training sample with a weight; use fewer folds.")
         t, upper = self.targets[train], self.weights[train]
-        return [Part(train, Subdifferential(t - self.epsilon, t + self.epsilon, upper, -upper))]
+        return [FoldPart(train, Subdifferential(t - self.epsilon, t + self.epsilon, upper, -upper))]
 
     def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
         """Predictions of a fold by its one machine, and which of them are known."""
@@ -173,7 +173,7 @@ Task: TypeAlias = Classes | Tube
 """A learning task on a shared kernel matrix: its machines, and their predictions together."""
 
 
-class Outcome(NamedTuple):
+class FoldOutcome(NamedTuple):
     """Predictions of one fold for one candidate, seconds, and a score where a scorer gave it."""
 
     predictions: Predictions
@@ -182,7 +182,7 @@ class Outcome(NamedTuple):
     score: ScoreInterval | None = None
 
 
-def run_fold(K: KernelBlock, task: Task, fold: Fold, C: Vector, eps: float) -> list[Outcome]:
+def run_fold(K: KernelBlock, task: Task, fold: Fold, C: Vector, eps: float) -> list[FoldOutcome]:
     """Train the machines of a fold for ascending C, and predict its held-out samples.
 
     Parameters
@@ -208,7 +208,7 @@ def run_fold(K: KernelBlock, task: Task, fold: Fold, C: Vector, eps: float) -> l
     for k, (fit, score) in enumerate(seconds.T.tolist()):
         gap = max(float(each.gap[k]) for each in found)
         together = task.predictions([each.bounds(k) for each in found], gap)
-        outcomes.append(Outcome(together, fit, score))
+        outcomes.append(FoldOutcome(together, fit, score))
     return outcomes
 
 

@@ -43,7 +43,7 @@ from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.proven_steps import lowest_eigenvalue, proven_bounds
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.subdifferential import Subdifferential
-from qpsvm.selection.tableau import Machines, Program, by_trials, full_tableau
+from qpsvm.selection.tableau import LeftOutMachines, Program, by_trials, full_tableau
 from qpsvm.solving import solve
 
 How: TypeAlias = Literal["certificate", "downdate", "refit"]
@@ -250,7 +250,7 @@ class LeftOutValues:
         with np.errstate(all="ignore"):
             found = [by_trials(tableau, lot) for lot in self._lots(samples)]
         if found:
-            self._prove(program, Machines.joined(found), BY_DOWNDATE)
+            self._prove(program, LeftOutMachines.joined(found), BY_DOWNDATE)
 
     def by_refits(self, program: Program, full: Vector, samples: Index) -> None:
         """Solve the programs without each of the samples that are not settled, from all samples'.
@@ -262,7 +262,7 @@ class LeftOutValues:
             without = loss.without(lot)
             beta = np.array([_solved(program, without.of(k), full) for k in range(len(lot))])
             steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step).astype(np.int8)
-            machines = Machines(lot, steps, np.zeros(len(lot)), beta)
+            machines = LeftOutMachines(lot, steps, np.zeros(len(lot)), beta)
             if program.is_free:
                 off = loss.values()[steps + 2, np.arange(len(K))] - beta @ K
                 vertical = machines.vertical
@@ -275,7 +275,7 @@ class LeftOutValues:
         left = samples[~self.is_known[samples]]
         return np.array_split(left, math.ceil(len(left) / LEAVE_ONE_OUT.lot)) if len(left) else []
 
-    def _prove(self, program: Program, machines: Machines, how: int) -> None:
+    def _prove(self, program: Program, machines: LeftOutMachines, how: int) -> None:
         """Settle samples by the first bound on their machines that is tight enough."""
         lowest = lowest_eigenvalue(program, machines)
         # arrays of fewer rows stay in the cache

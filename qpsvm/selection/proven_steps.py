@@ -32,18 +32,18 @@ from qpsvm.numerics.arrays import Dense, Mask, Vector
 from qpsvm.numerics.balls import U, gamma, outward
 from qpsvm.numerics.precision import EPS
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.tableau import Machines, Program
+from qpsvm.selection.tableau import LeftOutMachines, Program
 
 
 def proven_bounds(
-    program: Program, machines: Machines, lowest: float | None = None
+    program: Program, machines: LeftOutMachines, lowest: float | None = None
 ) -> tuple[Vector, Vector]:
     """Bound left-out decision values from machines that have the steps of the optimum.
 
     Parameters
     ----------
     program : Program
-    machines : Machines
+    machines : LeftOutMachines
     lowest : float, optional
         Proven lower bound of the eigenvalues of all ``K_VV``, from ``lowest_eigenvalue``; by
         default one is computed for every machine.
@@ -62,7 +62,7 @@ def proven_bounds(
         return _bounds(program, machines, vertical, each)
 
 
-def lowest_eigenvalue(program: Program, machines: Machines) -> float | None:
+def lowest_eigenvalue(program: Program, machines: LeftOutMachines) -> float | None:
     """Proven lower bound of the eigenvalues of ``K_VV`` of all machines; NaN where none is known.
 
     None where their V are small, and one bound for every machine is as quickly computed.
@@ -74,7 +74,7 @@ def lowest_eigenvalue(program: Program, machines: Machines) -> float | None:
 
 
 def _bounds(
-    program: Program, machines: Machines, vertical: Mask, lowest: Vector
+    program: Program, machines: LeftOutMachines, vertical: Mask, lowest: Vector
 ) -> tuple[Vector, Vector]:
     loss, norms, error = program.loss, program.kernel.norms, 2.0 * program.upper_bound_error
     steps, m = machines.steps, len(machines.samples)

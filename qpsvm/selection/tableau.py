@@ -39,7 +39,7 @@ from qpsvm.selection.subdifferential import ABOVE, AT_A, BELOW, Subdifferential
 NOBODY = -1
 """In place of a sample where none is left out."""
 
-Steps: TypeAlias = NDArray[np.int8]
+StepCodes: TypeAlias = NDArray[np.int8]
 """The step of every sample, in one byte."""
 
 
@@ -235,7 +235,7 @@ def _move(beta: Vector, F: Index, v: Vector, steps: Index, loss: Subdifferential
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Machines:
+class LeftOutMachines:
     """Machines of given steps, one a row, each without one sample.
 
     Attributes
@@ -249,7 +249,7 @@ class Machines:
     """
 
     samples: Index
-    steps: Steps
+    steps: StepCodes
     b: Vector
     beta: Dense
 
@@ -260,18 +260,18 @@ class Machines:
         vertical[np.arange(len(vertical)), self.samples] = False
         return np.asarray(vertical)
 
-    def of(self, rows: Index | Mask) -> Machines:
+    def of(self, rows: Index | Mask) -> LeftOutMachines:
         """Some of the machines."""
-        return Machines(self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows])
+        return LeftOutMachines(self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows])
 
     @classmethod
-    def joined(cls, parts: list[Machines]) -> Machines:
+    def joined(cls, parts: list[LeftOutMachines]) -> LeftOutMachines:
         """Machines of several lots."""
         names = ("samples", "steps", "b", "beta")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def by_trials(tableau: Tableau, samples: Index) -> Machines:
+def by_trials(tableau: Tableau, samples: Index) -> LeftOutMachines:
     """Find machines without one sample each; those whose trials do not end are left out.
 
     Parameters
@@ -291,7 +291,7 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
         steps, samples = steps[goes_on], samples[goes_on]
         if not len(samples):
             break
-    return Machines.joined(found)
+    return LeftOutMachines.joined(found)
 
 
 def full_tableau(program: Program, beta: Vector) -> Tableau | None:
@@ -342,7 +342,7 @@ class _Trial(NamedTuple):
     """
 
     tableau: Tableau
-    steps: Steps
+    steps: StepCodes
     samples: Index
     row: Index
     column: Index
@@ -350,7 +350,7 @@ class _Trial(NamedTuple):
     x: Dense
 
     @classmethod
-    def of(cls, tableau: Tableau, steps: Steps, samples: Index) -> _Trial:
+    def of(cls, tableau: Tableau, steps: StepCodes, samples: Index) -> _Trial:
         """Solve for the machines of given steps."""
         free, f, beta = tableau.is_free, tableau.f, tableau.beta
         is_entry = steps != tableau.steps.astype(np.int8)
@@ -401,7 +401,7 @@ class _Trial(NamedTuple):
         steps[rows, columns] = after
         return np.asarray(np.bincount(rows, minlength=len(self.samples)) == 0)
 
-    def machines(self, chosen: Mask) -> Machines:
+    def machines(self, chosen: Mask) -> LeftOutMachines:
         """Coefficients of some of the machines."""
         tableau, free, kept = self.tableau, self.tableau.is_free, chosen[self.row]
         row, column = (np.cumsum(chosen) - 1)[self.row[kept]], self.column[kept]
@@ -416,7 +416,7 @@ class _Trial(NamedTuple):
         leaves = np.flatnonzero(samples != NOBODY)
         beta[leaves, samples[leaves]] = 0.0
         of_b = np.bincount(row, changes * tableau.of_b[column], len(samples))
-        return Machines(samples, steps, tableau.b + of_b.astype(np.float64), beta)
+        return LeftOutMachines(samples, steps, tableau.b + of_b.astype(np.float64), beta)
 
 
 def _spread(tableau: Tableau, row: Index, column: Index, changes: Vector, m: int) -> Dense:

@@ -316,7 +316,7 @@ class _GeneralPolish:
         self.found.offer(candidate)
         return point
 
-    def equations(self, guess: ActiveSet) -> Equations | None:
+    def equations(self, guess: ActiveSet) -> KKTEquations | None:
         """Set up the equations; leave the search when they would cost too much.
 
         None if a variable would be at an infinite bound.
@@ -330,7 +330,7 @@ class _GeneralPolish:
         is_affordable = size <= largest and budget.work <= self.limit
         if not is_affordable or not budget.may_go_on(self.found.score):
             raise _OutOfWork
-        return Equations.of(program, guess, self.curvature)
+        return KKTEquations.of(program, guess, self.curvature)
 
     def damped(self, point: PrimalDual, centre: PrimalDual, sigma: float) -> ActiveSet:
         """Guess the active constraints of the proximal problem by a projected gradient step."""
@@ -343,7 +343,7 @@ class _GeneralPolish:
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class KKTEquations:
     """The linear system ``M u = r`` of optimality on one guess of the active set.
 
     Attributes
@@ -370,7 +370,9 @@ class Equations:
     curvature: float
 
     @classmethod
-    def of(cls, program: QuadraticProgram, guess: ActiveSet, curvature: float) -> Equations | None:
+    def of(
+        cls, program: QuadraticProgram, guess: ActiveSet, curvature: float
+    ) -> KKTEquations | None:
         """Set up the equations; None if a variable would be at an infinite bound."""
         P, where = program.P, guess.where
         free, rows = np.flatnonzero(where == 0), np.flatnonzero(guess.active)

@@ -29,7 +29,7 @@ from qpsvm.selection.left_out import (
 )
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.subdifferential import Subdifferential
-from qpsvm.selection.tableau import Machines, Program, Tableau, by_trials
+from qpsvm.selection.tableau import LeftOutMachines, Program, Tableau, by_trials
 from qpsvm.selection.tableau import full_tableau as full_tableau_of
 
 MODULE = sys.modules["qpsvm.selection.left_out"]
@@ -72,7 +72,7 @@ CLASSIFIERS = [
 ]
 
 
-def nothing(tableau: Tableau, samples: np.ndarray) -> Machines:
+def nothing(tableau: Tableau, samples: np.ndarray) -> LeftOutMachines:
     return by_trials(tableau, samples).of(np.array([], dtype=int))
 
 
@@ -184,7 +184,7 @@ def unbalance(beta: np.ndarray, free: np.ndarray) -> None:
 
 @pytest.mark.parametrize("spoil", [halve, leave_the_box, unbalance])
 def test_a_wrong_machine_proves_nothing_wrong(monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
-    def wrong(tableau: Tableau, samples: np.ndarray) -> Machines:
+    def wrong(tableau: Tableau, samples: np.ndarray) -> LeftOutMachines:
         found = by_trials(tableau, samples)
         for beta in found.beta:
             spoil(beta, tableau.is_free)

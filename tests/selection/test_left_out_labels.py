@@ -32,7 +32,7 @@ from qpsvm.selection.left_out import (
 )
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.subdifferential import Subdifferential
-from qpsvm.selection.tableau import Machines, Program, by_trials, full_tableau
+from qpsvm.selection.tableau import LeftOutMachines, Program, by_trials, full_tableau
 
 X, Y = (part[:60] for part in datasets.load_breast_cancer(return_X_y=True))
 X = scale(X)
@@ -219,7 +219,7 @@ def test_exact_sums_are_in_their_balls(
             assert all(abs(v - common) <= r for v, r in zip(off, at_most, strict=True))
 
 
-def by_gap(own: Program, machines: Machines) -> tuple[np.ndarray, np.ndarray]:
+def by_gap(own: Program, machines: LeftOutMachines) -> tuple[np.ndarray, np.ndarray]:
     found = enclosed(own, own.loss.without(machines.samples), machines.beta, machines.samples)
     values, radius = intervals(found)
     return values[:, 0], radius[:, 0]
