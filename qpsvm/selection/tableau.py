@@ -36,8 +36,8 @@ from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.subdifferential import ABOVE, AT_A, BELOW, Subdifferential
 
-NOBODY = -1
-"""In place of a sample where none is left out."""
+NO_SAMPLE = -1
+"""Marks a machine that leaves out no sample."""
 
 StepCodes: TypeAlias = NDArray[np.int8]
 """The step of every sample, in one byte."""
@@ -278,7 +278,7 @@ def by_trials(tableau: Tableau, samples: Index) -> LeftOutMachines:
     ----------
     tableau : Tableau
     samples : array of int of shape (m,)
-        ``NOBODY`` for the machine of all samples.
+        ``NO_SAMPLE`` for the machine of all samples.
     """
     steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
     ends, found = _ends(tableau.program.loss), []
@@ -303,7 +303,7 @@ def full_tableau(program: Program, beta: Vector) -> Tableau | None:
         beta = independent(program, beta)
         steps = program.loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
         tableau = Tableau.of(program, steps)
-        found = None if tableau is None else by_trials(tableau, np.array([NOBODY]))
+        found = None if tableau is None else by_trials(tableau, np.array([NO_SAMPLE]))
         if found is None or not len(found.samples):
             return None
         beta = found.beta[0]
@@ -354,7 +354,7 @@ class _Trial(NamedTuple):
         """Solve for the machines of given steps."""
         free, f, beta = tableau.is_free, tableau.f, tableau.beta
         is_entry = steps != tableau.steps.astype(np.int8)
-        leaves = np.flatnonzero(samples != NOBODY)
+        leaves = np.flatnonzero(samples != NO_SAMPLE)
         is_entry[leaves, samples[leaves]] = True
         row, column = np.nonzero(is_entry)
         step, is_left = steps[row, column], column == samples[row]
@@ -413,7 +413,7 @@ class _Trial(NamedTuple):
         is_flat = np.abs(step) != 1
         exact = tableau.program.loss.values()[step + 2, column]
         beta[row[is_flat], column[is_flat]] = exact[is_flat]  # not rounded
-        leaves = np.flatnonzero(samples != NOBODY)
+        leaves = np.flatnonzero(samples != NO_SAMPLE)
         beta[leaves, samples[leaves]] = 0.0
         of_b = np.bincount(row, changes * tableau.of_b[column], len(samples))
         return LeftOutMachines(samples, steps, tableau.b + of_b.astype(np.float64), beta)
