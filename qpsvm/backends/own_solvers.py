@@ -20,7 +20,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.settings import MAX_ROWS, ActiveSetSettings
-from qpsvm.solvers.box.solver import Found, least_memory, minimise
+from qpsvm.solvers.box.solver import ActiveSetResult, least_memory, minimise
 from qpsvm.solvers.common import WorkBudget
 from qpsvm.solvers.device.settings import DeviceSettings
 from qpsvm.solvers.device.solver import minimise_on
@@ -153,7 +153,7 @@ class ActiveSetBackend(OwnBackend):
         start = settings.start(program.n_variables)
         budget = WorkBudget(watch=watch)
 
-        def solution(found: Found) -> QPSolution:
+        def solution(found: ActiveSetResult) -> QPSolution:
             if found.is_optimal:
                 status, words = Status.OPTIMAL, "certified gap reached"
             elif stopped:

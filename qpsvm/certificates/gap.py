@@ -60,8 +60,8 @@ class Certificate:
         Intercepts that are best for these weights; None for a machine with one per class.
     rounding : float
         Bound on what errors of kernel values and rounding can add to the gap, relative to the
-        largest of the primal objective, ``floor`` and the smallest normal double. A gap below it
-        says nothing.
+        largest of the primal objective, ``floor`` and the smallest normal double. It is the
+        rounding level; a smaller gap is not meaningful.
     objective_rounding : float
         Bound on what they change either objective itself, on the same scale. Larger than
         ``rounding``, because most of it is the same in both.

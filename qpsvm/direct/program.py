@@ -442,7 +442,7 @@ class DirectProgram:
             terms = np.bincount(own.rows, np.abs(alpha), len(beta))
             apart += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
         upper += 0.5 * apart * apart
-        lost = found.passed_on
+        lost = found.loss_error
         lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         if linear:  # losses and linear terms cancel
             lost += len(alpha) * EPS * (found.losses + abs(own.price * b) + own.total * found.width)

@@ -142,9 +142,9 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
         norm = max(abs(objective) * scale * scale, TINY)
         return 2.0 * max(min(margin, 1.0) - nearest, 0.0) / scale + square / norm
     v = model.violations(scores, solution.intercept, solution.width)
-    passed_on = steepest(v, errors, c.lower, c.upper, c.curvature)
+    steepest_slopes = steepest(v, errors, c.lower, c.upper, c.curvature)
     soft = ~c.is_hard
-    total = float(passed_on[soft] @ errors[soft]) + square
+    total = float(steepest_slopes[soft] @ errors[soft]) + square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
     total += EPS * offsets
     return float(total / max(abs(objective), model.floor_above(abs(objective)), TINY))

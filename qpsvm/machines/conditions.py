@@ -218,7 +218,7 @@ def squared_spread(diagonal: Vector, products: Vector) -> float:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """The conditions of one training problem.
+    """Per-sample losses: support functions of intervals, with their offsets.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ class Conditions:
     norm_weight : float
         kappa.
     unit : float
-        In which violations are measured: the size of decision values that matters.
+        Scale of margin violations.
     relative_to_spread : bool
         unit is a multiple of the squared size of the samples in feature space, because nothing in
         the program sets another scale: dual variables have a given sum, and nothing is required.

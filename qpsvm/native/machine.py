@@ -39,7 +39,7 @@ class MachineBounds(NamedTuple):
         ``sum loss_i(v_i)``, ``sum p_i alpha_i`` and ``sum d_i alpha_i^2 / 2``.
     balance : float
         ``sum s_i alpha_i``, rounded once.
-    passed_on : float
+    loss_error : float
         What the errors change the sum of losses by, at most.
     violation : float
         The largest distance of a variable from its KKT case, relative to the largest variable.
@@ -63,7 +63,7 @@ class MachineBounds(NamedTuple):
     required: float
     curved: float
     balance: float
-    passed_on: float
+    loss_error: float
     violation: float
     first: float
     last: float
@@ -326,7 +326,7 @@ class SmallMachine:
         flat : float
             Where there are only kinks, slopes in the intercept of at most this size count as zero.
         unit : float
-            In which violations are measured, above zero.
+            Scale of margin violations, above zero.
         """
         size, n = len(self.signs), errors.bounds.shape[1]
         require_vector(alpha, "alpha", size)

@@ -256,14 +256,14 @@ class _GeneralPolish:
         centre, sigma, smallest = self.start(), 1e-3, 1e-9
         tried = dict[bytes, int]()
         for _ in range(60):
-            settled, guess, rounds = self.settle(centre, sigma)
-            if settled is None:
+            point, guess, rounds = self.proximal_active_set(centre, sigma)
+            if point is None:
                 smallest, sigma = 2.0 * sigma, 8.0 * sigma
                 if sigma > 1.0:
                     return
                 continue
-            x = np.clip(settled.x, self.program.lb, self.program.ub)
-            centre = PrimalDual(x, np.maximum(settled.z, 0.0), settled.y)
+            x = np.clip(point.x, self.program.lb, self.program.ub)
+            centre = PrimalDual(x, np.maximum(point.z, 0.0), point.y)
             key = guess.key()
             tried[key] = tried.get(key, 0) + 1
             if tried[key] <= 12:
@@ -274,7 +274,9 @@ class _GeneralPolish:
                 smallest /= 1.5
                 sigma = min(sigma, max(sigma / 5.0, smallest))
 
-    def settle(self, centre: PrimalDual, sigma: float) -> tuple[PrimalDual | None, ActiveSet, int]:
+    def proximal_active_set(
+        self, centre: PrimalDual, sigma: float
+    ) -> tuple[PrimalDual | None, ActiveSet, int]:
         """Find the active set of the proximal problem; None for the point if it cycles."""
         point, seen = centre, set[bytes]()
         guess = self.damped(point, centre, sigma)

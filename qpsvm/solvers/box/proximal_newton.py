@@ -68,7 +68,7 @@ def solve(
     sigma = unit * max(relative, SMALLEST_SIGMA)
     for _ in range(100):
         is_done = lowest <= tolerance or is_stalled
-        is_done = is_done or (program.is_settled(best) and not into_rounding)
+        is_done = is_done or (program.is_within_rounding(best) and not into_rounding)
         if is_done or not budget.may_go_on(lowest):
             break
         proximal = ProximalProgram(program, centre, sigma, budget)

@@ -17,7 +17,7 @@ from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.solvers.box.blocks import descended
 from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.working_sets import largest_within, settle
+from qpsvm.solvers.box.working_sets import largest_within, working_set_method
 from qpsvm.solvers.common import Point, WorkBudget
 
 
@@ -72,4 +72,4 @@ class RelatedPrograms:
         known = start if product is None else Point(start, product, np.zeros(len(b)))
         budget = WorkBudget(largest=self.largest)
         point = descended(box, known, budget, eps=eps)
-        return settle(box, known if point is None else point, budget, eps=eps)
+        return working_set_method(box, known if point is None else point, budget, eps=eps)

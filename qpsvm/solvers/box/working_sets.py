@@ -54,7 +54,7 @@ def polish_box(
     """
     boxed = Boxed.of(program, memory_limit)
     budget.largest = largest_within(memory_limit)
-    point = settle(boxed.box, boxed.start(np.asarray(solution.x)), budget)
+    point = working_set_method(boxed.box, boxed.start(np.asarray(solution.x)), budget)
     return boxed.solution(replace(point, x=boxed.box.at_bounds(point)), solution)
 
 
@@ -63,7 +63,7 @@ def largest_within(memory_limit: int) -> int:
     return max(1, min(LARGEST_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
-def settle(
+def working_set_method(
     box: BoxProgram,
     start: Point | Vector,
     budget: WorkBudget,
@@ -90,7 +90,7 @@ def settle(
     for _ in range(100 if takes_all else 2000):
         budget.best = point
         enough = max(at_least, _enough(box, point, residual, eps, budget))
-        is_done = residual <= enough or (box.is_settled(point) and not into_rounding)
+        is_done = residual <= enough or (box.is_within_rounding(point) and not into_rounding)
         if is_done or not budget.may_go_on(residual):
             break
         index = np.arange(box.size)
@@ -236,7 +236,7 @@ def reduce_gap_rounding(box: BoxProgram, point: Point, budget: WorkBudget) -> Po
     With bounds of 10,000 and variables of 0.1 one side costs 100,000 times as much as the other. So
     the free variables are moved until their gradients are not zero but, on the cheap side, a little
     more than rounding: the margins of a machine without errors are not 1, but 1 + 1e-13, and cost
-    nothing. With the gap counts what rounding may add to it, so that it may be larger and certain.
+    nothing. Points are compared by the upper bound on the gap, rounding included.
     """
     x, r = point.x, box.gradient(point.Px, point.y)
     below, above = x - box.lower, box.upper - x
@@ -246,5 +246,5 @@ def reduce_gap_rounding(box: BoxProgram, point: Point, budget: WorkBudget) -> Po
     # makes the sign of a gradient certain
     away = np.maximum(4.0 * float(np.max(residual)), 2.0 * tolerances) * is_open
     shifted = replace(box, q=box.q - np.where(below < above, away, -away))
-    moved = settle(shifted, point, budget, roughly=0.2, into_rounding=True)
+    moved = working_set_method(shifted, point, budget, roughly=0.2, into_rounding=True)
     return min(point, moved, key=lambda p: box.relative_gap(p) + box.gap_rounding_bound(p))

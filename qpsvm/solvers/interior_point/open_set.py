@@ -1,9 +1,9 @@
 """Solution of tall programs: guess the weights, then solve for the undecided variables.
 
 With a guess most variables are known to be at the bound that the sign of their gradient says, and
-the interior-point method has to solve for the others ("open") only. What was left out is held
-against the weights that come out: variables that were not where they should be come in, and it
-begins again. The last word has the gap of the whole program.
+the interior-point method has to solve for the others ("open") only. The fixed variables are
+checked at the resulting weights: those on the wrong side of a bound are added, and the method
+starts again. It terminates on the duality gap of the full program.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from qpsvm.solvers.box.blocks import PairProgram, descended
 from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.settings import DEFAULTS
-from qpsvm.solvers.box.working_sets import settle
+from qpsvm.solvers.box.working_sets import working_set_method
 from qpsvm.solvers.common import WorkBudget
 from tests.families import DUALS as FORMULATIONS
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
@@ -51,7 +51,7 @@ def descend(box: Any, columns: KernelColumns, **more: Any) -> Any:
 
 def optimum(box: Any) -> float:
     """The objective of Newton working sets from zero."""
-    found = settle(box, np.zeros(box.size), WorkBudget(largest=5000))
+    found = working_set_method(box, np.zeros(box.size), WorkBudget(largest=5000))
     return box.objective(found)
 
 
@@ -80,7 +80,7 @@ def test_the_objective_never_rises(name: str) -> None:
 @pytest.mark.parametrize("name", ["hinge", "tube", "penalised"])
 def test_from_the_optimum_no_block_is_needed(name: str) -> None:
     box, columns = program_of(name)
-    best = settle(box, np.zeros(box.size), WorkBudget(largest=5000))
+    best = working_set_method(box, np.zeros(box.size), WorkBudget(largest=5000))
     calls: list[float] = []
     budget = WorkBudget(watch=lambda b: calls.append(b.residual) or True)
     point = descend(box, columns, start=best.x, budget=budget)
