@@ -46,8 +46,8 @@ def summed(parts: Sequence[Sums]) -> Sums:
     return found
 
 
-class Decided(NamedTuple):
-    """Sums over conditions whose dual variables are decided, by the sign of ``r a``.
+class FixedSums(NamedTuple):
+    """Sums over conditions whose dual variables are fixed, by the sign of ``r a``.
 
     Index 0 is for ``r a < 0``, index 1 for ``r a > 0``.
 
@@ -126,7 +126,7 @@ NO_BOUND = DualBound(-math.inf, math.inf)
 """For sums that prove nothing."""
 
 
-def dual_bound(form: Template, sums: Decided) -> DualBound:
+def dual_bound(form: Template, sums: FixedSums) -> DualBound:
     """Bound the optimum from below by a feasible dual point close to the one summed up.
 
     The dual variables of one group, or of both, are multiplied by numbers from 0 to 1: within their
@@ -138,7 +138,7 @@ def dual_bound(form: Template, sums: Decided) -> DualBound:
     Parameters
     ----------
     form : Template
-    sums : Decided
+    sums : FixedSums
         Over all conditions.
     """
     signed, missing = sums.signed.value, float(sums.rounding.value[0])
@@ -221,7 +221,7 @@ def _offset_bounds(form: Template) -> tuple[float, float]:
 
 
 def _objective(
-    form: Template, factors: Vector, sums: Decided
+    form: Template, factors: Vector, sums: FixedSums
 ) -> tuple[float, float, Callable[[int, float], float]]:
     """The dual objective at a point whose groups are multiplied by factors, and its rounding.
 

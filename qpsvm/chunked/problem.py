@@ -93,7 +93,7 @@ class ChunkedProblem:
         results = run_pass(evaluate, self.task, self.samples.chunks, request, verbose=verbose)
         with np.errstate(all="ignore"):  # as in ``evaluate``
             primal = primal_objective(self.template, machine, results)
-            sums = summed([result.decided for result in results])
+            sums = summed([result.fixed for result in results])
             return *primal, dual_bound(self.template, sums)
 
     def certified(self, solution: object) -> ChunkedCertificate:

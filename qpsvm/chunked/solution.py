@@ -75,7 +75,7 @@ def block_by_block(method: Method) -> Method:
 @short_repr
 @dataclass(frozen=True)
 class PassStatistics:
-    """Costs of a solve on samples in chunks: passes, bytes, open conditions, seconds.
+    """Costs of a solve on samples in chunks: passes, bytes, undecided conditions, seconds.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class PassStatistics:
     n_bytes : int
         Bytes of samples that were read in them, as they are in memory.
     n_open : int
-        Largest number of open conditions that were solved for at a time.
+        Largest number of undecided conditions that were solved for at a time.
     seconds : mapping
         Wall clock, by what took it: "passes" and "open problems".
     trace : tuple of tuples

@@ -1,13 +1,13 @@
-"""Solves on samples in chunks: guess, narrow down, solve for the open samples, prove.
+"""Solves on samples in chunks: guess, narrow down, solve for the undecided samples, prove.
 
 1. *Guess*: machines trained on rows that the first pass chose at random, with an estimate of the
    error of their decision values.
 2. *Newton pass*, while memory allows no band of several times that error: gradient and Hessian of
    the losses, their kinks rounded off, over all samples; the error falls to a fraction.
-3. *Band pass*: samples outside the band are decided, those inside are solved for in memory. The
+3. *Band pass*: samples outside the band are fixed, those inside are solved for in memory. The
    dual point that this gives bounds the optimum from below, whether the decisions were right or
    not; the next pass measures the machine, which bounds it from above. Where memory has room for
-   every violated condition, all of them are open, and only those on the right side are decided.
+   every violated condition, all of them are undecided, and only those on the right side are fixed.
 Every pass measures the machine at its centre, so the gap is known after every pass but the first;
 and the objective at several machines on the way to it, in case that the step was too long.
 
@@ -53,7 +53,8 @@ class PassSettings:
     Attributes
     ----------
     memory_limit : int
-        Bytes that this process may use for open problems, about. Workers use a few chunks each.
+        Bytes that this process may use for undecided conditions, about. Workers use a few chunks
+        each.
     max_passes : int
         Passes over the samples, at most; where they do not reach ``eps``, one more verifies.
     checkpoint : path or None
@@ -101,7 +102,7 @@ class PassSettings:
 def solve_chunked(
     problem: ChunkedProblem, backend: str | Backend, settings: Settings
 ) -> ChunkedSolution:
-    """Train a machine on samples in chunks; programs over open samples go to the backend.
+    """Train a machine on samples in chunks; programs over undecided samples go to the backend.
 
     Parameters
     ----------
@@ -265,7 +266,7 @@ def _solution(problem: ChunkedProblem, state: State, status: Status) -> ChunkedS
 # --- checkpoints ---------------------------------------------------------------------------------
 
 VERSION = 5
-"""Version of the checkpoint format; version 4 listed open conditions in another order."""
+"""Version of the checkpoint format; version 4 listed undecided conditions in another order."""
 
 LARGEST_CHECKPOINT = 2**31
 """Bytes above which a file is refused: no checkpoint of a machine that fits into memory has as
