@@ -38,7 +38,7 @@ from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.interior import SearchResult
-from qpsvm.solvers.interior_point.open_set import near
+from qpsvm.solvers.interior_point.open_set import solve_near_weights
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
@@ -124,7 +124,7 @@ class OneFactor:
         found = None
         if last is not None:
             search = Search(program, eps, ITERATIONS, lambda *_: None)
-            found = near(search, last.w, last.y)
+            found = solve_near_weights(search, last.w, last.y)
         if found is None or found.status is not Status.OPTIMAL:
             found = solve(program, eps, ITERATIONS, lambda *_: None)
         return found

@@ -243,7 +243,7 @@ def largest_of(xp: Any, values: Any, count: int) -> Any:
     return xp.argpartition(-values, count)[:count]
 
 
-def descended(
+def block_decomposition(
     box: BoxProgram,
     start: Point | Vector | None,
     budget: WorkBudget,

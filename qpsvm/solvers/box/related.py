@@ -14,7 +14,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
-from qpsvm.solvers.box.blocks import descended
+from qpsvm.solvers.box.blocks import block_decomposition
 from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.working_sets import largest_within, working_set_method
@@ -71,5 +71,5 @@ class RelatedPrograms:
         box = BoxProgram(self.P, q, A, b, lower, upper, self.diagonal, self.unit)
         known = start if product is None else Point(start, product, np.zeros(len(b)))
         budget = WorkBudget(largest=self.largest)
-        point = descended(box, known, budget, eps=eps)
+        point = block_decomposition(box, known, budget, eps=eps)
         return working_set_method(box, known if point is None else point, budget, eps=eps)

@@ -19,7 +19,7 @@ from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.box.blocks import descended
+from qpsvm.solvers.box.blocks import block_decomposition
 from qpsvm.solvers.box.curvature import HessianCurvature, KernelColumns
 from qpsvm.solvers.box.program import Boxed, BoxProgram
 from qpsvm.solvers.box.settings import DEFAULTS, ActiveSetSettings
@@ -165,7 +165,7 @@ def minimise(
         return ActiveSetResult.at(boxed, point, eps, is_optimal=is_optimal)
 
     try:
-        return found(*search.run(search.descended(x)))
+        return found(*search.run(search.block_decomposition(x)))
     except KeyboardInterrupt as error:
         keep_best(error, lambda: found(search.interrupted(x), is_optimal=False))
         raise
@@ -202,11 +202,11 @@ class _Search:
     budget: WorkBudget
     settings: ActiveSetSettings
 
-    def descended(self, x: Vector | None) -> Point | Vector:
+    def block_decomposition(self, x: Vector | None) -> Point | Vector:
         """Run the block decomposition; return its point, or the start where it does not apply."""
         own = self.settings
         eps = own.tightening * self.eps
-        point = descended(self.box, x, self.budget, eps=eps, settings=own)
+        point = block_decomposition(self.box, x, self.budget, eps=eps, settings=own)
         return self._start(x) if point is None else point
 
     def _start(self, x: Vector | None) -> Vector:

@@ -89,14 +89,16 @@ def working_set_method(
     at_least = roughly * residual
     for _ in range(100 if takes_all else 2000):
         budget.best = point
-        enough = max(at_least, _enough(box, point, residual, eps, budget))
+        enough = max(at_least, _target_residual(box, point, residual, eps, budget))
         is_done = residual <= enough or (box.is_within_rounding(point) and not into_rounding)
         if is_done or not budget.may_go_on(residual):
             break
         index = np.arange(box.size)
         if not takes_all:
             index = _working_set(box, point, budget.largest, expected_free)
-        better = _round(box, point, index, residual, enough, budget, into_rounding=into_rounding)
+        better = _solve_working_set(
+            box, point, index, residual, enough, budget, into_rounding=into_rounding
+        )
         if better is None:
             break
         point, before, residual = better, residual, box.residual(better)
@@ -105,7 +107,7 @@ def working_set_method(
     return point
 
 
-def _enough(
+def _target_residual(
     box: BoxProgram, point: Point, residual: float, eps: float, budget: WorkBudget
 ) -> float:
     """Target residual at which the gap should reach eps, by extrapolation."""
@@ -117,7 +119,7 @@ def _enough(
     return min(eps * box.scale(point), by_gap)
 
 
-def _round(
+def _solve_working_set(
     box: BoxProgram,
     point: Point,
     index: Index,
@@ -158,7 +160,7 @@ def _working_set(box: BoxProgram, point: Point, largest: int, expected_free: int
     order = np.abs(r) / box.unit  # how far a variable at a bound is from leaving it
     order[is_free] = -1.0
     violated = np.flatnonzero(is_violated)
-    turns = _turns(violations[violated], np.sign(box.A[:, violated] * r[violated]))
+    turns = _interleaved_order(violations[violated], np.sign(box.A[:, violated] * r[violated]))
     order[violated] = turns - len(violated) - 1.0
     needed = 2 * int(np.count_nonzero(is_free | is_violated))
     if expected_free is not None:  # most of those that violate now will be bounded
@@ -167,7 +169,7 @@ def _working_set(box: BoxProgram, point: Point, largest: int, expected_free: int
     return np.sort(np.argsort(order, kind="stable")[:size])
 
 
-def _turns(sizes: Vector, directions: Dense) -> Vector:
+def _interleaved_order(sizes: Vector, directions: Dense) -> Vector:
     """Interleave violating variables by the direction in which they move the rows.
 
     Those that violate most may all push the same way, and then none of them can move.

@@ -11,7 +11,7 @@ import pytest
 import qpsvm
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, Status
-from qpsvm.solvers.box.blocks import PairProgram, descended
+from qpsvm.solvers.box.blocks import PairProgram, block_decomposition
 from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.settings import DEFAULTS
@@ -46,7 +46,7 @@ def box_of(qp: QuadraticProgram) -> tuple[Any, KernelColumns]:
 def descend(box: Any, columns: KernelColumns, **more: Any) -> Any:
     """The point of the descent with small blocks."""
     given = {"start": None, "eps": 1e-9, "budget": WorkBudget(largest=5000)}
-    return descended(replace(box, P=columns), **(given | {"settings": BLOCKS} | more))
+    return block_decomposition(replace(box, P=columns), **(given | {"settings": BLOCKS} | more))
 
 
 def optimum(box: Any) -> float:
