@@ -161,7 +161,7 @@ def compare(
     rebuilt = Decisions.side_by_side([m.scaled(f) for m, f in zip(machines, factors, strict=True)])
     n, everywhere = len(rebuilt.values), np.array(True)
     if isinstance(first.problem.data, RegressionTrainingSet):
-        apart, ratio = _apart(answers.labels, rebuilt, everywhere)
+        apart, ratio = _differences(answers.labels, rebuilt, everywhere)
         differ = int(np.count_nonzero(~(ratio <= 1.0)))
         return OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio)), np.full(n, True)
     estimator, comparable = _last(model), everywhere
@@ -181,7 +181,7 @@ def compare(
     agree = np.array([any(_equal(a, b) for b in many) for a, many in zip(said, right, strict=True)])
     apart, ratio = np.zeros(1), np.zeros(1)
     if answers.shown is not None:
-        apart, ratio = _apart(answers.shown, rebuilt, comparable)
+        apart, ratio = _differences(answers.shown, rebuilt, comparable)
     n_sure, differ = int(np.count_nonzero(sure)), int(np.count_nonzero(sure & ~agree))
     return OwnPredictions(n_sure, n - n_sure, differ, _largest(apart), _largest(ratio)), sure
 
@@ -253,7 +253,7 @@ def _equal(one: object, other: object) -> bool:
     return (one == other) is True
 
 
-def _apart(own: Array, rebuilt: Decisions, comparable: Mask) -> tuple[Dense, Dense]:
+def _differences(own: Array, rebuilt: Decisions, comparable: Mask) -> tuple[Dense, Dense]:
     """``|own - rebuilt|``, absolute and relative to rounding; infinite for invalid answers.
 
     Zero where the two are not comparable, because a vote may go either way.

@@ -149,7 +149,7 @@ class SLSQPBackend(ChildBackend):
     full_rank = True  # the least-squares problem inside calls dependent rows singular
 
     @property
-    def _minds_time(self) -> bool:
+    def _has_own_time_limit(self) -> bool:
         return True
 
     def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:

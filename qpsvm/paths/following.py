@@ -155,7 +155,7 @@ def follow(
             if piece is None:
                 break
             continue
-        reach, condition = reach_of(program, piece, s, end)
+        reach, condition = piece_end(program, piece, s, end)
         if reach < s:  # not optimal here
             piece = None
             continue
@@ -173,7 +173,7 @@ def follow(
     return trace
 
 
-def reach_of(program: ParametricProgram, piece: Piece, s: float, end: float) -> tuple[float, int]:
+def piece_end(program: ParametricProgram, piece: Piece, s: float, end: float) -> tuple[float, int]:
     """Last value at which a piece is optimal, and the condition that ends it.
 
     Parameters
@@ -223,7 +223,7 @@ def found_piece(program: ParametricProgram, s: float, solver: MachineSolver) -> 
             piece = independent_piece(program, active, solution.alpha, s)
         except Dependent:
             continue
-        if reach_of(program, piece, s, s)[0] == s:
+        if piece_end(program, piece, s, s)[0] == s:
             return piece
     return None
 
@@ -240,7 +240,7 @@ def _found_again(
         step *= RESTART_GROWTH
         piece = found_piece(trace.program, ahead, solver)
         if piece is not None:
-            back = reach_of(trace.program, piece, ahead, trace.reached)[0]
+            back = piece_end(trace.program, piece, ahead, trace.reached)[0]
             if back > trace.reached and not is_same(back, trace.reached):
                 trace.reached = min(back, ahead)
             return piece

@@ -62,7 +62,7 @@ def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
         violation = remainder(multipliers, np.zeros(len(multipliers)))
         if not violation <= PROOF_TOLERANCE:
             return violation
-        exact = _beside(multipliers, _contradiction(program), in_exact_arithmetic=True)
+        exact = _nearest_in_cone(multipliers, _contradiction(program), in_exact_arithmetic=True)
         is_proven = exact is not None and remainder(exact.point, exact.change) <= PROOF_TOLERANCE
         return violation if is_proven else math.inf
 
@@ -137,7 +137,7 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
         if null_space is None and not of_kernel:
             return math.inf
         cone = _recession(program, null_space)
-        exact = _beside(x, cone, in_exact_arithmetic=not of_kernel)
+        exact = _nearest_in_cone(x, cone, in_exact_arithmetic=not of_kernel)
         is_proven = (
             exact is not None
             and _missed_by_ray(program, exact.point, exact.change) <= PROOF_TOLERANCE
@@ -181,7 +181,7 @@ def _recession(program: QuadraticProgram, null_space: Sparse | None) -> Restrict
     )
 
 
-def _beside(
+def _nearest_in_cone(
     vector: Vector, cone: Restrictions, *, in_exact_arithmetic: bool
 ) -> NearestPoint | None:
     """Nearest vector in a cone; None unless close, since every cone contains zero.

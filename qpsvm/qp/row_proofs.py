@@ -127,19 +127,19 @@ def prove_rows(
             missed = np.where(found.left[active.index] > 0.0, active.own.value, 0.0)
             squares = np.asarray((active.rows * active.rows).sum(axis=1)).ravel()
             multipliers = missed / np.where(squares > 0.0, squares, 1.0)
-            best = _beside(active, found, multipliers, allow_residuals=allow_residuals)
+            best = _with_proof(active, found, multipliers, allow_residuals=allow_residuals)
             reduced = None if best.is_exact else _reduce_violation(active)
             if reduced is not None:
                 moved = _ActiveRows.at(given, replace(found, change=active.change + reduced[0]))
                 left, multipliers = np.zeros(len(right)), reduced[1][moved.index]
                 left[moved.index] = np.where(moved.over > HOLDS * moved.size, moved.over, 0.0)
-                best = _beside(
+                best = _with_proof(
                     moved, replace(found, left=left), multipliers, allow_residuals=allow_residuals
                 )
         inner = None if best.is_exact else _step_to_interior(active, found)
         if inner is not None:
             beside = _ActiveRows.at(given, inner)
-            proven = _beside(
+            proven = _with_proof(
                 beside, inner, np.zeros(len(beside.index)), allow_residuals=allow_residuals
             )
             best = proven if proven.is_exact else best
@@ -232,7 +232,7 @@ class _ActiveRows:
         return int(self.index[np.argmax(among * self.over / self.size)])
 
 
-def _beside(
+def _with_proof(
     active: _ActiveRows, found: NearestPoint, multipliers: Vector, *, allow_residuals: bool
 ) -> NearestPoint:
     """Create the point with its proof, or with the name of a row that is not proven.

@@ -248,7 +248,7 @@ class LeftOutValues:
         if self.span_errors is not None:
             self.span_errors += tableau.span_errors(samples)
         with np.errstate(all="ignore"):
-            found = [by_trials(tableau, lot) for lot in self._lots(samples)]
+            found = [by_trials(tableau, lot) for lot in self._batches(samples)]
         if found:
             self._prove(program, LeftOutMachines.joined(found), BY_DOWNDATE)
 
@@ -258,7 +258,7 @@ class LeftOutValues:
         The coefficient of the sample is divided among those between their bounds.
         """
         loss, K = program.loss, program.kernel.values
-        for lot in self._lots(samples):
+        for lot in self._batches(samples):
             without = loss.without(lot)
             beta = np.array([_solved(program, without.of(k), full) for k in range(len(lot))])
             steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step).astype(np.int8)
@@ -271,7 +271,7 @@ class LeftOutValues:
                 machines = replace(machines, b=b)
             self._prove(program, machines, BY_REFIT)
 
-    def _lots(self, samples: Index) -> list[Index]:
+    def _batches(self, samples: Index) -> list[Index]:
         left = samples[~self.is_known[samples]]
         return np.array_split(left, math.ceil(len(left) / LEAVE_ONE_OUT.lot)) if len(left) else []
 

@@ -100,7 +100,7 @@ class BackendRun:
     reason: str = ""
     step: str = ""
 
-    def again(self) -> BackendRun:
+    def second_attempt(self) -> BackendRun:
         """The second attempt: with a smaller ``eps`` and no warm start."""
         tighter = max(self.task.settings.eps * POLICY.second_eps_share, POLICY.smallest_eps)
         settings = self.settings.replace(eps=tighter, attempt=1, warm_start=None)
@@ -172,7 +172,7 @@ class Solve:
         self.found: Attempt | None = None
         self.own: Attempt | None = None
         self.best: Attempt | None = None
-        self.run = self.kept = self._first(backend)
+        self.run = self.kept = self._first_run(backend)
         self.reason = self.run.reason
 
     # --- the policy ------------------------------------------------------------------------------
@@ -195,11 +195,11 @@ class Solve:
                 self.mark(run.step)
                 continue
             if is_first and self.needs("second attempt"):
-                waiting.insert(0, run.again())
+                waiting.insert(0, run.second_attempt())
             elif found.is_settled or self.deadline.has_passed():
                 break
             elif n_backends == 1 and self.is_auto and self.needs_another_backend(found):
-                waiting, n_backends = list(self.others()), 2
+                waiting, n_backends = list(self.further_runs()), 2
         assert self.best is not None
         self.found, self.run = self.best, replace(self.kept, deadline=self.deadline)
         if self.needs_certificate_search("search for evidence"):
@@ -307,7 +307,7 @@ class Solve:
         assert self.settings.deadline is not None
         return self.settings.deadline
 
-    def _first(self, backend: str | Backend) -> BackendRun:
+    def _first_run(self, backend: str | Backend) -> BackendRun:
         """Choose the backend and reduce the program."""
         route = route_of(self.problem, any_form=self.is_auto)
         program, name, reason = route.reduced.program, backend, ""
@@ -352,7 +352,7 @@ class Solve:
         reserve = min(POLICY.support_share * whole, POLICY.largest_reserve * deadline.remaining())
         self.settings = self.settings.replace(deadline=Deadline(deadline.at - reserve, self.clock))
 
-    def others(self) -> Iterator[BackendRun]:
+    def further_runs(self) -> Iterator[BackendRun]:
         """Yield an attempt for every further backend, or program of the same machine."""
         first, problem, step = self.run.task, self.problem, "second backend"
         stopped_for_fallback = self.outcome(self.deadline) is Outcome.STOPPED_FOR_FALLBACK

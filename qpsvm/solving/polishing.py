@@ -325,7 +325,7 @@ class Polishing:
         self.callback, self.memory_limit = callback, memory_limit
         self.began = deadline.clock()
 
-    def goes_on(self, budget: WorkBudget, label: str) -> bool:
+    def report_progress(self, budget: WorkBudget, label: str) -> bool:
         """Report progress to the callback; return False when it asks to stop."""
         seconds = self.deadline.clock() - self.began
         event = Progress("polish", label, budget.factorisations, seconds, residual=budget.residual)
@@ -348,7 +348,7 @@ class Polishing:
             return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
 
         label, is_watched = start.statistics.backend, self.callback is not None
-        watch = (lambda budget: self.goes_on(budget, label)) if is_watched else None
+        watch = (lambda budget: self.report_progress(budget, label)) if is_watched else None
         found = polish_program(
             route.program,
             start,

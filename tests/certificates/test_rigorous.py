@@ -14,7 +14,7 @@ import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous import decision_enclosure, enclose, feature_norms
-from qpsvm.certificates.rigorous.feasible import feasible_ball, shared_out
+from qpsvm.certificates.rigorous.feasible import feasible_ball, move_bounds
 from qpsvm.certificates.rigorous.kernels import (
     larger,
     required,
@@ -508,7 +508,7 @@ def test_what_is_shared_out_suffices_and_stays_in_the_box():
         a, signs = np.clip(a, lower, upper), rng.choice([-1.0, 0.0, 1.0], n)
         total = float(signs @ a) + rng.choice([0.0, 1.0, -1.0]) * 10.0 ** rng.uniform(-20, 1)
         width = rng.choice([0.0, 10.0 ** rng.uniform(-20, -10)])
-        shares = shared_out(a, signs, lower, upper, Interval(total - width, total + width))
+        shares = move_bounds(a, signs, lower, upper, Interval(total - width, total + width))
         if shares is None:
             refused += 1
             continue

@@ -71,7 +71,7 @@ def feasible_ball(
         box = lower[members], upper[members]
         unknown = sum_upper(rad[members])
         reach = between(total.lower - unknown, total.upper + unknown) if unknown else total
-        shares = shared_out(a[members], signs[members], *box, reach)
+        shares = move_bounds(a[members], signs[members], *box, reach)
         if shares is None:
             return _with_other_balance(model, a, mu, error) if settled is None else None
         rad[members] += shares  # one of the two is zero
@@ -97,7 +97,7 @@ def _with_other_balance(
     return FeasibleBall(Ball.exact(a), Ball(mu, rad)) if rad[j] <= room[j] else None
 
 
-def shared_out(
+def move_bounds(
     a: Vector, signs: Vector, lower: Vector, upper: Vector, total: Interval
 ) -> Vector | None:
     """Bound on each variable's move that lets ``signs'a`` reach any value of an interval.
