@@ -442,11 +442,13 @@ class DirectProgram:
             terms = np.bincount(own.rows, np.abs(alpha), len(beta))
             apart += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
         upper += 0.5 * apart * apart
-        lost = found.loss_error
-        lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
+        rounding = found.loss_error
+        rounding += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         if linear:  # losses and linear terms cancel
-            lost += len(alpha) * EPS * (found.losses + abs(own.price * b) + own.total * found.width)
-        relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * lost, TINY)
+            rounding += (
+                len(alpha) * EPS * (found.losses + abs(own.price * b) + own.total * found.width)
+            )
+        relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * rounding, TINY)
         error = float(np.max(found.errors, initial=0.0))
         coef = found.coef if isinstance(self.matrix, Features) else None
         rest = found.values, error, interval, found.width, relative, found.violation

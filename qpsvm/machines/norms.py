@@ -88,8 +88,8 @@ class Norm:
 
         ``b`` is at least ``|b(a)|`` of a penalised intercept, and 0 for another one.
         """
-        lost = [outward(dual_size / kappa), outward(b * b), *squares]
-        return float(down(linear - 0.5 * sum_upper(lost)))
+        subtracted = [outward(dual_size / kappa), outward(b * b), *squares]
+        return float(down(linear - 0.5 * sum_upper(subtracted)))
 
 
 class AbsoluteNorm(Norm):

@@ -232,10 +232,10 @@ def _bound(
     point = prove_rows(restrictions, nearest_feasible(restrictions, x))
     if not np.array_equal(point.point, x):
         x, product = point.point, program.P.product_with_error(point.point)
-    Px, lost = product
+    Px, Px_error = product
     upper = 0.5 * float(x @ Px) + float(program.q @ x)
     change = np.abs(point.change)  # of unknown signs
-    rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * lost))
+    rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * Px_error))
     rounding += float(np.abs(Px + program.q) @ change)
     if change.any():
         rounding += 0.5 * float(change @ program.P.term_sizes(change))
@@ -341,11 +341,11 @@ def _reduced_costs(
 
     Thousands of terms that are added one after the other may all be rounded the same way.
     """
-    Pw, lost = product
+    Pw, Pw_error = product
     steps = terms_per_row(program.A.T) + terms_per_row(program.G.T) + 3.0
     terms = np.abs(Pw) + np.abs(program.q) + row_gradient_sizes(program, z, y)
     g = Pw + program.q + row_gradient(program, z, y)
-    return np.asarray(g), np.asarray(lost + 0.5 * EPS * steps * terms)
+    return np.asarray(g), np.asarray(Pw_error + 0.5 * EPS * steps * terms)
 
 
 def _newton_step(
@@ -381,11 +381,11 @@ def _newton_step(
         w, moved_y = x.copy(), y + step[len(S) :]
         w[S] += step[: len(S)]
         costs = _reduced_costs(program, program.P.product_with_error(w), moved_y, z)
-        gap, lost = complementarity_gap(program, x, w, z, *costs)
-        if gap + lost < least:
-            best, least = (w, moved_y, *costs), gap + lost
+        gap, gap_error = complementarity_gap(program, x, w, z, *costs)
+        if gap + gap_error < least:
+            best, least = (w, moved_y, *costs), gap + gap_error
         left = float(np.abs(costs[0][S]) @ distance)
-        if left <= NEGLIGIBLE * terms and lost <= 2.0 * rounding:  # nothing is left to gain
+        if left <= NEGLIGIBLE * terms and gap_error <= 2.0 * rounding:  # nothing is left to gain
             break
     return best
 

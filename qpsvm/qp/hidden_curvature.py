@@ -143,8 +143,8 @@ def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float
     size = math.sqrt(float(np.max(np.maximum(P.diagonal(), 0.0))))
     factors = size / np.where(largest > 0.0, largest, 1.0)
     rows = as_dense(A) * factors[:, None]
-    lost = program.n_variables * EPS * (abs(A) @ np.abs(w) + np.abs(b))
-    missed = float(np.sum((factors * (np.abs(A @ w - b) + lost)) ** 2))
+    residual_error = program.n_variables * EPS * (abs(A) @ np.abs(w) + np.abs(b))
+    missed = float(np.sum((factors * (np.abs(A @ w - b) + residual_error)) ** 2))
     own = P.block(S, S) + rows[:, S].T @ rows[:, S]
     own[np.diag_indices(len(S))] += program.convexity.shift[S]
     rounding = 4.0 * (len(S) + len(rows)) * EPS

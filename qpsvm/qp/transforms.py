@@ -340,8 +340,8 @@ def _single_entries(program: QuadraticProgram) -> tuple[Index, Index, Vector]:
 def _bounds_rounded_inwards(entry: Vector, right: Vector) -> tuple[Vector, Vector]:
     """The bounds ``right / entry``, rounded inwards, and how far the exact ones may be."""
     quotient = right / entry + 0.0  # no negative zero
-    product, lost = product_parts(entry, quotient)
-    beyond = (product - right) + lost  # exact in sign: the two first terms differ by an ulp at most
+    product, rest = product_parts(entry, quotient)
+    beyond = (product - right) + rest  # exact in sign: the two first terms differ by an ulp at most
     inside = np.where(entry > 0.0, -np.inf, np.inf)
     rounded = np.where(beyond > 0.0, np.nextafter(quotient, inside), quotient)
     return rounded, np.where(beyond == 0.0, 0.0, 2.0 * np.spacing(np.abs(quotient)))
