@@ -208,11 +208,11 @@ def read_saved(model: SavedModel, inputs: Inputs) -> Reading:
     solution = model.solution(problem)
     X = as_samples(inputs.X) if model.scaling is None else model.scaling(inputs.X)
     own, audited = model.decision_function(inputs.X), solution.decision_function(X)
-    apart = float(np.max(np.abs(own - audited)))
-    if not apart <= SAME_PREDICTIONS * float(np.max(np.abs(own))):
+    delta = float(np.max(np.abs(own - audited)))
+    if not delta <= SAME_PREDICTIONS * float(np.max(np.abs(own))):
         raise AuditRefusedError(
             "The model file predicts with other numbers than those it states as its solution (the "
-            f"decision values differ by {apart:.2g}); it was changed."
+            f"decision values differ by {delta:.2g}); it was changed."
         )
     parts: list[Any] = [("", (problem, solution))]
     if isinstance(problem, ReducedProblem):

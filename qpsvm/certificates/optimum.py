@@ -104,9 +104,9 @@ def locate(
     b, t = solution.intercept, solution.width
     v = model.violations(evaluation.scores, b, t)
     centre = centre_of(model)
-    apart = distances(model, centre, model.data.X, _own_squares(model))
+    delta = distances(model, centre, model.data.X, _own_squares(model))
     errors = score_errors(model, evaluation, rigorous) + EPS * abs(b)
-    rows = NORM_ROUNDING * c.row_sizes(radius * apart + errors) + UNDERFLOW
+    rows = NORM_ROUNDING * c.row_sizes(radius * delta + errors) + UNDERFLOW
     rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width_sign * t))
     known = _offsets(model, v + c.width_sign * t, rows)
     moves = _is_flat(model, v, rows)

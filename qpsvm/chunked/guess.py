@@ -208,8 +208,8 @@ class RowSample:
 
     def distance(self, one: Machine, other: Machine, roots: Vector) -> float:
         """Root mean square of the difference between the violations of two machines, over roots."""
-        apart = (self.own.violations(one) - self.own.violations(other)) / roots
-        return float(np.sqrt(np.average((apart * apart).mean(axis=0), weights=self.shares)))
+        delta = (self.own.violations(one) - self.own.violations(other)) / roots
+        return float(np.sqrt(np.average((delta * delta).mean(axis=0), weights=self.shares)))
 
     def normalised(self, leverage: Leverage) -> Leverage:
         """Leverages whose root mean square over all rows is 1."""

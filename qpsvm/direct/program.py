@@ -142,7 +142,7 @@ class KernelMatrix:
 
     K: Dense
     errors: ValueErrors
-    weights_apart = 0.0
+    weights_distance = 0.0
 
     @classmethod
     def of(cls, K: Dense, errors: EntryErrors) -> KernelMatrix:
@@ -211,7 +211,7 @@ class Features:
         return squared_spread(self.diagonal, self.X @ np.mean(self.X, axis=0))
 
     @property
-    def weights_apart(self) -> float:
+    def weights_distance(self) -> float:
         """Bound on the error of computed weights ``X'beta``, relative to ``sum |beta| |x|``."""
         return gamma(len(self.X) + 8)
 
@@ -437,11 +437,11 @@ class DirectProgram:
             upper += self._missed_sums(found, b)
         elif c:
             upper += 0.5 * (b - found.balance) ** 2
-        apart = self.matrix.weights_apart * found.reach
+        delta = self.matrix.weights_distance * found.reach
         if own.rows is not None:  # beta is a rounded difference
             terms = np.bincount(own.rows, np.abs(alpha), len(beta))
-            apart += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
-        upper += 0.5 * apart * apart
+            delta += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
+        upper += 0.5 * delta * delta
         rounding = found.loss_error
         rounding += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         if linear:  # losses and linear terms cancel

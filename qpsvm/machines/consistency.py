@@ -249,11 +249,11 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
         size = max(float(np.linalg.norm(solution.coef)), MACHINES.cancelling * _norm(columns))
         floor = _smallest_size(model, 0.0 if model.n_constraints else size)
         size = max(size, floor)
-        apart = np.abs(solution.coef - expected)
-        distance = _norm(apart)
+        delta = np.abs(solution.coef - expected)
+        distance = _norm(delta)
         if model.n_constraints:  # a weight that is fixed to be large must not hide the others
             own = np.maximum(np.maximum(np.abs(solution.coef), columns), TINY)
-            distance = max(distance, size * float(np.max(apart / np.maximum(own, floor))))
+            distance = max(distance, size * float(np.max(delta / np.maximum(own, floor))))
     elif solution.expansion is not None:
         step = solution.expansion - implied.expansion
         terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied.expansion))

@@ -12,10 +12,10 @@ from qpsvm.native.checks import (
     Array,
     Vector,
     described,
-    require_apart,
     require_array,
     require_at_least,
     require_box,
+    require_disjoint,
     require_indices,
     require_not_negative,
     require_signs,
@@ -128,7 +128,7 @@ class CoordinateDescent:
         self._state = np.zeros(1, DESCENT_STATE)
         self._program = (n, rows, signs, linear, added, lower, upper, constant)
         own = {"a": self.a, "w": self.w}
-        require_apart(own, arrays | {"linear": linear, "lower": lower, "upper": upper})
+        require_disjoint(own, arrays | {"linear": linear, "lower": lower, "upper": upper})
         place = self.a, self.w, self._curvature, self._order
         run("descent_begin", self._samples, self._program, *place, seed, self._state)
 

@@ -12,11 +12,11 @@ from qpsvm.native.checks import (
     Array,
     Dense,
     Vector,
-    require_apart,
     require_array,
     require_at_least,
     require_box,
     require_conditions,
+    require_disjoint,
     require_indices,
     require_not_negative,
     require_row_wise,
@@ -142,7 +142,7 @@ def descend_pairs(
             )
         require_indices(require_array(groups, "groups", np.int8, (n,)), "groups", 2)
     stride = _checked_block(block, n, offsets, columns)
-    require_apart(
+    require_disjoint(
         {"v": v, "gradient": gradient},
         {"block": block, "lower": lower, "upper": upper, "added": added, "groups": groups}
         | {"offsets": offsets, "columns": columns},
@@ -261,7 +261,7 @@ def descend_classes(
         raise InvalidParameterError("tau has a variable above its bound, or not a number")
     tol = require_at_least(tol, "tol", 0.0)
     constant = require_at_least(constant, "constant", 0.0)
-    require_apart({"tau": tau, "gradient": gradient}, {"K": K, "codes": codes, "upper": upper})
+    require_disjoint({"tau": tau, "gradient": gradient}, {"K": K, "codes": codes, "upper": upper})
     memory = np.empty(n), np.empty(2 * k)
     violation, steps = np.zeros(1), np.zeros(1, np.int64)
     program = n, k, K, stride, constant, codes, upper, tol, max(0, int(max_steps))
@@ -410,7 +410,7 @@ def exponent_tile(tile: Dense, rows: Vector, columns: Vector, gamma: float) -> N
     require_vector(rows, "rows", m)
     require_vector(columns, "columns", n)
     gamma = require_at_least(gamma, "gamma", 0.0)
-    require_apart({"tile": tile}, {"rows": rows, "columns": columns})
+    require_disjoint({"tile": tile}, {"rows": rows, "columns": columns})
     run("exponent_tile", m, n, stride, gamma, rows, columns, tile)
 
 
@@ -454,6 +454,6 @@ def products_by_row(X: Dense, Z: Dense, out: Dense | None = None) -> Dense:
         raise InvalidParameterError(
             f"out has the shape {out.shape}: pass an array of shape {(m, n)} that can be written to"
         )
-    require_apart({"out": out}, {"X": X, "Z": Z})
+    require_disjoint({"out": out}, {"X": X, "Z": Z})
     run("products_by_row", m, n, d, X, left, Z, right, out, stride)
     return out

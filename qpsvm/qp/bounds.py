@@ -287,8 +287,8 @@ def complementarity_gap(
     known = np.isfinite(program.h)
     slack = np.maximum(np.where(known, program.h - program.G @ x, 0.0), 0.0)
     sizes = abs(program.G) @ np.abs(x) + np.where(known, np.abs(program.h), 0.0)
-    apart = x - w
-    square = 0.5 * float(apart @ program.P.matvec(apart)) if apart.any() else 0.0
+    delta = x - w
+    square = 0.5 * float(delta @ program.P.matvec(delta)) if delta.any() else 0.0
     pressed = np.where(g > 0.0, below, np.where(g < 0.0, above, 0.0)) * np.abs(g)
     gap = float(np.sum(pressed)) + float(z @ slack) + max(square, 0.0)
     steps = terms_per_row(program.G) + 2.0
@@ -324,9 +324,9 @@ def _gap_increase_from_rounding(
     reach = np.asarray(G @ dx)
     slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + reach
     dg = row_gradient_sizes(program, dz, dy) + P.term_sizes(dw)
-    apart = dx + dw
-    curved = float(np.abs(P.matvec(x - found.w)) @ apart)
-    curved += 0.5 * float(apart @ P.term_sizes(apart))
+    delta = dx + dw
+    curved = float(np.abs(P.matvec(x - found.w)) @ delta)
+    curved += 0.5 * float(delta @ P.term_sizes(delta))
     of_bounds = np.abs(found.g) @ dx + dg @ (_widest(program, x) + dx)
     return float(of_bounds + found.z @ reach + dz @ slack) + curved
 

@@ -353,11 +353,11 @@ class JointModel(KernelSetup):
             terms = np.sqrt(np.abs(self.gram.diagonal())) @ np.abs(alpha)
         else:
             return math.inf
-        apart = b - self.intercepts(alpha)
+        delta = b - self.intercepts(alpha)
         own = math.sqrt(evaluation.square + float(b @ b))
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
         size = max(own, MACHINES.cancelling * float(np.linalg.norm(terms)), TINY)
-        ratio = math.sqrt(square + float(apart @ apart)) / size
+        ratio = math.sqrt(square + float(delta @ delta)) / size
         return ratio if math.isfinite(ratio) else math.inf
 
     # --- recovery --------------------------------------------------------------------------------

@@ -155,8 +155,8 @@ class ProximalProgram:
             target = c - r / sigma
             key = self.active_set(target)
             # v = x(r) up to rounding: the gradient of D vanishes
-            apart = np.abs(program.clip(target) - point.x)
-            is_maximal = key == last or (apart * sigma <= program.tolerances(point)).all()
+            delta = np.abs(program.clip(target) - point.x)
+            is_maximal = key == last or (delta * sigma <= program.tolerances(point)).all()
             if is_maximal and program.rows_hold(point.x):
                 return self.accepted(point, target)
             if self.budget.is_over or self.budget.work > self.budget.limit:
