@@ -153,15 +153,15 @@ def decision_bounds(
         errors = 2.0 * errors  # sums are rounded in another order in every batch of samples
         if optimum is not None and isinstance(model, SupportVectorModel):
             distance = distances(model, optimum.centre, samples, own)
-            reach = NORM_ROUNDING * (radius * distance + errors)
-            lower = values - reach + optimum.shift.lower
-            upper = values + reach + optimum.shift.upper
+            bound = NORM_ROUNDING * (radius * distance + errors)
+            lower = values - bound + optimum.shift.lower
+            upper = values + bound + optimum.shift.upper
         else:
             constant = model.constant if isinstance(model, JointModel) else 0.0
             norms = np.sqrt(own + constant + 2.0 * model.negative_bound)
-            reach = NORM_ROUNDING * (radius * norms[:, None] + errors)
-            lower, upper = values - reach, values + reach
-        pad = 4.0 * EPS * (np.abs(values) + reach)
+            bound = NORM_ROUNDING * (radius * norms[:, None] + errors)
+            lower, upper = values - bound, values + bound
+        pad = 4.0 * EPS * (np.abs(values) + bound)
     return DecisionBounds(
         said,
         np.where(np.isnan(lower), -np.inf, lower - pad),

@@ -182,10 +182,10 @@ def _by_curvature(
         return status
     square = outward(2.0 * delta + (rho * farthest if rho else 0.0))
     # the roots apart: their squares may underflow where they do not
-    reach = off + np.sqrt(square) * np.sqrt(inverse_weights) * (1.0 + 1e-12)
-    reach += UNDERFLOW + 4.0 * EPS * (np.abs(a) + reach)
+    bound = off + np.sqrt(square) * np.sqrt(inverse_weights) * (1.0 + 1e-12)
+    bound += UNDERFLOW + 4.0 * EPS * (np.abs(a) + bound)
     ends = -smaller(c.lower[U], error), smaller(c.upper[U], error)
-    inside = (a - reach > ends[0]) & (a + reach < ends[1])
+    inside = (a - bound > ends[0]) & (a + bound < ends[1])
     result = status.copy()
     result[U[inside]] = FREE
     return result
@@ -289,9 +289,9 @@ def screen_classes(model: JointModel, evaluation: Evaluation, radius: float) -> 
     norms = root(own_norms(model) ** 2 + model.constant)
     errors = np.max(score_errors(model, evaluation, rigorous=True), axis=1)
     errors += 4.0 * EPS * (1.0 + np.max(np.abs(decisions), axis=1))
-    reach = NORM_ROUNDING * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
-    reach = np.where(own, 0.0, reach)
-    surely, possibly = c - reach, c + reach
+    bound = NORM_ROUNDING * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
+    bound = np.where(own, 0.0, bound)
+    surely, possibly = c - bound, c + bound
     idle = possibly < _largest_other(surely)
     alone = ~idle & (np.sum(~idle, axis=1) == 1)[:, None]
     status = np.full(c.shape, UNDECIDED, dtype=np.intp)

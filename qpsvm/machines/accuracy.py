@@ -48,7 +48,7 @@ def negative_curvature_error(model: Any, alpha: Dense, upper: float) -> float:
         At least the optimal objective.
     """
     delta = model.negative_bound * model.norm_curvature
-    return _times_square(0.5 * delta, model.reach(alpha, upper)) if delta > 0.0 else 0.0
+    return _times_square(0.5 * delta, model.distance_bounds(alpha, upper)) if delta > 0.0 else 0.0
 
 
 def indefinite_term_bound(model: Any, evaluation: Evaluation) -> float:
@@ -58,8 +58,8 @@ def indefinite_term_bound(model: Any, evaluation: Evaluation) -> float:
         return 0.0
     if own is None:
         return math.inf
-    reach = model.reach(evaluation.point.alpha, model.primal_objective(evaluation))
-    return _times_square(2.0 * delta, reach + np.abs(own - evaluation.dual.expansion))
+    distances = model.distance_bounds(evaluation.point.alpha, model.primal_objective(evaluation))
+    return _times_square(2.0 * delta, distances + np.abs(own - evaluation.dual.expansion))
 
 
 def _times_square(factor: float, moved: Dense) -> float:
@@ -68,7 +68,7 @@ def _times_square(factor: float, moved: Dense) -> float:
     return bound if bound >= 0.0 else math.inf
 
 
-def reach(model: PrimalDualPair, alpha: Vector, upper: float) -> Vector:
+def distance_bounds(model: PrimalDualPair, alpha: Vector, upper: float) -> Vector:
     """Bound the distance of every coefficient from those of an optimum, shape (n,).
 
     From the box of the dual variables and the objective: a quadratic loss is at most the objective,

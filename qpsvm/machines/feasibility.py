@@ -119,10 +119,10 @@ def restrictions_of(model: PrimalDualPair) -> Restrictions:
         rows = joined([rows, -own])
         right = np.append(right, -c.required[hard])
         is_equality = np.append(is_equality, np.zeros(len(hard), dtype=bool))
-    reach = np.full(rows.shape[1], np.inf)
+    ends = np.full(rows.shape[1], np.inf)
     if model.intercept == "none":
-        reach[-1] = 0.0
-    return Restrictions(fast_rows(rows), right, is_equality, -reach, reach)
+        ends[-1] = 0.0
+    return Restrictions(fast_rows(rows), right, is_equality, -ends, ends)
 
 
 def joined(parts: Sequence[Matrix], axis: int = 0) -> Matrix:

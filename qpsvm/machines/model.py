@@ -27,7 +27,7 @@ class SupportVectorModel(PrimalDualPair):
     infeasibility = accuracy.infeasibility
     rounding = accuracy.rounding
     dual_rounding = accuracy.dual_rounding
-    reach = accuracy.reach
+    distance_bounds = accuracy.distance_bounds
     indefinite_term_bound = accuracy.indefinite_term_bound
     repair_size = accuracy.repair_size
     gap_bound = complementarity.gap_bound

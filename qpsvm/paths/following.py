@@ -155,16 +155,16 @@ def follow(
             if piece is None:
                 break
             continue
-        reach, condition = piece_end(program, piece, s, end)
-        if reach < s:  # not optimal here
+        stop, condition = piece_end(program, piece, s, end)
+        if stop < s:  # not optimal here
             piece = None
             continue
-        if not is_same(reach, s):
-            trace.stretches.append(Stretch.of(piece, s, reach))
-            trace.reached, exchanges = reach, 0
-        elif reach == end:
+        if not is_same(stop, s):
+            trace.stretches.append(Stretch.of(piece, s, stop))
+            trace.reached, exchanges = stop, 0
+        elif stop == end:
             trace.reached = end
-        if reach < end:
+        if stop < end:
             exchanges += 1
             try:
                 piece = exchanged(program, piece, trace.reached, condition)
@@ -203,10 +203,10 @@ def piece_end(program: ParametricProgram, piece: Piece, s: float, end: float) ->
     steps = np.full(len(values), math.inf)
     steps[falls] = np.maximum(values[falls], 0.0) / -(side * rates[falls, 1])
     first = int(np.argmin(steps))
-    reach = s + side * float(steps[first])
-    if side * (reach - end) >= 0.0 or is_same(reach, end):
+    stop = s + side * float(steps[first])
+    if side * (stop - end) >= 0.0 or is_same(stop, end):
         return end, -1
-    return reach, first
+    return stop, first
 
 
 def is_same(s: float, other: float) -> bool:

@@ -256,9 +256,9 @@ def _bound(
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
         if moved.left.any():  # of reduced costs that cannot all be zero: infinite without bounds
             ends = implied_bounds(program)
-            reach = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
+            distances = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
             is_left = ~(moved.left == 0.0)  # NaN has no finite bound
-            rounding += float(reach[is_left] @ moved.left[is_left])
+            rounding += float(distances[is_left] @ moved.left[is_left])
         rounding += float(np.abs(g) @ inexact)  # quotients are rounded inwards
         gain = hidden_curvature_gain(program, w, y, z, (g, error))
         lower = upper - gap - gain
@@ -293,8 +293,8 @@ def complementarity_gap(
     gap = float(np.sum(pressed)) + float(z @ slack) + max(square, 0.0)
     steps = terms_per_row(program.G) + 2.0
     # a reduced cost within its rounding may press on the other bound
-    reach = np.where(np.abs(g) <= error, _widest(program, x), np.where(g > 0.0, below, above))
-    return gap, float(error @ _finite(reach)) + 0.5 * EPS * float((z * steps) @ sizes)
+    distances = np.where(np.abs(g) <= error, _widest(program, x), np.where(g > 0.0, below, above))
+    return gap, float(error @ _finite(distances)) + 0.5 * EPS * float((z * steps) @ sizes)
 
 
 def _finite(distance: Vector) -> Vector:
@@ -321,14 +321,14 @@ def _gap_increase_from_rounding(
     n_w, p = len(found.movable), program.n_equalities
     dx, dw = np.abs(point.change), np.zeros(program.n_variables)
     dw[found.movable], dy, dz = np.split(np.abs(found.moved.change), [n_w, n_w + p])
-    reach = np.asarray(G @ dx)
-    slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + reach
+    row_change = np.asarray(G @ dx)
+    slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + row_change
     dg = row_gradient_sizes(program, dz, dy) + P.term_sizes(dw)
     delta = dx + dw
     curved = float(np.abs(P.matvec(x - found.w)) @ delta)
     curved += 0.5 * float(delta @ P.term_sizes(delta))
     of_bounds = np.abs(found.g) @ dx + dg @ (_widest(program, x) + dx)
-    return float(of_bounds + found.z @ reach + dz @ slack) + curved
+    return float(of_bounds + found.z @ row_change + dz @ slack) + curved
 
 
 # --- stationarity --------------------------------------------------------------------------------

@@ -66,27 +66,27 @@ def hidden_curvature_gain(
     if not shift.any():
         return 0.0
     lower, upper = implied_bounds(program)
-    reach = np.maximum(np.maximum(upper - w, w - lower), 0.0)
-    if np.isinf(reach[shift > 0.0]).any():
-        reach = np.full(len(w), _reach_in_cone(program, w, y, z)) + np.abs(w)
+    distance = np.maximum(np.maximum(upper - w, w - lower), 0.0)
+    if np.isinf(distance[shift > 0.0]).any():
+        distance = np.full(len(w), _distance_in_cone(program, w, y, z)) + np.abs(w)
     with np.errstate(all="ignore"):  # an infinite gain proves nothing, as it should
-        gain = _largest_gain(shift, reach)
+        gain = _largest_gain(shift, distance)
         if reduced_costs is None or not math.isfinite(gain):
             return gain
-        return _lowered(program, w, reduced_costs, reach, gain)
+        return _lowered(program, w, reduced_costs, distance, gain)
 
 
-def _largest_gain(shift: Vector, reach: Vector) -> float:
-    """``1/2 sum_j s_j reach_j^2``; roots first, since squares of a reach may overflow alone."""
+def _largest_gain(shift: Vector, distance: Vector) -> float:
+    """``1/2 sum_j s_j distance_j^2``; roots first: squares of a distance may overflow."""
     used = shift > 0.0
-    return 0.5 * float(np.sum((np.sqrt(shift[used]) * reach[used]) ** 2))
+    return 0.5 * float(np.sum((np.sqrt(shift[used]) * distance[used]) ** 2))
 
 
 def _lowered(
     program: QuadraticProgram,
     w: Vector,
     reduced_costs: tuple[Vector, Vector],
-    reach: Vector,
+    distance: Vector,
     gain: float,
 ) -> float:
     """Lower a bound on the gain as far as reduced costs allow, see the module's docstring."""
@@ -99,13 +99,13 @@ def _lowered(
     free: Mask | None = None
     mu, sizes, missed = 0.0, np.zeros(0), 0.0
     for _ in range(PASSES):
-        unlimited = ~(offset + gain * inverse < reach)
+        unlimited = ~(offset + gain * inverse < distance)
         if free is None or not np.array_equal(free, unlimited):
             free = unlimited
             mu, sizes, missed = _dependence(program, w, free)
         T, s = ~free, float(np.max(shift[free], initial=0.0))
-        room = np.minimum(offset[T] + gain * inverse[T], reach[T])
-        of_free = _largest_gain(shift[free], reach[free])
+        room = np.minimum(offset[T] + gain * inverse[T], distance[T])
+        of_free = _largest_gain(shift[free], distance[free])
         if mu > s:
             # all reduced costs together pay for one gain
             at_once = float(sizes @ offset[T])
@@ -158,7 +158,7 @@ def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float
     return mu, np.linalg.norm(M, axis=0) + left / mu, missed
 
 
-def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
+def _distance_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
     """Bound ``1'x`` of every better point, where the feasible points form a cone in ``x >= 0``.
 
     For u in the cone with ``1'u = 1``, weak duality bounds the curvature from below by any v

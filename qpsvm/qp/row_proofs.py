@@ -320,9 +320,9 @@ def _within(
     # a row is corrected by a variable that no other row contains, whatever the others need
     own = np.full(len(index), -1, dtype=np.intp)
     alone = np.bincount(column, minlength=len(unit))[column] == 1
-    reach = np.abs(entry) * unit[column] * share
-    alone &= reach > 2.0**12 * missed[row]
-    order = np.flatnonzero(alone)[np.argsort(reach[alone], kind="stable")]
+    effect = np.abs(entry) * unit[column] * share
+    alone &= effect > 2.0**12 * missed[row]
+    order = np.flatnonzero(alone)[np.argsort(effect[alone], kind="stable")]
     own[row[order]] = column[order]  # of several the one with the most room
     found, rest, alone_rows = np.zeros(len(unit)), np.flatnonzero(own < 0), np.flatnonzero(own >= 0)
     for part in connected_rows(movable[rest]):

@@ -105,16 +105,16 @@ def _bounds(
     if program.is_free:
         at = np.where(vertical, off + np.multiply.outer(of_weights, norms), np.inf)
         of_b = np.min(at, axis=1)
-    reach = outward(errors + np.multiply.outer(of_weights, norms) + of_b[:, None])
+    bound = outward(errors + np.multiply.outer(of_weights, norms) + of_b[:, None])
     is_flat = ~vertical
     is_flat[at_left] = False
     inside = np.where(vertical, room > (of_d + missed)[:, None], True)
-    is_fine = (f - reach > low) & (f + reach < high)
+    is_fine = (f - bound > low) & (f + bound < high)
     twins = program.twins
     kinks = _kinks_of_twins(program, vertical, of_steps)
     is_fine[:, twins] |= (kinks >= low[:, twins]) & (kinks <= high[:, twins])
     inside &= np.where(is_flat, is_fine, True)
-    values, radius = f[at_left], reach[at_left]
+    values, radius = f[at_left], bound[at_left]
     known = inside.all(axis=1) & np.isfinite(radius) & np.isfinite(values)
     return np.where(known, values, np.nan), np.where(known, radius, np.inf)
 

@@ -70,8 +70,8 @@ def feasible_ball(
     for members, signs, total in _sums(model, a, mu, error, sum_upper(rad)):
         box = lower[members], upper[members]
         unknown = sum_upper(rad[members])
-        reach = between(total.lower - unknown, total.upper + unknown) if unknown else total
-        shares = move_bounds(a[members], signs[members], *box, reach)
+        interval = between(total.lower - unknown, total.upper + unknown) if unknown else total
+        shares = move_bounds(a[members], signs[members], *box, interval)
         if shares is None:
             return _with_other_balance(model, a, mu, error) if settled is None else None
         rad[members] += shares  # one of the two is zero

@@ -264,7 +264,7 @@ class JointModel(KernelSetup):
         """Return the evaluation unchanged: this model has no values with more digits."""
         return evaluation
 
-    def reach(self, alpha: Dense, upper: float) -> Dense:
+    def distance_bounds(self, alpha: Dense, upper: float) -> Dense:
         """Bound the distance of every dual variable from those of an optimum, shape (n, k)."""
         del upper
         highest = self.upper
