@@ -15,7 +15,7 @@ from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.smoothing import point_at
 from qpsvm.solvers.interior_point.solver import solve
-from qpsvm.solvers.interior_point.translate import Direct
+from qpsvm.solvers.interior_point.translate import PrimalForm
 
 EPS = 1e-8
 SETTINGS = InteriorPointSettings(slow_iterations=0)
@@ -26,7 +26,7 @@ def program(C: float, intercept: str = "free") -> FactorProgram:
     X = rng.normal(size=(300, 4))
     y = np.where(X[:, 0] + rng.normal(0.0, 0.7, 300) > 0.0, 1, -1)
     problem = qpsvm.SoftMargin(C=C, intercept=intercept).dual(X, y)
-    return Direct(problem.qp).structured(SETTINGS)
+    return PrimalForm(problem.qp).structured(SETTINGS)
 
 
 @pytest.fixture(autouse=True)
