@@ -317,7 +317,7 @@ class DirectProgram:
             return self._by_newton(matrix.X, eps)
         scale = float(np.max(np.abs(own.required))) or self.unit
         tolerance = DIRECT.tolerance * eps * max(scale, TINY)
-        if own.price:
+        if own.cost:
             tolerance *= DIRECT.boundary
         run, rough, work = None, DIRECT.numbers.rough * scale, matrix.work(len(own.signs))
         numbers = DIRECT.numbers._replace(rough=rough, work=work)
@@ -362,9 +362,9 @@ class DirectProgram:
         upper = np.where(is_positive, own.upper, -own.lower)
         programs = RelatedPrograms(own.K, own.rows)
         product, share = run.gradient - q, DIRECT.larger_steps * eps
-        A, b = np.ones((1, len(q))), np.array([own.price])
+        A, b = np.ones((1, len(q))), np.array([own.cost])
         if own.side:
-            A, b = np.vstack([A, own.signs]), np.array([own.price, own.total])
+            A, b = np.vstack([A, own.signs]), np.array([own.cost, own.total])
         point = programs.solve(q, lower, upper, run.v, eps=share, product=product, rows=(A, b))
         alpha = np.minimum(np.maximum(own.signs * point.x, own.lower), own.upper)
         return self.certified(alpha + 0.0)  # no negative zeros
@@ -400,21 +400,21 @@ class DirectProgram:
         own, flat = self.machine, 0.0
         if own.is_free and own.curved is None:  # as for ``machines.intercept``
             ends = float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
-            flat = len(alpha) * EPS * (ends + abs(own.price) + own.total)
+            flat = len(alpha) * EPS * (ends + abs(own.cost) + own.total)
         X = self.matrix.X if isinstance(self.matrix, Features) else None
         return own.bounds(alpha, self.matrix.errors, X=X, flat=flat, unit=self.unit)
 
     def _misses_sums(self, alpha: Vector, found: MachineBounds) -> bool:
         own = self.machine
         allowed = DIRECT.sum_roundings * EPS * float(np.sum(np.abs(alpha)))
-        if own.is_free and not abs(found.balance - own.price) <= allowed:
+        if own.is_free and not abs(found.balance - own.cost) <= allowed:
             return True
         return bool(own.side) and not abs(found.total - own.total) <= allowed
 
     def _with_sums(self, alpha: Vector, found: MachineBounds) -> Vector:
         """Spread what sums are missed by over the variables between their bounds."""
         own = self.machine
-        balance = found.balance - own.price
+        balance = found.balance - own.cost
         total = found.total - own.total if own.side else 0.0
         moved = alpha.copy()
         is_free = (alpha > own.lower) & (alpha < own.upper)
@@ -430,7 +430,7 @@ class DirectProgram:
         own = self.machine
         beta, interval = found.expansion, Interval(found.first, found.last)
         b, c = interval.midpoint, own.constant
-        linear = own.price * b + own.side * own.total * found.width
+        linear = own.cost * b + own.side * own.total * found.width
         objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b + linear
         upper = found.gap + MACHINES.product_roundings * EPS * abs(objective)
         if own.is_free:
@@ -446,7 +446,7 @@ class DirectProgram:
         rounding += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         if linear:  # losses and linear terms cancel
             rounding += (
-                len(alpha) * EPS * (found.losses + abs(own.price * b) + own.total * found.width)
+                len(alpha) * EPS * (found.losses + abs(own.cost * b) + own.total * found.width)
             )
         relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * rounding, TINY)
         error = float(np.max(found.errors, initial=0.0))
@@ -484,7 +484,7 @@ class DirectProgram:
     def _missed_sums(self, found: MachineBounds, b: float) -> float:
         """Cost of dual equality rows that hold only up to rounding (``accuracy.missed_sums``)."""
         own = self.machine
-        missed = abs(found.balance - own.price) + EPS * abs(own.price)
+        missed = abs(found.balance - own.cost) + EPS * abs(own.cost)
         of_width = abs(found.total - own.total) + EPS * own.total
         return 2.0 * (missed * abs(b) + of_width * found.width)
 

@@ -95,7 +95,7 @@ def _minimisers(
     d = np.ascontiguousarray(curvature) if curvature.any() else None
     required, low, high = map(np.ascontiguousarray, (targets, lower, upper))
     losses = Losses(required, low, high, curved=d)
-    return Interval(*losses.best_intercepts(np.zeros(len(targets)), price=cost, flat=flat))
+    return Interval(*losses.optimal_intercepts(np.zeros(len(targets)), cost=cost, flat=flat))
 
 
 def enclosing_intercepts(

@@ -56,7 +56,7 @@ class SupportVectorModel(PrimalDualPair):
         """Unit of every alpha, shape (N,)."""
         return alpha_unit(alpha, self.conditions)
 
-    def best_intercepts(self, values: DecisionValues) -> Interval:
+    def optimal_intercepts(self, values: DecisionValues) -> Interval:
         """The interval of intercepts that are optimal for the weights of a solution."""
         return self.best_offsets(values.scores, values.solution.intercept)[0]
 

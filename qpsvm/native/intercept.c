@@ -98,7 +98,7 @@ static inline void add_derivative(struct pair *total, struct step r, double b) {
 }
 
 /* Move conditions from the open ones to the certain ones, those with one form on (low, high], and
- * return the derivative just right of b, price - sum of a_i(t_i - b), for low <= b <= high. */
+ * return the derivative just right of b, cost - sum of a_i(t_i - b), for low <= b <= high. */
 static double settle(const struct conditions *c, double mirror, double low, double high, double b,
                      struct certain *known) {
   int64_t left = 0;
@@ -138,10 +138,10 @@ static double derivative(const struct conditions *c, double mirror, double b,
 }
 
 /* The smallest minimiser. *is_single says whether the derivative is above flat right of it. */
-static double least_minimiser(const struct conditions *c, double mirror, double price, double flat,
+static double least_minimiser(const struct conditions *c, double mirror, double cost, double flat,
                               int64_t *open, int *is_single) {
   double low = -INFINITE, high = INFINITE, first = INFINITE, last = -INFINITE;
-  struct certain known = {{price, 0.0}, {0.0, 0.0}, open, 0};
+  struct certain known = {{cost, 0.0}, {0.0, 0.0}, open, 0};
   for (int64_t i = 0; i < c->size; i++) {
     struct step r = step_of(c, i, mirror);
     if (c->only != 0.0 && c->signs[i] != c->only) continue;
@@ -200,15 +200,15 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
   return b;
 }
 
-/* All minimisers of  phi(b) = price b + sum_i loss_i(p_i - s_i (f_i + b)),  an interval.
+/* All minimisers of  phi(b) = cost b + sum_i loss_i(p_i - s_i (f_i + b)),  an interval.
  *
  * ends (2,) are the first and the last; either may be infinite. Where there are only kinks, pieces
- * whose slope is within `flat` of zero count as flat: prices that should cancel do so but for
+ * whose slope is within `flat` of zero count as flat: costs that should cancel do so but for
  * rounding. Where hard conditions (infinite slopes at a kink) leave no b, both ends are the b that
  * misses them by least. open (n,) is work. NOT_FINITE: a target is not. UNBOUNDED: phi has no
  * minimum; both ends are at the infinite side.
  */
-PUBLIC int EXPORTED(best_intercepts)(const struct conditions *c, double price, double flat,
+PUBLIC int EXPORTED(optimal_intercepts)(const struct conditions *c, double cost, double flat,
                                      int64_t *open, double *ends) {
   int is_single;
   for (int64_t i = 0; i < c->size; i++) {
@@ -216,10 +216,10 @@ PUBLIC int EXPORTED(best_intercepts)(const struct conditions *c, double price, d
     if (!is_finite(r.t)) return NOT_FINITE;
     if (r.d > 0.0) flat = 0.0;
   }
-  ends[0] = least_minimiser(c, 1.0, price, flat, open, &is_single);
+  ends[0] = least_minimiser(c, 1.0, cost, flat, open, &is_single);
   ends[1] = ends[0];
   if (ends[0] == INFINITE) return UNBOUNDED;
-  if (!is_single) ends[1] = -least_minimiser(c, -1.0, -price, flat, open, &is_single);
+  if (!is_single) ends[1] = -least_minimiser(c, -1.0, -cost, flat, open, &is_single);
   if (ends[1] == -INFINITE) {
     ends[0] = -INFINITE;
     return UNBOUNDED;

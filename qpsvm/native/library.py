@@ -81,7 +81,7 @@ _Conditions = _structure(
 _Machine = _structure(
     "machine",
     "size:i samples:i stride:i K:p rows:p signs:p required:p lower:p upper:p curved:p is_free:i "
-    "constant:d price:d side:d total:d",
+    "constant:d cost:d side:d total:d",
 )
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -92,7 +92,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "machine_bounds": (_Machine, _P, _I, _P, _P, _D, _D, _P, _P),
     "machine_newton": (_Machine, _P, _I, _I, _I, _I, _P, _P, _P, _P),
     "classes_run": (_I, _I, _P, _I, _D, _P, _P, _D, _I, _P, _P, _P, _P, _P, _P),
-    "best_intercepts": (_Conditions, _D, _D, _P, _P),
+    "optimal_intercepts": (_Conditions, _D, _D, _P, _P),
     "exponent_tile": (_I, _I, _I, _D, _P, _P, _P),
     "products_by_row": (_I, _I, _I, _P, _I, _P, _I, _P, _I),
 }

@@ -304,7 +304,7 @@ class Losses:
 
     >>> hinge = Losses(np.ones(3), np.zeros(3), np.ones(3), signs=np.array([1.0, 1.0, -1.0]))
     >>> f = np.array([2.0, 1.0, -3.0])
-    >>> hinge.best_intercepts(f)
+    >>> hinge.optimal_intercepts(f)
     (0.0, 2.0)
     """
 
@@ -319,19 +319,19 @@ class Losses:
         inside = np.minimum(np.maximum(np.zeros(require_conditions(self)), self.lower), self.upper)
         require_box(inside, "the slope of least size", self.lower, self.upper)
 
-    def best_intercepts(
-        self, values: Vector, *, price: float = 0.0, flat: float = 0.0
+    def optimal_intercepts(
+        self, values: Vector, *, cost: float = 0.0, flat: float = 0.0
     ) -> tuple[float, float]:
-        """First and last minimiser of ``price b + sum_i loss_i(p_i - s_i (f_i + b))`` over b.
+        """First and last minimiser of ``cost b + sum_i loss_i(p_i - s_i (f_i + b))`` over b.
 
         Parameters
         ----------
         values : array of shape (m,)
             f, decision values without intercept.
-        price : float
+        cost : float
             Slope of the rest of the objective.
         flat : float
-            Where there are only kinks, slopes of at most this size count as zero: prices that
+            Where there are only kinks, slopes of at most this size count as zero: costs that
             should cancel do so only but for rounding.
 
         Returns
@@ -345,7 +345,7 @@ class Losses:
         InvalidParameterError
             Decision values of another type or number than needed, or not finite.
         """
-        price, flat = require_at_least(price, "price", -np.inf), require_at_least(flat, "flat", 0.0)
+        cost, flat = require_at_least(cost, "cost", -np.inf), require_at_least(flat, "flat", 0.0)
         n = len(self.required)
         require_vector(values, "values", n if self.rows is None else None, finite=True)
         if self.rows is not None:
@@ -353,7 +353,7 @@ class Losses:
         ends, work = np.zeros(2), np.empty(n, np.int64)
         loss = self.lower, self.upper, self.curved
         conditions = (n, self.rows, self.signs, self.required, values, *loss, 0.0)
-        status = run("best_intercepts", conditions, price, flat, work, ends)
+        status = run("optimal_intercepts", conditions, cost, flat, work, ends)
         if status is CallStatus.NOT_FINITE:
             raise InvalidParameterError(
                 "values are so large that required - values overflows: scale the problem"

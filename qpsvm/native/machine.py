@@ -156,7 +156,7 @@ class SmallMachine:
     """The dual of a machine with N conditions on n samples.
 
     It is ``min 1/2 v'(K + c 11' + diag(d)) v - (s p)'v`` over ``v_i = s_i a_i`` with a in its box,
-    ``1'v = price`` where the intercept is free, and ``1'a = total`` where there is a width t, which
+    ``1'v = cost`` where the intercept is free, and ``1'a = total`` where there is a width t, which
     makes the conditions ``s_i (f_i + b) >= p_i - side t``.
 
     Parameters
@@ -173,13 +173,13 @@ class SmallMachine:
         Whether the intercept is free.
     constant : float
         c: 1 for a penalised intercept, else 0.
-    price : float
+    cost : float
         Of a free intercept in the primal objective.
     side : float
         -1 for a margin that is to be wide, 1 for a tube that is to be narrow, 0 without a width.
         A width needs a free intercept.
     total : float
-        What ``side`` times the price of the width is, at least 0.
+        What ``side`` times the cost of the width is, at least 0.
 
     Raises
     ------
@@ -206,7 +206,7 @@ class SmallMachine:
     rows: Array | None = None
     is_free: bool = True
     constant: float = 0.0
-    price: float = 0.0
+    cost: float = 0.0
     side: float = 0.0
     total: float = 0.0
     _structures: dict[int, Structure] = field(default_factory=dict, init=False, repr=False)
@@ -215,7 +215,7 @@ class SmallMachine:
         n = require_conditions(self)
         require_box(np.zeros(n), "zero", self.lower, self.upper)
         require_at_least(self.constant, "constant", 0.0)
-        require_at_least(self.price, "price", -np.inf)
+        require_at_least(self.cost, "cost", -np.inf)
         require_at_least(self.total, "total", 0.0)
         if self.side not in (-1.0, 0.0, 1.0) or (self.side and not self.is_free):
             raise InvalidParameterError(
@@ -237,7 +237,7 @@ class SmallMachine:
             return known
         K, conditions = self.K, (self.signs, self.required, self.lower, self.upper, self.curved)
         stride = 0 if K is None else K.strides[0] // K.itemsize
-        kind = self.is_free, self.constant, self.price, self.side, self.total
+        kind = self.is_free, self.constant, self.cost, self.side, self.total
         made = Structure(
             "machine_run", (len(self.signs), samples, stride, K, self.rows, *conditions, *kind)
         )

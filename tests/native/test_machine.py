@@ -237,7 +237,7 @@ def test_a_row_of_a_product_does_not_depend_on_the_others(
         ({"rows": np.array([0, 2])}, "rows contains 2"),
         ({"curved": np.array([-1.0, 0.0])}, "the smallest of curved"),
         ({"constant": -1.0}, "constant is -1.0"),
-        ({"price": np.nan}, "price is nan"),
+        ({"cost": np.nan}, "cost is nan"),
         ({"side": 0.5}, "side is 0.5"),
         ({"side": 1.0, "is_free": False}, "0 without a free intercept"),
         ({"total": -1.0}, "total is -1.0"),

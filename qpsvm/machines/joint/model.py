@@ -254,7 +254,7 @@ class JointModel(KernelSetup):
     def feasible_machine(self, _: Evaluation) -> None:
         """Return None: there are no constraints on the weights."""
 
-    def best_intercepts(self, _: Evaluation) -> None:
+    def optimal_intercepts(self, _: Evaluation) -> None:
         """Return None: penalised intercepts are weights, and no interval of them is optimal."""
 
     def gap_bound(self, _: Evaluation) -> None:
