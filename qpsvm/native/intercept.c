@@ -79,7 +79,7 @@ static inline void add_quotient(struct pair *total, double x, double d, double s
 
 /* What is certain about the derivative between two bounds: constant + linear * b, and the
  * conditions whose form is still open there. */
-struct certain {
+struct known_terms {
   struct pair constant, linear;
   int64_t *open, n_open;
 };
@@ -97,10 +97,10 @@ static inline void add_derivative(struct pair *total, struct step r, double b) {
   }
 }
 
-/* Move conditions from the open ones to the certain ones, those with one form on (low, high], and
+/* Move conditions from the open ones to the known ones, those with one form on (low, high], and
  * return the derivative just right of b, cost - sum of a_i(t_i - b), for low <= b <= high. */
-static double settle(const struct conditions *c, double mirror, double low, double high, double b,
-                     struct certain *known) {
+static double narrow(const struct conditions *c, double mirror, double low, double high, double b,
+                     struct known_terms *known) {
   int64_t left = 0;
   struct pair total = {0.0, 0.0};
   for (int64_t k = 0; k < known->n_open; k++) {
@@ -128,7 +128,7 @@ static double settle(const struct conditions *c, double mirror, double low, doub
 
 /* The same derivative without moving conditions. */
 static double derivative(const struct conditions *c, double mirror, double b,
-                         const struct certain *known) {
+                         const struct known_terms *known) {
   struct pair total = known->constant;
   add_product(&total, known->linear.high, b);
   total.low += known->linear.low * b;
@@ -141,7 +141,7 @@ static double derivative(const struct conditions *c, double mirror, double b,
 static double least_minimiser(const struct conditions *c, double mirror, double cost, double flat,
                               int64_t *open, int *is_single) {
   double low = -INFINITE, high = INFINITE, first = INFINITE, last = -INFINITE;
-  struct certain known = {{cost, 0.0}, {0.0, 0.0}, open, 0};
+  struct known_terms known = {{cost, 0.0}, {0.0, 0.0}, open, 0};
   for (int64_t i = 0; i < c->size; i++) {
     struct step r = step_of(c, i, mirror);
     if (c->only != 0.0 && c->signs[i] != c->only) continue;
@@ -156,7 +156,7 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
     *is_single = 1;
     return low == high ? low : high + 0.5 * (low - high);
   }
-  settle(c, mirror, -INFINITE, INFINITE, 0.0, &known); /* infinite slopes leave the sums */
+  narrow(c, mirror, -INFINITE, INFINITE, 0.0, &known); /* infinite slopes leave the sums */
   if (derivative(c, mirror, is_finite(low) ? low : -DBL_MAX, &known) >= -flat) return low;
   if (!is_finite(high) && derivative(c, mirror, DBL_MAX, &known) < -flat) return INFINITE;
 
@@ -172,7 +172,7 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
     to = key_of(double_of(to) < 1.0 ? 1.0 : smaller(64.0 * double_of(to), DBL_MAX));
   for (int64_t before = 0; to > from + 1;) {
     /* half of the interval, or, where that leaves most conditions open, half of its doubles: of
-     * these turns there are at most 64, of the others as many as it takes to settle all by tenths */
+     * these turns there are at most 64, of the others as many as it takes to narrow all by tenths */
     int64_t middle = key_of(0.5 * double_of(from) + 0.5 * double_of(to));
     if (10 * known.n_open > 9 * before && before > 0)
       middle = from / 2 + to / 2 + (from % 2 + to % 2) / 2;
@@ -180,7 +180,7 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
     if (middle >= to) middle = to - 1;
     before = known.n_open;
     double at_middle =
-        settle(c, mirror, double_of(from), double_of(to), double_of(middle), &known);
+        narrow(c, mirror, double_of(from), double_of(to), double_of(middle), &known);
     if (known.n_open == 0) break;
     if (at_middle < -flat)
       from = middle;

@@ -26,9 +26,9 @@ it is corrected within a problem that is damped by a proximal term around the la
 
     minimise  1/2 x'Px + q'x + d/2 |x - c_x|^2   with multipliers   z = max(0, c_z + (Gx - h) / e)
 
-which is a well-conditioned problem of the same kind. When its active set settles, its solution is
-the next centre, and d and e shrink; when it does not settle, they grow. After each such step the
-undamped equations are tried again on its active set.
+which is a well-conditioned problem of the same kind. When its active set no longer changes, its
+solution is the next centre, and d and e shrink; when it does not converge, they grow. After each
+such step the undamped equations are tried again on its active set.
 
 Sources: Hintermueller, Ito and Kunisch, *SIAM J. Optim.* 13 (2002), section 2 (the semismooth
 Newton view of the rounds); Rockafellar, *Mathematics of Operations Research* 1 (1976), section 4
@@ -60,8 +60,8 @@ WORK_LIMIT = 1e12
 """Work of a polish, as ``WorkBudget`` counts it: some ten seconds."""
 
 GENERAL_WORK_LIMIT = 3e11
-"""The same of the general method: programs on which it does not settle in that time did not settle
-later either."""
+"""The same of the general method: programs on which it does not converge in that time did not
+converge later either."""
 
 SMALL = 1000
 """Variables up to which a program over a box is also polished from zero, and by the general
