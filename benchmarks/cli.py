@@ -218,12 +218,12 @@ def report(
     network.
     """
     from benchmarks import report as reports
-    from benchmarks.store import read
+    from benchmarks.store import read_results
 
     paths = output or []
     for path in paths:
         reports.require_reportable(path)
-    summary = reports.summarize(read(store))
+    summary = reports.summarize(read_results(store))
     reports.print_summary(summary, console())
     for path in paths:
         reports.write(path, summary)
@@ -248,9 +248,9 @@ def compare(
     """
     from benchmarks import compare as comparing
     from benchmarks import report as reports
-    from benchmarks.store import read
+    from benchmarks.store import read_results
 
-    before, after = read(a), read(b)
+    before, after = read_results(a), read_results(b)
     found = [
         comparing.compare(before, after, each) for each in target or reports.targets_of(before)
     ]

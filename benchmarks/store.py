@@ -52,7 +52,7 @@ class Store:
 
     def read(self) -> Results:
         """Read all rows written so far."""
-        return read(self.path)
+        return read_results(self.path)
 
     def begin(self, header: Mapping[str, object]) -> None:
         """Add the line that begins a run."""
@@ -107,7 +107,7 @@ def open_store(path: str | os.PathLike[str], *, resume: bool = False) -> Iterato
                 f"Another process is writing to the store {target}; wait for it or end it, "
                 "or give another --store."
             ) from error
-        count = len(read(target).rows)
+        count = len(read_results(target).rows)
         if count and not resume:
             raise StoreError(
                 f"The store {target} already holds {count} rows; add --resume to continue that "
@@ -117,7 +117,7 @@ def open_store(path: str | os.PathLike[str], *, resume: bool = False) -> Iterato
         yield Store(target, stream)
 
 
-def read(path: str | os.PathLike[str]) -> Results:
+def read_results(path: str | os.PathLike[str]) -> Results:
     """Read a store; a torn last line is ignored.
 
     Raises

@@ -1,8 +1,8 @@
 """Printing of objects within one screen, with a hint on how to see the rest.
 
 ``@short_repr`` gives a dataclass or named tuple a ``repr`` with a line per field, where vectors are
-their shapes. ``Table`` does the same for whatever has columns of one length, and makes a pandas
-DataFrame of it.
+their shapes. ``ColumnTable`` does the same for whatever has columns of one length, and makes a
+pandas DataFrame of it.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def first_lines(lines: Sequence[str], room: int, more: str) -> list[str]:
     return [*lines[:kept], f"  ... {len(lines) - kept} {more}"]
 
 
-class Table(ABC):
+class ColumnTable(ABC):
     """Base class of tables: columns of equal length, with a short ``repr`` and a DataFrame."""
 
     @abstractmethod

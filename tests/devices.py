@@ -21,7 +21,7 @@ AT_A_TIME = 512
 
 
 class OnNumPy(Device):
-    """NumPy in the place of a GPU's array module: the whole engine runs on it without a GPU."""
+    """NumPy in the place of a GPU's array module: the whole solver runs on it without a GPU."""
 
     xp = np
     name = f"NumPy on {os.uname().machine if hasattr(os, 'uname') else 'this machine'}"

@@ -204,7 +204,7 @@ def test_many_fields_are_cut_and_counted():
 
 
 def test_columns_that_do_not_fit_are_named():
-    class Wide(display.Table):
+    class Wide(display.ColumnTable):
         def columns(self):
             return {f"column_{i}": np.full(3, 1.0 / 3.0) for i in range(20)}
 

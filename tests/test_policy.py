@@ -18,7 +18,7 @@ from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.solvers.interior_point.interior import is_slow
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solving import policy, solve_with
-from qpsvm.solving.attempts import POLICY, Contract, Result, distance
+from qpsvm.solving.attempts import POLICY, Result, SolveTask, distance
 from qpsvm.solving.policy import STEPS, solve_by_policy
 from tests.strategies import numbered
 
@@ -100,19 +100,19 @@ def test_after_the_deadline_the_answer_is_verified_and_nothing_else(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured, searched = [], []
-    measure, evidence = Contract.attempt, Contract.evidence
+    measure, find_certificate = SolveTask.attempt, SolveTask.find_certificate
     deadline = Deadline(at=0.0, clock=lambda: 1.0)  # has passed before the backend is asked
 
-    def counted(contract: Contract, solution: QPSolution) -> Any:
+    def counted(task: SolveTask, solution: QPSolution) -> Any:
         measured.append(solution)
-        return measure(contract, solution)
+        return measure(task, solution)
 
-    def noted(contract: Contract, *arguments: Any) -> Any:
+    def noted(task: SolveTask, *arguments: Any) -> Any:
         searched.append(arguments)
-        return evidence(contract, *arguments)
+        return find_certificate(task, *arguments)
 
-    monkeypatch.setattr(Contract, "attempt", counted)
-    monkeypatch.setattr(Contract, "evidence", noted)
+    monkeypatch.setattr(SolveTask, "attempt", counted)
+    monkeypatch.setattr(SolveTask, "find_certificate", noted)
     result = solve_by_policy(PROBLEMS[name], "auto", Settings(deadline=deadline))
     assert len(measured) == 1
     assert not searched
@@ -304,13 +304,13 @@ def test_a_gap_that_creeps_is_slow_and_one_that_stands_is_not() -> None:
 def test_little_is_measured_where_rows_contradict_each_other_by_little(
     seed: int, by_equalities: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure, measured = Contract.attempt, []
+    measure, measured = SolveTask.attempt, []
 
-    def counted(contract: Contract, solution: QPSolution) -> Any:
+    def counted(task: SolveTask, solution: QPSolution) -> Any:
         measured.append(solution)
-        return measure(contract, solution)
+        return measure(task, solution)
 
-    monkeypatch.setattr(Contract, "attempt", counted)
+    monkeypatch.setattr(SolveTask, "attempt", counted)
     program = barely_infeasible(seed, by_equalities=by_equalities)
     result = solve_by_policy(program, "auto", Settings())
     assert result.solution.status in (Status.PRIMAL_INFEASIBLE, Status.INACCURATE, Status.OPTIMAL)

@@ -28,7 +28,7 @@ from qpsvm.exceptions import (
 )
 from qpsvm.kernels import RBF
 from qpsvm.qp import QPSolution, QuadraticProgram, SolveStatistics, Status
-from qpsvm.solving.attempts import Contract
+from qpsvm.solving.attempts import SolveTask
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)
 PROBLEM = qpsvm.SoftMargin(C=1.0).dual(X, Y, kernel="rbf")
@@ -257,15 +257,15 @@ def test_what_a_callback_raises_comes_out_as_it_is(backend: str) -> None:
 
 
 def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> None:
-    measure, calls = Contract.attempt, []
+    measure, calls = SolveTask.attempt, []
 
-    def interrupted(contract, solution):
+    def interrupted(task, solution):
         calls.append(solution)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return measure(contract, solution)
+        return measure(task, solution)
 
-    monkeypatch.setattr(Contract, "attempt", interrupted)
+    monkeypatch.setattr(SolveTask, "attempt", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         qpsvm.solve(PROBLEM, "active-set")
     assert len(calls) == 1  # the answer is measured when somebody asks for it

@@ -20,7 +20,7 @@ REACHED_BY: Mapping[str, float] = {
     "qpsolvers:ecos": 1e-3,
 }
 
-EVIDENCE = 1e-5
+CERTIFICATE = 1e-5
 """Violation of a certificate of infeasibility, per unit of its value."""
 
 CLOSED_FORM = 1e-5

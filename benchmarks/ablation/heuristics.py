@@ -1,4 +1,4 @@
-"""The heuristics of both engines, and the options that switch each of them off."""
+"""The heuristics of both solvers, and the options that switch each of them off."""
 
 from __future__ import annotations
 

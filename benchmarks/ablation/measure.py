@@ -127,7 +127,7 @@ def main() -> None:
 
 
 def instances(name: str) -> Iterator[Instance]:
-    """The programs of an engine's suite on the sets that are measured."""
+    """The programs of a solver's suite on the sets that are measured."""
     suite = SUITES[name]
     if suite is None:
         yield from OTHERS

@@ -19,13 +19,13 @@ HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "ablation.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- /measured -->\n"
 TITLES = {
-    "ipm": "Interior-point engine (`ipm`)",
-    "ipm-again": "Interior-point engine, other rules",
-    "active-set": "Active-set engine (`active-set`)",
-    "active-set-large": "Active-set engine, larger programs",
-    "active-set-second": "Active-set engine, second round",
-    "active-set-second-large": "Active-set engine, second round, larger programs",
-    "active-set-other": "Active-set engine, programs that LIBSVM does not solve, and regressions",
+    "ipm": "Interior-point solver (`ipm`)",
+    "ipm-again": "Interior-point solver, other rules",
+    "active-set": "Active-set solver (`active-set`)",
+    "active-set-large": "Active-set solver, larger programs",
+    "active-set-second": "Active-set solver, second round",
+    "active-set-second-large": "Active-set solver, second round, larger programs",
+    "active-set-other": "Active-set solver, programs that LIBSVM does not solve, and regressions",
 }
 SOLVED = "optimal"
 Key: TypeAlias = tuple[str, int]

@@ -96,7 +96,7 @@ def _remark(row: dict[str, Any]) -> str:
         return f"not asked: {row['refused']}" if "dense" in row["refused"] else row["refused"]
     if row["kind"] == "classical":
         return f"{row['steps']:,} steps"
-    words = ["this package's engine"] if row["kind"] == "engine" else []
+    words = ["this package's solver"] if row["kind"] == "engine" else []
     words += ["primal form"] if row.get("form") == "primal" else []
     return ", ".join(words + row.get("failures", []))
 

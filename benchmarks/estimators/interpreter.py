@@ -1,7 +1,7 @@
-"""How much of a fit is the interpreter's: a bound on what compiling the kernel engine could gain.
+"""How much of a fit is the interpreter's: a bound on what compiling the kernel solver could gain.
 
-The engine's call on 24 samples is nothing but interpreted code; its seconds over its number of
-function calls are what one call costs. That times the calls of the engine in a larger fit is about
+The solver's call on 24 samples is nothing but interpreted code; its seconds over its number of
+function calls are what one call costs. That times the calls of the solver in a larger fit is about
 the time that compiled code would not need. The products, exponentials and factorisations are
 compiled as it is. Processor time, one thread, medians of five fits up to 1,000 samples.
 
@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.estimators.measure import SETS, samples
-from qpsvm.backends import engines
+from qpsvm.backends import own_solvers
 from qpsvm.estimators import SVC
 
 SIZES = (100, 300, 1000, 3000)
@@ -27,7 +27,7 @@ PRICES = (1.0, 100.0)
 
 
 class Watched:
-    """The engine's function, with its seconds and, on demand, its calls counted."""
+    """The solver's function, with its seconds and, on demand, its calls counted."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -47,7 +47,7 @@ class Watched:
 
 
 def measured(engine: Watched, X: Any, y: Any, price: float) -> tuple[float, float, int]:
-    """Seconds of a fit, seconds in the engine, and function calls in it."""
+    """Seconds of a fit, seconds in the solver, and function calls in it."""
     times = []
     SVC(C=price, backend="active-set").fit(X, y)
     for _ in range(5 if len(X) <= 1000 else 1):
@@ -64,8 +64,8 @@ def measured(engine: Watched, X: Any, y: Any, price: float) -> tuple[float, floa
 
 def main() -> None:
     """Print a line for every fit, and the bound for every size."""
-    engine = Watched(engines.minimise)
-    engines.minimise = engine  # type: ignore[assignment]
+    engine = Watched(own_solvers.minimise)
+    own_solvers.minimise = engine  # type: ignore[assignment]
     found: dict[int, list[float]] = {}
     with threadpool_limits(1):
         few = samples("fourclass", 24)

@@ -4,7 +4,7 @@
 
     from benchmarks import report, store
 
-    summary = report.summarize(store.read("smoke.jsonl"))
+    summary = report.summarize(store.read_results("smoke.jsonl"))
     report.write("smoke.html", summary)         # or .md
 
 All formats say the same; only the page can be filtered. Importing this needs nothing beyond qpsvm's

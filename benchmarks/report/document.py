@@ -39,7 +39,7 @@ HOW = (
     "limit, so a mean with failures is a lower bound.",
 )
 
-NOBODY = "Nobody reached a certified gap of {:g}: the outcomes say what became of every cell."
+NONE_REACHED = "Nobody reached a certified gap of {:g}: the outcomes say what became of every cell."
 """The sentence that replaces a ranking when no contestant reached the target accuracy."""
 
 PLACE = re.compile(r'\s*File "(.+)", line (\d+), in (.+)')
@@ -162,7 +162,7 @@ def _target(summary: Summary, target: float, key: str, detailed: bool) -> Sectio
     )
     blocks: list[Block] = []
     if not any(rank.solved for standing in standings for rank in standing.ranking.ranks):
-        blocks.append(Sentences("meaning", "", (NOBODY.format(target),)))
+        blocks.append(Sentences("meaning", "", (NONE_REACHED.format(target),)))
     if any(standing.ranking.ranks for standing in standings):
         blocks.append(means_table(standings, key, detailed=detailed))
     if left_out:

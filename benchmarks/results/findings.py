@@ -73,24 +73,26 @@ def main() -> None:
 
     page = PAGE.read_text(encoding="utf-8")
     for name in ("backends", "infeasible", "ill-conditioned"):
-        rows = store.read(HERE / f"{name}.jsonl").rows
+        rows = store.read_results(HERE / f"{name}.jsonl").rows
         page = between(page, f"{name}: every cell", every_cell(rows))
         page = between(page, f"{name}: refuted", refuted(rows))
-    rows = store.read(HERE / "accuracy.jsonl").rows
+    rows = store.read_results(HERE / "accuracy.jsonl").rows
     page = between(page, "accuracy: reached", reached(rows))
     page = between(page, "accuracy: refuted", refuted(rows))
-    page = between(page, "large: growth", growth(store.read(HERE / "large.jsonl")))
+    page = between(page, "large: growth", growth(store.read_results(HERE / "large.jsonl")))
     page = between(page, "repeatability", repeated("repeatability-a", "repeatability-b"))
     for name in TIMED:
         if (HERE / f"{name}.jsonl").exists():
-            results = store.read(HERE / f"{name}.jsonl")
+            results = store.read_results(HERE / f"{name}.jsonl")
             page = between(page, f"{name}: means", means(results))
             page = between(page, f"{name}: marks", marks(results))
     page = between(page, "kernel-long: every row", every_row(HERE / "kernel-long.jsonl"))
     for name in ("threads-kernel", "threads-linear"):
-        page = between(page, name, by_threads(store.read(HERE / f"{name}.jsonl").rows))
-    page = between(page, "linear: engine", against_peers(store.read(HERE / "linear.jsonl"), ENGINE))
-    small = store.read(HERE / "kernel-small.jsonl")
+        page = between(page, name, by_threads(store.read_results(HERE / f"{name}.jsonl").rows))
+    page = between(
+        page, "linear: engine", against_peers(store.read_results(HERE / "linear.jsonl"), ENGINE)
+    )
+    small = store.read_results(HERE / "kernel-small.jsonl")
     page = between(page, "kernel-small: means", means(small))
     page = between(page, "kernel-small: engine", against_peers(small, KERNEL_ENGINE))
     PAGE.write_text(page, encoding="utf-8")
@@ -124,7 +126,7 @@ def every_row(path: Path) -> str:
     """How every cell of a small suite ended."""
     lines = ["| program | contestant | tolerance | outcome | certified gap | seconds |"]
     lines.append("|---" * 6 + "|")
-    rows = store.read(path).rows
+    rows = store.read_results(path).rows
     for row in sorted(rows, key=lambda row: (row.instance, row.contestant, -row.cell.eps)):
         ended = row.outcome not in ("time limit", "not run")
         gap, seconds = f"{row.gap:.1e}", f"{row.total_seconds:.0f}"
@@ -200,8 +202,10 @@ def repeated(a: str, b: str) -> str:
         "| certified gap | times in both | within their 95% uncertainty | median ratio | rankings |"
     ]
     lines.append("|---|---|---|---|---|")
-    for target in targets_of(store.read(HERE / f"{a}.jsonl")):
-        found = compare(store.read(HERE / f"{a}.jsonl"), store.read(HERE / f"{b}.jsonl"), target)
+    for target in targets_of(store.read_results(HERE / f"{a}.jsonl")):
+        found = compare(
+            store.read_results(HERE / f"{a}.jsonl"), store.read_results(HERE / f"{b}.jsonl"), target
+        )
         orders = ", ".join(
             f"{kind}: tau = {agreement.tau:.2g}" for kind, agreement in found.rankings.items()
         )

@@ -117,7 +117,9 @@ def hinge(K: list[Row], signs: list[int], C: Row, intercept: str, *, squared: bo
 
     def cost(m: Machine) -> Fraction:
         short = [max(ZERO, 1 - s * f) for s, f in zip(signs, m.f, strict=True)]
-        return _size(m, intercept) + dot(C, [v * v for v in short] if squared else short)
+        return _half_squared_norm(m, intercept) + dot(
+            C, [v * v for v in short] if squared else short
+        )
 
     return Program(n, K, conditions, cost, intercept)
 
@@ -141,7 +143,9 @@ def tube(
 
     def cost(m: Machine) -> Fraction:
         losses = [max(ZERO, abs(a - f) - epsilon) for a, f in zip(t, m.f, strict=True)]
-        return _size(m, intercept) + dot(C, [v * v for v in losses] if squared else losses)
+        return _half_squared_norm(m, intercept) + dot(
+            C, [v * v for v in losses] if squared else losses
+        )
 
     return Program(n, K, conditions, cost, intercept)
 
@@ -185,7 +189,7 @@ def nu_tube(K: list[Row], t: Row, nu: Fraction, C: Row) -> Program:
     return Program(n, K, conditions, cost, width=1, width_price=price)
 
 
-def _size(m: Machine, intercept: str) -> Fraction:
+def _half_squared_norm(m: Machine, intercept: str) -> Fraction:
     return (m.square + (m.b**2 if intercept == "penalized" else ZERO)) / 2
 
 

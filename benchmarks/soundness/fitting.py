@@ -109,7 +109,7 @@ def _from_alpha(ground: Ground, step: Any, size: float) -> Any:
             coef = model.coef(beta, mu)
             b = s.intercept
             if model.intercept == "penalized":
-                b = float(model.conditions.signs @ alpha) - model.constrained_price(mu)
+                b = float(model.conditions.signs @ alpha) - model.balance_of_constraints(mu)
             draft = draft.replace(expansion=beta, coef=coef, intercept=b)
     if problem.form == "primal" and model.is_linear:
         draft = draft.replace(expansion=None)

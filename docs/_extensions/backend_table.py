@@ -30,7 +30,7 @@ CAPABILITIES = {
     "time_limit": "time limit",
     "iteration_limit": "iteration limit",
     "callback": "callback",
-    "certificates": "evidence",
+    "certificates": "certificates",
 }
 HEAD = ("backend", "licence", "set from eps", "takes")
 

@@ -32,7 +32,7 @@ from qpsvm.audits.comparison import of_machine, of_votes, with_optimum
 from qpsvm.audits.in_chunks import audit_in_chunks
 from qpsvm.audits.inputs import Estimator, Inputs
 from qpsvm.audits.own_predictions import OwnPredictions
-from qpsvm.audits.readers import is_own, read
+from qpsvm.audits.readers import is_own, translate_model
 from qpsvm.audits.rebuilt import decisions
 from qpsvm.audits.result import Audit, AuditedMachine
 from qpsvm.audits.rounding import RoundedKernel, kernel_rounding
@@ -169,7 +169,7 @@ def _audit(model: Estimator, inputs: Inputs, eps: float, exactly: Solve | None) 
     parts = _parts_of(model, inputs)
     if parts:
         return _joined(model, parts, [_of_part(model, part, eps, exactly) for part in parts])
-    reading = read(model, inputs)
+    reading = translate_model(model, inputs)
     # the reader of own models has compared their predictions
     answers = None if is_own(model) else own_predictions.asked(model, inputs.X)
     unit = EPS if answers is None else answers.unit

@@ -237,10 +237,10 @@ def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
     X, beta = model.data.X[used], expansion[used]
     if not is_sparse(X):
         return compensated.product(np.asarray(X).T, beta[:, None])[:, 0]
-    terms, lost = product_parts(X.data.astype(np.float64), np.repeat(beta, np.diff(X.indptr)))
-    lost = np.where(np.isfinite(lost), lost, 0.0)
+    terms, error = product_parts(X.data.astype(np.float64), np.repeat(beta, np.diff(X.indptr)))
+    error = np.where(np.isfinite(error), error, 0.0)
     size = X.shape[1]
-    return compensated.sums_of_groups(X.indices, terms, size) + np.bincount(X.indices, lost, size)
+    return compensated.sums_of_groups(X.indices, terms, size) + np.bincount(X.indices, error, size)
 
 
 def best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:

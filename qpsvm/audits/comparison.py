@@ -224,8 +224,8 @@ def _of_coefficients(claim: Claim, own: Decisions) -> float:
     if alpha is None or claim.coef is not None or not model.is_linear:
         return 0.0
     c, errors = model.conditions, own.rounding[claim.problem.data.kept]
-    prices = np.where(np.isfinite(c.upper), c.upper, np.abs(alpha))
-    return float(prices @ c.row_sizes(errors)) + float(np.abs(model.expansion(alpha)) @ errors)
+    upper = np.where(np.isfinite(c.upper), c.upper, np.abs(alpha))
+    return float(upper @ c.row_sizes(errors)) + float(np.abs(model.expansion(alpha)) @ errors)
 
 
 # --- predictions ------------------------------------------------------------------------------

@@ -196,15 +196,15 @@ def require_same_rows(owner: str, vectors: Matrix, samples: Stored, rows: Index)
             f"{chosen.shape}; pass the training data."
         )
     if sp.issparse(vectors) or sp.issparse(chosen):
-        apart = abs(sp.csr_array(vectors) - sp.csr_array(chosen)).max(axis=1).toarray().ravel()
+        delta = abs(sp.csr_array(vectors) - sp.csr_array(chosen)).max(axis=1).toarray().ravel()
     else:
-        apart = np.max(np.abs(vectors - chosen), axis=1, initial=0.0)
-    differs = np.flatnonzero(~(apart == 0.0))
+        delta = np.max(np.abs(vectors - chosen), axis=1, initial=0.0)
+    differs = np.flatnonzero(~(delta == 0.0))
     if differs.size:
         first = int(differs[0])
         raise AuditRefusedError(
             f"Row {int(rows[first])} of X is not the support vector of that row (they differ by "
-            f"{apart[first]:.3g}, {differs.size} of {len(rows)} rows do). {owner} needs X and "
+            f"{delta[first]:.3g}, {differs.size} of {len(rows)} rows do). {owner} needs X and "
             "sample_weight as they were fitted: scaled and in the same order."
         )
 

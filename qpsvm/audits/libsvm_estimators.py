@@ -254,6 +254,6 @@ def _is_scale(gamma: float, samples: Matrix, *, as_sparse: bool) -> bool:
         return True  # 1 or huge, as the rounding of a zero variance has it
     squares = samples.data if is_sparse(samples) else samples
     roundings = (n + d + 8) * EPS
-    lost = (roundings if as_sparse else roundings**2) * float(np.sum(np.square(squares))) / (n * d)
-    room = SAME_GAMMA * spread + lost
-    return abs(1.0 / (d * gamma) - spread) <= room or (gamma == 1.0 and spread <= lost)
+    error = (roundings if as_sparse else roundings**2) * float(np.sum(np.square(squares))) / (n * d)
+    room = SAME_GAMMA * spread + error
+    return abs(1.0 / (d * gamma) - spread) <= room or (gamma == 1.0 and spread <= error)

@@ -73,10 +73,10 @@ class OwnPredictions:
     def check(self) -> Check:
         """The comparison as a check of a report, scaled so that rounding reaches at most 1."""
         comparable = not self.n_differ and math.isfinite(self.worst)
-        apart = self.largest_difference
+        delta = self.largest_difference
         return Check(
             NAME,
-            apart if math.isfinite(apart) else math.inf,
+            delta if math.isfinite(delta) else math.inf,
             self.worst if comparable else math.inf,
             1.0,
         )
@@ -161,9 +161,9 @@ def compare(
     rebuilt = Decisions.side_by_side([m.scaled(f) for m, f in zip(machines, factors, strict=True)])
     n, everywhere = len(rebuilt.values), np.array(True)
     if isinstance(first.problem.data, RegressionTrainingSet):
-        apart, ratio = _apart(answers.labels, rebuilt, everywhere)
+        delta, ratio = _differences(answers.labels, rebuilt, everywhere)
         differ = int(np.count_nonzero(~(ratio <= 1.0)))
-        return OwnPredictions(n, 0, differ, _largest(apart), _largest(ratio)), np.full(n, True)
+        return OwnPredictions(n, 0, differ, _largest(delta), _largest(ratio)), np.full(n, True)
     estimator, comparable = _last(model), everywhere
     if reading.in_pairs:
         right, sure, scores = _of_votes(estimator, reading, rebuilt)
@@ -179,11 +179,11 @@ def compare(
         right = [[label] for label in labels.tolist()]
     said = answers.labels.tolist() if answers.labels.shape == (n,) else [None] * n
     agree = np.array([any(_equal(a, b) for b in many) for a, many in zip(said, right, strict=True)])
-    apart, ratio = np.zeros(1), np.zeros(1)
+    delta, ratio = np.zeros(1), np.zeros(1)
     if answers.shown is not None:
-        apart, ratio = _apart(answers.shown, rebuilt, comparable)
+        delta, ratio = _differences(answers.shown, rebuilt, comparable)
     n_sure, differ = int(np.count_nonzero(sure)), int(np.count_nonzero(sure & ~agree))
-    return OwnPredictions(n_sure, n - n_sure, differ, _largest(apart), _largest(ratio)), sure
+    return OwnPredictions(n_sure, n - n_sure, differ, _largest(delta), _largest(ratio)), sure
 
 
 # --- small pieces ----------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def _equal(one: object, other: object) -> bool:
     return (one == other) is True
 
 
-def _apart(own: Array, rebuilt: Decisions, comparable: Mask) -> tuple[Dense, Dense]:
+def _differences(own: Array, rebuilt: Decisions, comparable: Mask) -> tuple[Dense, Dense]:
     """``|own - rebuilt|``, absolute and relative to rounding; infinite for invalid answers.
 
     Zero where the two are not comparable, because a vote may go either way.
@@ -266,9 +266,9 @@ def _apart(own: Array, rebuilt: Decisions, comparable: Mask) -> tuple[Dense, Den
     if numbers.shape != values.shape:
         numbers = np.full(values.shape, np.inf)
     with np.errstate(all="ignore"):
-        apart = np.where((numbers == values) | ~comparable, 0.0, np.abs(numbers - values))
-        apart = np.where(np.isnan(apart), np.inf, apart)
-        return apart, np.where(apart == 0.0, 0.0, apart / rebuilt.rounding)
+        delta = np.where((numbers == values) | ~comparable, 0.0, np.abs(numbers - values))
+        delta = np.where(np.isnan(delta), np.inf, delta)
+        return delta, np.where(delta == 0.0, 0.0, delta / rebuilt.rounding)
 
 
 def _largest(values: Dense) -> float:

@@ -37,7 +37,7 @@ SAME_PREDICTIONS = 1e-9
 """Largest relative difference of decision values that count as the same: sums of two orders."""
 
 
-def read(model: Estimator, inputs: Inputs) -> Reading:
+def translate_model(model: Estimator, inputs: Inputs) -> Reading:
     """Translate a model of any known kind to qpsvm's programs.
 
     Raises
@@ -99,14 +99,14 @@ def read_claims(
     >>> claim.problem.formulation, claim.alpha.tolist()
     (SoftMargin(C=1.0), [0.5, 0.5])
     """
-    return read(model, Inputs(X, y, sample_weight, C, nu, epsilon)).claims
+    return translate_model(model, Inputs(X, y, sample_weight, C, nu, epsilon)).claims
 
 
 def _pipeline(model: Estimator, inputs: Inputs) -> Reading:
     """Read the last step of a pipeline, with the samples transformed by the steps before."""
     if not model.steps:
         raise AuditRefusedError("The pipeline has no steps; pass one that ends in a fitted model.")
-    reading = read(model.steps[-1][1], inputs.in_pipeline(model))
+    reading = translate_model(model.steps[-1][1], inputs.in_pipeline(model))
     return replace(reading, model=f"{reading.model} at the end of a pipeline")
 
 
@@ -208,11 +208,11 @@ def read_saved(model: SavedModel, inputs: Inputs) -> Reading:
     solution = model.solution(problem)
     X = as_samples(inputs.X) if model.scaling is None else model.scaling(inputs.X)
     own, audited = model.decision_function(inputs.X), solution.decision_function(X)
-    apart = float(np.max(np.abs(own - audited)))
-    if not apart <= SAME_PREDICTIONS * float(np.max(np.abs(own))):
+    delta = float(np.max(np.abs(own - audited)))
+    if not delta <= SAME_PREDICTIONS * float(np.max(np.abs(own))):
         raise AuditRefusedError(
             "The model file predicts with other numbers than those it states as its solution (the "
-            f"decision values differ by {apart:.2g}); it was changed."
+            f"decision values differ by {delta:.2g}); it was changed."
         )
     parts: list[Any] = [("", (problem, solution))]
     if isinstance(problem, ReducedProblem):

@@ -22,7 +22,7 @@ to intervals ``[K-, K+]`` of float32 numbers.
 
 Where it stops, with decision values f' of its own kernel values, no condition is missed by more
 than its tolerance (with an intercept between m and M), and a condition's share of the gap is at
-most that times its price u_k. f' differs from ``K_rounded beta + b`` by no more than
+most that times its upper bound u_k. f' differs from ``K_rounded beta + b`` by no more than
 ``(K+ - K-) |beta|`` and the rounding of a gradient that is updated in every iteration. That gives
 two parts of the largest possible gap::
 

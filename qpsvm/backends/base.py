@@ -70,7 +70,7 @@ class Capabilities:
     warm_start, time_limit, iteration_limit, callback : bool
         ``callback``: events while the solver iterates, and stopping on request.
     certificates : bool
-        Can return evidence of infeasibility or unboundedness.
+        Can return certificates of infeasibility or unboundedness.
     max_variables : int or None
         Refuses larger programs.
     """
@@ -285,7 +285,7 @@ def _independent_equalities(
     residual = program.b - A @ np.linalg.lstsq(A, program.b)[0]
     if np.abs(residual).max() > INCONSISTENT * max(1.0, np.abs(program.b).max()):
         none = np.zeros(program.n_variables)
-        evidence = QPSolution(
+        certificate = QPSolution(
             Status.PRIMAL_INFEASIBLE,
             z=np.zeros(program.n_inequalities),
             y=-residual,
@@ -293,5 +293,5 @@ def _independent_equalities(
             z_upper=none,
             native_status="not asked: the rows of Ax = b contradict each other",
         )
-        raise Stop(Status.PRIMAL_INFEASIBLE, inverse(evidence))
+        raise Stop(Status.PRIMAL_INFEASIBLE, inverse(certificate))
     return smaller, Chain((inverse, restore))

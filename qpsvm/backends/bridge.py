@@ -154,7 +154,7 @@ class BridgeBackend(ChildBackend):
         return f"pip install {' '.join(dict.fromkeys([self.name, self.distribution]))}"
 
     @property
-    def _minds_time(self) -> bool:
+    def _has_own_time_limit(self) -> bool:
         return self.about.time is not None
 
     def require_reported(self) -> None:
@@ -344,7 +344,7 @@ def _by_qpsolvers(
             raise
         # an exception of OSQP's own, of which the number is all that it says
         return QPSolution(Status.FAILED, native_status=with_output(repr(error), printed))
-    iterations, words = _said(answer, "iter", "iterations"), _said(answer, "status", "exitFlag")
+    iterations, words = _find(answer, "iter", "iterations"), _find(answer, "status", "exitFlag")
     said = ("found" if answer.found else "not found") if words is None else str(words)
     return _of_qpsolvers(answer, program).replace(
         # qpsolvers reports only ``found``: the rest is in the solver's own words
@@ -406,7 +406,7 @@ def _status(words: str, is_late: bool) -> Status:
     return next((status for fragment, status in _WORDS if fragment in plain), late)
 
 
-def _said(answer: qpsolvers.Solution, *names: str) -> Any:
+def _find(answer: qpsolvers.Solution, *names: str) -> Any:
     """Find a value for which solvers have different names and places, or None."""
     extras = answer.extras or {}
     found = [extras.get(name) for name in names]

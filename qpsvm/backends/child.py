@@ -62,7 +62,7 @@ class ChildBackend(Backend):
             message = ForkingPickler.dumps((self, stored, plain, blas_threads()))
         except (PicklingError, TypeError, AttributeError):  # an option that is a function
             return self._solve_here(program, settings)
-        grace = TIMES.grace if self._minds_time else 0.0
+        grace = TIMES.grace if self._has_own_time_limit else 0.0
         child = _taken()
         try:
             answer = child.answer(message, deadline, grace)
@@ -77,7 +77,7 @@ class ChildBackend(Backend):
 
     @property
     @abstractmethod
-    def _minds_time(self) -> bool:
+    def _has_own_time_limit(self) -> bool:
         """Return whether the solver has a time limit of its own."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ import numpy as np
 
 from qpsvm.backends.base import Capabilities, Clock, Settings, Stop
 from qpsvm.backends.child import ChildBackend
-from qpsvm.backends.engines import OwnBackend
+from qpsvm.backends.own_solvers import OwnBackend
 from qpsvm.backends.settings import require_options, settings_from_options
 from qpsvm.exceptions import InvalidParameterError, UnknownBackendError
 from qpsvm.numerics.arrays import Vector
@@ -149,7 +149,7 @@ class SLSQPBackend(ChildBackend):
     full_rank = True  # the least-squares problem inside calls dependent rows singular
 
     @property
-    def _minds_time(self) -> bool:
+    def _has_own_time_limit(self) -> bool:
         return True
 
     def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:

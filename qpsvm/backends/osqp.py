@@ -71,7 +71,7 @@ class OSQPBackend(Backend):
         status, iterations, result = _run(osqp, solver, options, clock)
         x: Vector | None = np.array(result.x)
         y: Vector | None = np.array(result.y)
-        if status is Status.PRIMAL_INFEASIBLE:  # evidence in place of an iterate
+        if status is Status.PRIMAL_INFEASIBLE:  # a certificate in place of an iterate
             x, y = None, np.array(result.prim_inf_cert)
         elif status is Status.DUAL_INFEASIBLE:
             x, y = np.array(result.dual_inf_cert), None

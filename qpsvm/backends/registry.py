@@ -17,8 +17,8 @@ from qpsvm.backends.base import Backend, Capabilities
 from qpsvm.backends.bridge import BridgeBackend
 from qpsvm.backends.classical import ClassicalBackend, SLSQPBackend
 from qpsvm.backends.cvxopt import CVXOPTBackend
-from qpsvm.backends.engines import ActiveSetBackend, IPMBackend
 from qpsvm.backends.osqp import OSQPBackend
+from qpsvm.backends.own_solvers import ActiveSetBackend, IPMBackend
 from qpsvm.backends.solver_table import BEHIND_CVXPY, BEHIND_QPSOLVERS
 from qpsvm.exceptions import BackendError, UnknownBackendError
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
@@ -220,7 +220,7 @@ def _unknown(name: str, wanted: str) -> str:
 def choose(program: QuadraticProgram) -> tuple[str, str]:
     """Choose the backend for ``"auto"``, with the reason in one sentence.
 
-    Only what qpsvm's own dependencies provide is chosen: its engines, CVXOPT, Clarabel (which
+    Only what qpsvm's own dependencies provide is chosen: its solvers, CVXOPT, Clarabel (which
     CVXPY requires) and HiGHS (which SciPy contains).
 
     Parameters

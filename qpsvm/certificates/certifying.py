@@ -165,7 +165,7 @@ def _bounded(model: Any, evaluation: Any) -> Certificate:
         dual_objective=dual,
         repair=model.repair_size(evaluation),
         infeasibility=model.infeasibility(evaluation),
-        intercept_interval=model.best_intercepts(evaluation),
+        intercept_interval=model.optimal_intercepts(evaluation),
         rounding=(rounding if rounding >= 0.0 else math.inf) / scale,
         objective_rounding=both / scale,
         smallest_scale=min(smallest, scale),

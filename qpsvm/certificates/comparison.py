@@ -6,7 +6,7 @@ to be the same or to differ; everywhere else the sample is undecided, and nothin
 
     sign of f(x)  in {-1, +1, undecided},    sign of f*(x)  in {-1, +1, undecided}
 
-Values that count as zero (``Machine.zero_below``) have no sign here.
+Values that count as zero (``BaseMachine.zero_below``) have no sign here.
 
 With several classes the largest decision value wins: the optimum's label is proven to be another
 one as soon as one other class is proven to be ahead.

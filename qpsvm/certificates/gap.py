@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, locate
+from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, locate
 from qpsvm.certificates.predictions import (
     CertifiedPredictions,
     DecisionBounds,
@@ -60,8 +60,8 @@ class Certificate:
         Intercepts that are best for these weights; None for a machine with one per class.
     rounding : float
         Bound on what errors of kernel values and rounding can add to the gap, relative to the
-        largest of the primal objective, ``floor`` and the smallest normal double. A gap below it
-        says nothing.
+        largest of the primal objective, ``floor`` and the smallest normal double. It is the
+        rounding level; a smaller gap is not meaningful.
     objective_rounding : float
         Bound on what they change either objective itself, on the same scale. Larger than
         ``rounding``, because most of it is the same in both.
@@ -214,7 +214,9 @@ class Certificate:
             scaling = short * math.sqrt(2.0 * max(upper, 0.0) / curvature)
         if self.enclosure is None and self.feasible is not None:
             scaling = self.feasible.distance
-        square = 2.0 * self.gap_upper / curvature + self.model.hidden_square(self.evaluation)
+        square = 2.0 * self.gap_upper / curvature + self.model.indefinite_term_bound(
+            self.evaluation
+        )
         return NORM_ROUNDING * (math.sqrt(square) + scaling)
 
     def decision_bounds(self, X: Samples, *, squares: ArrayLike | None = None) -> DecisionBounds:
@@ -281,7 +283,7 @@ class Certificate:
     # --- what is known of the optimum ------------------------------------------------------------
 
     @cached_property
-    def optimum(self) -> Optimum | None:
+    def optimum(self) -> OptimumBounds | None:
         """Bounds on the optimal machine; None for one decision function per class."""
         if not isinstance(self.model, SupportVectorModel):
             return None
@@ -311,7 +313,7 @@ class Certificate:
 
         True: it is in the objective, or a condition is proven to be met exactly (with a width, one
         of either sign). False: every condition is proven to be strictly on one side, and b can
-        move, for the prices as they are rounded and for those of the parameters.
+        move, for the ``C_i`` as they are rounded and for those of the parameters.
         """
         if self.optimum is None or self.model.intercept != "free":
             return True

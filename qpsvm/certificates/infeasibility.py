@@ -1,4 +1,4 @@
-"""Certificates of infeasibility and unboundedness: evidence that a problem has no optimum.
+"""Certificates of infeasibility and unboundedness: proofs that a problem has no optimum.
 
 Farkas multipliers of an infeasible program say which of the user's constraints contradict each
 other or the samples: rows with a positive multiplier, added up, ask for the impossible. From the
@@ -38,7 +38,7 @@ from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.numerics.arguments import explains_calls
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.rows import row_squares
-from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
+from qpsvm.qp.infeasibility import PROOF_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -54,7 +54,7 @@ rounding of the sum is added to it."""
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Inseparability:
-    """Evidence that no hyperplane separates the classes.
+    """Certificate that no hyperplane separates the classes.
 
     Attributes
     ----------
@@ -99,8 +99,8 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
     Returns
     -------
     Inseparability or None
-        The weights and how close to each other they bring the classes; None if the evidence is of
-        another shape, not finite, or all on one class.
+        The weights and how close to each other they bring the classes; None if the certificate is
+        of another shape, not finite, or all on one class.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
     if raw is None or raw.shape != (n,) or not np.isfinite(raw).all():
         return None
     weights = np.maximum(raw, 0.0)
-    # a penalised intercept is an extra feature of ones, so its evidence is balanced as well
+    # a penalised intercept is an extra feature of ones, so its certificate is balanced as well
     balanced = model.intercept != "none"
     for members in (s > 0, s < 0) if balanced else (np.full(n, True),):
         total = float(np.sum(weights[members]))
@@ -224,7 +224,7 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
     problem : SVMProblem
         The problem without an optimum.
     evidence : QPSolution
-        Verified evidence that the problem has no optimum.
+        A verified certificate that the problem has no optimum.
 
     Returns
     -------
@@ -314,7 +314,7 @@ MEANINGS: dict[Kind, str] = {
 @short_repr
 @dataclass(frozen=True, eq=False)
 class InfeasibilityCertificate:
-    """Evidence that a problem has no optimum, with its measured violation.
+    """Certificate that a problem has no optimum, with its measured violation.
 
     Attributes
     ----------
@@ -323,9 +323,9 @@ class InfeasibilityCertificate:
         precision cannot tell a margin between them. Of other programs: multipliers that make the
         constraints contradict each other (Farkas), or a direction of descent.
     violation : float
-        How far the evidence is from being exact, relative: the distance of the two means over the
-        radius of the data, or the largest remainder of a sum that should cancel over its terms.
-        Infinite where there is no evidence.
+        How far the certificate is from being exact, relative: the distance of the two means over
+        the radius of the data, or the largest remainder of a sum that should cancel over its terms.
+        Infinite where there is no certificate.
     tolerance : float
         Largest violation that counts as proof.
     evidence : QPSolution
@@ -353,7 +353,7 @@ class InfeasibilityCertificate:
 
     @property
     def meaning(self) -> str:
-        """The statement that this kind of evidence proves, in words."""
+        """The statement that this kind of certificate proves, in words."""
         return MEANINGS[self.kind]
 
     def to_dict(self) -> dict[str, object]:
@@ -384,7 +384,7 @@ class InfeasibilityCertificate:
 
 @explains_calls
 def certify_infeasible(problem: Program, evidence: QPSolution) -> InfeasibilityCertificate:
-    r"""Measure evidence from any source that a problem has no optimum.
+    r"""Measure a certificate from any source that a problem has no optimum.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def certify_infeasible(problem: Program, evidence: QPSolution) -> InfeasibilityC
     Returns
     -------
     InfeasibilityCertificate
-        ``passed`` says whether it is a proof; what the evidence claims is not looked at.
+        ``passed`` says whether it is a proof; what the certificate claims is not looked at.
 
     Raises
     ------
@@ -407,8 +407,8 @@ def certify_infeasible(problem: Program, evidence: QPSolution) -> InfeasibilityC
 
     Notes
     -----
-    For a hard margin the evidence is measured in the data's own units, however large or small the
-    features are: weights :math:`l \ge 0` that sum to one over each class and give both the same
+    For a hard margin the certificate is measured in the data's own units, however large or small
+    the features are: weights :math:`l \ge 0` that sum to one over each class and give both the same
     mean. Source: Boyd and Vandenberghe, *Convex Optimization*, section 5.8; for the convex hulls
     Bennett and Bredensteiner, "Duality and geometry in SVM classifiers", ICML 2000.
 
@@ -458,4 +458,4 @@ def _of_program(
     if evidence.status is not Status.PRIMAL_INFEASIBLE:
         found.append((ray_violation(program, evidence), "descent"))
     violation, kind = min(found)
-    return InfeasibilityCertificate(kind, violation, EVIDENCE_TOLERANCE, evidence, None, (), name)
+    return InfeasibilityCertificate(kind, violation, PROOF_TOLERANCE, evidence, None, (), name)

@@ -12,8 +12,9 @@ where that does not contain zero it is known what the optimal dual variable is::
 
     v* < 0:  alpha* = lower bound ("zero", where that is 0)        v* > 0:  alpha* = C ("bound")
 
-All of it holds for every program whose prices are within ``price_error`` of the stored ones: the
-program of the parameters, and the one with the prices as they were rounded (``docs/rounding.md``).
+All of it holds for every program whose ``C_i`` are within ``upper_bound_error`` of the stored ones:
+the program of the parameters, and the one with the ``C_i`` as they were rounded
+(``docs/rounding.md``).
 
 Source: the ball and the test are those of gap-safe screening: Ogawa, Suzuki and Takeuchi, "Safe
 screening of non-support vectors in pathwise SVM computation", ICML 2013; Ndiaye, Fercoq, Gramfort
@@ -31,10 +32,10 @@ import scipy.sparse as sp
 
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.certificates.rigorous.feasible import between
-from qpsvm.certificates.rigorous.kernels import gram_product, own_norms, price_error, required
+from qpsvm.certificates.rigorous.kernels import gram_product, own_norms, required, upper_bound_error
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.evaluation import Evaluation
-from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_shifts, signed
+from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_intercepts, signed
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.setup import KernelSetup
 from qpsvm.numerics.arrays import Dense, Vector
@@ -51,7 +52,7 @@ NOTHING = Interval(0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class OptimumBounds:
     """Bounds on the optimal machine: its weights, intercept, width and violations.
 
     Attributes
@@ -85,7 +86,7 @@ class Optimum:
 
 def locate(
     model: SupportVectorModel, evaluation: Evaluation, radius: float, *, rigorous: bool = False
-) -> Optimum:
+) -> OptimumBounds:
     """Bound weights, intercept, width and violations of the optimal machine.
 
     Parameters
@@ -103,9 +104,9 @@ def locate(
     b, t = solution.intercept, solution.width
     v = model.violations(evaluation.scores, b, t)
     centre = centre_of(model)
-    apart = distances(model, centre, model.data.X, _own_squares(model))
+    delta = distances(model, centre, model.data.X, _own_squares(model))
     errors = score_errors(model, evaluation, rigorous) + EPS * abs(b)
-    rows = NORM_ROUNDING * c.row_sizes(radius * apart + errors) + UNDERFLOW
+    rows = NORM_ROUNDING * c.row_sizes(radius * delta + errors) + UNDERFLOW
     rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width_sign * t))
     known = _offsets(model, v + c.width_sign * t, rows)
     moves = _is_flat(model, v, rows)
@@ -123,7 +124,7 @@ def locate(
     away += UNDERFLOW + 4.0 * EPS * (abs(b) + away)
     lower, upper = lower - away - 4.0 * EPS * abs(lower), upper + away + 4.0 * EPS * abs(upper)
     intercept = EVERYWHERE if math.isnan(lower) or math.isnan(upper) else Interval(lower, upper)
-    return Optimum(
+    return OptimumBounds(
         radius=radius,
         centre=centre,
         shift=known.shift,
@@ -200,7 +201,7 @@ class _Offsets:
 
 def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offsets:
     """Bound intercept and width by the conditions, whose targets are known within ``rows``."""
-    c, error = model.conditions, _price_error(model)
+    c, error = model.conditions, _upper_bound_error(model)
     free = model.intercept == "free"
     if free and model.intercept_is_constrained:
         unknown = np.full(len(c), np.inf)  # more than losses decides about b
@@ -209,7 +210,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
         shift = _shifts(model, targets, rows) if free else NOTHING
         return _Offsets(shift, NOTHING, *_along(c.signs, shift))
     if not free:
-        step = enclosing_shifts(
+        step = enclosing_intercepts(
             targets, rows, c.lower, c.upper, c.curvature, c.width_sign * c.width_price, error
         )
         width = _not_negative(_times(c.width_sign, step))
@@ -218,7 +219,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
         return _Offsets(NOTHING, width, *ends)
     # rows of either sign see one unknown each, shift + e t* and -shift + e t*
     above, below = (
-        enclosing_shifts(
+        enclosing_intercepts(
             targets[group], rows[group], c.lower[group], c.upper[group], c.curvature[group],
             0.5 * c.width_sign * c.width_price, error,
         )
@@ -243,7 +244,7 @@ def _offsets(model: SupportVectorModel, targets: Vector, rows: Vector) -> _Offse
 def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
     """Return whether ``phi'`` is exactly zero at b for all weights that may be optimal.
 
-    Every loss has then one slope around b, and the slopes add up to the price of b: those that are
+    Every loss has then one slope around b, and the slopes add up to the cost of b: those that are
     stored, and those of the parameters.
     """
     c = model.conditions
@@ -257,15 +258,15 @@ def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
     return c.price_factors.sum_of_slopes(c.signs, v > 0.0) == c.intercept_price
 
 
-def _price_error(model: SupportVectorModel) -> float:
-    return price_error(model.data.weights, len(model.conditions))
+def _upper_bound_error(model: SupportVectorModel) -> float:
+    return upper_bound_error(model.data.weights, len(model.conditions))
 
 
 def _shifts(model: SupportVectorModel, targets: Vector, rows: Vector) -> Interval:
     c = model.conditions
     sided = signed(targets, c.signs, c.lower, c.upper)
-    error = _price_error(model)
-    return enclosing_shifts(sided[0], rows, *sided[1:], c.curvature, c.intercept_price, error)
+    error = _upper_bound_error(model)
+    return enclosing_intercepts(sided[0], rows, *sided[1:], c.curvature, c.intercept_price, error)
 
 
 def _along(signs: Vector, shift: Interval) -> tuple[Vector, Vector]:

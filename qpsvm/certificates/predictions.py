@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, distances
+from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
-from qpsvm.machines.prediction import Machine
+from qpsvm.machines.prediction import BaseMachine
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze, stored
 from qpsvm.numerics.precision import EPS
@@ -26,7 +26,7 @@ from qpsvm.numerics.single_precision import Stored
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecisionBounds(Table):
+class DecisionBounds(ColumnTable):
     """Bounds on decision values, ``lower <= f*(x) <= upper`` for every exact optimum f*.
 
     Attributes
@@ -87,7 +87,7 @@ class DecisionBounds(Table):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CertifiedPredictions(Table):
+class CertifiedPredictions(ColumnTable):
     """Labels, with a mark for those proven to be the exact optimum's.
 
     Attributes
@@ -129,7 +129,7 @@ def decision_bounds(
     model: Any,
     solution: Any,
     radius: float,
-    optimum: Optimum | None,
+    optimum: OptimumBounds | None,
     X: Samples,
     squares: ArrayLike | None = None,
 ) -> DecisionBounds:
@@ -153,15 +153,15 @@ def decision_bounds(
         errors = 2.0 * errors  # sums are rounded in another order in every batch of samples
         if optimum is not None and isinstance(model, SupportVectorModel):
             distance = distances(model, optimum.centre, samples, own)
-            reach = NORM_ROUNDING * (radius * distance + errors)
-            lower = values - reach + optimum.shift.lower
-            upper = values + reach + optimum.shift.upper
+            bound = NORM_ROUNDING * (radius * distance + errors)
+            lower = values - bound + optimum.shift.lower
+            upper = values + bound + optimum.shift.upper
         else:
             constant = model.constant if isinstance(model, JointModel) else 0.0
             norms = np.sqrt(own + constant + 2.0 * model.negative_bound)
-            reach = NORM_ROUNDING * (radius * norms[:, None] + errors)
-            lower, upper = values - reach, values + reach
-        pad = 4.0 * EPS * (np.abs(values) + reach)
+            bound = NORM_ROUNDING * (radius * norms[:, None] + errors)
+            lower, upper = values - bound, values + bound
+        pad = 4.0 * EPS * (np.abs(values) + bound)
     return DecisionBounds(
         said,
         np.where(np.isnan(lower), -np.inf, lower - pad),
@@ -170,13 +170,13 @@ def decision_bounds(
 
 
 def certified(
-    machine: Machine, bounds: DecisionBounds, labels: Array | None = None
+    machine: BaseMachine, bounds: DecisionBounds, labels: Array | None = None
 ) -> CertifiedPredictions:
     """Mark the labels that are the same for all decision values within the bounds.
 
     Parameters
     ----------
-    machine : Machine
+    machine : BaseMachine
         By whose rule decision values become labels.
     bounds : DecisionBounds
         Bounds of values of which the largest wins, or whose sign decides. A sign is decided beyond

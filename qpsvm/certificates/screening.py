@@ -13,8 +13,8 @@ factorisation that succeeds with the rounding taken off the diagonal; rho is as 
 that copies of a sample, which make P_UU singular, leave the others alone.
 
 As in ``optimum``, every status holds for the program of the parameters and for the one with the
-prices as they were rounded: a' is any exactly feasible point in a ball, D(a') is bounded from below
-over that ball, and an alpha is inside its box when it is inside the smaller one.
+``C_i`` as they were rounded: a' is any exactly feasible point in a ball, D(a') is bounded from
+below over that ball, and an alpha is inside its box when it is inside the smaller one.
 
 Source: Rump, "Verification of positive definiteness", *BIT* 46 (2006), theorem 2.3.
 
@@ -34,16 +34,16 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, Optimum, score_errors
+from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, score_errors
 from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.kernels import (
     larger,
     own_norms,
-    price_error,
     smaller,
+    upper_bound_error,
 )
 from qpsvm.certificates.rigorous.objectives import dual_lower
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
@@ -70,7 +70,7 @@ Counts: TypeAlias = dict[str, int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Screening(Table):
+class Screening(ColumnTable):
     """The proven status of every condition's dual variable at the exact optimum.
 
     Attributes
@@ -114,7 +114,7 @@ class Screening(Table):
 def screen(
     model: SupportVectorModel,
     evaluation: Evaluation,
-    optimum: Optimum,
+    optimum: OptimumBounds,
     primal_upper: float,
     relative_gap: float,
 ) -> Screening:
@@ -128,9 +128,9 @@ def screen(
     return Screening(freeze(status), freeze(np.flatnonzero(degenerate)))
 
 
-def _by_sign(model: SupportVectorModel, optimum: Optimum) -> Index:
+def _by_sign(model: SupportVectorModel, optimum: OptimumBounds) -> Index:
     c, low, high = model.conditions, optimum.low, optimum.high
-    error = price_error(model.data.weights, len(c))
+    error = upper_bound_error(model.data.weights, len(c))
     status = np.full(len(c), UNDECIDED, dtype=np.intp)
     if c.curvature.any():  # alpha = clip(v / d)
         lowest, highest = c.curvature * c.lower, c.curvature * c.upper
@@ -170,7 +170,7 @@ def _by_curvature(
         s = c.signs[U]
         A += float(np.mean(np.diagonal(A))) * np.outer(s, s)
     a, off = ball.alpha.mid[U], ball.alpha.rad[U]
-    error = price_error(model.data.weights, len(c))
+    error = upper_bound_error(model.data.weights, len(c))
     most, least = larger(c.upper[U], error), -larger(c.lower[U], error)
     farthest = float(outward(np.sum(np.maximum(a - least, most - a) ** 2)))
     rounding = _rounding(A) + _entry_rounding(model, U)
@@ -182,10 +182,10 @@ def _by_curvature(
         return status
     square = outward(2.0 * delta + (rho * farthest if rho else 0.0))
     # the roots apart: their squares may underflow where they do not
-    reach = off + np.sqrt(square) * np.sqrt(inverse_weights) * (1.0 + 1e-12)
-    reach += UNDERFLOW + 4.0 * EPS * (np.abs(a) + reach)
+    bound = off + np.sqrt(square) * np.sqrt(inverse_weights) * (1.0 + 1e-12)
+    bound += UNDERFLOW + 4.0 * EPS * (np.abs(a) + bound)
     ends = -smaller(c.lower[U], error), smaller(c.upper[U], error)
-    inside = (a - reach > ends[0]) & (a + reach < ends[1])
+    inside = (a - bound > ends[0]) & (a + bound < ends[1])
     result = status.copy()
     result[U[inside]] = FREE
     return result
@@ -289,9 +289,9 @@ def screen_classes(model: JointModel, evaluation: Evaluation, radius: float) -> 
     norms = root(own_norms(model) ** 2 + model.constant)
     errors = np.max(score_errors(model, evaluation, rigorous=True), axis=1)
     errors += 4.0 * EPS * (1.0 + np.max(np.abs(decisions), axis=1))
-    reach = NORM_ROUNDING * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
-    reach = np.where(own, 0.0, reach)
-    surely, possibly = c - reach, c + reach
+    bound = NORM_ROUNDING * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
+    bound = np.where(own, 0.0, bound)
+    surely, possibly = c - bound, c + bound
     idle = possibly < _largest_other(surely)
     alone = ~idle & (np.sum(~idle, axis=1) == 1)[:, None]
     status = np.full(c.shape, UNDECIDED, dtype=np.intp)

@@ -46,8 +46,8 @@ def summed(parts: Sequence[Sums]) -> Sums:
     return found
 
 
-class Decided(NamedTuple):
-    """Sums over conditions whose dual variables are decided, by the sign of ``r a``.
+class FixedSums(NamedTuple):
+    """Sums over conditions whose dual variables are fixed, by the sign of ``r a``.
 
     Index 0 is for ``r a < 0``, index 1 for ``r a > 0``.
 
@@ -126,19 +126,19 @@ NO_BOUND = DualBound(-math.inf, math.inf)
 """For sums that prove nothing."""
 
 
-def dual_bound(form: Template, sums: Decided) -> DualBound:
+def dual_bound(form: Template, sums: FixedSums) -> DualBound:
     """Bound the optimum from below by a feasible dual point close to the one summed up.
 
     The dual variables of one group, or of both, are multiplied by numbers from 0 to 1: within their
     bounds they remain whatever these are. What rounding hides of feasibility could be taken off in
     the same way, and its cost is part of ``rounding``. Where nothing can be taken off, because more
-    is required, the missing part is charged at the largest price that an optimal intercept or width
-    can have (``_largest_prices``).
+    is required, the missing part is multiplied by the largest value that an optimal intercept or
+    width can have (``_offset_bounds``).
 
     Parameters
     ----------
     form : Template
-    sums : Decided
+    sums : FixedSums
         Over all conditions.
     """
     signed, missing = sums.signed.value, float(sums.rounding.value[0])
@@ -146,43 +146,43 @@ def dual_bound(form: Template, sums: Decided) -> DualBound:
     missing += 8.0 * EPS * sizes  # of the sums of both groups, here
     if not math.isfinite(missing):
         return NO_BOUND
-    factors, price = np.ones(2), form.intercept_price
+    factors, balance = np.ones(2), form.intercept_price
     if form.intercept == "free":
-        factors = _balanced(signed, price, missing)
+        factors = _balanced(signed, balance, missing)
     factors, short = _within_width(form, factors, sums.total.value, missing)
     value, rounding, cost_of_shrinking = _objective(form, factors, sums)
     cost = 0.0
     own = factors * signed
-    if form.intercept == "free" and (price or own.any()):
-        rest = float(np.sum(own)) - price
+    if form.intercept == "free" and (balance or own.any()):
+        rest = float(np.sum(own)) - balance
         for side, part in ((1, rest + missing), (0, missing - rest)):
             amount = max(0.0, part)
             if abs(own[side]) >= 2.0 * amount:
                 cost += cost_of_shrinking(side, amount / max(abs(own[side]), TINY))
                 short += amount
             else:
-                cost += amount * _largest_prices(form)[0]
+                cost += amount * _offset_bounds(form)[0]
     if form.width_sign < 0.0 and short > 0.0:
-        cost += short * _largest_prices(form)[1]
+        cost += short * _offset_bounds(form)[1]
     rounding = float(rounding + cost)
     if not (math.isfinite(value) and math.isfinite(rounding)):
         return NO_BOUND
     return DualBound(value, rounding)
 
 
-def _balanced(signed: Vector, price: float, missing: float) -> Vector:
+def _balanced(signed: Vector, balance: float, missing: float) -> Vector:
     """Factors that shrink dual variables until those of both classes add up to the same.
 
     More, because what is too much can be taken off the positive group exactly.
     """
     factors = np.ones(2)
-    wanted = price + 2.0 * missing if price > 0.0 else price
+    wanted = balance + 2.0 * missing if balance > 0.0 else balance
     excess = float(np.sum(signed)) - wanted
     if excess > 0.0:
         factors[1] = max(0.0, 1.0 - excess / signed[1])
     elif excess < 0.0 and signed[0] < 0.0:
         factors[0] = max(0.0, 1.0 - excess / signed[0])
-    if not price and float(np.min(np.abs(factors * signed))) <= 4.0 * missing:
+    if not balance and float(np.min(np.abs(factors * signed))) <= 4.0 * missing:
         return np.zeros(2)  # nothing but rounding; all dual variables may be zero
     return factors
 
@@ -202,7 +202,7 @@ def _within_width(
     return factors, 0.0
 
 
-def _largest_prices(form: Template) -> tuple[float, float]:
+def _offset_bounds(form: Template) -> tuple[float, float]:
     """Bounds on ``|b|`` and t of some optimal machine, infinite where none is known.
 
     For unlabelled samples ``1'a = price_b``, so that ``|kappa w| = |X'a| <= radius price_b``; and
@@ -221,7 +221,7 @@ def _largest_prices(form: Template) -> tuple[float, float]:
 
 
 def _objective(
-    form: Template, factors: Vector, sums: Decided
+    form: Template, factors: Vector, sums: FixedSums
 ) -> tuple[float, float, Callable[[int, float], float]]:
     """The dual objective at a point whose groups are multiplied by factors, and its rounding.
 

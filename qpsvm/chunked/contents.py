@@ -54,7 +54,7 @@ class ChunkSettings:
         features for each stored entry.
     wide : float
         The band, in units of the estimated error of decision values: few samples beyond it are
-        decided wrongly.
+        fixed wrongly.
     narrow : float
         The band that memory has to allow, in the same units; otherwise a step of Newton's method
         reduces the error first.

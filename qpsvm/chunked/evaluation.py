@@ -1,16 +1,16 @@
-"""Evaluation of one chunk in a pass: losses, sums over decided samples, and open samples.
+"""Evaluation of one chunk in a pass: losses, sums over fixed samples, and undecided samples.
 
 At a machine (the centre) and with a number h (the band), every condition with violation v is
 
-- *decided* where ``v > h s`` or ``v < -h s``: its dual variable is its upper or its lower bound;
-- *open* where ``|v| <= h s``: its sample is returned, and its dual variable is not fixed yet.
+- *fixed* where ``v > h s`` or ``v < -h s``: its dual variable is its upper or its lower bound;
+- *undecided* where ``|v| <= h s``: its sample is returned, and its dual variable is not fixed yet.
 
 The number s is the square root of the sample's leverage (``qpsvm.chunked.machine``).
 
-Conditions with a quadratic loss have no kink, and are all decided: ``a = v / d``, clipped.
+Conditions with a quadratic loss have no kink, and are all fixed: ``a = v / d``, clipped.
 
 For the primal objective a pass returns the sum of all losses at one or more machines; for the dual
-one the sums ``X'(r a)``, ``sum |a|``, ``sum (p a - d/2 a^2)`` over decided conditions, apart for
+one the sums ``X'(r a)``, ``sum |a|``, ``sum (p a - d/2 a^2)`` over fixed conditions, apart for
 ``r > 0`` and ``r < 0``. Whatever the dual variables are, as long as they are within their bounds,
 these sums give a lower bound on the optimum. A step of Newton's method needs the gradient and the
 Hessian of the losses, with a kink rounded off over ``|v| <= smoothing s``.
@@ -29,9 +29,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.chunked.certificate import Decided
+from qpsvm.chunked.certificate import FixedSums
 from qpsvm.chunked.contents import Contents, stacked
-from qpsvm.chunked.machine import DualPoint, Machine
+from qpsvm.chunked.machine import ChunkedDual, Machine
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
@@ -119,7 +119,7 @@ def _hessian(X: Matrix, signs: Dense, second: Dense, form: Template) -> Dense:
     return block
 
 
-class Open(NamedTuple):
+class Undecided(NamedTuple):
     """Conditions whose dual variables a pass does not fix, with their samples.
 
     Parameters
@@ -198,9 +198,9 @@ class RowConditions:
         for rows, X in self.contents.blocks():
             yield rows, X, self.terms.at((slice(None), rows))
 
-    def sums(self, a: Dense) -> Decided:
+    def sums(self, a: Dense) -> FixedSums:
         """Sum up conditions with given dual variables."""
-        found = Decided.empty(self.contents.n_features)
+        found = FixedSums.empty(self.contents.n_features)
         for rows, X, terms in self.blocks():
             found.add(X, terms, a[:, rows], self.squares[rows])
         return found
@@ -222,24 +222,24 @@ class RowConditions:
             found.add(X, terms, v[:, rows], self.form, smoothing[rows])
         return found
 
-    def open(self, which: Mask) -> Open:
+    def undecided(self, which: Mask) -> Undecided:
         """Take conditions out of a chunk with their samples, side after side."""
         _, rows = np.nonzero(which)
-        return Open(rows_of(self.contents.X, rows), self.terms.at(which))
+        return Undecided(rows_of(self.contents.X, rows), self.terms.at(which))
 
 
-def together(parts: Sequence[Open]) -> Open:
-    """Put the open conditions of all chunks together, in their order."""
+def join_undecided(parts: Sequence[Undecided]) -> Undecided:
+    """Put the undecided conditions of all chunks together, in their order."""
     used = [part for part in parts if part.size] or list(parts[:1])
     columns = zip(*(part.terms for part in used), strict=True)
-    return Open(stacked([part.X for part in used]), Terms(*map(np.concatenate, columns)))
+    return Undecided(stacked([part.X for part in used]), Terms(*map(np.concatenate, columns)))
 
 
 def distances(v: Dense, roots: Vector, *, one_sided: bool) -> Dense:
     """The distance of every condition from the band's middle: ``|v| / s``, or ``max(0, -v) / s``.
 
-    One-sided, every violated condition is open: only those that are met by more than the band are
-    decided, at zero.
+    One-sided, every violated condition is undecided: only those that are met by more than the band
+    are fixed, at zero.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def narrowed(distance: Dense, band: float, most: int) -> float:
     near = distance[distance <= band]
     if len(near) <= most:
         return band
-    # the nearest one that is too many, and all as far away as it, are decided
+    # the nearest one that is too many, and all as far away as it, are fixed
     limit = float(np.partition(near, most)[most])
     if not limit > 0.0:
         return -1.0
@@ -285,11 +285,11 @@ class Request:
     template : Template
     machines : tuple of Machine
         Where the losses are wanted; the first one is the centre.
-    rule : DualPoint or None
+    rule : ChunkedDual or None
         The rule that decides; None if no sums are wanted.
-    most_open : tuple of int
-        Open conditions that each chunk may return; the band is narrowed where there are more. Empty
-        if the rule lists the dual variables of open conditions.
+    most_undecided : tuple of int
+        Undecided conditions that each chunk may return; the band is narrowed where there are more.
+        Empty if the rule lists the dual variables of undecided conditions.
     smoothing : float or None
         Where a kink is rounded off, in the units of the band; None if no derivatives are wanted.
     majorised : bool
@@ -300,8 +300,8 @@ class Request:
 
     template: Template
     machines: tuple[Machine, ...]
-    rule: DualPoint | None = None
-    most_open: tuple[int, ...] = ()
+    rule: ChunkedDual | None = None
+    most_undecided: tuple[int, ...] = ()
     smoothing: float | None = None
     majorised: bool = False
     digests: tuple[str, ...] = ()
@@ -316,24 +316,24 @@ class ChunkResult(NamedTuple):
         Sums of the losses at every machine asked for.
     loss_rounding : float
         Bound on the rounding of the first of them.
-    decided : Decided
+    fixed : FixedSums
     band : float
-        h as it was used here; infinite if nothing was to be left open.
-    open : Open or None
+        h as it was used here; infinite if nothing was to be left undecided.
+    undecided : Undecided or None
     derivatives : Derivatives or None
         Of the losses in (w, b, t).
     """
 
     losses: Vector
     loss_rounding: float
-    decided: Decided
+    fixed: FixedSums
     band: float
-    open: Open | None
+    undecided: Undecided | None
     derivatives: Derivatives | None
 
 
 def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
-    """Compute the losses, sums and open conditions that a pass asks of one chunk.
+    """Compute the losses, sums and undecided conditions that a pass asks of one chunk.
 
     Raises
     ------
@@ -360,24 +360,24 @@ def _evaluated(contents: Contents, request: Request, number: int) -> ChunkResult
     size = size + abs(centre.width) + np.abs(own.terms.required)
     rounding = loss_rounding(form, own.terms, v, (contents.n_features + 8) * EPS * size)
     total = own.losses(v, others)
-    decided, band = Decided.empty(contents.n_features), math.inf
+    fixed, band = FixedSums.empty(contents.n_features), math.inf
     found = derivatives = None
     roots = np.ones(contents.n_rows)
     rule = request.rule
-    if rule is not None and not request.most_open:
-        decided = own.sums(dual_variables(own, rule, number))
+    if rule is not None and not request.most_undecided:
+        fixed = own.sums(dual_variables(own, rule, number))
     elif rule is not None:
         a, roots = own.terms.slopes(v), rule.leverage.roots(contents.X)
         if not form.is_curved:
             distance = distances(v, roots, one_sided=rule.one_sided)
-            band = narrowed(distance, rule.bands[number], request.most_open[number])
+            band = narrowed(distance, rule.bands[number], request.most_undecided[number])
             is_open = distance <= band
             a[is_open] = 0.0
-            found = own.open(is_open)
-        decided = own.sums(a)
+            found = own.undecided(is_open)
+        fixed = own.sums(a)
     if request.smoothing is not None:
         derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
-    return ChunkResult(total, rounding, decided, band, found, derivatives)
+    return ChunkResult(total, rounding, fixed, band, found, derivatives)
 
 
 def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float:
@@ -390,13 +390,13 @@ def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float
     return float(np.sum(np.where(matters, steepest * (error + block * np.abs(v)), 0.0)))
 
 
-def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
+def dual_variables(own: RowConditions, point: ChunkedDual, number: int) -> Dense:
     """The variables of a dual point on a chunk, all within their bounds, shape (s, n).
 
     Raises
     ------
     InvalidDataError
-        It lists another number of open ones: it is of other samples.
+        It lists another number of undecided ones: it is of other samples.
     """
     v = own.violations(point.centre)
     a, band, given = own.terms.slopes(v), -1.0, np.zeros(0)
@@ -406,8 +406,8 @@ def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
     is_open = distances(v, roots, one_sided=point.one_sided) <= band
     if np.count_nonzero(is_open) != len(given):
         raise InvalidDataError(
-            f"the solution lists {len(given)} open dual variables and the chunk has another number "
-            "of them; the samples have changed, or the solution is of another problem."
+            f"the solution lists {len(given)} undecided dual variables and the chunk has another "
+            "number of them; the samples have changed, or the solution is of another problem."
         )
     box = own.terms.at(is_open)
     a[is_open] = np.clip(np.where(np.isnan(given), 0.0, given), box.lower, box.upper)
@@ -417,7 +417,8 @@ def dual_variables(own: RowConditions, point: DualPoint, number: int) -> Dense:
 def require_unchanged(contents: Contents, request: Request, number: int) -> None:
     """Refuse a chunk that is not, bit for bit, the one of the first pass.
 
-    What the first pass found (prices, numbers of rows, scales of a gap) holds for its samples only.
+    What the first pass found (upper bounds, numbers of rows, scales of a gap) holds for its samples
+    only.
 
     Raises
     ------

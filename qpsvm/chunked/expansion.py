@@ -26,7 +26,7 @@ import numpy as np
 
 from qpsvm.chunked.certificate import (
     ChunkedCertificate,
-    Decided,
+    FixedSums,
     added,
     dual_bound,
     primal_objective,
@@ -177,7 +177,7 @@ class Tile(NamedTuple):
         The chunk's part of ``<w_s, w_t>``.
     product_rounding : float
         Of all products together, estimated.
-    decided : Decided
+    fixed : FixedSums
         Of no features: sums of the dual variables. Its rounding of the weights is what putting
         variables at their bounds changes.
     largest : float
@@ -190,7 +190,7 @@ class Tile(NamedTuple):
     loss_rounding: float
     products: compensated.Total
     product_rounding: float
-    decided: Decided
+    fixed: FixedSums
     largest: float
     n_wrong: int
 
@@ -226,7 +226,7 @@ def _evaluated(own: RowConditions, machine: Expansion, here: Index, places: Inde
     """Losses of a chunk, and sums over the support vectors ``here``, its rows ``places``."""
     form, kernel = own.form, machine.kernel
     total, rounding, n_wrong = compensated.Total((1,)), 0.0, 0
-    products, product_rounding, decided = compensated.Total((2, 2)), 0.0, Decided.empty(0)
+    products, product_rounding, fixed = compensated.Total((2, 2)), 0.0, FixedSums.empty(0)
     used = np.flatnonzero(machine.beta)  # NaN counts
     vectors, weights = machine.vectors[used], np.abs(machine.beta[used])
     norms = np.sqrt(np.abs(kernel.diagonal(vectors))) if len(used) else np.zeros(0)
@@ -260,11 +260,11 @@ def _evaluated(own: RowConditions, machine: Expansion, here: Index, places: Inde
         if len(a) > 1:  # of the two sides of a tube, the one that a coefficient's sign belongs to
             a = np.where(a < 0.0, 0.0, a)
         within = np.clip(a, variables.lower, variables.upper)
-        decided.add(np.zeros((len(place), 0)), variables, within, np.zeros(len(place)))
+        fixed.add(np.zeros((len(place), 0)), variables, within, np.zeros(len(place)))
         moved = float(np.sum(np.abs(a - within) @ np.sqrt(squares[place])))
-        decided.rounding.add_terms(np.array([0.0, moved, 0.0]))
+        fixed.rounding.add_terms(np.array([0.0, moved, 0.0]))
     largest = float(np.max(own.squares, initial=0.0))
-    return Tile(total.value, rounding, products, product_rounding, decided, largest, n_wrong)
+    return Tile(total.value, rounding, products, product_rounding, fixed, largest, n_wrong)
 
 
 def tile_certificate(
@@ -274,7 +274,7 @@ def tile_certificate(
     kappa, largest = form.norm_weight, max(own.largest for own in tiles)
     halves, hidden = _in_a_plane(added([own.products for own in tiles]).value)
     error = math.fsum(own.product_rounding for own in tiles) + hidden
-    sums = summed([own.decided for own in tiles])
+    sums = summed([own.fixed for own in tiles])
     weights, sizes = compensated.Total((2, 2)), added([sums.rounding])
     weights.add_terms(kappa * halves)
     sizes.add_terms(np.array([0.0, 0.0, 0.5 * kappa * error]))

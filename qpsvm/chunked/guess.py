@@ -1,10 +1,10 @@
-"""Programs over open conditions, and the first guess, which is made of two of them.
+"""Programs over undecided conditions, and the first guess, which is made of two of them.
 
-With the dual variables of decided conditions fixed, ``u = X'R'a`` and ``s = 1'R'a`` over these, the
-dual problem is one over the open conditions, with rows ``r_i x_i`` in F::
+With the dual variables of some conditions fixed, ``u = X'R'a`` and ``s = 1'R'a`` over these, the
+dual problem is one over the undecided conditions, with rows ``r_i x_i`` in F::
 
     minimize    1/(2 kappa) |F'a + u|^2 + 1/2 a'diag(d) a - p'a
-    subject to  r'a = price_b - s,   e 1'a <= price_t - e (sum over decided),   lower <= a <= upper
+    subject to  r'a = price_b - s,   e 1'a <= price_t - e (sum over fixed),   lower <= a <= upper
 
 The sum u enters as one more row of F whose variable is fixed at 1, not as ``F u`` in the linear
 costs: u is large and ``F'a + u`` is not, and the objective of the program would be the difference
@@ -13,7 +13,7 @@ variables, is a feasible dual point of the whole problem, and its multipliers ar
 is optimal if every decision was right.
 
 For the guess, two halves of the rows that were chosen at random give two machines, with no
-condition decided. Their mean is the guess, and half their distance, in decision values divided by
+condition fixed. Their mean is the guess, and half their distance, in decision values divided by
 the roots of leverages, is an estimate of its error.
 """
 
@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.chunked.certificate import Decided, DualBound, dual_bound, rounding_unit, summed
+from qpsvm.chunked.certificate import DualBound, FixedSums, dual_bound, rounding_unit, summed
 from qpsvm.chunked.contents import CHUNKS, stacked
-from qpsvm.chunked.evaluation import Derivatives, Open, RowConditions, between
+from qpsvm.chunked.evaluation import Derivatives, RowConditions, Undecided, between
 from qpsvm.chunked.machine import Leverage, Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.template import Template, Terms
@@ -44,22 +44,22 @@ SolveProgram = Callable[[QuadraticProgram, float], QPSolution]
 """Solves a program to a relative accuracy."""
 
 
-def solve_open(
+def solve_undecided(
     form: Template,
-    found: Open,
-    decided: Decided,
+    found: Undecided,
+    fixed: FixedSums,
     centre: Machine,
     eps: float,
     solve_program: SolveProgram,
     most_added: int = 0,
 ) -> tuple[Machine, Vector, DualBound] | None:
-    """Solve the open problem; None if decided conditions leave no feasible dual point.
+    """Solve for the undecided conditions; None if the fixed ones leave no feasible dual point.
 
     Parameters
     ----------
     form : Template
-    found : Open
-    decided : Decided
+    found : Undecided
+    fixed : FixedSums
         Over all other conditions; not changed.
     centre : Machine
         Gives the intercept where no multiplier does.
@@ -73,21 +73,21 @@ def solve_open(
     -------
     Machine
     array of shape (m,)
-        Dual variables of the open conditions.
+        Dual variables of the undecided conditions.
     DualBound
         Of the whole problem.
     """
-    c = open_conditions(form, found.terms, decided)
+    c = undecided_conditions(form, found.terms, fixed)
     if not found.size or not _is_feasible(c):
         return None
-    program = _program(form, found, decided, c)
+    program = _program(form, found, fixed, c)
     answer = solve_program(program, eps)
     if answer.x is None or not np.isfinite(answer.x).all():
         return None
     blocks = row_blocks(len(c), found.X.shape[1], IN_CACHE)
     within = np.clip(answer.x[: len(c)], c.lower, c.upper)
-    alpha = _with_sums(within, c, form, decided, max(blocks[0].stop, most_added))
-    sums = summed([decided])
+    alpha = _with_sums(within, c, form, fixed, max(blocks[0].stop, most_added))
+    sums = summed([fixed])
     for rows in blocks:
         block = found.X[rows]
         sums.add(block, found.terms.at((None, rows)), alpha[None, rows], row_squares(block))
@@ -104,15 +104,15 @@ def solve_open(
 
 
 def _with_sums(
-    alpha: Vector, c: Conditions, form: Template, decided: Decided, block: int
+    alpha: Vector, c: Conditions, form: Template, fixed: FixedSums, block: int
 ) -> Vector:
     """Move dual variables so that the sums of the dual program hold, in spite of rounding.
 
     Where a sum has to be large, it becomes larger than it has to be by a multiple of what rounding
     hides: the bound on the optimum takes what is too much off again.
     """
-    d = decided.weights.value.shape[1]
-    hidden = float(decided.rounding.value[0])
+    d = fixed.weights.value.shape[1]
+    hidden = float(fixed.rounding.value[0])
     hidden += rounding_unit(block, d) * float(np.sum(np.abs(alpha)))
     margin = 4.0 * hidden + 64.0 * EPS * (abs(form.intercept_price) + abs(form.width_price))
     if c.width_sign:
@@ -124,15 +124,15 @@ def _with_sums(
     return alpha
 
 
-def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> QuadraticProgram:
-    """The program over open conditions, and over variables that are fixed at 1 for the others."""
-    u = decided.weights.value.sum(axis=0)
-    fixed, signs = [u], [1.0]
+def _program(form: Template, found: Undecided, fixed: FixedSums, c: Conditions) -> QuadraticProgram:
+    """The program over undecided conditions, and over variables fixed at 1 for the others."""
+    u = fixed.weights.value.sum(axis=0)
+    sums, signs = [u], [1.0]
     if form.intercept == "penalized":  # the constant feature adds 1 to the row of u
-        fixed.append(np.zeros(len(u)))
-        signs.append(float(decided.signed.value.sum()) - form.intercept_price - 1.0)
-    rows = stacked([found.X if is_sparse(found.X) else found.X[:], np.stack(fixed)])
-    nothing, ones = np.zeros(len(fixed)), np.ones(len(fixed))
+        sums.append(np.zeros(len(u)))
+        signs.append(float(fixed.signed.value.sum()) - form.intercept_price - 1.0)
+    rows = stacked([found.X if is_sparse(found.X) else found.X[:], np.stack(sums)])
+    nothing, ones = np.zeros(len(sums)), np.ones(len(sums))
     balance = np.concatenate([c.signs, nothing])
     return QuadraticProgram(
         LowRankQuadratic(
@@ -151,8 +151,8 @@ def _program(form: Template, found: Open, decided: Decided, c: Conditions) -> Qu
     )
 
 
-def open_conditions(form: Template, terms: Terms, decided: Decided) -> Conditions:
-    """The open conditions, with prices from which the decided ones have taken their part."""
+def undecided_conditions(form: Template, terms: Terms, fixed: FixedSums) -> Conditions:
+    """Restriction to the undecided conditions; the fixed ones enter the sums as constants."""
     return Conditions(
         one_each(terms.signs),
         terms.required,
@@ -160,15 +160,15 @@ def open_conditions(form: Template, terms: Terms, decided: Decided) -> Condition
         terms.upper,
         terms.curvature,
         intercept=form.intercept,
-        intercept_price=form.intercept_price - float(decided.signed.value.sum()),
+        intercept_price=form.intercept_price - float(fixed.signed.value.sum()),
         width_sign=form.width_sign,
-        width_price=form.width_price - form.width_sign * float(decided.total.value.sum()),
+        width_price=form.width_price - form.width_sign * float(fixed.total.value.sum()),
         norm_weight=form.norm_weight,
     )
 
 
 def _is_feasible(c: Conditions) -> bool:
-    """Return whether the bounds of open variables allow the sums that are asked for."""
+    """Return whether the bounds of undecided variables allow the sums that are asked for."""
     if c.intercept == "free":
         ends = np.stack([c.signs * c.lower, c.signs * c.upper])
         low, high = float(np.min(ends, axis=0).sum()), float(np.max(ends, axis=0).sum())
@@ -208,8 +208,8 @@ class RowSample:
 
     def distance(self, one: Machine, other: Machine, roots: Vector) -> float:
         """Root mean square of the difference between the violations of two machines, over roots."""
-        apart = (self.own.violations(one) - self.own.violations(other)) / roots
-        return float(np.sqrt(np.average((apart * apart).mean(axis=0), weights=self.shares)))
+        delta = (self.own.violations(one) - self.own.violations(other)) / roots
+        return float(np.sqrt(np.average((delta * delta).mean(axis=0), weights=self.shares)))
 
     def normalised(self, leverage: Leverage) -> Leverage:
         """Leverages whose root mean square over all rows is 1."""
@@ -257,25 +257,25 @@ def first_guess(
         The root mean square of its roots is 1.
     """
     own, d = sample.own, problem.totals.n_features
-    nothing, none = Machine(np.zeros(d), 0.0, 0.0), Decided.empty(d)
+    nothing, none = Machine(np.zeros(d), 0.0, 0.0), FixedSums.empty(d)
 
-    def trained(found: Open) -> Machine:
+    def trained(found: Undecided) -> Machine:
         # the error of sampling is far larger than this eps
-        answer = solve_open(problem.template, found, none, nothing, 1e-6, solve_program)
+        answer = solve_undecided(problem.template, found, none, nothing, 1e-6, solve_program)
         return nothing if answer is None else answer[0]
 
     shape = own.terms.signs.shape
     if len(sample.shares) == problem.totals.n_rows:  # the sample has all rows
-        machine = trained(own.open(np.ones(shape, dtype=bool)))
+        machine = trained(own.undecided(np.ones(shape, dtype=bool)))
         return with_best_offsets(own, machine), 0.0, Leverage.equal()
     halves = list[Machine]()
     for first in (0, 1):
-        X, (signs, required, lower, upper, curvature) = own.open(
+        X, (signs, required, lower, upper, curvature) = own.undecided(
             np.broadcast_to(np.arange(shape[1]) % 2 == first, shape)
         )
         # each row stands for twice as many
         doubled = Terms(signs, required, 2.0 * lower, 2.0 * upper, 0.5 * curvature)
-        halves.append(trained(Open(X, doubled)))
+        halves.append(trained(Undecided(X, doubled)))
     mean = Machine.of(0.5 * (halves[0].vector + halves[1].vector))
     mean, one, other = (with_best_offsets(own, m) for m in (mean, *halves))
     # kinks are rounded off in proportion to the error, which is measured by leverages: each is
@@ -329,7 +329,7 @@ def with_best_offsets(own: RowConditions, machine: Machine) -> Machine:
     form = own.form
     if not form.width_sign:
         return machine
-    c = open_conditions(form, own.terms.at(own.terms.signs != 0.0), Decided.empty(0))
+    c = undecided_conditions(form, own.terms.at(own.terms.signs != 0.0), FixedSums.empty(0))
     is_free = form.intercept == "free"
     if is_free and len(np.unique(c.signs)) < 2:  # no row of a rare class was chosen
         return machine

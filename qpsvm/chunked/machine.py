@@ -1,8 +1,8 @@
 """Machines and dual points on samples in chunks, and leverages of samples.
 
 A linear machine is ``f(x) = w'x + b`` with the half-width t of a margin or tube. The dual variables
-of all samples are stored as a rule and a list of exceptions: that of a decided condition follows
-from its violation at a machine, those of open conditions are listed
+of all samples are stored as a rule and a list of exceptions: that of a fixed condition follows
+from its violation at a machine, those of undecided conditions are listed
 (``qpsvm.chunked.evaluation``).
 
 Let H be the Hessian of the objective in (w, b), its kinks rounded off. Where the machine is known
@@ -133,7 +133,7 @@ def scaled_hessian(H: Dense, ridge: float) -> tuple[Dense, Vector]:
 
 
 @dataclass(frozen=True, eq=False)
-class DualPoint:
+class ChunkedDual:
     """A dual variable for every condition on every sample.
 
     Attributes
@@ -141,11 +141,12 @@ class DualPoint:
     centre : Machine
         Its violations decide.
     bands : tuple of float
-        Of every chunk: conditions with ``|v| / s`` up to this are open. Empty if none is anywhere.
+        Of every chunk: conditions with ``|v| / s`` up to this are undecided. Empty if none is
+        anywhere.
     open : tuple of arrays
-        The dual variables of the open conditions of every chunk, side after side.
+        The dual variables of the undecided conditions of every chunk, side after side.
     one_sided : bool
-        Conditions with ``v`` above the band are open as well.
+        Conditions with ``v`` above the band are undecided as well.
     leverage : Leverage
         The band is in units of the square root of each sample's.
     """
@@ -158,7 +159,7 @@ class DualPoint:
 
     @property
     def n_open(self) -> int:
-        """Number of open conditions."""
+        """Number of undecided conditions."""
         return sum(len(own) for own in self.open)
 
 
@@ -194,7 +195,7 @@ def _number(value: object, name: str) -> float:
     return float(found.reshape(-1)[0]) if found is not None and found.size == 1 else np.nan
 
 
-def stored_point(point: object, n_features: int, n_chunks: int) -> DualPoint:
+def stored_point(point: object, n_features: int, n_chunks: int) -> ChunkedDual:
     """Copy of the numbers of a dual point as float64.
 
     Raises
@@ -204,15 +205,15 @@ def stored_point(point: object, n_features: int, n_chunks: int) -> DualPoint:
     InvalidDataError
         One of other features or chunks.
     """
-    if type(point) is not DualPoint:
-        raise InvalidParameterError(f"A DualPoint is expected, got {type(point).__name__}.")
+    if type(point) is not ChunkedDual:
+        raise InvalidParameterError(f"A ChunkedDual is expected, got {type(point).__name__}.")
     if not isinstance(point.open, tuple | list):
-        raise InvalidParameterError("The dual point has no list of open dual variables.")
+        raise InvalidParameterError("The dual point has no list of undecided dual variables.")
     bands = as_float64(point.bands, "bands")
     listed = [as_float64([] if part is None else part, "open") for part in point.open]
     if np.shape(bands) != (len(listed),) or any(part.ndim != 1 for part in listed):
         raise InvalidParameterError(
-            "The dual point is not complete: it must list a band and a vector of open dual "
+            "The dual point is not complete: it must list a band and a vector of undecided dual "
             "variables for every chunk."
         )
     if len(listed) not in (0, n_chunks):
@@ -233,4 +234,4 @@ def stored_point(point: object, n_features: int, n_chunks: int) -> DualPoint:
             f"one_sided of the dual point is {point.one_sided!r}; it must be True or False."
         )
     centre, one_sided = stored_machine(point.centre, n_features), bool(point.one_sided)
-    return DualPoint(centre, tuple(bands.tolist()), tuple(listed), one_sided, Leverage(factor))
+    return ChunkedDual(centre, tuple(bands.tolist()), tuple(listed), one_sided, Leverage(factor))

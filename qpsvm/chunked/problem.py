@@ -17,7 +17,7 @@ from qpsvm.chunked.certificate import (
 )
 from qpsvm.chunked.contents import Task, run_pass
 from qpsvm.chunked.evaluation import ChunkResult, Request, evaluate
-from qpsvm.chunked.machine import DualPoint, Machine, stored_machine, stored_point
+from qpsvm.chunked.machine import ChunkedDual, Machine, stored_machine, stored_point
 from qpsvm.chunked.solution import ChunkedSolution
 from qpsvm.chunked.sources import ChunkedSamples, Column
 from qpsvm.chunked.template import Template, template
@@ -80,7 +80,7 @@ class ChunkedProblem:
         return run_pass(evaluate, self.task, self.samples.chunks, request, verbose=verbose)
 
     def measured(
-        self, machine: Machine, point: DualPoint, *, verbose: bool = False
+        self, machine: Machine, point: ChunkedDual, *, verbose: bool = False
     ) -> tuple[float, float, DualBound]:
         """Compute the certificate of a machine and a dual point, in one pass over all chunks.
 
@@ -93,7 +93,7 @@ class ChunkedProblem:
         results = run_pass(evaluate, self.task, self.samples.chunks, request, verbose=verbose)
         with np.errstate(all="ignore"):  # as in ``evaluate``
             primal = primal_objective(self.template, machine, results)
-            sums = summed([result.decided for result in results])
+            sums = summed([result.fixed for result in results])
             return *primal, dual_bound(self.template, sums)
 
     def certified(self, solution: object) -> ChunkedCertificate:

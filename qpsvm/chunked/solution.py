@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from qpsvm.chunked.certificate import ChunkedCertificate
-from qpsvm.chunked.machine import DualPoint, Machine
+from qpsvm.chunked.machine import ChunkedDual, Machine
 from qpsvm.chunked.sources import is_dask
 from qpsvm.data.samples import as_samples
 from qpsvm.display import short_repr
@@ -75,7 +75,7 @@ def block_by_block(method: Method) -> Method:
 @short_repr
 @dataclass(frozen=True)
 class PassStatistics:
-    """Costs of a solve on samples in chunks: passes, bytes, open conditions, seconds.
+    """Costs of a solve on samples in chunks: passes, bytes, undecided conditions, seconds.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class PassStatistics:
     n_bytes : int
         Bytes of samples that were read in them, as they are in memory.
     n_open : int
-        Largest number of open conditions that were solved for at a time.
+        Largest number of undecided conditions that were solved for at a time.
     seconds : mapping
         Wall clock, by what took it: "passes" and "open problems".
     trace : tuple of tuples
@@ -115,7 +115,7 @@ class ChunkedSolution:
         OPTIMAL exactly when the certificate passes at the ``eps`` asked for.
     coef : array of shape (d,)
     intercept, width : float
-    dual : DualPoint
+    dual : ChunkedDual
         The dual variables of all samples, as a rule and a list (``qpsvm.chunked.machine``).
     certificate : ChunkedCertificate
         Of the last pass.
@@ -132,7 +132,7 @@ class ChunkedSolution:
     coef: Vector
     intercept: float
     width: float
-    dual: DualPoint
+    dual: ChunkedDual
     certificate: ChunkedCertificate
     classes: Labels | None
     is_novelty: bool

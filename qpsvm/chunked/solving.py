@@ -1,13 +1,13 @@
-"""Solves on samples in chunks: guess, narrow down, solve for the open samples, prove.
+"""Solves on samples in chunks: guess, narrow down, solve for the undecided samples, prove.
 
 1. *Guess*: machines trained on rows that the first pass chose at random, with an estimate of the
    error of their decision values.
 2. *Newton pass*, while memory allows no band of several times that error: gradient and Hessian of
    the losses, their kinks rounded off, over all samples; the error falls to a fraction.
-3. *Band pass*: samples outside the band are decided, those inside are solved for in memory. The
+3. *Band pass*: samples outside the band are fixed, those inside are solved for in memory. The
    dual point that this gives bounds the optimum from below, whether the decisions were right or
    not; the next pass measures the machine, which bounds it from above. Where memory has room for
-   every violated condition, all of them are open, and only those on the right side are decided.
+   every violated condition, all of them are undecided, and only those on the right side are fixed.
 Every pass measures the machine at its centre, so the gap is known after every pass but the first;
 and the objective at several machines on the way to it, in case that the step was too long.
 
@@ -30,10 +30,10 @@ from qpsvm.backends.base import Backend, Progress, Settings
 from qpsvm.backends.registry import choose, get
 from qpsvm.backends.settings import require_count, require_options
 from qpsvm.chunked.guess import RowSample, first_guess
-from qpsvm.chunked.machine import DualPoint, Leverage, Machine, stored_point
+from qpsvm.chunked.machine import ChunkedDual, Leverage, Machine, stored_point
 from qpsvm.chunked.problem import ChunkedProblem, allowed
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
-from qpsvm.chunked.steps import BAND, NEWTON, State, Steps
+from qpsvm.chunked.steps import BAND, NEWTON, PassSteps, State
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.io import npz
 from qpsvm.io.files import replacing
@@ -53,7 +53,8 @@ class PassSettings:
     Attributes
     ----------
     memory_limit : int
-        Bytes that this process may use for open problems, about. Workers use a few chunks each.
+        Bytes that this process may use for undecided conditions, about. Workers use a few chunks
+        each.
     max_passes : int
         Passes over the samples, at most; where they do not reach ``eps``, one more verifies.
     checkpoint : path or None
@@ -101,7 +102,7 @@ class PassSettings:
 def solve_chunked(
     problem: ChunkedProblem, backend: str | Backend, settings: Settings
 ) -> ChunkedSolution:
-    """Train a machine on samples in chunks; programs over open samples go to the backend.
+    """Train a machine on samples in chunks; programs over undecided samples go to the backend.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def solve_chunked(
         inner = Settings(eps=min(eps, 1e-2), deadline=deadline)
         return reduced.inverse(solver.solve(reduced.program, inner))
 
-    steps = Steps(problem, RowSample.of(problem), own.memory_limit, solve_program, settings.eps)
+    steps = PassSteps(problem, RowSample.of(problem), own.memory_limit, solve_program, settings.eps)
     solution = solve_in_passes(steps, own, settings, deadline)
     if solution.status is not Status.ITERATION_LIMIT:
         return solution
@@ -151,13 +152,13 @@ def solve_chunked(
 
 
 def solve_in_passes(
-    steps: Steps, own: PassSettings, settings: Settings, deadline: Deadline
+    steps: PassSteps, own: PassSettings, settings: Settings, deadline: Deadline
 ) -> ChunkedSolution:
     """Train a machine on samples in chunks, in a few passes over them.
 
     Parameters
     ----------
-    steps : Steps
+    steps : PassSteps
         The steps between passes, for a problem and the relative gap to be certified.
     own : PassSettings
     settings : Settings
@@ -202,7 +203,7 @@ def solve_in_passes(
         raise
 
 
-def _first_state(steps: Steps, own: PassSettings, *, verbose: bool) -> State:
+def _first_state(steps: PassSteps, own: PassSettings, *, verbose: bool) -> State:
     """The state before the first pass: a machine of sampled rows, or that of a checkpoint."""
     problem = steps.problem
     if own.resume is not None:
@@ -213,7 +214,7 @@ def _first_state(steps: Steps, own: PassSettings, *, verbose: bool) -> State:
     return State.initial(*guess, PassStatistics(1, problem.totals.n_bytes, 0, seconds))
 
 
-def _pass_from(steps: Steps, state: State, own: PassSettings, *, verbose: bool) -> State:
+def _pass_from(steps: PassSteps, state: State, own: PassSettings, *, verbose: bool) -> State:
     """Make a pass over all chunks, choose the next machine, and save the state."""
     request, before = steps.request(state), state.statistics
     began = time.perf_counter()
@@ -265,7 +266,7 @@ def _solution(problem: ChunkedProblem, state: State, status: Status) -> ChunkedS
 # --- checkpoints ---------------------------------------------------------------------------------
 
 VERSION = 5
-"""Version of the checkpoint format; version 4 listed open conditions in another order."""
+"""Version of the checkpoint format; version 4 listed undecided conditions in another order."""
 
 LARGEST_CHECKPOINT = 2**31
 """Bytes above which a file is refused: no checkpoint of a machine that fits into memory has as
@@ -357,7 +358,7 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
     parts = np.split(arrays["open"], np.cumsum(arrays["lengths"]))[:-1]
     leverages = [Leverage(arrays[name]) for name in ("leverage", "centre_leverage")]
     bands = tuple(arrays["bands"].tolist())
-    dual = DualPoint(centre, bands, tuple(parts), bool(one_sided), leverages[1])
+    dual = ChunkedDual(centre, bands, tuple(parts), bool(one_sided), leverages[1])
     trace = zip(kinds, *arrays["trace"].T.tolist(), strict=True)
     spent = dict(zip(SECONDS, seconds, strict=True))
     state = State(

@@ -1,7 +1,7 @@
 """Steps between passes: the state of a solve, what a pass is asked, what follows from its results.
 
-The machine of the next pass comes from the program over open conditions, from a step of Newton's
-method, or from the way to a machine that turned out to be worse.
+The machine of the next pass comes from the program over undecided conditions, from a step of
+Newton's method, or from the way to a machine that turned out to be worse.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from qpsvm.chunked.certificate import (
     NO_BOUND,
     ChunkedCertificate,
-    Decided,
     DualBound,
+    FixedSums,
     dual_bound,
     primal_objective,
     summed,
 )
 from qpsvm.chunked.contents import CHUNKS
-from qpsvm.chunked.evaluation import ChunkResult, Derivatives, Request, distances, together
+from qpsvm.chunked.evaluation import ChunkResult, Derivatives, Request, distances, join_undecided
 from qpsvm.chunked.guess import (
     RowSample,
     SolveProgram,
@@ -31,9 +31,9 @@ from qpsvm.chunked.guess import (
     least_band,
     leverage_of,
     penalties,
-    solve_open,
+    solve_undecided,
 )
-from qpsvm.chunked.machine import DualPoint, Leverage, Machine, scaled_hessian
+from qpsvm.chunked.machine import ChunkedDual, Leverage, Machine, scaled_hessian
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.solution import PassStatistics
 from qpsvm.chunked.template import Template
@@ -41,7 +41,7 @@ from qpsvm.chunked.totals import Totals
 from qpsvm.numerics.arrays import Mask
 
 NEWTON, BAND = "Newton", "band"
-"""Kinds of steps: by a Hessian over all samples, or by the program over open samples."""
+"""Kinds of steps: by a Hessian over all samples, or by the program over undecided samples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class State:
     leverage : Leverage
     best : Machine
         The machine with the lowest objective so far.
-    dual : DualPoint
+    dual : ChunkedDual
         The dual point with the highest objective so far.
     statistics : PassStatistics
     trusted : float
@@ -80,7 +80,7 @@ class State:
     error: float
     leverage: Leverage
     best: Machine
-    dual: DualPoint
+    dual: ChunkedDual
     statistics: PassStatistics
     trusted: float
     primal: float = np.inf
@@ -96,7 +96,7 @@ class State:
         cls, machine: Machine, error: float, leverage: Leverage, statistics: PassStatistics
     ) -> State:
         """The state before the first evaluation of a machine."""
-        return cls(machine, error, leverage, machine, DualPoint(machine), statistics, error)
+        return cls(machine, error, leverage, machine, ChunkedDual(machine), statistics, error)
 
     def measured(self, problem: ChunkedProblem, *, verbose: bool) -> State:
         """Measure the best machine and the dual point by one pass over the samples."""
@@ -110,7 +110,7 @@ class State:
         own = self.primal, self.primal_rounding, self.bound
         return ChunkedCertificate.of(problem.template, problem.totals, *own)
 
-    def with_bound(self, point: DualPoint, bound: DualBound) -> State:
+    def with_bound(self, point: ChunkedDual, bound: DualBound) -> State:
         """Keep a dual point if it gives a higher bound."""
         if not bound.objective - bound.rounding > self.bound.objective - self.bound.rounding:
             return self
@@ -118,7 +118,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class PassSteps:
     """Steps from one machine to the next, by the results of passes over all samples.
 
     Attributes
@@ -127,9 +127,9 @@ class Steps:
     sample : RowSample
         Estimates violations and the lengths of steps.
     memory_limit : int
-        Bytes that this process may use for open problems, about.
+        Bytes that this process may use for undecided conditions, about.
     solve_program : callable
-        Solves a program over open samples to a relative accuracy.
+        Solves a program over undecided samples to a relative accuracy.
     eps : float
         Relative gap to be certified.
     """
@@ -149,7 +149,7 @@ class Steps:
         otherwise a step of Newton's method, for which the pass sums up a Hessian. A kind of step
         that was of no use at this machine is not tried again before the other one.
         """
-        form, most = self.problem.template, most_open(self.memory_limit, self.problem.totals)
+        form, most = self.problem.template, most_undecided(self.memory_limit, self.problem.totals)
         violations = self.sample.own.violations(state.machine)
         one_sided = not form.is_curved and not (form.lower != 0.0).any()
         if one_sided:
@@ -171,23 +171,23 @@ class Steps:
         bands = (band,) * self.problem.n_chunks
         return self.problem.request(
             (state.machine, *state.alternatives),
-            rule=DualPoint(state.machine, bands, (), one_sided, state.leverage),
-            most_open=self._allowances(distance <= band, most),
+            rule=ChunkedDual(state.machine, bands, (), one_sided, state.leverage),
+            most_undecided=self._allowances(distance <= band, most),
             smoothing=max(CHUNKS.smoothing * state.error, least) if is_newton else None,
             majorised=state.is_careful and has_leverages(form, self.problem.totals.n_features),
         )
 
-    def _allowances(self, is_near: Mask, most_open: int) -> tuple[int, ...]:
-        """Open conditions that each chunk may return: twice as many as its sample suggests.
+    def _allowances(self, is_near: Mask, most_undecided: int) -> tuple[int, ...]:
+        """Undecided conditions that each chunk may return: twice as many as its sample suggests.
 
-        Chunks may be sorted, so that one has most of the open conditions. All together return about
-        twice as many as memory is for, at most.
+        Chunks may be sorted, so that one has most of the undecided conditions. All together return
+        about twice as many as memory is for, at most.
         """
         totals, n_chunks = self.problem.totals, self.problem.n_chunks
         near = np.sum(is_near, axis=0) * self.sample.shares
         parts = np.split(near, np.cumsum(totals.n_chosen_by_chunk)[:-1])
         expected = np.array([float(np.sum(part)) for part in parts])
-        equal = 2.0 * (1.0 - CHUNKS.fill) * most_open / n_chunks
+        equal = 2.0 * (1.0 - CHUNKS.fill) * most_undecided / n_chunks
         return tuple((2.0 * expected + equal + 100).astype(int).tolist())
 
     # --- what follows from its results -----------------------------------------------------------
@@ -195,9 +195,9 @@ class Steps:
     def following(
         self, state: State, request: Request, results: Sequence[ChunkResult]
     ) -> tuple[State, int]:
-        """The state after a pass, and the number of open conditions that were solved for."""
+        """The state after a pass, and the number of undecided conditions that were solved for."""
         form, problem = self.problem.template, self.problem
-        rule = request.rule or DualPoint(state.machine)
+        rule = request.rule or ChunkedDual(state.machine)
         kind = BAND if request.smoothing is None else NEWTON
         primal, rounding = primal_objective(form, state.machine, results)
         is_worse, found = not primal <= state.primal, state
@@ -210,17 +210,17 @@ class Steps:
                 primal_rounding=rounding,
                 trusted=max(trusted, state.trusted) if state.rejected else trusted,
             )
-        decided, point = summed([r.decided for r in results]), DualPoint(state.machine)
+        fixed, point = summed([r.fixed for r in results]), ChunkedDual(state.machine)
         if not form.is_curved:
             bands = tuple(r.band for r in results)
-            zeros = tuple(np.zeros(0 if r.open is None else r.open.size) for r in results)
+            zeros = tuple(np.zeros(0 if r.undecided is None else r.undecided.size) for r in results)
             point = replace(rule, bands=bands, open=zeros)
-        found, n_open = found.with_bound(point, dual_bound(form, decided)), 0
+        found, n_open = found.with_bound(point, dual_bound(form, fixed)), 0
         if is_worse and not rule.one_sided:
             return self._shortened(found, results), 0
         if not found.certificate(problem).passed(self.eps):
             if kind == BAND:
-                found, n_open = self._solved_open(found, results, decided, point)
+                found, n_open = self._solved_undecided(found, results, fixed, point)
             if kind == NEWTON or found.machine is state.machine:
                 found = self._newton(found, results)
         return found, n_open
@@ -247,20 +247,20 @@ class Steps:
             is_careful=True,
         )
 
-    def _solved_open(
-        self, state: State, results: Sequence[ChunkResult], decided: Decided, point: DualPoint
+    def _solved_undecided(
+        self, state: State, results: Sequence[ChunkResult], fixed: FixedSums, point: ChunkedDual
     ) -> tuple[State, int]:
-        """Solve the program over open conditions for the next machine; return their number, too."""
+        """Solve for the undecided conditions and the next machine; return their number, too."""
         totals, form = self.problem.totals, self.problem.template
-        parts = [r.open for r in results if r.open is not None]
-        found = together(parts)
+        parts = [r.undecided for r in results if r.undecided is not None]
+        found = join_undecided(parts)
         width = totals.n_features
         if totals.is_sparse:
             width = totals.n_bytes // (8 * max(1, totals.n_rows))
         # conditions that a sum over one block of a chunk may contain at most
         most = min(max(totals.n_rows_by_chunk), CHUNKS.block_bytes // (8 * max(1, width)))
         eps, most = 0.1 * self.eps, most * len(form.signs)
-        answer = solve_open(form, found, decided, state.machine, eps, self.solve_program, most)
+        answer = solve_undecided(form, found, fixed, state.machine, eps, self.solve_program, most)
         if answer is None:
             return state, found.size
         machine, alpha, bound = answer
@@ -308,11 +308,11 @@ class Steps:
         return self.sample.distance(one, other, roots)
 
 
-def most_open(memory_limit: int, totals: Totals) -> int:
-    """Open conditions for which there is memory.
+def most_undecided(memory_limit: int, totals: Totals) -> int:
+    """Undecided conditions for which there is memory.
 
-    An open problem takes eight doubles for every entry of its samples, about: the samples and the
-    working copies of the engine.
+    Each takes eight doubles for every entry of its sample, about: the sample and the working copies
+    of the solver.
     """
     width = totals.n_features
     if totals.is_sparse:  # stored entries, and their indices

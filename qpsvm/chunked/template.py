@@ -1,9 +1,10 @@
 """The conditions of a formulation on one sample, as numbers that hold for every chunk.
 
-A formulation builds its conditions from all samples at once, because prices may depend on sums over
-all of them. For samples in chunks it is asked once, about one sample per class that stands for the
-whole class (its weight is the class's sum of weights). What it answers is divided by that weight:
-the template. A sample of class c with weight u and target t has, on each side s of the template::
+A formulation builds its conditions from all samples at once, because ``C_i`` may depend on sums
+over all of them. For samples in chunks it is asked once, about one sample per class that stands for
+the whole class (its weight is the class's sum of weights). What it answers is divided by that
+weight: the template. A sample of class c with weight u and target t has, on each side s of the
+template::
 
     r = sign_s (times its own sign +1 or -1, for two classes)
     p = offset_s + (sign_s t, for a regression; |x|^2, for a ball)

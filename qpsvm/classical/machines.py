@@ -107,7 +107,7 @@ def stated(
         coef=None if coef is None else coef.copy(),
         expansion=expansion,
     )
-    best = model.best_intercepts(model.decision_values(machine))
+    best = model.optimal_intercepts(model.decision_values(machine))
     return _with_intercept(problem, machine.replace(intercept_interval=best), intercept)
 
 

@@ -81,7 +81,7 @@ def newton(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalResult:
     True
     """
     require_problem(problem, "newton", (SoftMargin,), loss="squared_hinge", kernel="linear")
-    model, signs, C = problem.model, problem.model.conditions.signs, _prices(problem)
+    model, signs, C = problem.model, problem.model.conditions.signs, _per_sample_C(problem)
     X = model.data.X if is_sparse(model.data.X) else np.asarray(model.data.X)
     Z = X if model.intercept == "none" else with_ones(X)
     M = np.ones(Z.shape[1])
@@ -142,7 +142,7 @@ def kernel_newton(problem: SVMProblem, **run: Unpack[RunOptions]) -> ClassicalRe
     True
     """
     require_problem(problem, "kernel_newton", (SoftMargin,), loss="squared_hinge")
-    model, signs, C = problem.model, problem.model.conditions.signs, _prices(problem)
+    model, signs, C = problem.model, problem.model.conditions.signs, _per_sample_C(problem)
     K, n, is_free = model.gram.to_dense(), len(signs), model.intercept == "free"
     if model.intercept == "penalized":  # b is the sum of beta
         K = K + 1.0
@@ -194,7 +194,7 @@ def _run(
         Builds the machine of v and the dual variables ``2 C_i xi_i``, the derivatives of the loss.
     limits : Limits
     """
-    signs, C, start = problem.model.conditions.signs, _prices(problem), np.zeros(A.shape[1])
+    signs, C, start = problem.model.conditions.signs, _per_sample_C(problem), np.zeros(A.shape[1])
 
     def slack(v: Vector) -> Vector:
         return np.maximum(0.0, 1.0 - signs * (A @ v))
@@ -230,7 +230,7 @@ def _run(
     return Recorder(problem, name, of_iterate, start, limits).run(following(steps()))
 
 
-def _prices(problem: SVMProblem) -> Vector:
+def _per_sample_C(problem: SVMProblem) -> Vector:
     return np.asarray(0.5 / problem.model.conditions.curvature)  # the dual's Hessian: 1 / (2 C_i)
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from qpsvm.backends.settings import Progress, line_of, require_above, require_count
 from qpsvm.certificates.certifying import certificate_of
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
@@ -160,7 +160,7 @@ def textbook_method(function: Callable[Arguments, Result]) -> Callable[Arguments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace(Table):
+class Trace(ColumnTable):
     """Steps, costs, certified gaps and seconds of a method, one row per checkpoint.
 
     Attributes

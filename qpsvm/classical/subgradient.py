@@ -267,7 +267,7 @@ def _run(
     if rate is not None:
         require_above(rate, 0.0, "rate")
     task = HingeTask(problem)
-    radius = math.sqrt(float(np.sum(task.prices))) if name == "pegasos" else math.inf
+    radius = math.sqrt(float(np.sum(task.upper_bounds))) if name == "pegasos" else math.inf
     steps = averaged(descent(task, drawn(task.n), rate, radius), average)
     return Recorder(problem, name, task.machine, task.start, limits).run(following(steps))
 
@@ -288,7 +288,7 @@ class HingeTask:
         model = problem.model
         self.problem = problem
         self.X = model.data.X if sp.issparse(model.data.X) else np.asarray(model.data.X)
-        self.signs, self.prices = model.conditions.signs, model.conditions.upper
+        self.signs, self.upper_bounds = model.conditions.signs, model.conditions.upper
         self.n, self.d = self.X.shape
         self.intercept = model.intercept
         self.start = np.zeros(1 + self.d + self.n)
@@ -356,11 +356,11 @@ def descent(
     """
     at = task.start
     for t, rows in enumerate(batches, 1):
-        prices = task.prices[rows]
-        weight = task.n / len(prices)  # the batch stands for all samples
+        upper_bounds = task.upper_bounds[rows]
+        weight = task.n / len(upper_bounds)  # the batch stands for all samples
         violated = task.margins(at, rows) < 1.0
         eta = 1.0 / t if rate is None else rate
-        at = task.stepped(at, np.where(violated, weight * prices, 0.0), eta, rows)
+        at = task.stepped(at, np.where(violated, weight * upper_bounds, 0.0), eta, rows)
         length = task.norm(at)
         if length > radius:
             at = at * (radius / length)

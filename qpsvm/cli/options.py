@@ -185,7 +185,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {"eps": ("--tol",)}
 """Further names of options."""
 
 HELP: Mapping[str, str] = {
-    "C": "Price of a margin violation.",
+    "C": "Penalty on a margin violation.",
     "nu": "Upper bound on the share of errors, lower bound on that of support vectors.",
     "epsilon": "Half-width of the tube.",
     "quantile": "Share of targets below the prediction; in (0, 1).",

@@ -46,7 +46,7 @@ def solve(
         typer.Option(help="Constant term (polynomial, sigmoid; default: 0)."),
     ] = None,
     C: Annotated[
-        float | None, typer.Option("--C", help="Price of a margin violation (default: 1).")
+        float | None, typer.Option("--C", help="Penalty on a margin violation (default: 1).")
     ] = None,
     intercept: Annotated[
         Literal["free", "penalized", "none"], typer.Option(help="Intercept.")

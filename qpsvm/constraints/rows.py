@@ -232,8 +232,8 @@ def combine(
 
 
 NEGLIGIBLE = 1e-6
-"""Share of a contradiction, relative to the largest, that a solver's noise may have: evidence is
-exact to 1e-9, interior-point solvers leave a few digits more on rows that play no part."""
+"""Share of a contradiction, relative to the largest, that a solver's noise may have: certificates
+are exact to 1e-9, interior-point solvers leave a few digits more on rows that play no part."""
 
 
 def conflicting(

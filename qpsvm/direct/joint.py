@@ -19,7 +19,7 @@ from time import perf_counter
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from qpsvm.backends.engines import BY_ROUNDING
+from qpsvm.backends.own_solvers import BY_ROUNDING
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.machine import is_plain, statistics_of
 from qpsvm.direct.program import DIRECT
@@ -28,13 +28,12 @@ from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.repair import nearest_rows
-from qpsvm.native import Status, descend_classes
+from qpsvm.native import CallStatus, descend_classes
 from qpsvm.numerics.arrays import Dense, Mask, default_memory_limit
 from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.solution import Status as SolutionStatus
+from qpsvm.qp.solution import QPSolution, Status
 
 
 def solved_jointly(problem: JointProblem, settings: Settings) -> JointSolution | None:
@@ -61,13 +60,13 @@ def solved_jointly(problem: JointProblem, settings: Settings) -> JointSolution |
             if not _minimise(model, K, tau, tolerance):
                 return None
             alpha = nearest_rows(tau, model.upper)  # rows add up to zero
-            found = model.of_tau(QPSolution(SolutionStatus.OPTIMAL), alpha)
+            found = model.of_tau(QPSolution(Status.OPTIMAL), alpha)
             gap, rounding = _relative_gap(model, found)
             if _nearly_holds(model, found, settings.eps):
                 if gap + rounding <= DIRECT.gap_share * settings.eps:
-                    return _solution(problem, found, SolutionStatus.OPTIMAL, count, began)
+                    return _solution(problem, found, Status.OPTIMAL, count, began)
                 if gap <= DIRECT.aim * settings.eps:
-                    return _solution(problem, found, SolutionStatus.INACCURATE, count, began)
+                    return _solution(problem, found, Status.INACCURATE, count, began)
             tolerance *= min(DIRECT.tighter, DIRECT.aim * settings.eps / max(gap, TINY))
     return None
 
@@ -99,9 +98,11 @@ def _minimise(model: JointModel, K: Dense, tau: Dense, tolerance: float) -> bool
         run = descend_classes(
             K, codes, model.box, tau, g, constant=model.constant, tol=until, max_steps=at_most
         )
-        if run.status is Status.NOT_FINITE or (run.status is Status.STALLED and not has_moved):
+        if run.status is CallStatus.NOT_FINITE or (
+            run.status is CallStatus.STALLED and not has_moved
+        ):
             return False
-        if run.status is Status.DONE and until <= tolerance:
+        if run.status is CallStatus.DONE and until <= tolerance:
             return True
         until = tolerance
         moved = _newton_step(model, K, tau, g, tau < upper)
@@ -173,13 +174,13 @@ def _nearly_holds(model: JointModel, found: Evaluation, eps: float) -> bool:
 
 
 def _solution(
-    problem: JointProblem, found: Evaluation, status: SolutionStatus, count: int, began: float
+    problem: JointProblem, found: Evaluation, status: Status, count: int, began: float
 ) -> JointSolution:
     statistics = statistics_of(count, perf_counter() - began)
     qp = problem.recovery.to_qp(found).replace(
         status=status,
         statistics=statistics,
-        native_status="" if status is SolutionStatus.OPTIMAL else BY_ROUNDING,
+        native_status="" if status is Status.OPTIMAL else BY_ROUNDING,
     )
     own: JointSolution = found.solution.replace(qp=qp)
     return own

@@ -127,7 +127,7 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
         c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit,
         is_free=c.intercept == "free",
         constant=model.constant,
-        price=c.intercept_price,
+        cost=c.intercept_price,
         side=c.width_sign,
         total=c.width_sign * c.width_price,
     )

@@ -24,7 +24,14 @@ from qpsvm.kernels.errors import EntryErrors
 from qpsvm.machines.conditions import squared_spread
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
-from qpsvm.native import MachineBounds, MachineRun, RunNumbers, SmallMachine, Status, ValueErrors
+from qpsvm.native import (
+    CallStatus,
+    MachineBounds,
+    MachineRun,
+    RunNumbers,
+    SmallMachine,
+    ValueErrors,
+)
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import UNDERFLOW, gamma
 from qpsvm.numerics.precision import EPS, TINY
@@ -135,7 +142,7 @@ class KernelMatrix:
 
     K: Dense
     errors: ValueErrors
-    weights_apart = 0.0
+    weights_distance = 0.0
 
     @classmethod
     def of(cls, K: Dense, errors: EntryErrors) -> KernelMatrix:
@@ -204,7 +211,7 @@ class Features:
         return squared_spread(self.diagonal, self.X @ np.mean(self.X, axis=0))
 
     @property
-    def weights_apart(self) -> float:
+    def weights_distance(self) -> float:
         """Bound on the error of computed weights ``X'beta``, relative to ``sum |beta| |x|``."""
         return gamma(len(self.X) + 8)
 
@@ -310,15 +317,15 @@ class DirectProgram:
             return self._by_newton(matrix.X, eps)
         scale = float(np.max(np.abs(own.required))) or self.unit
         tolerance = DIRECT.tolerance * eps * max(scale, TINY)
-        if own.price:
+        if own.cost:
             tolerance *= DIRECT.boundary
         run, rough, work = None, DIRECT.numbers.rough * scale, matrix.work(len(own.signs))
         numbers = DIRECT.numbers._replace(rough=rough, work=work)
         for count in range(1, DIRECT.certificates + 1):
             run = own.run(tolerance, numbers, run)
-            if run.status in (Status.UNBOUNDED, Status.NOT_FINITE):
+            if run.status in (CallStatus.UNBOUNDED, CallStatus.NOT_FINITE):
                 return None
-            if run.status is Status.LIMIT:
+            if run.status is CallStatus.LIMIT:
                 found = self._by_larger_steps(run, eps)
                 return found if found is not None and found.passes(eps) else None
             found = self.certified(run.alpha)
@@ -334,7 +341,7 @@ class DirectProgram:
         for count in range(1, DIRECT.certificates + 1):
             limits = DIRECT.newton_steps, DIRECT.halvings
             status, weights, alpha = self.machine.newton(X, *limits, weights)
-            found = self.certified(alpha) if status is Status.DONE else None
+            found = self.certified(alpha) if status is CallStatus.DONE else None
             if found is None:
                 break
             if found.passes(eps) and (best is None or found.below < best.below):
@@ -359,9 +366,9 @@ class DirectProgram:
         upper = np.where(is_positive, own.upper, -own.lower)
         programs = RelatedPrograms(own.K, own.rows)
         product, share = run.gradient - q, DIRECT.larger_steps * eps
-        A, b = np.ones((1, len(q))), np.array([own.price])
+        A, b = np.ones((1, len(q))), np.array([own.cost])
         if own.side:
-            A, b = np.vstack([A, own.signs]), np.array([own.price, own.total])
+            A, b = np.vstack([A, own.signs]), np.array([own.cost, own.total])
         point = programs.solve(q, lower, upper, run.v, eps=share, product=product, rows=(A, b))
         alpha = np.minimum(np.maximum(own.signs * point.x, own.lower), own.upper)
         return self.certified(alpha + 0.0)  # no negative zeros
@@ -378,7 +385,7 @@ class DirectProgram:
         """Bound the excess of the machine that dual variables imply.
 
         None where it overflows, or where the sums that the machine keeps are missed by more than
-        their rounding: the intercept at the optimum, which nobody knows, would be their price.
+        their rounding: the intercept at the optimum, which is unknown, is their multiplier.
 
         Parameters
         ----------
@@ -397,21 +404,21 @@ class DirectProgram:
         own, flat = self.machine, 0.0
         if own.is_free and own.curved is None:  # as for ``machines.intercept``
             ends = float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
-            flat = len(alpha) * EPS * (ends + abs(own.price) + own.total)
+            flat = len(alpha) * EPS * (ends + abs(own.cost) + own.total)
         X = self.matrix.X if isinstance(self.matrix, Features) else None
         return own.bounds(alpha, self.matrix.errors, X=X, flat=flat, unit=self.unit)
 
     def _misses_sums(self, alpha: Vector, found: MachineBounds) -> bool:
         own = self.machine
         allowed = DIRECT.sum_roundings * EPS * float(np.sum(np.abs(alpha)))
-        if own.is_free and not abs(found.balance - own.price) <= allowed:
+        if own.is_free and not abs(found.balance - own.cost) <= allowed:
             return True
         return bool(own.side) and not abs(found.total - own.total) <= allowed
 
     def _with_sums(self, alpha: Vector, found: MachineBounds) -> Vector:
         """Spread what sums are missed by over the variables between their bounds."""
         own = self.machine
-        balance = found.balance - own.price
+        balance = found.balance - own.cost
         total = found.total - own.total if own.side else 0.0
         moved = alpha.copy()
         is_free = (alpha > own.lower) & (alpha < own.upper)
@@ -427,23 +434,25 @@ class DirectProgram:
         own = self.machine
         beta, interval = found.expansion, Interval(found.first, found.last)
         b, c = interval.midpoint, own.constant
-        prices = own.price * b + own.side * own.total * found.width
-        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b + prices
-        upper = found.gap + MACHINES.price_roundings * EPS * abs(objective)
+        linear = own.cost * b + own.side * own.total * found.width
+        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b + linear
+        upper = found.gap + MACHINES.product_roundings * EPS * abs(objective)
         if own.is_free:
             upper += self._missed_sums(found, b)
         elif c:
             upper += 0.5 * (b - found.balance) ** 2
-        apart = self.matrix.weights_apart * found.reach
+        delta = self.matrix.weights_distance * found.reach
         if own.rows is not None:  # beta is a rounded difference
             terms = np.bincount(own.rows, np.abs(alpha), len(beta))
-            apart += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
-        upper += 0.5 * apart * apart
-        lost = found.passed_on
-        lost += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
-        if prices:  # losses and prices cancel
-            lost += len(alpha) * EPS * (found.losses + abs(own.price * b) + own.total * found.width)
-        relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * lost, TINY)
+            delta += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
+        upper += 0.5 * delta * delta
+        rounding = found.loss_error
+        rounding += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
+        if linear:  # losses and linear terms cancel
+            rounding += (
+                len(alpha) * EPS * (found.losses + abs(own.cost * b) + own.total * found.width)
+            )
+        relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * rounding, TINY)
         error = float(np.max(found.errors, initial=0.0))
         coef = found.coef if isinstance(self.matrix, Features) else None
         rest = found.values, error, interval, found.width, relative, found.violation
@@ -480,7 +489,7 @@ class DirectProgram:
     def _missed_sums(self, found: MachineBounds, b: float) -> float:
         """Cost of dual equality rows that hold only up to rounding (``accuracy.missed_sums``)."""
         own = self.machine
-        missed = abs(found.balance - own.price) + EPS * abs(own.price)
+        missed = abs(found.balance - own.cost) + EPS * abs(own.cost)
         of_width = abs(found.total - own.total) + EPS * own.total
         return 2.0 * (missed * abs(b) + of_width * found.width)
 

@@ -1,6 +1,6 @@
 """Machines on one stored kernel matrix, each solved from the dual variables of another.
 
-Leave-one-out, searches and paths train many machines on the same samples, which differ in prices
+Leave-one-out, searches and paths train many machines on the same samples, which differ in C
 and in what is required. Along C the boxes grow: between two neighbours most variables at a bound
 stay there, so that the last ones times the ratio of the C are the start of the next machine, and
 the optimum itself for all small C at which the same variables are at their bounds. Where none is,
@@ -19,7 +19,7 @@ import numpy as np
 
 from qpsvm.direct.program import DIRECT
 from qpsvm.display import short_repr
-from qpsvm.native import MachineRun, SmallMachine, Status
+from qpsvm.native import CallStatus, MachineRun, SmallMachine
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.related import RelatedPrograms
 
@@ -89,8 +89,12 @@ class RelatedMachines:
             machine = SmallMachine(K, self.signs, required, *box, rows=rows, is_free=self.is_free)
             numbers = DIRECT.numbers if self.is_free else DIRECT.numbers._replace(most=len(v))
             tolerance = eps * float(np.max(np.abs(required), initial=0.0))
-            run = machine.run(tolerance, numbers, MachineRun(Status.DONE, v, v, gradient, 0))
-            v, gradient, goes_on = run.v, run.gradient, self.is_free and run.status is Status.LIMIT
+            run = machine.run(tolerance, numbers, MachineRun(CallStatus.DONE, v, v, gradient, 0))
+            v, gradient, goes_on = (
+                run.v,
+                run.gradient,
+                self.is_free and run.status is CallStatus.LIMIT,
+            )
         if not goes_on:
             return v, gradient - q
         low, high = np.sort([self.signs * lower, self.signs * upper], axis=0)

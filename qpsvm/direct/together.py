@@ -108,9 +108,9 @@ def _matrices(
 
 def _program(shared: SharedMatrix, side: Side, matrix: KernelMatrix | Features) -> DirectProgram:
     n = len(side.signs)
-    zero, upper, curved = np.zeros(n), side.prices, None
+    zero, upper, curved = np.zeros(n), side.C, None
     if shared.is_squared:
-        upper, curved = np.full(n, np.inf), 0.5 / side.prices
+        upper, curved = np.full(n, np.inf), 0.5 / side.C
     required = np.full(n, 0.0 if shared.total else 1.0)
     return DirectProgram.of(
         matrix,

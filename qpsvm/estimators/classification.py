@@ -26,7 +26,7 @@ from qpsvm.exceptions import InvalidParameterError, NuReducedWarning
 from qpsvm.formulations import CrammerSinger, NuClassification, OneVsOne, OneVsRest, SoftMargin
 from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.nu import ROUNDED_SHARES
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
+from qpsvm.formulations.parameters import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples, Targets, Weights, require_choice, require_flag
 from qpsvm.numerics.arrays import Array, Vector
 from qpsvm.solving.calls import on_device
@@ -299,7 +299,7 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite.
+        Penalty on a margin violation, above 0 and finite.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, Kernel or callable
         A name, an object of ``qpsvm.kernels``, or a function ``(X, Z) -> kernel values``.
     degree : int
@@ -344,7 +344,7 @@ class SVC(KernelClassifier):
         Another name of ``eps``, the one of scikit-learn; pass one of the two.
     cache_size, shrinking, random_state : ignored
         Accepted, and without effect: scikit-learn's class has them. ``memory_limit`` limits the
-        memory for kernel values, the engine decides when to shrink, and nothing is random.
+        memory for kernel values, the solver decides when to shrink, and nothing is random.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from qpsvm.estimators.regression import QPRegressor
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
 from qpsvm.formulations.family import Classifier, Family
-from qpsvm.formulations.prices import ClassWeight, as_class_weight
+from qpsvm.formulations.parameters import ClassWeight, as_class_weight
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.reduced import ReducedSolution
@@ -125,7 +125,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
     loss : {"squared_hinge", "hinge"}
         Whether a margin violation v costs ``C v^2`` or ``C v``.
     C : float
-        Price of a margin violation, above 0 and finite.
+        Penalty on a margin violation, above 0 and finite.
     multi_class : {"ovr", "crammer_singer"}
         With three or more classes: a machine per class, or one program for all (``loss`` and
         ``penalty`` are then not used, as in scikit-learn).
@@ -244,7 +244,7 @@ class LinearSVR(QPRegressor, LinearEstimator):
     epsilon : float
         Half-width of the tube, not negative.
     C : float
-        Price of a deviation beyond the tube, above 0 and finite.
+        Penalty on a deviation beyond the tube, above 0 and finite.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
         Whether a deviation v beyond the tube costs ``C v`` or ``C v^2``.
     fit_intercept, intercept_scaling

@@ -14,7 +14,7 @@ from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.inputs import parameters
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import DataDescription, OneClass
-from qpsvm.formulations.prices import require_share
+from qpsvm.formulations.parameters import require_share
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
 from qpsvm.solving.calls import on_device

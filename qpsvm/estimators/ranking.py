@@ -31,7 +31,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
     Parameters
     ----------
     C : float
-        Price of a violated pair, above 0 and finite.
+        Penalty on a violated pair, above 0 and finite.
     kernel, degree, gamma, coef0
         As for ``SVC``, but linear by default.
     loss : {"hinge", "squared_hinge"}

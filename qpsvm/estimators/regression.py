@@ -16,7 +16,7 @@ from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.inputs import parameters, warn_of_tube
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import EpsilonRegression, NuRegression, QuantileRegression
-from qpsvm.formulations.prices import require_share
+from qpsvm.formulations.parameters import require_share
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_finite_number
 from qpsvm.numerics.arrays import Vector
 
@@ -129,7 +129,7 @@ class SVR(QPRegressor, KernelEstimator):
     kernel, degree, gamma, coef0
         As for ``SVC``.
     C : float
-        Price of a deviation beyond the tube, above 0 and finite.
+        Penalty on a deviation beyond the tube, above 0 and finite.
     epsilon : float
         Half-width of the tube, not negative.
     eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
@@ -185,7 +185,7 @@ class NuSVR(QPRegressor, KernelEstimator):
         In (0, 1]: bounds the share of samples outside the tube from above, that of support vectors
         from below.
     C : float
-        Price of a deviation, above 0 and finite.
+        Penalty on a deviation, above 0 and finite.
     kernel, degree, gamma, coef0
         As for ``SVC``.
     eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose
@@ -249,7 +249,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
     quantile : float
         q, in (0, 1): the share of targets below the predictions.
     C : float
-        Price of a deviation, above 0 and finite.
+        Penalty on a deviation, above 0 and finite.
     kernel, degree, gamma, coef0
         As for ``SVC``.
     eps, backend, constraints, indefinite, memory_limit, device, warm_start, max_iter, verbose

@@ -28,7 +28,7 @@ from qpsvm.chunked.sources import require_whole
 from qpsvm.data.training_sets import multiclass_training_set
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
-from qpsvm.formulations.prices import ClassWeight, check_parameters, prices
+from qpsvm.formulations.parameters import ClassWeight, check_parameters, per_sample_C
 from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
 from qpsvm.kernels.kernel_repair import Indefinite, require_policy
@@ -63,7 +63,7 @@ class CrammerSinger(ExplainsKeywords):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite.
+        Penalty on a margin violation, above 0 and finite.
     intercept : {"none", "penalized"}
         Whether the decision functions have no intercepts, or such that enter the objective as
         :math:`\tfrac{1}{2} \sum_m b_m^2`.
@@ -171,6 +171,6 @@ class CrammerSinger(ExplainsKeywords):
         require_whole(X, type(self).__name__)
         data = multiclass_training_set(X, y, function, sample_weight)
         resolved = function.resolve(data.X)
-        C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
+        C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         K, repair = gram(resolved, data.X, indefinite=indefinite)
         return JointModel(data, resolved, C, self.intercept, K, repair)

@@ -22,7 +22,7 @@ from qpsvm.data.training_sets import (
 )
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
-from qpsvm.formulations.prices import check_parameters
+from qpsvm.formulations.parameters import check_parameters
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.gram import gram as build_gram

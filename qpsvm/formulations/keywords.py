@@ -36,7 +36,7 @@ OF_FORMULATIONS = {
     "epsilon": "EpsilonRegression",
     "tau": "QuantileRegression",
     "loss": "SoftMargin, EpsilonRegression and Ranking",
-    "class_weight": "classifiers with a price of slack, such as SoftMargin",
+    "class_weight": "classifiers with slack, such as SoftMargin",
 }
 """Parameters of formulations, and the formulations that have them."""
 
@@ -44,7 +44,7 @@ MEANT = {
     (
         "HardMargin",
         "C",
-    ): "A hard margin has no slack, hence no price of it: use SoftMargin(C=...).",
+    ): "A hard margin has no slack, hence no C: use SoftMargin(C=...).",
     ("OneClass", "C"): "nu, the share of outliers, is in its place; DataDescription has C.",
     ("NuClassification", "C"): "nu is in its place; SoftMargin has C.",
     ("NuRegression", "epsilon"): "The program finds the width; EpsilonRegression has epsilon.",

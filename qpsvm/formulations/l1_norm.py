@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.margin import hinge
-from qpsvm.formulations.prices import ClassWeight, prices
+from qpsvm.formulations.parameters import ClassWeight, per_sample_C
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
 from qpsvm.machines.conditions import Conditions, InterceptKind, one_each
@@ -285,7 +285,7 @@ class L1Norm(Classifier):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite. Too small a C gives w = 0.
+        Penalty on a margin violation, above 0 and finite. Too small a C gives w = 0.
     intercept : {"free", "penalized", "none"}
         Whether b is left out of the objective, enters it as ``|b|`` (what LIBLINEAR solves), or is
         zero.
@@ -330,5 +330,5 @@ class L1Norm(Classifier):
     average_loss: bool = False
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
+        C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         return hinge(one_each(data.signs), C, self.loss, intercept=self.intercept)

@@ -38,7 +38,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Classifier
-from qpsvm.formulations.prices import ClassWeight, price_factors, prices, require_price
+from qpsvm.formulations.parameters import ClassWeight, per_sample_C, price_factors, require_C
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind, one_each
 from qpsvm.numerics.arguments import is_real_number
@@ -73,11 +73,11 @@ class HardMargin(Classifier):
     >>> import qpsvm
     >>> problem = qpsvm.HardMargin().dual([[0.0], [2.0]], [-1, 1])
     >>> problem
-    SVMProblem(HardMargin(intercept='free'), dual, linear kernel, 2 samples x 1 features (dense), 2 variables)
-    >>> solution = qpsvm.solve(problem)
+    SVMProblem(HardMargin(intercept='free'), dual, linear kernel, 2 samples x 1 features (dense), 2
+    variables) >>> solution = qpsvm.solve(problem)
     >>> round(float(solution.coef[0]), 6), round(solution.intercept, 6)
     (1.0, -1.0)
-    """  # noqa: E501 - a doctest's output cannot be broken
+    """
 
     _task = None  # a hard margin is no sum of losses
 
@@ -105,7 +105,7 @@ class SoftMargin(Classifier):
     Parameters
     ----------
     C : float
-        Price of a margin violation, above 0 and finite; for an infinite price use HardMargin.
+        Penalty on a margin violation, above 0 and finite; for an infinite C use HardMargin.
     intercept : {"free", "penalized", "none"}
         Whether b is left out of the objective, enters it as :math:`\tfrac{1}{2} b^2` (what
         LIBLINEAR solves), or is zero.
@@ -143,11 +143,11 @@ class SoftMargin(Classifier):
 
     def __post_init__(self) -> None:
         if is_real_number(self.C) and math.inf == self.C:
-            require_price(math.inf, hint="; for C = infinity use HardMargin")
+            require_C(math.inf, hint="; for C = infinity use HardMargin")
         super().__post_init__()
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
+        C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         factors = price_factors(
             self.C, data, class_weight=self.class_weight, average=self.average_loss
         )
@@ -189,7 +189,7 @@ class LeastSquares(Classifier):
     Parameters
     ----------
     C : float
-        Price of a squared deviation, above 0 and finite (gamma in the source).
+        Penalty on a squared deviation, above 0 and finite (gamma in the source).
     intercept : {"free", "penalized", "none"}
     class_weight : dict, "balanced" or None
         Factors of C by label.
@@ -223,7 +223,7 @@ class LeastSquares(Classifier):
     average_loss: bool = False
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        C = prices(self.C, data, class_weight=self.class_weight, average=self.average_loss)
+        C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         return Conditions(
             rows=one_each(data.signs),
             required=np.ones(data.n_samples),

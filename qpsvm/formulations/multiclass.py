@@ -39,7 +39,7 @@ from qpsvm.formulations.family import Classifier, Family
 from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.formulations.nu import NuClassification
-from qpsvm.formulations.prices import class_factors, prices
+from qpsvm.formulations.parameters import class_factors, per_sample_C
 from qpsvm.kernels import RBF, Kernel, KernelArgument, Linear, Polynomial, Precomputed, as_kernel
 from qpsvm.kernels.gram import gram
 from qpsvm.kernels.kernel_repair import Indefinite
@@ -310,8 +310,8 @@ def shared_matrix(
     counts = np.bincount(data.codes, minlength=len(data.classes))
     ends = np.concatenate([[0], np.cumsum(counts)])
     C = 1.0 if is_nu else own.C
-    prices_of = prices(C, data, class_weight=own.class_weight)[order]
-    of_rest = prices_of if reduction.weighs_rest else prices(C, data)[order]
+    own_C = per_sample_C(C, data, class_weight=own.class_weight)[order]
+    of_rest = own_C if reduction.weighs_rest else per_sample_C(C, data)[order]
     X = np.asarray(rows_of(data.X, order))
     is_linear = type(kernel) is Linear
     gram = None if is_linear else SampleGram(kernel, X, positive_semidefinite=True)
@@ -320,11 +320,11 @@ def shared_matrix(
         places = tuple(slice(int(ends[m]), int(ends[m + 1])) for m in classes)
         if len(classes) == 1:
             signs, upper = np.full(len(order), -1.0), of_rest.copy()
-            signs[places[0]], upper[places[0]] = 1.0, prices_of[places[0]]
+            signs[places[0]], upper[places[0]] = 1.0, own_C[places[0]]
             places = (slice(0, len(order)),)
         else:
             signs = np.repeat([-1.0, 1.0], [counts[m] for m in classes])
-            upper = np.concatenate([prices_of[place] for place in places])
+            upper = np.concatenate([own_C[place] for place in places])
         if is_nu:
             upper /= len(upper)
             if own.nu > own.largest_nu_of(upper, signs):
@@ -336,7 +336,7 @@ def shared_matrix(
 
 
 def _is_plain(formulation: object, data: MulticlassTrainingSet) -> bool:
-    """Return whether the boxes of all parts follow from the prices of the whole."""
+    """Return whether the boxes of all parts follow from the ``C_i`` of the whole."""
     if type(formulation) is NuClassification:
         is_unweighted = formulation.class_weight is None and bool((data.weights == 1.0).all())
         return is_unweighted and formulation.intercept == "free"

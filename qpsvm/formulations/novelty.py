@@ -38,7 +38,7 @@ import numpy as np
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Unlabelled
-from qpsvm.formulations.prices import price_factors, prices
+from qpsvm.formulations.parameters import per_sample_C, price_factors
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, one_each
 from qpsvm.machines.prediction import squared_radius
@@ -85,7 +85,7 @@ class OneClass(Unlabelled):
             rows=one_each(np.ones(data.n_samples)),
             required=ZERO,
             lower=ZERO,
-            upper=prices(1.0 / float(self.nu), data, average=True),
+            upper=per_sample_C(1.0 / float(self.nu), data, average=True),
             curvature=ZERO,
             intercept_price=1.0,
             relative_to_spread=True,
@@ -105,7 +105,7 @@ class DataDescription(Unlabelled):
     Parameters
     ----------
     C : float
-        Price of a squared distance beyond the ball. From 1/n on (the sum of ``C x sample weight``
+        Penalty on a squared distance beyond the ball. From 1/n on (the sum of ``C x sample weight``
         at least 1), below which the best ball has no samples in it; with 1 or more no sample
         stays outside.
 
@@ -131,7 +131,7 @@ class DataDescription(Unlabelled):
     C: float = 1.0
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
-        box = prices(self.C, data)
+        box = per_sample_C(self.C, data)
         if float(np.sum(box)) < 1.0 - 1e-12:
             smallest = float(1.0 / np.sum(data.weights))
             raise InvalidParameterError(

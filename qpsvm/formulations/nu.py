@@ -37,7 +37,7 @@ import numpy as np
 from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Classifier, Regressor
-from qpsvm.formulations.prices import ClassWeight, in_range, prices
+from qpsvm.formulations.parameters import ClassWeight, in_range, per_sample_C
 from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind, one_each
@@ -91,7 +91,7 @@ class NuClassification(Classifier):
     class_weight: ClassWeight = None
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        share = prices(1.0, data, class_weight=self.class_weight, average=True)
+        share = per_sample_C(1.0, data, class_weight=self.class_weight, average=True)
         self._require_feasible(data)
         return Conditions(
             rows=one_each(data.signs),
@@ -112,7 +112,7 @@ class NuClassification(Classifier):
         Twice the sum of the ``u_i`` of the smaller class, with ``u_i`` of the module's
         docstring; without a free intercept the sum of all ``u_i``.
         """
-        share = prices(1.0, data, class_weight=self.class_weight, average=True)
+        share = per_sample_C(1.0, data, class_weight=self.class_weight, average=True)
         return self.largest_nu_of(share, data.signs)
 
     def largest_nu_of(self, share: Vector, signs: Vector) -> float:
@@ -149,7 +149,7 @@ class NuRegression(Regressor):
         In (0, 1]: bounds the share of samples outside the tube from above, that of support vectors
         from below.
     C : float
-        Price of the average deviation, above 0 and finite (LIBSVM's C times n).
+        Penalty on the average deviation, above 0 and finite (LIBSVM's C times n).
     intercept : {"free", "penalized", "none"}
 
     Raises
@@ -176,7 +176,7 @@ class NuRegression(Regressor):
     intercept: InterceptKind = "free"
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
-        box = prices(self.C, data, average=True)
+        box = per_sample_C(self.C, data, average=True)
         return Conditions(
             rows=two_sides(data.n_samples),
             required=np.concatenate([data.values, -data.values]),

@@ -23,7 +23,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.formulations.family import Regressor
-from qpsvm.formulations.prices import in_range, price_factors, prices, require_share
+from qpsvm.formulations.parameters import in_range, per_sample_C, price_factors, require_share
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind, one_each
@@ -43,7 +43,7 @@ class QuantileRegression(Regressor):
     tau : float
         Which quantile, in (0, 1); 0.5 is the median.
     C : float
-        Price of a deviation, above 0 and finite.
+        Penalty on a deviation, above 0 and finite.
     intercept : {"free", "penalized", "none"}
     average_loss : bool
         Divide C by the sum of the sample weights, which is n without any.
@@ -77,7 +77,7 @@ class QuantileRegression(Regressor):
         require_share(self.tau, "tau", closed=False)
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
-        C, tau = prices(self.C, data, average=self.average_loss), float(self.tau)
+        C, tau = per_sample_C(self.C, data, average=self.average_loss), float(self.tau)
         return Conditions(
             rows=one_each(np.ones(data.n_samples)),
             required=data.values,

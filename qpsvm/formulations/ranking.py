@@ -31,7 +31,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.keywords import explains_keywords
 from qpsvm.formulations.margin import hinge
-from qpsvm.formulations.prices import in_range, scaled_product
+from qpsvm.formulations.parameters import in_range, scaled_product
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import Indefinite
@@ -75,7 +75,7 @@ class Ranking(Family):
     Parameters
     ----------
     C : float
-        Price of a violated pair, above 0 and finite.
+        Penalty on a violated pair, above 0 and finite.
     loss : {"hinge", "squared_hinge"}
         Whether a violation v costs ``C v`` or :math:`C v^2`.
     average_loss : bool

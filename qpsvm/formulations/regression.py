@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Regressor
-from qpsvm.formulations.prices import price_factors, prices
+from qpsvm.formulations.parameters import per_sample_C, price_factors
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind
 from qpsvm.numerics.arguments import is_real_number
@@ -47,7 +47,7 @@ class EpsilonRegression(Regressor):
     Parameters
     ----------
     C : float
-        Price of a deviation beyond the tube, above 0 and finite.
+        Penalty on a deviation beyond the tube, above 0 and finite.
     epsilon : float
         Half-width of the tube, in units of the targets; at least 0.
     intercept : {"free", "penalized", "none"}
@@ -84,7 +84,7 @@ class EpsilonRegression(Regressor):
             )
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
-        C = prices(self.C, data, average=self.average_loss)
+        C = per_sample_C(self.C, data, average=self.average_loss)
         squared = self.loss == "squared_epsilon_insensitive"
         both = np.concatenate([C, C])
         return Conditions(

@@ -42,7 +42,7 @@ _DATE = re.compile(
 """A year of four digits at either end, or slashes; with a time or not."""
 
 
-class Kind(StrEnum):
+class CellKind(StrEnum):
     """Kinds of columns, found from all their cells that are not missing."""
 
     NUMBERS = "numbers"
@@ -67,39 +67,39 @@ class TextCells:
     def __init__(self, cells: Sequence[str], decimal: str = ".") -> None:
         self._cells = [cell.strip() for cell in cells]
         self._decimal = decimal
-        self._numbers: dict[Kind, Numbers] = {}
+        self._numbers: dict[CellKind, Numbers] = {}
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> CellKind:
         """The kind of the column."""
-        if self.missing(Kind.NUMBERS).all():
-            return Kind.EMPTY
-        for kind in (Kind.NUMBERS, Kind.TRUTH_VALUES):
+        if self.missing(CellKind.NUMBERS).all():
+            return CellKind.EMPTY
+        for kind in (CellKind.NUMBERS, CellKind.TRUTH_VALUES):
             if (self.missing(kind) | np.isfinite(self.numbers(kind))).all():
                 return kind
         values = {cell for cell in self._cells if cell}
         numeric = {value for value in values if value.lower() not in MISSING}
         has_commas = any("," in value for value in numeric)
         if has_commas and all(is_number(_with_point(value, ",")) for value in numeric):
-            return Kind.DECIMAL_COMMAS
-        return Kind.DATES if all(map(_is_date, values)) else Kind.TEXTS
+            return CellKind.DECIMAL_COMMAS
+        return CellKind.DATES if all(map(_is_date, values)) else CellKind.TEXTS
 
     @property
     def stored_as(self) -> str:
         """The kind: a text file has no types."""
         return self.kind.value
 
-    def missing(self, kind: Kind) -> Mask:
+    def missing(self, kind: CellKind) -> Mask:
         """Mask of the cells that are missing in a column of this kind, shape (n,)."""
-        words = MISSING if kind in (Kind.NUMBERS, Kind.TRUTH_VALUES) else {""}
+        words = MISSING if kind in (CellKind.NUMBERS, CellKind.TRUTH_VALUES) else {""}
         return np.array([cell.lower() in words for cell in self._cells], dtype=np.bool_)
 
-    def numbers(self, kind: Kind) -> Numbers:
+    def numbers(self, kind: CellKind) -> Numbers:
         """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
         if kind not in self._numbers:
             self._numbers[kind] = np.array(
                 [TRUTH.get(cell.lower(), math.nan) for cell in self._cells]
-                if kind is Kind.TRUTH_VALUES
+                if kind is CellKind.TRUTH_VALUES
                 else [_number(cell, self._decimal) for cell in self._cells]
             )
         return self._numbers[kind]
@@ -179,25 +179,27 @@ class ArrowCells:
         self.stored_as = str(column.type)
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> CellKind:
         """The kind of the column."""
         types, stored = self._types, self._column.type
         if self._is_truth:
-            return Kind.TRUTH_VALUES
+            return CellKind.TRUTH_VALUES
         if self._is_integer or self._is_float:
-            return Kind.EMPTY if self.missing(Kind.NUMBERS).all() else Kind.NUMBERS
+            return CellKind.EMPTY if self.missing(CellKind.NUMBERS).all() else CellKind.NUMBERS
         if types.is_string(stored) or types.is_large_string(stored):
-            return Kind.TEXTS
-        return Kind.DATES if types.is_temporal(stored) else Kind.OTHER
+            return CellKind.TEXTS
+        return CellKind.DATES if types.is_temporal(stored) else CellKind.OTHER
 
-    def missing(self, kind: Kind) -> Mask:
+    def missing(self, kind: CellKind) -> Mask:
         """Mask of the cells that are null or NaN, shape (n,)."""
         del kind
-        return self._null | np.isnan(self.numbers(Kind.NUMBERS)) if self._is_float else self._null
+        return (
+            self._null | np.isnan(self.numbers(CellKind.NUMBERS)) if self._is_float else self._null
+        )
 
-    def numbers(self, kind: Kind) -> Numbers:
+    def numbers(self, kind: CellKind) -> Numbers:
         """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
-        is_number = kind is Kind.NUMBERS and (self._is_integer or self._is_float)
+        is_number = kind is CellKind.NUMBERS and (self._is_integer or self._is_float)
         if not (self._is_truth or is_number):
             return np.full(len(self._column), np.nan)
         values = np.array(self._complete(), dtype=np.float64)
@@ -210,7 +212,7 @@ class ArrowCells:
 
     def texts(self) -> list[str]:
         """The cells as texts; empty where they are missing."""
-        missing = self.missing(Kind.TEXTS)
+        missing = self.missing(CellKind.TEXTS)
         values = self._column.to_pylist()
         return ["" if gone else str(value) for gone, value in zip(missing, values, strict=True)]
 
@@ -219,7 +221,7 @@ class ArrowCells:
         if self._is_integer or self._is_truth:
             return np.asarray(self._column.to_numpy())
         if self._is_float:
-            return narrowest(self.numbers(Kind.NUMBERS), source)
+            return narrowest(self.numbers(CellKind.NUMBERS), source)
         return np.array(self.texts(), dtype=np.str_)
 
     def taken(self, rows: Rows) -> Self:
@@ -236,15 +238,15 @@ Cells: TypeAlias = TextCells | ArrowCells
 """The cells of one column of a file, whatever its format."""
 
 
-def read_cells(cells: Cells, kind: Kind) -> Numbers | list[str]:
+def read_cells(cells: Cells, kind: CellKind) -> Numbers | list[str]:
     """The cells of a feature: texts of a category, else numbers."""
-    return cells.texts() if kind is Kind.TEXTS else cells.numbers(kind)
+    return cells.texts() if kind is CellKind.TEXTS else cells.numbers(kind)
 
 
-def label_kind(cells: Cells) -> Kind:
+def label_kind(cells: Cells) -> CellKind:
     """The kind that says which labels are missing: beside numbers and truth values, NA is."""
     kind = cells.kind
-    return kind if kind in (Kind.NUMBERS, Kind.TRUTH_VALUES) else Kind.TEXTS
+    return kind if kind in (CellKind.NUMBERS, CellKind.TRUTH_VALUES) else CellKind.TEXTS
 
 
 # --- labels ------------------------------------------------------------------------------------

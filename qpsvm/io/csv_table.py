@@ -23,7 +23,7 @@ from typing import IO
 from qpsvm.exceptions import DataFileError
 from qpsvm.io import files
 from qpsvm.io.cells import MISSING, TextCells, is_number
-from qpsvm.io.table import Table, Wanted
+from qpsvm.io.table import FileTable, Wanted
 
 _EXCEL = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
 _DECIMAL_COMMAS = re.compile(r"(?:^|(?<=[;\t])) *[+-]?\d+,\d+ *(?=[;\t\r\n]|$)")
@@ -44,7 +44,7 @@ def read(
     limit_bytes: int,
     header: bool | None = None,
     decimal: str = ".",
-) -> Table:
+) -> FileTable:
     """Read the cells of all columns, and the names of the columns if there is a header.
 
     Raises
@@ -80,7 +80,7 @@ def read(
             f"{source!r} holds no samples, only a header (header=False or --no-header: a sample)."
         )
     cells = tuple(TextCells(column, decimal) for column in zip(*rows, strict=True))
-    return Table(source, own, cells, lines, "line", None if own is None else first_line)
+    return FileTable(source, own, cells, lines, "line", None if own is None else first_line)
 
 
 def _csv_rows(

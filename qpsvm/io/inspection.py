@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from qpsvm.exceptions import UnreadyColumnsError
-from qpsvm.io.cells import Cells, Kind, Mask, is_number, label_kind
-from qpsvm.io.table import Roles, Table
+from qpsvm.io.cells import CellKind, Cells, Mask, is_number, label_kind
+from qpsvm.io.table import FileTable, Roles
 
 LISTS = ("id", "drop", "categorical")
 """Parameters that take several columns."""
@@ -77,12 +77,12 @@ class Finding:
     remedies: tuple[Remedy, ...] = ()
 
 
-def require_ready(table: Table, roles: Roles, missing: str) -> None:
+def require_ready(table: FileTable, roles: Roles, missing: str) -> None:
     """Raise an error that lists all columns if one of them cannot be used as it is.
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
     roles : Roles
     missing : {"error", "drop", "median"}
         What is to be done with missing values.
@@ -148,7 +148,7 @@ def _option(parameter: str, values: list[str]) -> str:
 # --- one column --------------------------------------------------------------------------------
 
 
-def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
+def _finding(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
     name, cells = table.name(i), table.columns[i]
     if i in (roles.label, roles.groups):
         return _of_labels(table, roles, i, missing)
@@ -158,13 +158,13 @@ def _finding(table: Table, roles: Roles, i: int, missing: str) -> Finding:
         return Finding(name, "left out")
     if i in roles.categorical:
         text = f"categories: {_values(cells)}"
-        found = _with_missing(table, i, Kind.TEXTS, text, missing)
+        found = _with_missing(table, i, CellKind.TEXTS, text, missing)
     else:
         found = _feature(table, i, missing)
     return found if table.names is None else _named(table, table.names, i, found)
 
 
-def _named(table: Table, names: Sequence[str], i: int, found: Finding) -> Finding:
+def _named(table: FileTable, names: Sequence[str], i: int, found: Finding) -> Finding:
     """Report a column whose name is missing or repeated, with the options that settle it."""
     remedies = found.remedies
     same = [j for j, name in enumerate(names) if name == names[i]]
@@ -185,7 +185,7 @@ def _named(table: Table, names: Sequence[str], i: int, found: Finding) -> Findin
     return Finding(found.name, f"{text}; {found.text}", remedies)
 
 
-def _of_labels(table: Table, roles: Roles, i: int, missing: str) -> Finding:
+def _of_labels(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
     cells = table.columns[i]
     is_last = "" if roles.label_was_named else " (the last column; name another one as label)"
     text = f"the label{is_last}" if i == roles.label else "the groups"
@@ -201,41 +201,41 @@ def _of_labels(table: Table, roles: Roles, i: int, missing: str) -> Finding:
     return Finding(table.name(i), f"{text}; {_empty(table, i, gone)}", (remedy,))
 
 
-def _feature(table: Table, i: int, missing: str) -> Finding:
+def _feature(table: FileTable, i: int, missing: str) -> Finding:
     """The finding on a feature that is not categorical."""
     name, cells = table.name(i), table.columns[i]
     drop, id_, categorical = _remedies(table, i)
     remedies: tuple[Remedy, ...] = (drop,)
     match cells.kind:
-        case Kind.NUMBERS:
-            rounded = cells.rounded(cells.numbers(Kind.NUMBERS))
+        case CellKind.NUMBERS:
+            rounded = cells.rounded(cells.numbers(CellKind.NUMBERS))
             if rounded is None:
-                return _with_missing(table, i, Kind.NUMBERS, "numbers", missing)
+                return _with_missing(table, i, CellKind.NUMBERS, "numbers", missing)
             place = table.place(rounded.place[0])
             text = f"{place}, column {name!r} is {rounded.value}, {rounded.problem}"
             remedies = id_, categorical, drop
-        case Kind.TEXTS:
+        case CellKind.TEXTS:
             return _of_texts(table, i, missing)
-        case Kind.TRUTH_VALUES as kind:
+        case CellKind.TRUTH_VALUES as kind:
             return _with_missing(table, i, kind, "truth values, read as 1 and 0", missing)
-        case Kind.DECIMAL_COMMAS:
+        case CellKind.DECIMAL_COMMAS:
             text = f"numbers with commas, such as {_examples(cells, with_text=',')}"
             remedies = Remedy("reads them, if these are decimal commas", "decimal", ","), drop
-        case Kind.DATES:
+        case CellKind.DATES:
             text = f"dates, such as {_examples(cells)}: not numbers"
             remedies = drop, Remedy("or put numbers in their place, such as days")
-        case Kind.EMPTY:
+        case CellKind.EMPTY:
             text = "all cells are empty or missing"
-        case Kind.OTHER:
+        case CellKind.OTHER:
             text = f"{cells.stored_as}: not numbers"
     return Finding(name, text, remedies)
 
 
-def _of_texts(table: Table, i: int, missing: str) -> Finding:
+def _of_texts(table: FileTable, i: int, missing: str) -> Finding:
     """The finding on texts: mistakes among numbers, identifiers, or categories."""
     name, cells = table.name(i), table.columns[i]
     drop, id_, categorical = _remedies(table, i)
-    numbers, written = cells.numbers(Kind.NUMBERS), ~cells.missing(Kind.NUMBERS)
+    numbers, written = cells.numbers(CellKind.NUMBERS), ~cells.missing(CellKind.NUMBERS)
     n_numbers = int((~np.isnan(numbers)).sum())  # infinite ones included
     if n_numbers and n_numbers >= MOSTLY * written.sum():
         wrong = ~np.isfinite(numbers) & written
@@ -247,7 +247,7 @@ def _of_texts(table: Table, i: int, missing: str) -> Finding:
         )
         return Finding(name, text, (Remedy("correct the file"), drop))
     texts = [text for text in cells.texts() if text]
-    place = table.place(int(np.flatnonzero(~cells.missing(Kind.TEXTS))[0]))
+    place = table.place(int(np.flatnonzero(~cells.missing(CellKind.TEXTS))[0]))
     if all(is_number(_DECORATION.sub("", text).replace("\u2212", "-")) for text in texts):
         correct = Remedy("store them as plain numbers, such as 1000.5")
         text = f"numbers written as texts from {place} on, such as {_examples(cells)}"
@@ -255,11 +255,11 @@ def _of_texts(table: Table, i: int, missing: str) -> Finding:
     identifying = len(set(texts)) > MOSTLY * len(texts)
     remedies = (id_, categorical, drop) if identifying else (categorical, drop)
     text = f"texts from {place} on, not numbers: {_values(cells)}"
-    found = _with_missing(table, i, Kind.TEXTS, text, missing)
+    found = _with_missing(table, i, CellKind.TEXTS, text, missing)
     return Finding(name, found.text, (*remedies, *found.remedies))
 
 
-def _remedies(table: Table, i: int) -> tuple[Remedy, Remedy, Remedy]:
+def _remedies(table: FileTable, i: int) -> tuple[Remedy, Remedy, Remedy]:
     """The remedies for any column: to leave it out, to carry it along, to make categories of it."""
     column = table.reference(i)
     return (
@@ -269,7 +269,7 @@ def _remedies(table: Table, i: int) -> tuple[Remedy, Remedy, Remedy]:
     )
 
 
-def _with_missing(table: Table, i: int, kind: Kind, text: str, missing: str) -> Finding:
+def _with_missing(table: FileTable, i: int, kind: CellKind, text: str, missing: str) -> Finding:
     """The finding on a column that can be used, unless cells are missing and nothing fills them."""
     gone = table.columns[i].missing(kind)
     if not gone.any():
@@ -279,13 +279,13 @@ def _with_missing(table: Table, i: int, kind: Kind, text: str, missing: str) -> 
     if gone.all():
         remedies = _remedies(table, i)[:1]
     elif missing == "error":
-        what = "most frequent value" if kind is Kind.TEXTS else "median"
+        what = "most frequent value" if kind is CellKind.TEXTS else "median"
         fills = Remedy(f"puts the {what} there", "missing", "median")
         remedies = fills, Remedy("leaves these rows out", "missing", "drop")
     return Finding(table.name(i), text, remedies)
 
 
-def _empty(table: Table, i: int, gone: Mask) -> str:
+def _empty(table: FileTable, i: int, gone: Mask) -> str:
     first = int(np.flatnonzero(gone)[0])
     text = table.columns[i].texts()[first]
     written = shown(text) if text else "empty"

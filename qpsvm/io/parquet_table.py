@@ -8,10 +8,10 @@ from typing import Any
 from qpsvm.exceptions import DataFileError, MissingPackageError
 from qpsvm.io.cells import ArrowCells
 from qpsvm.io.files import unreadable
-from qpsvm.io.table import Table
+from qpsvm.io.table import FileTable
 
 
-def read(source: str, *, limit_bytes: int) -> Table:
+def read(source: str, *, limit_bytes: int) -> FileTable:
     """Read the cells of all columns, and their names.
 
     An index that pandas has stored beside the columns is left out.
@@ -39,7 +39,7 @@ def read(source: str, *, limit_bytes: int) -> Table:
     if table.num_rows == 0:
         raise DataFileError(f"{source!r} holds no samples, only the names of columns.")
     cells = tuple(ArrowCells(column, pa.types) for column in columns)
-    return Table(source, tuple(names), cells, range(table.num_rows), "row")
+    return FileTable(source, tuple(names), cells, range(table.num_rows), "row")
 
 
 def pyarrow_modules() -> tuple[ModuleType, ModuleType]:

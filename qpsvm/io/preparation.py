@@ -20,7 +20,7 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.io.cells import Kind, Numbers
+from qpsvm.io.cells import CellKind, Numbers
 from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import require_memory
 
@@ -255,32 +255,32 @@ class Preparation:
 
 
 def learnt_column(
-    name: str | int, kind: Kind, cells: Numbers | list[str], missing: Missing
+    name: str | int, kind: CellKind, cells: Numbers | list[str], missing: Missing
 ) -> FeatureColumn:
     """Fit a column to the cells of the training rows.
 
     Examples
     --------
-    >>> learnt_column("city", Kind.TEXTS, ["Paris", "Lima", "", "Paris"], "median")
+    >>> learnt_column("city", CellKind.TEXTS, ["Paris", "Lima", "", "Paris"], "median")
     CategoryColumn(name='city', values=('Lima', 'Paris'), fill='Paris')
-    >>> learnt_column("age", Kind.NUMBERS, np.array([30.0, math.nan, 41.0]), "median")
+    >>> learnt_column("age", CellKind.NUMBERS, np.array([30.0, math.nan, 41.0]), "median")
     NumberColumn(name='age', truth=False, fill=35.5)
     """
     fills = missing == "median"
-    if kind is Kind.TEXTS:
+    if kind is CellKind.TEXTS:
         counts = Counter(text for text in cells if text)
         values = tuple(sorted(map(str, counts)))
         most = max(values, key=counts.__getitem__)  # of several the first in their order
         return CategoryColumn(name, values, most if fills else None)
     median = float(np.nanmedian(np.asarray(cells))) if fills else None
-    return NumberColumn(name, kind is Kind.TRUTH_VALUES, median)
+    return NumberColumn(name, kind is CellKind.TRUTH_VALUES, median)
 
 
-def kind_of(column: FeatureColumn) -> Kind:
+def kind_of(column: FeatureColumn) -> CellKind:
     """The kind of cells that a column is read as."""
     if isinstance(column, CategoryColumn):
-        return Kind.TEXTS
-    return Kind.TRUTH_VALUES if column.truth else Kind.NUMBERS
+        return CellKind.TEXTS
+    return CellKind.TRUTH_VALUES if column.truth else CellKind.NUMBERS
 
 
 def require_policies(missing: object, decimal: object) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
-from qpsvm.io.cells import Kind, Labels, Mask, Numbers, Rows, label_kind, read_cells
+from qpsvm.io.cells import CellKind, Labels, Mask, Numbers, Rows, label_kind, read_cells
 from qpsvm.io.inspection import listed, require_ready, shown
 from qpsvm.io.preparation import (
     CategoryColumn,
@@ -20,10 +20,10 @@ from qpsvm.io.preparation import (
     learnt_column,
     written_name,
 )
-from qpsvm.io.table import DataFile, Roles, Table, Wanted, position_of, roles
+from qpsvm.io.table import DataFile, FileTable, Roles, Wanted, position_of, roles
 
 
-def learnt_samples(table: Table, wanted: Wanted, missing: Missing, decimal: str) -> DataFile:
+def learnt_samples(table: FileTable, wanted: Wanted, missing: Missing, decimal: str) -> DataFile:
     """Fit a preparation to a table and apply it.
 
     Raises
@@ -35,14 +35,14 @@ def learnt_samples(table: Table, wanted: Wanted, missing: Missing, decimal: str)
     return _samples(table, learn(table, found, missing, decimal), found, wanted.labelled)
 
 
-def prepared_samples(table: Table, wanted: Wanted, preparation: Preparation) -> DataFile:
+def prepared_samples(table: FileTable, wanted: Wanted, preparation: Preparation) -> DataFile:
     """Apply a preparation that was fitted to another table.
 
     Columns that it does not use may be there or not.
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
     wanted : Wanted
         Label, groups and identifiers if their columns have other names than in the training table.
     preparation : Preparation
@@ -90,7 +90,7 @@ def prepared_samples(table: Table, wanted: Wanted, preparation: Preparation) -> 
 
 
 def _known(
-    table: Table, preparation: Preparation, column: str | int | None, role: str
+    table: FileTable, preparation: Preparation, column: str | int | None, role: str
 ) -> int | None:
     """The position of a column of the training table in another one, if it has it.
 
@@ -111,7 +111,7 @@ def _known(
     return places[0] if places else None
 
 
-def _last(table: Table, preparation: Preparation, taken: set[int | None]) -> int:
+def _last(table: FileTable, preparation: Preparation, taken: set[int | None]) -> int:
     """The last column without another role, where the preparation names no label.
 
     Raises
@@ -129,7 +129,7 @@ def _last(table: Table, preparation: Preparation, taken: set[int | None]) -> int
     return free[-1]
 
 
-def _samples(table: Table, preparation: Preparation, found: Roles, labelled: bool) -> DataFile:
+def _samples(table: FileTable, preparation: Preparation, found: Roles, labelled: bool) -> DataFile:
     kinds = dict(zip(found.features, map(kind_of, preparation.columns), strict=True))
     others = [i for i in (found.label if labelled else None, found.groups) if i is not None]
     whole, rows = table, np.arange(table.n_rows)
@@ -152,7 +152,7 @@ def _samples(table: Table, preparation: Preparation, found: Roles, labelled: boo
     )
 
 
-def _labels(table: Table, position: int | None) -> Labels | None:
+def _labels(table: FileTable, position: int | None) -> Labels | None:
     """The labels or groups in a column.
 
     Raises
@@ -173,7 +173,7 @@ def _labels(table: Table, position: int | None) -> Labels | None:
     return cells.labels(table.source)
 
 
-def _described(table: Table, found: Roles, kinds: dict[int, Kind], i: int) -> TableColumn:
+def _described(table: FileTable, found: Roles, kinds: dict[int, CellKind], i: int) -> TableColumn:
     roles: Sequence[tuple[Role, tuple[int | None, ...]]] = (
         ("label", (found.label,)),
         ("groups", (found.groups,)),
@@ -189,14 +189,14 @@ def _described(table: Table, found: Roles, kinds: dict[int, Kind], i: int) -> Ta
 
 
 def feature_positions(
-    preparation: Preparation, table: Table, others: Sequence[int]
+    preparation: Preparation, table: FileTable, others: Sequence[int]
 ) -> tuple[int, ...]:
     """Find the columns that a preparation uses, by their names where both have names.
 
     Parameters
     ----------
     preparation : Preparation
-    table : Table
+    table : FileTable
     others : sequence of int
         Positions of columns that the caller names as label or groups of this table.
 
@@ -247,14 +247,14 @@ def _positions_without_names(
 
 
 def matched_cells(
-    preparation: Preparation, table: Table, positions: Sequence[int]
+    preparation: Preparation, table: FileTable, positions: Sequence[int]
 ) -> list[Numbers | list[str]]:
     """Read the cells of a table that a preparation uses, for ``Preparation.features``.
 
     Parameters
     ----------
     preparation : Preparation
-    table : Table
+    table : FileTable
     positions : sequence of int
         Of the columns of the preparation.
 
@@ -277,7 +277,7 @@ def matched_cells(
 
 
 def _problems(
-    table: Table, i: int, expected: FeatureColumn, preparation: Preparation
+    table: FileTable, i: int, expected: FeatureColumn, preparation: Preparation
 ) -> Iterator[str]:
     """Yield a sentence for everything that is wrong with the cells of a column."""
     stored, kind = table.columns[i], kind_of(expected)
@@ -305,7 +305,7 @@ def _problems(
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
         text = stored.texts()[first]
-        meant = "a truth value" if kind is Kind.TRUTH_VALUES else "a number"
+        meant = "a truth value" if kind is CellKind.TRUTH_VALUES else "a number"
         what = "infinite" if np.isinf(numbers[first]) else f"not {meant}"
         commas = "," in text and preparation.decimal != ","
         remedy = "correct the file" + ", or pass decimal=',' (--decimal ,)" * commas
@@ -314,7 +314,7 @@ def _problems(
         yield f"{table.place(rounded.place[0])} is {rounded.value}, {rounded.problem}"
 
 
-def _first_of(table: Table, rows: Mask) -> str:
+def _first_of(table: FileTable, rows: Mask) -> str:
     """The place of the first of some rows, and how many there are."""
     first, *others = np.flatnonzero(rows).tolist()
     more = f" (and {len(others)} other row{'s' * (len(others) > 1)})" if others else ""
@@ -324,12 +324,12 @@ def _first_of(table: Table, rows: Mask) -> str:
 # --- the fit of a preparation ------------------------------------------------------------------
 
 
-def learn(table: Table, roles: Roles, missing: Missing, decimal: str) -> Preparation:
+def learn(table: FileTable, roles: Roles, missing: Missing, decimal: str) -> Preparation:
     """Fit a preparation to the rows of a table that have all values, or whose gaps are filled.
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
     roles : Roles
     missing : {"error", "drop", "median"}
     decimal : {".", ","}
@@ -342,7 +342,8 @@ def learn(table: Table, roles: Roles, missing: Missing, decimal: str) -> Prepara
     """
     require_ready(table, roles, missing)
     kinds = {
-        i: Kind.TEXTS if i in roles.categorical else table.columns[i].kind for i in roles.features
+        i: CellKind.TEXTS if i in roles.categorical else table.columns[i].kind
+        for i in roles.features
     }
     if missing == "drop":
         others = (i for i in (roles.label, roles.groups) if i is not None)
@@ -358,13 +359,13 @@ def learn(table: Table, roles: Roles, missing: Missing, decimal: str) -> Prepara
     return Preparation(columns, label, groups, ids, width, missing, decimal)
 
 
-def complete_rows(table: Table, kinds: Mapping[int, Kind]) -> Rows:
+def complete_rows(table: FileTable, kinds: Mapping[int, CellKind]) -> Rows:
     """Rows without a missing value.
 
     Parameters
     ----------
-    table : Table
-    kinds : mapping of int to Kind
+    table : FileTable
+    kinds : mapping of int to CellKind
         Positions of the columns that count, with the kinds that they are read as.
 
     Raises

@@ -24,7 +24,7 @@ Columns: TypeAlias = tuple[Column, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FileTable:
     """Columns of a file with their names, and the places of the rows for messages.
 
     Attributes
@@ -76,7 +76,7 @@ class Table:
         """Name of a column, or its position in a file without names: where other tables have it."""
         return position if self.names is None else self.names[position]
 
-    def taken(self, rows: Rows) -> Table:
+    def taken(self, rows: Rows) -> FileTable:
         """The table of some rows only."""
         columns = tuple(column.taken(rows) for column in self.columns)
         return replace(self, columns=columns, places=[self.places[i] for i in rows.tolist()])

@@ -244,8 +244,8 @@ def _rbf(kernel: RBF, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
 
     # of exp, of its exponent, of the products there, and of values below 1e-250
     relative = 2.0 * (precision.EXP_ERROR + gamma * scale.error + 2.0**-88)
-    lost = 1e-250 * float(np.sum(np.abs(beta)))
-    return _summed(scale, pairs, beta, values, lambda sizes: relative * sizes + lost)
+    underflow = 1e-250 * float(np.sum(np.abs(beta)))
+    return _summed(scale, pairs, beta, values, lambda sizes: relative * sizes + underflow)
 
 
 def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:

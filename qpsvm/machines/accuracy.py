@@ -32,11 +32,11 @@ from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY, exact_sum
 
-PRICE_ROUNDING = 1.0 + 1e-9
-"""Factor that covers the rounding of the sums in a price."""
+SQUARE_ROUNDING = 1.0 + 1e-9
+"""Factor that covers the rounding of the sum of squares."""
 
 
-def negative_curvature_price(model: Any, alpha: Dense, upper: float) -> float:
+def negative_curvature_error(model: Any, alpha: Dense, upper: float) -> float:
     """Bound on the error of the duality gap by negative eigenvalues of K; 0 without any.
 
     Parameters
@@ -48,27 +48,27 @@ def negative_curvature_price(model: Any, alpha: Dense, upper: float) -> float:
         At least the optimal objective.
     """
     delta = model.negative_bound * model.norm_curvature
-    return _times_square(0.5 * delta, model.reach(alpha, upper)) if delta > 0.0 else 0.0
+    return _times_square(0.5 * delta, model.distance_bounds(alpha, upper)) if delta > 0.0 else 0.0
 
 
-def hidden_square(model: Any, evaluation: Evaluation) -> float:
+def indefinite_term_bound(model: Any, evaluation: Evaluation) -> float:
     """Bound ``2 delta |beta - beta*|^2`` for every optimum; 0 where K is semidefinite."""
     own, delta = evaluation.solution.expansion, model.negative_bound
     if not delta > 0.0:
         return 0.0
     if own is None:
         return math.inf
-    reach = model.reach(evaluation.point.alpha, model.primal_objective(evaluation))
-    return _times_square(2.0 * delta, reach + np.abs(own - evaluation.dual.expansion))
+    distances = model.distance_bounds(evaluation.point.alpha, model.primal_objective(evaluation))
+    return _times_square(2.0 * delta, distances + np.abs(own - evaluation.dual.expansion))
 
 
 def _times_square(factor: float, moved: Dense) -> float:
     """``factor |moved|^2`` with its rounding; infinite for NaN."""
-    bound = PRICE_ROUNDING * factor * float(np.sum(moved * moved))
+    bound = SQUARE_ROUNDING * factor * float(np.sum(moved * moved))
     return bound if bound >= 0.0 else math.inf
 
 
-def reach(model: PrimalDualPair, alpha: Vector, upper: float) -> Vector:
+def distance_bounds(model: PrimalDualPair, alpha: Vector, upper: float) -> Vector:
     """Bound the distance of every coefficient from those of an optimum, shape (n,).
 
     From the box of the dual variables and the objective: a quadratic loss is at most the objective,
@@ -142,9 +142,9 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
         norm = max(abs(objective) * scale * scale, TINY)
         return 2.0 * max(min(margin, 1.0) - nearest, 0.0) / scale + square / norm
     v = model.violations(scores, solution.intercept, solution.width)
-    passed_on = steepest(v, errors, c.lower, c.upper, c.curvature)
+    steepest_slopes = steepest(v, errors, c.lower, c.upper, c.curvature)
     soft = ~c.is_hard
-    total = float(passed_on[soft] @ errors[soft]) + square
+    total = float(steepest_slopes[soft] @ errors[soft]) + square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
     total += EPS * offsets
     return float(total / max(abs(objective), model.floor_above(abs(objective)), TINY))
@@ -174,9 +174,9 @@ def _square_error(model: PrimalDualPair, evaluation: Evaluation) -> float:
 def dual_rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) -> float:
     """Bound on the rounding error of the dual objective of the feasible point, absolute.
 
-    Its sums are rounded like those of the primal objective: ``p'a``, the prices of constraints, and
+    Its sums are rounded like those of the primal objective: ``p'a``, the terms of constraints, and
     ``|w|^2`` of weights whose own terms may be far larger than they are. To these ``missed_sums``
-    and ``negative_curvature_price`` are added. ``objective`` is that of the machine.
+    and ``negative_curvature_error`` are added. ``objective`` is that of the machine.
     """
     c, point, dual = model.conditions, evaluation.point, evaluation.dual
     a, mu = np.abs(point.alpha), np.abs(point.constraint_multipliers)
@@ -192,14 +192,14 @@ def dual_rounding(model: PrimalDualPair, evaluation: Evaluation, objective: floa
         # penalised intercept among the weights
         excess = float(np.max(evaluation.dual_errors))
         if model.constant:
-            prices = 0.0 if model.constraints is None else model.constraints.intercept_column
-            rounded = 2.0 * EPS * float(np.sum(np.abs(prices) * mu))
+            column = 0.0 if model.constraints is None else model.constraints.intercept_column
+            rounded = 2.0 * EPS * float(np.sum(np.abs(column) * mu))
             beyond = missed_balance(model, evaluation) - 1.0  # its sum is exact
             excess = float(np.maximum(excess, beyond + rounded))
         penalty = excess * abs(model.dual_value(point, dual))
     penalty += 0.5 * EPS * float((c.curvature * a) @ a)
-    price = negative_curvature_price(model, point.alpha, objective)
-    return linear + penalty + missed_sums(model, evaluation) + price
+    curvature = negative_curvature_error(model, point.alpha, objective)
+    return linear + penalty + missed_sums(model, evaluation) + curvature
 
 
 def _dual_square_error(model: PrimalDualPair, evaluation: Evaluation) -> float:
@@ -233,7 +233,7 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """Bound on what a dual point that is feasible only up to rounding may gain, absolute.
 
     If ``(R 1)'a`` misses its value by r, some exactly feasible point differs by variables that add
-    up to r, at a price of ``|b|`` each (of ``|t|`` for the sum of a width).
+    up to r, times ``|b|`` each (times ``|t|`` for the sum of a width).
     """
     solution, point = evaluation.solution, evaluation.point
     missed = missed_balance(model, evaluation)

@@ -30,7 +30,7 @@ from qpsvm.machines.accuracy import (
     missed_balance,
     missed_sums,
     missed_width,
-    negative_curvature_price,
+    negative_curvature_error,
 )
 from qpsvm.machines.conditions import gap_terms
 from qpsvm.machines.evaluation import Evaluation, PreciseViolations, evaluated
@@ -96,13 +96,13 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     box = a, c.lower, c.upper, c.curvature
     middle = gap_terms(v, *box)
     highest = np.maximum(gap_terms(v + errors, *box), gap_terms(v - errors, *box))
-    distance, error = weights_apart(model, evaluation)
+    distance, error = weights_distance(model, evaluation)
     hidden, moved = _missed(model, evaluation)
     error += moved
     rest = 0.0
     if model.constant:
-        apart = _intercept_apart(model, evaluation, 1.0)
-        rest += 0.5 * apart * apart
+        delta = _intercept_difference(model, evaluation, 1.0)
+        rest += 0.5 * delta * delta
     if c.width_sign and t:
         room = exact_sum(-c.width_sign * a, c.width_price)
         rest += t * max(room, 0.0)
@@ -110,9 +110,9 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     gap = float(np.sum(middle)) + 0.5 * kappa * distance * distance + rest
     farthest = distance + error
     upper = float(np.sum(highest)) + 0.5 * kappa * farthest * farthest + rest + hidden
-    upper += negative_curvature_price(model, a, primal)
-    # prices are products of parameters, rounded
-    upper += MACHINES.price_roundings * EPS * abs(primal)
+    upper += negative_curvature_error(model, a, primal)
+    # upper bounds are products of parameters, rounded
+    upper += MACHINES.product_roundings * EPS * abs(primal)
     shares = np.maximum(highest - middle, 0.0)
     gentler = 2.0 * errors * np.minimum(a - c.lower, c.upper - a)
     return GapBound(gap, upper, shares, float(np.sum(np.maximum(shares - gentler, 0.0))))
@@ -128,7 +128,7 @@ def _of_hard_margin(
     """
     c, a = model.conditions, evaluation.point.alpha
     rows = c.required - v
-    distance, error = weights_apart(model, evaluation)
+    distance, error = weights_distance(model, evaluation)
     hidden, moved = _missed(model, evaluation)
     square, own = max(evaluation.square, 0.0), evaluation.solution.expansion
     if evaluation.solution.coef is None and own is not None:
@@ -146,13 +146,13 @@ def _of_hard_margin(
         away = math.sqrt(max(far * far + more * (2.0 * across + more * size * size), 0.0))
         total = 0.5 * c.norm_weight * away * away
         if model.constant:
-            apart = _intercept_apart(model, evaluation, margin)
-            total += 0.5 * apart * apart
+            delta = _intercept_difference(model, evaluation, margin)
+            total += 0.5 * delta * delta
         beyond = (rows + sign * errors) / margin - c.required
         values.append(total + float(a @ np.maximum(beyond, 0.0)) + sign * hidden)
     gap, upper = values
-    upper += negative_curvature_price(model, a, model.primal_objective(evaluation))
-    upper += MACHINES.price_roundings * EPS * abs(model.primal_objective(evaluation))
+    upper += negative_curvature_error(model, a, model.primal_objective(evaluation))
+    upper += MACHINES.product_roundings * EPS * abs(model.primal_objective(evaluation))
     return GapBound(gap, upper, 2.0 * a * errors, 0.0)
 
 
@@ -179,7 +179,7 @@ def _along_difference(evaluation: Evaluation) -> tuple[float, float]:
     return float(w @ difference[0]), float(np.abs(w) @ difference[1])
 
 
-def _intercept_apart(model: PrimalDualPair, evaluation: Evaluation, margin: float) -> float:
+def _intercept_difference(model: PrimalDualPair, evaluation: Evaluation, margin: float) -> float:
     """``b / m - b_a`` of a penalised intercept, with the one that the dual variables imply."""
     terms = -model.conditions.signs * evaluation.point.alpha
     return exact_sum(terms, evaluation.solution.intercept / margin)
@@ -194,16 +194,16 @@ def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float
     if model.intercept != "free":
         return 2.0 * missed_sums(model, evaluation), 0.0
     missed, b = missed_balance(model, evaluation), evaluation.solution.intercept
-    of_width, price, apart = missed_width(model, evaluation), abs(b), 0.0
+    of_width, multiplier, delta = missed_width(model, evaluation), abs(b), 0.0
     decisions = np.abs(evaluation.scores + b) + evaluation.errors
     m = int(np.argmin(decisions))
-    if decisions[m] < price:
+    if decisions[m] < multiplier:
         norm = float(np.sqrt(np.abs(model.gram.diagonal()[m]) + model.diagonal_errors[m]))
-        price, apart = float(decisions[m]), missed * norm / model.conditions.norm_weight
-    return 2.0 * (missed * price + of_width), apart
+        multiplier, delta = float(decisions[m]), missed * norm / model.conditions.norm_weight
+    return 2.0 * (missed * multiplier + of_width), delta
 
 
-def weights_apart(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
+def weights_distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
     """``|w - w_a|`` of the machine's weights and those that its dual point implies; its error."""
     own, difference = evaluation.solution.expansion, _difference(evaluation)
     if difference is None:
@@ -214,11 +214,11 @@ def weights_apart(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float,
     error = expansion_rounding(model, evaluation)
     if np.array_equal(own, evaluation.dual.expansion):
         return 0.0, error
-    if evaluation.square_apart is not None:
-        square, hidden = evaluation.square_apart
+    if evaluation.square_distance is not None:
+        square, hidden = evaluation.square_distance
     else:
-        apart = own - evaluation.dual.expansion
-        square, hidden = float(apart @ products), float(np.abs(apart) @ errors)
+        delta = own - evaluation.dual.expansion
+        square, hidden = float(delta @ products), float(np.abs(delta) @ errors)
     middle = math.sqrt(max(square, 0.0))
     return middle, math.sqrt(max(square, 0.0) + hidden) - middle + error
 
@@ -256,7 +256,7 @@ def refined(
     evaluation = _with_precise_scores(model, evaluation, chosen)
     if not is_expansion:
         return evaluation
-    return replace(evaluation, square_apart=_precise_square_apart(model, evaluation, allowance))
+    return replace(evaluation, square_distance=_precise_square(model, evaluation, allowance))
 
 
 def _with_precise_scores(
@@ -318,24 +318,24 @@ def _precise_scores(
     return precise_expansion(kernel, X[samples], X[used], own[used])
 
 
-def _precise_square_apart(
+def _precise_square(
     model: PrimalDualPair, evaluation: Evaluation, allowance: float
 ) -> tuple[float, float] | None:
     """``|w - w_a|^2`` of a kernel machine, and a bound on its error; None if it is good enough."""
-    distance, error = weights_apart(model, evaluation)
+    distance, error = weights_distance(model, evaluation)
     own, kernel = evaluation.solution.expansion, model.exact_kernel
     adds = 0.5 * model.conditions.norm_weight * error * (2.0 * distance + error)
     if own is None or kernel is None or adds <= allowance:
         return None
-    apart = own - evaluation.dual.expansion
-    used = np.flatnonzero(apart)
+    delta = own - evaluation.dual.expansion
+    used = np.flatnonzero(delta)
     X = model.data.X[used]
-    sums = precise_expansion(kernel, X, X, apart[used])
+    sums = precise_expansion(kernel, X, X, delta[used])
     if sums is None:
         return None
-    weights = np.abs(apart[used])
+    weights = np.abs(delta[used])
     # the difference of coefficients was rounded itself, by less than its error here
-    return float(apart[used] @ sums.hi), float(weights @ (sums.error + 4.0 * EPS * np.abs(sums.hi)))
+    return float(delta[used] @ sums.hi), float(weights @ (sums.error + 4.0 * EPS * np.abs(sums.hi)))
 
 
 def _precise_violations(

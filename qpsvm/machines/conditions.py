@@ -35,9 +35,9 @@ squared                     -infinity    infinity    1/C        ``C/2 v^2``
 Sources: Rockafellar, *Convex Analysis* (1970), section 12; Boyd and Vandenberghe, *Convex
 Optimization*, section 3.3 (the loss is the conjugate of ``d/2 a^2`` restricted to the interval).
 
-``PriceFactors`` are the exact factors of the prices C_i. A price such as ``C x weight / sum of
+``PriceFactors`` are the exact factors of the upper bounds C_i. One such as ``C x weight / sum of
 weights`` is rounded. Bounds allow for that; whether the
-prices of some samples add up to *exactly* as much as those of others does not survive it: with
+C_i of some samples add up to *exactly* as much as those of others does not survive it: with
 ``OneClass(nu=0.1)`` and ten samples, ``1/(nu n)`` is 1 in double precision, and less than 1 for the
 number that 0.1 is there.
 """
@@ -108,7 +108,7 @@ class PriceFactors:
     weights : array of shape (n,)
         Sample weights.
     average : bool
-        Whether prices are divided by the sum of the sample weights.
+        Whether the ``C_i`` are divided by the sum of the sample weights.
     codes : array of int of shape (n,), optional
         The class of every sample; None where all have the factor 1.
     factors : sequence of float or None
@@ -128,7 +128,7 @@ class PriceFactors:
 
     @property
     def are_relative(self) -> bool:
-        """Return whether a price depends on the weights of other samples."""
+        """Return whether a ``C_i`` depends on the weights of other samples."""
         return self.average or (self.codes is not None and self.factors is None)
 
     @property
@@ -216,7 +216,7 @@ def squared_spread(diagonal: Vector, products: Vector) -> float:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """The conditions of one training problem.
+    """Per-sample losses: support functions of intervals, with their offsets.
 
     Attributes
     ----------
@@ -228,16 +228,16 @@ class Conditions:
         The losses: the box of the dual variables, and d.
     intercept : "free", "penalized" or "none"
     intercept_price : float
-        price_b.
+        price_b, the linear cost of the intercept.
     width_sign : {-1, 0, 1}
         e: -1 where a margin is to be as wide as possible, +1 where a tube is to be as narrow, 0
         where there is no such variable.
     width_price : float
-        price_t.
+        price_t, the linear cost of the width.
     norm_weight : float
         kappa.
     unit : float
-        In which violations are measured: the size of decision values that matters.
+        Scale of margin violations.
     relative_to_spread : bool
         unit is a multiple of the squared size of the samples in feature space, because nothing in
         the program sets another scale: dual variables have a given sum, and nothing is required.

@@ -165,7 +165,7 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
         raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
     if not model.conditions.equals(solution.conditions):
         raise InvalidDataError(
-            "The solution's conditions (what is required of each sample, and at what price C) are "
+            "The solution's conditions (what is required of each sample, and with what C) are "
             "not the problem's; it belongs to another problem."
         )
     require_own_properties(solution)
@@ -238,7 +238,7 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     only where the adjoint is its sign; a penalised intercept is one of the weights.
     """
     if not model.norm.weights_follow:
-        return _idle_pull(model, evaluation.solution)
+        return _l1_stationarity_violation(model, evaluation.solution)
     solution, implied = evaluation.solution, evaluation.implied
     if solution.coef is not None:
         expected, known = implied.coef, implied.column_sizes
@@ -249,11 +249,11 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
         size = max(float(np.linalg.norm(solution.coef)), MACHINES.cancelling * _norm(columns))
         floor = _smallest_size(model, 0.0 if model.n_constraints else size)
         size = max(size, floor)
-        apart = np.abs(solution.coef - expected)
-        distance = _norm(apart)
+        delta = np.abs(solution.coef - expected)
+        distance = _norm(delta)
         if model.n_constraints:  # a weight that is fixed to be large must not hide the others
             own = np.maximum(np.maximum(np.abs(solution.coef), columns), TINY)
-            distance = max(distance, size * float(np.max(apart / np.maximum(own, floor))))
+            distance = max(distance, size * float(np.max(delta / np.maximum(own, floor))))
     elif solution.expansion is not None:
         step = solution.expansion - implied.expansion
         terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied.expansion))
@@ -274,7 +274,7 @@ def _smallest_size(model: PrimalDualPair, size: float) -> float:
     return math.sqrt(2.0 * model.floor_above(0.5 * kappa * size * size) / kappa)
 
 
-def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:
+def _l1_stationarity_violation(model: PrimalDualPair, solution: SVMSolution) -> float:
     weights = solution.coef if model.is_linear else solution.expansion
     if weights is None:
         return math.inf
@@ -282,19 +282,19 @@ def _idle_pull(model: PrimalDualPair, solution: SVMSolution) -> float:
     weights = np.append(weights, [solution.intercept] * int(model.constant))
     size = float(np.sum(np.abs(weights)))
     excess = float(np.max(np.abs(adjoint))) - 1.0
-    idle = abs(size - float(weights @ adjoint)) / max(size, TINY)
-    if not (math.isfinite(excess) and math.isfinite(idle)):  # max would drop NaN
+    misaligned = abs(size - float(weights @ adjoint)) / max(size, TINY)
+    if not (math.isfinite(excess) and math.isfinite(misaligned)):  # max would drop NaN
         return math.inf
-    return max(0.0, excess, idle)
+    return max(0.0, excess, misaligned)
 
 
 def _intercept_difference(model: PrimalDualPair, solution: SVMSolution) -> float:
     """``|b - (R 1)'a + ...|``, relative, for a penalised intercept: b follows from alpha."""
     signs, alpha = model.conditions.signs, solution.alpha
-    price = model.constrained_price(solution.constraint_multipliers)
-    rounding = float(np.sum(np.abs(alpha))) + abs(price)
+    of_constraints = model.balance_of_constraints(solution.constraint_multipliers)
+    rounding = float(np.sum(np.abs(alpha))) + abs(of_constraints)
     size = max(abs(solution.intercept), 1e-2 * model.unit, 1e-10 * rounding)
-    return abs(solution.intercept - float(signs @ alpha) + price) / max(size, TINY)
+    return abs(solution.intercept - float(signs @ alpha) + of_constraints) / max(size, TINY)
 
 
 def _norm(vector: Vector) -> float:

@@ -80,7 +80,7 @@ class DualRecovery(ModelRecovery[SupportVectorModel]):
         alpha, multipliers = x[:n], x[n:]
         expansion = model.expansion(alpha)
         if model.constant:  # the weight of the constant feature
-            b = float(c.signs @ alpha) - model.constrained_price(multipliers)
+            b = float(c.signs @ alpha) - model.balance_of_constraints(multipliers)
         else:
             b = float(vector_or_nan(qp.y, 1)[0]) if c.intercept == "free" else 0.0
         return model.recovered(

@@ -72,7 +72,7 @@ class Evaluation(DecisionValues):
         ``K beta`` of the feasible point; None for the linear kernel.
     precise : PreciseViolations or None
         Violations of some conditions with digits to spare.
-    square_apart : tuple of float or None
+    square_distance : tuple of float or None
         ``|w - w_a|^2`` of the weights of a kernel machine and those that its dual point implies,
         with digits to spare, and a bound on its error.
     """
@@ -84,7 +84,7 @@ class Evaluation(DecisionValues):
     implied: DualWeights
     dual_scores: Vector | None
     precise: PreciseViolations | None = None
-    square_apart: tuple[float, float] | None = None
+    square_distance: tuple[float, float] | None = None
 
 
 def evaluated(

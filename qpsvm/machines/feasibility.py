@@ -68,7 +68,7 @@ def feasible_machine(
     solution : SVMSolution
         Its ``coef`` and ``intercept`` are looked at, and nothing else.
     point : DualPoint, optional
-        A dual feasible point. Its multipliers price what rows that contradict each other by
+        A dual feasible point. Its multipliers weight what rows that contradict each other by
         rounding leave: ``objective`` is then compared with the optimum of the problem whose right
         hand sides give way by that much.
     """
@@ -93,7 +93,7 @@ def feasible_machine(
     if not model.constant:
         moved = moved[:-1]
     return FeasibleMachine(
-        objective + _price_of_change(model, near, found.change),
+        objective + _objective_change_bound(model, near, found.change),
         float(np.linalg.norm(moved)) + float(np.linalg.norm(found.change)),
         coef,
         b,
@@ -119,10 +119,10 @@ def restrictions_of(model: PrimalDualPair) -> Restrictions:
         rows = joined([rows, -own])
         right = np.append(right, -c.required[hard])
         is_equality = np.append(is_equality, np.zeros(len(hard), dtype=bool))
-    reach = np.full(rows.shape[1], np.inf)
+    ends = np.full(rows.shape[1], np.inf)
     if model.intercept == "none":
-        reach[-1] = 0.0
-    return Restrictions(fast_rows(rows), right, is_equality, -reach, reach)
+        ends[-1] = 0.0
+    return Restrictions(fast_rows(rows), right, is_equality, -ends, ends)
 
 
 def joined(parts: Sequence[Matrix], axis: int = 0) -> Matrix:
@@ -164,7 +164,7 @@ def missed_constraints(model: PrimalDualPair, solution: SVMSolution) -> Vector:
     return np.where(np.isnan(residuals.value), np.inf, missed)
 
 
-def cleaned(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
+def project_onto_constraints(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
     """Move a machine onto constraints that it violates by no more than a solver's tolerance."""
     if model.constraints is None or solution.coef is None:
         return solution
@@ -201,7 +201,7 @@ def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> boo
     )
 
 
-def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector) -> float:
+def _objective_change_bound(model: PrimalDualPair, near: DecisionValues, change: Vector) -> float:
     """Bound on the change of the objective when (w, b) changes by no more than rounding."""
     if not change.any():
         return 0.0
@@ -211,8 +211,8 @@ def _price_of_change(model: PrimalDualPair, near: DecisionValues, change: Vector
     moved = c.row_sizes(np.asarray(abs(model.data.X) @ dw)) + np.abs(c.signs) * db
     slope = steepest(v, moved, c.lower, c.upper, c.curvature)
     soft = ~c.is_hard
-    price = float(slope[soft] @ moved[soft]) + abs(c.intercept_price) * db
+    bound = float(slope[soft] @ moved[soft]) + abs(c.intercept_price) * db
     if model.norm_curvature > 0.0:
-        price += model.norm_curvature * float(dw @ np.abs(coef) + 0.5 * dw @ dw)
-        return float(price + model.constant * (db * abs(b) + 0.5 * db * db))
-    return price + float(np.sum(dw)) + model.constant * db
+        bound += model.norm_curvature * float(dw @ np.abs(coef) + 0.5 * dw @ dw)
+        return float(bound + model.constant * (db * abs(b) + 0.5 * db * db))
+    return bound + float(np.sum(dw)) + model.constant * db

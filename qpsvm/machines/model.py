@@ -27,8 +27,8 @@ class SupportVectorModel(PrimalDualPair):
     infeasibility = accuracy.infeasibility
     rounding = accuracy.rounding
     dual_rounding = accuracy.dual_rounding
-    reach = accuracy.reach
-    hidden_square = accuracy.hidden_square
+    distance_bounds = accuracy.distance_bounds
+    indefinite_term_bound = accuracy.indefinite_term_bound
     repair_size = accuracy.repair_size
     gap_bound = complementarity.gap_bound
     refined = complementarity.refined
@@ -56,7 +56,7 @@ class SupportVectorModel(PrimalDualPair):
         """Unit of every alpha, shape (N,)."""
         return alpha_unit(alpha, self.conditions)
 
-    def best_intercepts(self, values: DecisionValues) -> Interval:
+    def optimal_intercepts(self, values: DecisionValues) -> Interval:
         """The interval of intercepts that are optimal for the weights of a solution."""
         return self.best_offsets(values.scores, values.solution.intercept)[0]
 
@@ -82,7 +82,7 @@ class SupportVectorModel(PrimalDualPair):
         parts = {"coef": coef, "expansion": expansion, "constraint_multipliers": multipliers}
         draft = stated_solution(self, alpha, 0.0, qp=qp, **parts)
         if self.constraints is not None:
-            draft = feasibility.cleaned(self, draft.replace(intercept=b))
+            draft = feasibility.project_onto_constraints(self, draft.replace(intercept=b))
             b = draft.intercept
         evaluation = self.evaluate(draft, multiply)
         interval, width = self.best_offsets(evaluation.scores, b)

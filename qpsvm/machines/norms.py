@@ -1,7 +1,7 @@
 """Norms of the weights in an objective: half the squared Euclidean norm, or the 1-norm.
 
-An objective is the norm's ``penalty`` plus prices and losses. What follows from dual variables a
-depends on the norm alone::
+An objective is the norm's ``penalty`` plus linear terms and losses. What follows from dual
+variables a depends on the norm alone::
 
     kappa/2 |w|^2    w(a) = X'R'a / kappa, and the dual objective loses kappa/2 |w(a)|^2
     |w|_1            |X'R'a|_inf <= 1, and the dual objective loses nothing
@@ -88,8 +88,8 @@ class Norm:
 
         ``b`` is at least ``|b(a)|`` of a penalised intercept, and 0 for another one.
         """
-        lost = [outward(dual_size / kappa), outward(b * b), *squares]
-        return float(down(linear - 0.5 * sum_upper(lost)))
+        subtracted = [outward(dual_size / kappa), outward(b * b), *squares]
+        return float(down(linear - 0.5 * sum_upper(subtracted)))
 
 
 class AbsoluteNorm(Norm):

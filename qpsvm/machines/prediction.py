@@ -80,7 +80,7 @@ def linear_values(samples: Stored, coef: Dense) -> Dense:
     return products_by_row(rows, weights).reshape(len(rows), *coef.shape[:-1])
 
 
-class Machine(ABC):
+class BaseMachine(ABC):
     """Base class of machines with decision values; their training data turn these into predictions.
 
     Attributes
@@ -148,7 +148,7 @@ class Machine(ABC):
         return replace(self, **changes)  # type: ignore[type-var]
 
 
-class KernelMachine(Machine):
+class KernelMachine(BaseMachine):
     r"""A machine whose parameters come from a quadratic program.
 
     :math:`f(x) = \mathrm{coef}^\top x + \mathrm{intercept}` for the linear kernel, and :math:`f(x)

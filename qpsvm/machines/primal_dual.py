@@ -1,7 +1,7 @@
 """Primal and dual objective of a training problem, for any weights and dual variables.
 
 With the conditions of ``conditions`` and the maps of ``setup``, the primal objective is
-``kappa/2 |w|^2`` plus prices and losses, the dual one ``p'a - 1/2 (kappa |w|^2 + d'a^2)``.
+``kappa/2 |w|^2`` plus linear terms and losses, the dual one ``p'a - 1/2 (kappa |w|^2 + d'a^2)``.
 Constraints ``G (w, b) <= h``, ``A (w, b) = b_eq`` with multipliers z and y subtract
 ``h'z + b_eq'y`` from the dual objective.
 
@@ -140,13 +140,13 @@ class PrimalDualPair(TrainingSetup):
         c = self.conditions
         a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
         mu = np.array(multipliers, dtype=np.float64)
-        price = c.intercept_price
+        balance = c.intercept_price
         mu[: self.n_inequalities] = np.maximum(mu[: self.n_inequalities], 0.0)
-        price += self.constrained_price(mu)
+        balance += self.balance_of_constraints(mu)
         if c.width_sign:
-            a = with_width(a, c, price)
+            a = with_width(a, c, balance)
         elif c.intercept == "free":
-            a = with_sum(a, c.lower, c.upper, c.signs, price)
+            a = with_sum(a, c.lower, c.upper, c.signs, balance)
         if c.is_cone and best_multiple:
             point = DualPoint(a, mu)
             # along the ray s -> s (a, mu) the dual objective is s linear - s^2/2 square
@@ -176,9 +176,9 @@ class PrimalDualPair(TrainingSetup):
     def _dual_intercept(self, point: DualPoint) -> float:
         """``(R 1)'a`` less the contribution of the constraints: b(a), if b is penalised."""
         total = float(self.conditions.signs @ point.alpha)
-        return total - self.constrained_price(point.constraint_multipliers)
+        return total - self.balance_of_constraints(point.constraint_multipliers)
 
-    def constrained_price(self, multipliers: Vector) -> float:
+    def balance_of_constraints(self, multipliers: Vector) -> float:
         """Contribution of the constraints' multipliers to ``(R 1)'a``."""
         if self.constraints is None or multipliers.size == 0:
             return 0.0
@@ -209,9 +209,9 @@ class PrimalDualPair(TrainingSetup):
 
         ``weights`` are the point's own.
         """
-        price = self.conditions.intercept_price
-        price += self.constrained_price(point.constraint_multipliers)
-        if not sums_hold(point.alpha, self.conditions, price):
+        balance = self.conditions.intercept_price
+        balance += self.balance_of_constraints(point.constraint_multipliers)
+        if not sums_hold(point.alpha, self.conditions, balance):
             return -math.inf  # the box does not allow what the multipliers ask for
         return self._linear_part(point) - 0.5 * self.dual_square(point, weights)
 
@@ -244,7 +244,7 @@ class PrimalDualPair(TrainingSetup):
 
     @cached_property
     def _largest_floor(self) -> float:
-        """What ``objective_floor`` is at most: where w = 0 is optimal."""
+        """Largest value of ``objective_floor``: where w = 0 is optimal."""
         c = self.conditions
         if c.relative_to_spread:
             return 1.0

@@ -117,18 +117,18 @@ def primal_program(model: SupportVectorModel) -> QuadraticProgram:
     columns += [sp.csc_array(np.full((N, 1), c.width_sign))] * has_t
     identity = sp.eye_array(N, format="csc")
     columns += [identity[:, inside], identity[:, over], -identity[:, under]]
-    reach = sp.hstack(columns, format="csr")
+    row_matrix = sp.hstack(columns, format="csr")
     p, first = model.n_weights + has_b, model.n_weights + has_b + has_t
-    prices = [c.intercept_price] * has_b + [c.width_price] * has_t
+    offset_costs = [c.intercept_price] * has_b + [c.width_price] * has_t
     costs = np.concatenate([np.zeros(len(inside)), c.upper[over], -c.lower[under]])
-    q = np.concatenate([np.zeros(model.n_weights), prices, costs])
+    q = np.concatenate([np.zeros(model.n_weights), offset_costs, costs])
     diagonal, lb = np.zeros(len(q)), np.zeros(len(q))
     squared = slice(first, first + len(inside))
     diagonal[squared] = 1.0 / c.curvature[inside]
     lb[:p] = lb[squared] = -np.inf  # a quadratic slack below zero would cost as well, for nothing
     rest = sp.diags_array(diagonal[p:], shape=(len(q) - p,) * 2)
     parts = [norm, *[sp.csc_array([[model.constant]])] * has_b, rest]
-    G, A = [-reach[layout.inequalities]], [reach[layout.equalities]]
+    G, A = [-row_matrix[layout.inequalities]], [row_matrix[layout.equalities]]
     h, b = [-c.required[layout.inequalities]], [c.required[layout.equalities]]
     if model.constraints is not None:
         extra = model.constraints
@@ -207,8 +207,8 @@ class PrimalRecovery(ModelRecovery[SupportVectorModel]):
         v = model.violations(values.scores, solution.intercept, solution.width)
         inside = np.zeros(len(c))
         curved = layout.inside
-        reach = c.curvature[curved] * np.stack([c.lower[curved], c.upper[curved]])
-        inside[curved] = np.clip(v[curved], *reach)
+        ends = c.curvature[curved] * np.stack([c.lower[curved], c.upper[curved]])
+        inside[curved] = np.clip(v[curved], *ends)
         a = solution.alpha
         offsets = [solution.intercept] * layout.has_b + [solution.width] * layout.has_t
         beyond = np.maximum(v - inside, 0.0)[layout.over], np.maximum(inside - v, 0.0)[layout.under]

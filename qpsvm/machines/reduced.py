@@ -19,7 +19,7 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel, Linear, Precomputed
 from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.exact_types import added_attributes, same_data, same_reduction
-from qpsvm.machines.prediction import KernelSums, Machine, checked_samples, linear_values
+from qpsvm.machines.prediction import BaseMachine, KernelSums, checked_samples, linear_values
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.setup import Form
 from qpsvm.machines.solution import SVMSolution
@@ -39,13 +39,13 @@ class Side:
     ----------
     places : tuple of slice
         Where they are in the order of ``SharedMatrix``, in one or two pieces.
-    signs, prices : arrays of shape (m,)
+    signs, C : arrays of shape (m,)
         Labels -1 and 1, and C_i, or the share of every sample in a nu machine.
     """
 
     places: tuple[slice, ...]
     signs: Vector
-    prices: Vector
+    C: Vector
 
 
 @short_repr
@@ -190,7 +190,7 @@ class ReducedProblem(ExplainsMethods):
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedSolution(Machine):
+class ReducedSolution(BaseMachine):
     """Two-class machines that together choose one of several classes.
 
     Attributes

@@ -38,15 +38,15 @@ def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: floa
     return a
 
 
-def with_width(a: Vector, c: Conditions, price: float) -> Vector:
-    """Move a so that ``(R 1)'a = price``, and ``1'a >= price_t`` (margin) or ``<=`` (tube).
+def with_width(a: Vector, c: Conditions, balance: float) -> Vector:
+    """Move a so that ``(R 1)'a = balance``, and ``1'a >= price_t`` (margin) or ``<=`` (tube).
 
     The sums over rows of either sign follow from both.
     """
     everyone = np.full(len(c), True)
     groups = [c.signs > 0.0, c.signs < 0.0] if c.intercept == "free" else [everyone]
-    # both groups add up to the same, apart from the price they share
-    shares = [0.5 * price, -0.5 * price] if len(groups) > 1 else [0.0]
+    # both groups add up to the same, apart from the balance, which they share
+    shares = [0.5 * balance, -0.5 * balance] if len(groups) > 1 else [0.0]
     target = float(np.mean([np.sum(a[group]) for group in groups]))
     limit = c.width_sign * c.width_price / len(groups)
     target = max(target, limit) if c.width_sign < 0.0 else min(target, limit)
@@ -59,12 +59,12 @@ def with_width(a: Vector, c: Conditions, price: float) -> Vector:
     return result
 
 
-def sums_hold(a: Vector, c: Conditions, price: float) -> bool:
-    """Return whether ``(R 1)'a = price`` and ``e 1'a <= price_t`` hold up to rounding."""
+def sums_hold(a: Vector, c: Conditions, balance: float) -> bool:
+    """Return whether ``(R 1)'a = balance`` and ``e 1'a <= price_t`` hold up to rounding."""
     total, unit = float(np.sum(np.abs(a))), 64.0 * EPS
     balanced = within = True
     if c.intercept == "free":
-        balanced = abs(float(c.signs @ a) - price) <= unit * (total + abs(price))
+        balanced = abs(float(c.signs @ a) - balance) <= unit * (total + abs(balance))
     if c.width_sign:
         excess = c.width_sign * float(np.sum(a)) - c.width_price
         within = excess <= unit * (total + abs(c.width_price))

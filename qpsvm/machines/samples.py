@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
-from qpsvm.display import Column, Table, short_repr
+from qpsvm.display import Column, ColumnTable, short_repr
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues, TrainingSetup
 from qpsvm.machines.solution import alpha_unit
@@ -39,7 +39,7 @@ CASES = ("zero", "free", "bound")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampleTable(Table):
+class SampleTable(ColumnTable):
     """One row per condition: per training sample, side of a tube, or ranked pair.
 
     Attributes
@@ -206,7 +206,7 @@ def margin_summary(
     norm = _norm(values)
     half_width = values.solution.width if model.conditions.width_sign else 1.0
     n, factors = len(table), model.conditions.price_factors
-    # without a free one the intercept may move, and relative prices change with every sample
+    # without a free one the intercept may move, and relative ``C_i`` change with every sample
     is_plain = model.is_hard or (factors is not None and not factors.are_relative)
     bound = None
     if is_plain and counts[1] and not model.conditions.width_sign and n > 1:

@@ -55,17 +55,17 @@ def expansion_errors(
     largest : array of shape (n,)
         At least the largest magnitude of each row of K.
     """
-    lost = summation_errors(sizes, weights, largest)
-    lost += TINY * np.sum(weights, axis=0)  # kernel values that underflow
+    rounding = summation_errors(sizes, weights, largest)
+    rounding += TINY * np.sum(weights, axis=0)  # kernel values that underflow
     if errors is None:
-        return np.asarray(EPS * sizes + lost)
+        return np.asarray(EPS * sizes + rounding)
     used = weights.any(axis=1) if weights.ndim > 1 else weights != 0.0  # NaN counts
     of_columns = float(np.max(errors.columns[used], initial=0.0))
     relative = errors.rows + (1.0 + errors.rows) * of_columns + EPS
     absolute = errors.right @ weights + TINY * np.sum(weights, axis=0)
     if weights.ndim > 1:
-        return np.asarray(relative[:, None] * sizes + np.outer(errors.left, absolute) + lost)
-    return np.asarray(relative * sizes + errors.left * absolute + lost)
+        return np.asarray(relative[:, None] * sizes + np.outer(errors.left, absolute) + rounding)
+    return np.asarray(relative * sizes + errors.left * absolute + rounding)
 
 
 def product_errors(X: Stored, sizes: Dense) -> Dense:

@@ -46,8 +46,8 @@ class MachineSettings:
     probed_columns : int
         Columns of a kernel matrix of the caller's own, at most, that are evaluated again at the end
         of a solve, to see that they are still what was kept. All are where a verdict is asked for.
-    price_roundings : float
-        Roundings of a price such as ``C x class weight x sample weight / W``, at most, for both
+    product_roundings : float
+        Roundings of a product such as ``C x class weight x sample weight / W``, at most, for both
         objectives together.
     certified : float
         Relative accuracy for which ``certify`` evaluates as many digits as it takes, if a machine
@@ -74,7 +74,7 @@ class MachineSettings:
     most_primal_variables: int = 3000
     bad_spread: float = 1e4
     probed_columns: int = 8
-    price_roundings: float = 16.0
+    product_roundings: float = 16.0
     certified: float = 1e-10
     refined_share: float = 0.1
     vague_objective: float = 1e-2

@@ -1,4 +1,4 @@
-"""Transfer of a solution to a problem with other samples or other prices.
+"""Transfer of a solution to a problem with other samples or another C.
 
 Known samples keep their share of the box, ``alpha_k upper'_k / upper_k``; new ones begin with zero.
 A sample is known by its features and its sign; where there are several of a kind, by their order.

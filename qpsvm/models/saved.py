@@ -375,15 +375,15 @@ def predictions_check(
     same = own is targets if own is None or targets is None else np.array_equal(own, targets)
     machines: Any = getattr(machine, "solutions", (machine,))
     solutions = getattr(solution, "solutions", (solution,))
-    apart = 0.0
+    delta = 0.0
     for saved, verified in zip(machines, solutions, strict=True):
         same = same and np.array_equal(saved.support, verified.support)
         same = same and _has_samples_of(verified, saved)
         if same and verified.repair is not None and verified.expansion is not None:
-            apart = float(np.maximum(apart, _coefficients_differ(saved, verified)))  # NaN stays
+            delta = float(np.maximum(delta, _coefficients_differ(saved, verified)))  # NaN stays
     if not same:
         return Check("predictions", math.inf, 1.0, eps)
-    return Check("predictions", apart, apart, eps)
+    return Check("predictions", delta, delta, eps)
 
 
 def _has_samples_of(solution: Any, machine: SavedMachine) -> bool:
@@ -397,10 +397,10 @@ def _has_samples_of(solution: Any, machine: SavedMachine) -> bool:
     if stored.shape != given.shape:
         return False
     if sp.issparse(stored) or sp.issparse(given):
-        apart = (sp.csr_array(stored) - sp.csr_array(given)).data
+        delta = (sp.csr_array(stored) - sp.csr_array(given)).data
     else:
-        apart = np.asarray(stored) - np.asarray(given)
-    return not np.any(apart)  # NaN is true
+        delta = np.asarray(stored) - np.asarray(given)
+    return not np.any(delta)  # NaN is true
 
 
 def _coefficients_differ(machine: SavedMachine, solution: Any) -> float:

@@ -6,7 +6,7 @@ loads no library; the first call does.
 """
 
 from qpsvm.native.descent import CoordinateDescent
-from qpsvm.native.library import Status
+from qpsvm.native.library import CallStatus
 from qpsvm.native.loops import (
     Losses,
     Steps,
@@ -24,13 +24,13 @@ from qpsvm.native.machine import (
 )
 
 __all__ = [
+    "CallStatus",
     "CoordinateDescent",
     "Losses",
     "MachineBounds",
     "MachineRun",
     "RunNumbers",
     "SmallMachine",
-    "Status",
     "Steps",
     "ValueErrors",
     "descend_classes",

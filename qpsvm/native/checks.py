@@ -239,7 +239,7 @@ def require_at_least(value: Any, name: str, least: float, *, infinite: bool = Fa
     return number
 
 
-def require_apart(written: Mapping[str, Array | None], read: Mapping[str, Array | None]) -> None:
+def require_disjoint(written: Mapping[str, Array | None], read: Mapping[str, Array | None]) -> None:
     """Raise InvalidParameterError where an array that is written shares memory with another.
 
     Parameters

@@ -12,17 +12,17 @@ from qpsvm.native.checks import (
     Array,
     Vector,
     described,
-    require_apart,
     require_array,
     require_at_least,
     require_box,
+    require_disjoint,
     require_indices,
     require_not_negative,
     require_signs,
     require_vector,
     row_distance,
 )
-from qpsvm.native.library import CORE, DESCENT_STATE, Status, run
+from qpsvm.native.library import CORE, DESCENT_STATE, CallStatus, run
 
 MOST_VARIABLES = 2**31 - 1
 """Largest number of variables of a coordinate descent, whose order is drawn with 31 random bits."""
@@ -128,7 +128,7 @@ class CoordinateDescent:
         self._state = np.zeros(1, DESCENT_STATE)
         self._program = (n, rows, signs, linear, added, lower, upper, constant)
         own = {"a": self.a, "w": self.w}
-        require_apart(own, arrays | {"linear": linear, "lower": lower, "upper": upper})
+        require_disjoint(own, arrays | {"linear": linear, "lower": lower, "upper": upper})
         place = self.a, self.w, self._curvature, self._order
         run("descent_begin", self._samples, self._program, *place, seed, self._state)
 
@@ -150,7 +150,7 @@ class CoordinateDescent:
         """Number of variables that are not shrunk."""
         return int(self._state["n_active"][0])
 
-    def run(self, passes: int, tol: float, *, work: int = CORE.entries_per_call) -> Status:
+    def run(self, passes: int, tol: float, *, work: int = CORE.entries_per_call) -> CallStatus:
         """Make passes until the violation of all variables is at most ``tol``.
 
         Parameters
@@ -164,16 +164,16 @@ class CoordinateDescent:
 
         Returns
         -------
-        Status
+        CallStatus
             DONE, LIMIT after so many passes, UNBOUNDED where a variable without curvature descends
             for ever, NOT_FINITE where samples or ``w`` are not.
         """
         if work < 1:
             raise InvalidParameterError(f"work is {work!r}: it must be at least 1")
         tol = require_at_least(tol, "tol", 0.0, infinite=True)
-        end, status = self.passes + passes, Status.LIMIT
+        end, status = self.passes + passes, CallStatus.LIMIT
         place = self.a, self.w, self._curvature, self._order, self._state
-        while status is Status.LIMIT and self.passes < end:
+        while status is CallStatus.LIMIT and self.passes < end:
             status = run("descent_run", self._samples, self._program, tol, end, work, *place)
         return status
 

@@ -79,7 +79,7 @@ static inline void add_quotient(struct pair *total, double x, double d, double s
 
 /* What is certain about the derivative between two bounds: constant + linear * b, and the
  * conditions whose form is still open there. */
-struct certain {
+struct known_terms {
   struct pair constant, linear;
   int64_t *open, n_open;
 };
@@ -97,10 +97,10 @@ static inline void add_derivative(struct pair *total, struct step r, double b) {
   }
 }
 
-/* Move conditions from the open ones to the certain ones, those with one form on (low, high], and
- * return the derivative just right of b, price - sum of a_i(t_i - b), for low <= b <= high. */
-static double settle(const struct conditions *c, double mirror, double low, double high, double b,
-                     struct certain *known) {
+/* Move conditions from the open ones to the known ones, those with one form on (low, high], and
+ * return the derivative just right of b, cost - sum of a_i(t_i - b), for low <= b <= high. */
+static double narrow(const struct conditions *c, double mirror, double low, double high, double b,
+                     struct known_terms *known) {
   int64_t left = 0;
   struct pair total = {0.0, 0.0};
   for (int64_t k = 0; k < known->n_open; k++) {
@@ -128,7 +128,7 @@ static double settle(const struct conditions *c, double mirror, double low, doub
 
 /* The same derivative without moving conditions. */
 static double derivative(const struct conditions *c, double mirror, double b,
-                         const struct certain *known) {
+                         const struct known_terms *known) {
   struct pair total = known->constant;
   add_product(&total, known->linear.high, b);
   total.low += known->linear.low * b;
@@ -138,10 +138,10 @@ static double derivative(const struct conditions *c, double mirror, double b,
 }
 
 /* The smallest minimiser. *is_single says whether the derivative is above flat right of it. */
-static double least_minimiser(const struct conditions *c, double mirror, double price, double flat,
+static double least_minimiser(const struct conditions *c, double mirror, double cost, double flat,
                               int64_t *open, int *is_single) {
   double low = -INFINITE, high = INFINITE, first = INFINITE, last = -INFINITE;
-  struct certain known = {{price, 0.0}, {0.0, 0.0}, open, 0};
+  struct known_terms known = {{cost, 0.0}, {0.0, 0.0}, open, 0};
   for (int64_t i = 0; i < c->size; i++) {
     struct step r = step_of(c, i, mirror);
     if (c->only != 0.0 && c->signs[i] != c->only) continue;
@@ -156,7 +156,7 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
     *is_single = 1;
     return low == high ? low : high + 0.5 * (low - high);
   }
-  settle(c, mirror, -INFINITE, INFINITE, 0.0, &known); /* infinite slopes leave the sums */
+  narrow(c, mirror, -INFINITE, INFINITE, 0.0, &known); /* infinite slopes leave the sums */
   if (derivative(c, mirror, is_finite(low) ? low : -DBL_MAX, &known) >= -flat) return low;
   if (!is_finite(high) && derivative(c, mirror, DBL_MAX, &known) < -flat) return INFINITE;
 
@@ -172,7 +172,7 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
     to = key_of(double_of(to) < 1.0 ? 1.0 : smaller(64.0 * double_of(to), DBL_MAX));
   for (int64_t before = 0; to > from + 1;) {
     /* half of the interval, or, where that leaves most conditions open, half of its doubles: of
-     * these turns there are at most 64, of the others as many as it takes to settle all by tenths */
+     * these turns there are at most 64, of the others as many as it takes to narrow all by tenths */
     int64_t middle = key_of(0.5 * double_of(from) + 0.5 * double_of(to));
     if (10 * known.n_open > 9 * before && before > 0)
       middle = from / 2 + to / 2 + (from % 2 + to % 2) / 2;
@@ -180,7 +180,7 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
     if (middle >= to) middle = to - 1;
     before = known.n_open;
     double at_middle =
-        settle(c, mirror, double_of(from), double_of(to), double_of(middle), &known);
+        narrow(c, mirror, double_of(from), double_of(to), double_of(middle), &known);
     if (known.n_open == 0) break;
     if (at_middle < -flat)
       from = middle;
@@ -200,15 +200,15 @@ static double least_minimiser(const struct conditions *c, double mirror, double 
   return b;
 }
 
-/* All minimisers of  phi(b) = price b + sum_i loss_i(p_i - s_i (f_i + b)),  an interval.
+/* All minimisers of  phi(b) = cost b + sum_i loss_i(p_i - s_i (f_i + b)),  an interval.
  *
  * ends (2,) are the first and the last; either may be infinite. Where there are only kinks, pieces
- * whose slope is within `flat` of zero count as flat: prices that should cancel do so but for
+ * whose slope is within `flat` of zero count as flat: costs that should cancel do so but for
  * rounding. Where hard conditions (infinite slopes at a kink) leave no b, both ends are the b that
  * misses them by least. open (n,) is work. NOT_FINITE: a target is not. UNBOUNDED: phi has no
  * minimum; both ends are at the infinite side.
  */
-PUBLIC int EXPORTED(best_intercepts)(const struct conditions *c, double price, double flat,
+PUBLIC int EXPORTED(optimal_intercepts)(const struct conditions *c, double cost, double flat,
                                      int64_t *open, double *ends) {
   int is_single;
   for (int64_t i = 0; i < c->size; i++) {
@@ -216,10 +216,10 @@ PUBLIC int EXPORTED(best_intercepts)(const struct conditions *c, double price, d
     if (!is_finite(r.t)) return NOT_FINITE;
     if (r.d > 0.0) flat = 0.0;
   }
-  ends[0] = least_minimiser(c, 1.0, price, flat, open, &is_single);
+  ends[0] = least_minimiser(c, 1.0, cost, flat, open, &is_single);
   ends[1] = ends[0];
   if (ends[0] == INFINITE) return UNBOUNDED;
-  if (!is_single) ends[1] = -least_minimiser(c, -1.0, -price, flat, open, &is_single);
+  if (!is_single) ends[1] = -least_minimiser(c, -1.0, -cost, flat, open, &is_single);
   if (ends[1] == -INFINITE) {
     ends[0] = -INFINITE;
     return UNBOUNDED;

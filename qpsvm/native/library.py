@@ -45,7 +45,7 @@ CORE = CoreSettings()
 """Settings of the compiled C library: how much work one call of it does."""
 
 
-class Status(IntEnum):
+class CallStatus(IntEnum):
     """The way in which a function ended."""
 
     DONE = 0
@@ -55,7 +55,7 @@ class Status(IntEnum):
     NOT_FINITE = 4
 
 
-_STATUS = tuple(Status)
+_STATUS = tuple(CallStatus)
 
 _P, _I, _D, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_int
 
@@ -81,7 +81,7 @@ _Conditions = _structure(
 _Machine = _structure(
     "machine",
     "size:i samples:i stride:i K:p rows:p signs:p required:p lower:p upper:p curved:p is_free:i "
-    "constant:d price:d side:d total:d",
+    "constant:d cost:d side:d total:d",
 )
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -92,7 +92,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "machine_bounds": (_Machine, _P, _I, _P, _P, _D, _D, _P, _P),
     "machine_newton": (_Machine, _P, _I, _I, _I, _I, _P, _P, _P, _P),
     "classes_run": (_I, _I, _P, _I, _D, _P, _P, _D, _I, _P, _P, _P, _P, _P, _P),
-    "best_intercepts": (_Conditions, _D, _D, _P, _P),
+    "optimal_intercepts": (_Conditions, _D, _D, _P, _P),
     "exponent_tile": (_I, _I, _I, _D, _P, _P, _P),
     "products_by_row": (_I, _I, _I, _P, _I, _P, _I, _P, _I),
 }
@@ -125,7 +125,7 @@ class Structure:
         self.reference = ctypes.byref(_SIGNATURES[name][0](*values))
 
 
-class Library:
+class CompiledLibrary:
     """A library of the core with its functions in every variant that it has.
 
     Parameters
@@ -189,17 +189,17 @@ def _function(library: ctypes.CDLL, name: str, variant: str) -> Any:
 _REBUILD = "python -m qpsvm.native.build"
 _variant: ContextVar[str | None] = ContextVar("variant", default=None)
 _loading = Lock()
-_loaded: list[Library] = []
+_loaded: list[CompiledLibrary] = []
 
 
-def core() -> Library:
+def core() -> CompiledLibrary:
     """Load the library at the first call; a source checkout compiles it where it is missing.
 
     ``QPSVM_NATIVE_LIBRARY`` in the environment names another file, such as one with sanitizers.
 
     Returns
     -------
-    Library
+    CompiledLibrary
 
     Raises
     ------
@@ -209,7 +209,7 @@ def core() -> Library:
     if not _loaded:
         with _loading:
             if not _loaded:
-                _loaded.append(Library(_path()))
+                _loaded.append(CompiledLibrary(_path()))
     return _loaded[0]
 
 
@@ -233,7 +233,7 @@ def _path() -> Path:
         ) from error
 
 
-def run(name: str, *arguments: Any) -> Status:
+def run(name: str, *arguments: Any) -> CallStatus:
     """Call a function of the loaded library.
 
     Parameters
@@ -245,7 +245,7 @@ def run(name: str, *arguments: Any) -> Status:
 
     Returns
     -------
-    Status
+    CallStatus
     """
     library = _loaded[0] if _loaded else core()
     function = library.functions[name, _variant.get() or library.variants[-1]]

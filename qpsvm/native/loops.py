@@ -12,17 +12,17 @@ from qpsvm.native.checks import (
     Array,
     Dense,
     Vector,
-    require_apart,
     require_array,
     require_at_least,
     require_box,
     require_conditions,
+    require_disjoint,
     require_indices,
     require_not_negative,
     require_row_wise,
     require_vector,
 )
-from qpsvm.native.library import CORE, Status, run
+from qpsvm.native.library import CORE, CallStatus, run
 
 Kept: TypeAlias = Literal["sum", "sums", "none"]
 """The equality rows: ``1'v``, the sum over each of two groups, or none."""
@@ -35,7 +35,7 @@ class Steps(NamedTuple):
 
     Parameters
     ----------
-    status : Status
+    status : CallStatus
         DONE, LIMIT after the largest number of steps, UNBOUNDED, STALLED where rounding leaves
         every step at zero, or NOT_FINITE.
     steps : int
@@ -45,7 +45,7 @@ class Steps(NamedTuple):
         the largest absolute projected gradient.
     """
 
-    status: Status
+    status: CallStatus
     steps: int
     violation: float
 
@@ -142,7 +142,7 @@ def descend_pairs(
             )
         require_indices(require_array(groups, "groups", np.int8, (n,)), "groups", 2)
     stride = _checked_block(block, n, offsets, columns)
-    require_apart(
+    require_disjoint(
         {"v": v, "gradient": gradient},
         {"block": block, "lower": lower, "upper": upper, "added": added, "groups": groups}
         | {"offsets": offsets, "columns": columns},
@@ -150,8 +150,9 @@ def descend_pairs(
     kernel = (n, stride, block, offsets, columns, constant)
     work, violation, steps = np.empty(7 * n), np.zeros(1), np.zeros(1, np.int64)
     box = added, lower, upper, groups, _GROUPS[kept]
-    at_once, total, status = max(1, CORE.kernel_values_per_call // max(1, 3 * n)), 0, Status.LIMIT
-    while status is Status.LIMIT:
+    at_once = max(1, CORE.kernel_values_per_call // max(1, 3 * n))
+    total, status = 0, CallStatus.LIMIT
+    while status is CallStatus.LIMIT:
         now = min(at_once, max(0, max_steps - total))
         place = v, gradient, work, violation, steps
         status = run("pairs_run", kernel, *box, tol, now, *place)
@@ -260,7 +261,7 @@ def descend_classes(
         raise InvalidParameterError("tau has a variable above its bound, or not a number")
     tol = require_at_least(tol, "tol", 0.0)
     constant = require_at_least(constant, "constant", 0.0)
-    require_apart({"tau": tau, "gradient": gradient}, {"K": K, "codes": codes, "upper": upper})
+    require_disjoint({"tau": tau, "gradient": gradient}, {"K": K, "codes": codes, "upper": upper})
     memory = np.empty(n), np.empty(2 * k)
     violation, steps = np.zeros(1), np.zeros(1, np.int64)
     program = n, k, K, stride, constant, codes, upper, tol, max(0, int(max_steps))
@@ -303,7 +304,7 @@ class Losses:
 
     >>> hinge = Losses(np.ones(3), np.zeros(3), np.ones(3), signs=np.array([1.0, 1.0, -1.0]))
     >>> f = np.array([2.0, 1.0, -3.0])
-    >>> hinge.best_intercepts(f)
+    >>> hinge.optimal_intercepts(f)
     (0.0, 2.0)
     """
 
@@ -318,19 +319,19 @@ class Losses:
         inside = np.minimum(np.maximum(np.zeros(require_conditions(self)), self.lower), self.upper)
         require_box(inside, "the slope of least size", self.lower, self.upper)
 
-    def best_intercepts(
-        self, values: Vector, *, price: float = 0.0, flat: float = 0.0
+    def optimal_intercepts(
+        self, values: Vector, *, cost: float = 0.0, flat: float = 0.0
     ) -> tuple[float, float]:
-        """First and last minimiser of ``price b + sum_i loss_i(p_i - s_i (f_i + b))`` over b.
+        """First and last minimiser of ``cost b + sum_i loss_i(p_i - s_i (f_i + b))`` over b.
 
         Parameters
         ----------
         values : array of shape (m,)
             f, decision values without intercept.
-        price : float
+        cost : float
             Slope of the rest of the objective.
         flat : float
-            Where there are only kinks, slopes of at most this size count as zero: prices that
+            Where there are only kinks, slopes of at most this size count as zero: costs that
             should cancel do so only but for rounding.
 
         Returns
@@ -344,7 +345,7 @@ class Losses:
         InvalidParameterError
             Decision values of another type or number than needed, or not finite.
         """
-        price, flat = require_at_least(price, "price", -np.inf), require_at_least(flat, "flat", 0.0)
+        cost, flat = require_at_least(cost, "cost", -np.inf), require_at_least(flat, "flat", 0.0)
         n = len(self.required)
         require_vector(values, "values", n if self.rows is None else None, finite=True)
         if self.rows is not None:
@@ -352,8 +353,8 @@ class Losses:
         ends, work = np.zeros(2), np.empty(n, np.int64)
         loss = self.lower, self.upper, self.curved
         conditions = (n, self.rows, self.signs, self.required, values, *loss, 0.0)
-        status = run("best_intercepts", conditions, price, flat, work, ends)
-        if status is Status.NOT_FINITE:
+        status = run("optimal_intercepts", conditions, cost, flat, work, ends)
+        if status is CallStatus.NOT_FINITE:
             raise InvalidParameterError(
                 "values are so large that required - values overflows: scale the problem"
             )
@@ -409,7 +410,7 @@ def exponent_tile(tile: Dense, rows: Vector, columns: Vector, gamma: float) -> N
     require_vector(rows, "rows", m)
     require_vector(columns, "columns", n)
     gamma = require_at_least(gamma, "gamma", 0.0)
-    require_apart({"tile": tile}, {"rows": rows, "columns": columns})
+    require_disjoint({"tile": tile}, {"rows": rows, "columns": columns})
     run("exponent_tile", m, n, stride, gamma, rows, columns, tile)
 
 
@@ -453,6 +454,6 @@ def products_by_row(X: Dense, Z: Dense, out: Dense | None = None) -> Dense:
         raise InvalidParameterError(
             f"out has the shape {out.shape}: pass an array of shape {(m, n)} that can be written to"
         )
-    require_apart({"out": out}, {"X": X, "Z": Z})
+    require_disjoint({"out": out}, {"X": X, "Z": Z})
     run("products_by_row", m, n, d, X, left, Z, right, out, stride)
     return out

@@ -16,9 +16,9 @@ struct machine {
   const int64_t *rows; /* (N,) the sample of every condition; NULL: condition i is about sample i */
   const double *signs, *required, *lower, *upper; /* (N,) */
   const double *curved;                           /* (N,) d > 0; NULL: 0 */
-  int64_t is_free;                                /* whether signs'a = price */
+  int64_t is_free;                                /* whether signs'a = cost */
   double constant;                                /* what a penalised intercept adds to K */
-  double price;                                   /* of a free intercept */
+  double cost;                                    /* of a free intercept */
   double side, total; /* side -1 (a margin to widen) or 1 (a tube to narrow): 1'a = total; 0: none */
 };
 
@@ -149,10 +149,10 @@ static int64_t newton_step(const struct machine *m, const double *lower, const d
  * they add up to what the machine asks for, as in LIBSVM; zero where that does. */
 static void begin(const struct machine *m, const double *lower, const double *upper, double *v,
                   double *g) {
-  double missing[2] = {m->price, 0.0};
+  double missing[2] = {m->cost, 0.0};
   if (m->side != 0.0) {
-    missing[0] = 0.5 * (m->total + m->price);
-    missing[1] = -0.5 * (m->total - m->price);
+    missing[0] = 0.5 * (m->total + m->cost);
+    missing[1] = -0.5 * (m->total - m->cost);
   }
   for (int64_t i = 0; i < m->size; i++) g[i] = -m->signs[i] * m->required[i];
   for (int64_t i = 0; i < m->size; i++) {
@@ -166,7 +166,7 @@ static void begin(const struct machine *m, const double *lower, const double *up
   }
 }
 
-/* Minimise 1/2 v'(K + c 11' + diag(d)) v - (s p)'v over the box, signs'a = price where the intercept
+/* Minimise 1/2 v'(K + c 11' + diag(d)) v - (s p)'v over the box, signs'a = cost where the intercept
  * is free, 1'a = total where there is a width, by runs of steps of pairs and Newton steps in turn, to
  * a violation of tol.
  *
@@ -232,9 +232,9 @@ static double best_width(struct conditions *c, const struct machine *m, double f
                          double *ends) {
   double above[2], below[2];
   c->only = 1.0;
-  int first = EXPORTED(best_intercepts)(c, 0.5 * (m->price + m->total), flat, open, above);
+  int first = EXPORTED(optimal_intercepts)(c, 0.5 * (m->cost + m->total), flat, open, above);
   c->only = -1.0;
-  int second = EXPORTED(best_intercepts)(c, 0.5 * (m->price - m->total), flat, open, below);
+  int second = EXPORTED(optimal_intercepts)(c, 0.5 * (m->cost - m->total), flat, open, below);
   c->only = 0.0;
   if (first != DONE || second != DONE) return 0.0;
   double shift = 0.5 * (middle_of(above) - middle_of(below));
@@ -305,7 +305,7 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
   if (m->is_free && m->side != 0.0) shift = best_width(&c, m, flat, open, sums + 7);
   if (m->is_free && !(m->side * shift > 0.0)) {
     shift = 0.0;
-    if (EXPORTED(best_intercepts)(&c, m->price, flat, open, sums + 7) == NOT_FINITE)
+    if (EXPORTED(optimal_intercepts)(&c, m->cost, flat, open, sums + 7) == NOT_FINITE)
       return NOT_FINITE;
   }
   double b = middle_of(sums + 7);

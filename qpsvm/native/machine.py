@@ -20,7 +20,7 @@ from qpsvm.native.checks import (
     require_row_wise,
     require_vector,
 )
-from qpsvm.native.library import Status, Structure, run
+from qpsvm.native.library import CallStatus, Structure, run
 
 
 class MachineBounds(NamedTuple):
@@ -39,7 +39,7 @@ class MachineBounds(NamedTuple):
         ``sum loss_i(v_i)``, ``sum p_i alpha_i`` and ``sum d_i alpha_i^2 / 2``.
     balance : float
         ``sum s_i alpha_i``, rounded once.
-    passed_on : float
+    loss_error : float
         What the errors change the sum of losses by, at most.
     violation : float
         The largest distance of a variable from its KKT case, relative to the largest variable.
@@ -63,7 +63,7 @@ class MachineBounds(NamedTuple):
     required: float
     curved: float
     balance: float
-    passed_on: float
+    loss_error: float
     violation: float
     first: float
     last: float
@@ -137,14 +137,14 @@ class MachineRun(NamedTuple):
 
     Parameters
     ----------
-    status : Status
+    status : CallStatus
         DONE, STALLED where rounding leaves every step at zero, LIMIT, UNBOUNDED or NOT_FINITE.
     alpha, v, gradient : arrays of shape (N,)
     steps : int
         Of pairs.
     """
 
-    status: Status
+    status: CallStatus
     alpha: Vector
     v: Vector
     gradient: Vector
@@ -156,7 +156,7 @@ class SmallMachine:
     """The dual of a machine with N conditions on n samples.
 
     It is ``min 1/2 v'(K + c 11' + diag(d)) v - (s p)'v`` over ``v_i = s_i a_i`` with a in its box,
-    ``1'v = price`` where the intercept is free, and ``1'a = total`` where there is a width t, which
+    ``1'v = cost`` where the intercept is free, and ``1'a = total`` where there is a width t, which
     makes the conditions ``s_i (f_i + b) >= p_i - side t``.
 
     Parameters
@@ -173,13 +173,13 @@ class SmallMachine:
         Whether the intercept is free.
     constant : float
         c: 1 for a penalised intercept, else 0.
-    price : float
+    cost : float
         Of a free intercept in the primal objective.
     side : float
         -1 for a margin that is to be wide, 1 for a tube that is to be narrow, 0 without a width.
         A width needs a free intercept.
     total : float
-        What ``side`` times the price of the width is, at least 0.
+        What ``side`` times the cost of the width is, at least 0.
 
     Raises
     ------
@@ -206,7 +206,7 @@ class SmallMachine:
     rows: Array | None = None
     is_free: bool = True
     constant: float = 0.0
-    price: float = 0.0
+    cost: float = 0.0
     side: float = 0.0
     total: float = 0.0
     _structures: dict[int, Structure] = field(default_factory=dict, init=False, repr=False)
@@ -215,7 +215,7 @@ class SmallMachine:
         n = require_conditions(self)
         require_box(np.zeros(n), "zero", self.lower, self.upper)
         require_at_least(self.constant, "constant", 0.0)
-        require_at_least(self.price, "price", -np.inf)
+        require_at_least(self.cost, "cost", -np.inf)
         require_at_least(self.total, "total", 0.0)
         if self.side not in (-1.0, 0.0, 1.0) or (self.side and not self.is_free):
             raise InvalidParameterError(
@@ -237,7 +237,7 @@ class SmallMachine:
             return known
         K, conditions = self.K, (self.signs, self.required, self.lower, self.upper, self.curved)
         stride = 0 if K is None else K.strides[0] // K.itemsize
-        kind = self.is_free, self.constant, self.price, self.side, self.total
+        kind = self.is_free, self.constant, self.cost, self.side, self.total
         made = Structure(
             "machine_run", (len(self.signs), samples, stride, K, self.rows, *conditions, *kind)
         )
@@ -269,7 +269,7 @@ class SmallMachine:
 
     def newton(
         self, X: Dense, steps: int, halvings: int, start: Vector | None = None
-    ) -> tuple[Status, Vector, Vector]:
+    ) -> tuple[CallStatus, Vector, Vector]:
         """Minimise the primal objective over the weights of features, for squared losses.
 
         Parameters
@@ -283,7 +283,7 @@ class SmallMachine:
 
         Returns
         -------
-        status : Status
+        status : CallStatus
             DONE at the exact minimum of the last piece; LIMIT, NOT_FINITE, or STALLED where the
             Hessian is singular.
         weights : array of shape (p,)
@@ -326,7 +326,7 @@ class SmallMachine:
         flat : float
             Where there are only kinks, slopes in the intercept of at most this size count as zero.
         unit : float
-            In which violations are measured, above zero.
+            Scale of margin violations, above zero.
         """
         size, n = len(self.signs), errors.bounds.shape[1]
         require_vector(alpha, "alpha", size)
@@ -344,7 +344,7 @@ class SmallMachine:
         numbers = float(flat), float(unit)
         fields = self._fields(n)
         status = run("machine_bounds", fields, X, d, errors.bounds, alpha, *numbers, memory, found)
-        if status is not Status.DONE:
+        if status is not CallStatus.DONE:
             return None
         sums = found[3 * n : 3 * n + 12].tolist()
         beta, values, of_values = found[: 3 * n].reshape(3, n)

@@ -88,8 +88,8 @@ def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
     bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2
     sums = np.sum(weights, axis=0)
     are_cut = _is_safe(np.max(weights, axis=0, initial=0.0))
-    reach = np.where(largest <= 2.0**WITHIN, largest, np.inf)
-    cut = np.multiply.outer(reach, np.where(are_cut, 2.0 ** (2 - bits) * sums, np.inf))
+    scale = np.where(largest <= 2.0**WITHIN, largest, np.inf)
+    cut = np.multiply.outer(scale, np.where(are_cut, 2.0 ** (2 - bits) * sums, np.inf))
     return np.asarray((k + 16.0) * 2.0**-BITS * np.minimum(sizes, cut))
 
 

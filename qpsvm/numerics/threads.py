@@ -55,7 +55,7 @@ class _BlasThreads:
         self._own.has_piece = True
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def single_threaded(self) -> Iterator[None]:
         """Hold BLAS at one thread."""
         if getattr(self._own, "holds", False):
             yield
@@ -177,7 +177,7 @@ def one_blas_thread() -> Iterator[None]:
     are. The first one limits BLAS, and the last one to end gives it back: given back earlier, BLAS
     would add up in another order in the threads that still count on one thread.
     """
-    with _BLAS.held():
+    with _BLAS.single_threaded():
         yield
 
 

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 
 from qpsvm.certificates import certify
-from qpsvm.display import Column, Table, short_repr
+from qpsvm.display import Column, ColumnTable, short_repr
 from qpsvm.exceptions import InvalidParameterError, ToleranceNotReachedError
 from qpsvm.formulations.family import Family
-from qpsvm.formulations.prices import require_price
+from qpsvm.formulations.parameters import require_C
 from qpsvm.kernels import KernelArgument
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.evaluation import Evaluation
@@ -124,7 +124,7 @@ def relative_gaps(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CertifiedPath(Table):
+class CertifiedPath(ColumnTable):
     """Machines such that for every C of a range one is proven to be within ``eps``.
 
     Attributes
@@ -357,7 +357,7 @@ def _range(C: object) -> tuple[float, float]:
         raise InvalidParameterError(f"C is {C!r}; pass a range (low, high).")
     low, high = C
     for end in (low, high):
-        require_price(end)
+        require_C(end)
     if not (is_real_number(low) and is_real_number(high) and low <= high):
         raise InvalidParameterError(f"C is {C!r}; pass (low, high) with low <= high.")
     return float(low), float(high)

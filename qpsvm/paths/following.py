@@ -88,7 +88,7 @@ class Stretch:
 
 
 @dataclass(eq=False)
-class Trace:
+class PathTrace:
     """Pieces of an exact path in ascending order of s, and the gaps between them.
 
     Attributes
@@ -128,7 +128,7 @@ def follow(
     end: float,
     solver: MachineSolver,
     settings: PathSettings,
-) -> Trace:
+) -> PathTrace:
     """Follow the path of a parametric program from ``begin`` to ``end``.
 
     Parameters
@@ -142,10 +142,10 @@ def follow(
 
     Returns
     -------
-    Trace
+    PathTrace
         ``reached`` is below ``end`` where a limit of the settings ended it.
     """
-    trace = Trace(program, reached=begin)
+    trace = PathTrace(program, reached=begin)
     piece = found_piece(program, begin, solver)
     exchanges = 0
     while trace.reached < end and len(trace.stretches) < settings.max_events:
@@ -155,16 +155,16 @@ def follow(
             if piece is None:
                 break
             continue
-        reach, condition = reach_of(program, piece, s, end)
-        if reach < s:  # not optimal here
+        stop, condition = piece_end(program, piece, s, end)
+        if stop < s:  # not optimal here
             piece = None
             continue
-        if not is_same(reach, s):
-            trace.stretches.append(Stretch.of(piece, s, reach))
-            trace.reached, exchanges = reach, 0
-        elif reach == end:
+        if not is_same(stop, s):
+            trace.stretches.append(Stretch.of(piece, s, stop))
+            trace.reached, exchanges = stop, 0
+        elif stop == end:
             trace.reached = end
-        if reach < end:
+        if stop < end:
             exchanges += 1
             try:
                 piece = exchanged(program, piece, trace.reached, condition)
@@ -173,7 +173,7 @@ def follow(
     return trace
 
 
-def reach_of(program: ParametricProgram, piece: Piece, s: float, end: float) -> tuple[float, int]:
+def piece_end(program: ParametricProgram, piece: Piece, s: float, end: float) -> tuple[float, int]:
     """Last value at which a piece is optimal, and the condition that ends it.
 
     Parameters
@@ -203,10 +203,10 @@ def reach_of(program: ParametricProgram, piece: Piece, s: float, end: float) -> 
     steps = np.full(len(values), math.inf)
     steps[falls] = np.maximum(values[falls], 0.0) / -(side * rates[falls, 1])
     first = int(np.argmin(steps))
-    reach = s + side * float(steps[first])
-    if side * (reach - end) >= 0.0 or is_same(reach, end):
+    stop = s + side * float(steps[first])
+    if side * (stop - end) >= 0.0 or is_same(stop, end):
         return end, -1
-    return reach, first
+    return stop, first
 
 
 def is_same(s: float, other: float) -> bool:
@@ -223,13 +223,13 @@ def found_piece(program: ParametricProgram, s: float, solver: MachineSolver) -> 
             piece = independent_piece(program, active, solution.alpha, s)
         except Dependent:
             continue
-        if reach_of(program, piece, s, s)[0] == s:
+        if piece_end(program, piece, s, s)[0] == s:
             return piece
     return None
 
 
 def _found_again(
-    trace: Trace, end: float, solver: MachineSolver, settings: PathSettings
+    trace: PathTrace, end: float, solver: MachineSolver, settings: PathSettings
 ) -> Piece | None:
     """Find a later piece of the path with a solver, to continue the trace there."""
     step = RESTART_STEP * max(abs(trace.reached), np.finfo(float).tiny)
@@ -240,7 +240,7 @@ def _found_again(
         step *= RESTART_GROWTH
         piece = found_piece(trace.program, ahead, solver)
         if piece is not None:
-            back = reach_of(trace.program, piece, ahead, trace.reached)[0]
+            back = piece_end(trace.program, piece, ahead, trace.reached)[0]
             if back > trace.reached and not is_same(back, trace.reached):
                 trace.reached = min(back, ahead)
             return piece

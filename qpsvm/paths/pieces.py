@@ -57,7 +57,7 @@ class Dependent(Exception):  # noqa: N818 - a signal, not an error for callers
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class ActiveSet:
+class PathActiveSet:
     """The state of every variable, and whether the width's row holds with equality.
 
     Attributes
@@ -76,11 +76,11 @@ class ActiveSet:
         """Indices of the free variables."""
         return np.flatnonzero(self.states == FREE)
 
-    def with_state(self, variable: int, state: int) -> ActiveSet:
+    def with_state(self, variable: int, state: int) -> PathActiveSet:
         """The active set with one variable in another state."""
         states = self.states.copy()
         states[variable] = state
-        return ActiveSet(states, self.is_tight)
+        return PathActiveSet(states, self.is_tight)
 
     def rows(self, program: ParametricProgram) -> Dense:
         """The rows that are equations, shape (m, N)."""
@@ -146,7 +146,7 @@ class Piece:
 
     Attributes
     ----------
-    active : ActiveSet
+    active : PathActiveSet
     anchor : float
         The s of the first column of the rates.
     alpha, gradient : arrays of shape (N, 2)
@@ -154,14 +154,14 @@ class Piece:
         What is left of the width's row, or t where it is tight; infinite without one.
     """
 
-    active: ActiveSet
+    active: PathActiveSet
     anchor: float
     alpha: Rates
     gradient: Rates
     room: Rates
 
     @classmethod
-    def of(cls, program: ParametricProgram, active: ActiveSet, anchor: float) -> Piece:
+    def of(cls, program: ParametricProgram, active: PathActiveSet, anchor: float) -> Piece:
         """Solve the equations of an active set.
 
         Raises
@@ -215,7 +215,7 @@ class Piece:
         return values, np.concatenate([sizes, sizes, [of_room]])
 
 
-def active_set_of(program: ParametricProgram, solution: SVMSolution, share: float) -> ActiveSet:
+def active_set_of(program: ParametricProgram, solution: SVMSolution, share: float) -> PathActiveSet:
     """The active set of a machine, with enough free variables to fix its multipliers.
 
     Parameters
@@ -240,7 +240,7 @@ def active_set_of(program: ParametricProgram, solution: SVMSolution, share: floa
     multipliers = np.array(of_rows, dtype=np.float64)
     gradient = program.P.matvec(alpha) - c.required + program.rows.T @ multipliers
     is_tight = program.has_width and solution.width > 0.0
-    return _with_fixed_multipliers(program, ActiveSet(states, is_tight), gradient)
+    return _with_fixed_multipliers(program, PathActiveSet(states, is_tight), gradient)
 
 
 def exchanged(program: ParametricProgram, piece: Piece, s: float, condition: int) -> Piece:
@@ -253,7 +253,7 @@ def exchanged(program: ParametricProgram, piece: Piece, s: float, condition: int
     """
     n, active = len(program), piece.active
     if condition == 2 * n:
-        after = ActiveSet(active.states, not active.is_tight)
+        after = PathActiveSet(active.states, not active.is_tight)
         return independent_piece(program, after, piece.alpha_at(s), s)
     variable = condition % n
     if active.states[variable] != FREE:
@@ -269,7 +269,7 @@ def exchanged(program: ParametricProgram, piece: Piece, s: float, condition: int
 
 def independent_piece(
     program: ParametricProgram,
-    active: ActiveSet,
+    active: PathActiveSet,
     alpha: Vector,
     s: float,
     entering: int | None = None,
@@ -279,7 +279,7 @@ def independent_piece(
     Parameters
     ----------
     program : ParametricProgram
-    active : ActiveSet
+    active : PathActiveSet
     alpha : array of shape (N,)
         The dual variables at s.
     s : float
@@ -316,14 +316,14 @@ def independent_piece(
 
 
 def _with_fixed_multipliers(
-    program: ParametricProgram, active: ActiveSet, gradient: Vector, left: int | None = None
-) -> ActiveSet:
+    program: ParametricProgram, active: PathActiveSet, gradient: Vector, left: int | None = None
+) -> PathActiveSet:
     """Free further variables until the rows of the free variables fix their multipliers.
 
     Parameters
     ----------
     program : ParametricProgram
-    active : ActiveSet
+    active : PathActiveSet
     gradient : array of shape (N,)
         ``P a - p + A'y``.
     left : int, optional

@@ -150,8 +150,8 @@ def parametric_program(training: Training, low: float, high: float) -> Parametri
 
 
 def _data(c: Conditions) -> tuple[Vector, Vector, Vector, Vector]:
-    prices = [c.intercept_price] * (c.intercept == "free") + [c.width_price] * bool(c.width_sign)
-    return c.required, c.lower, c.upper, np.array(prices)
+    right = [c.intercept_price] * (c.intercept == "free") + [c.width_price] * bool(c.width_sign)
+    return c.required, c.lower, c.upper, np.array(right)
 
 
 def _affine(vectors: tuple[Vector, ...], first: float, last: float) -> Affine | None:

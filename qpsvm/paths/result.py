@@ -13,7 +13,7 @@ import numpy as np
 
 from qpsvm.certificates import Certificate, certify
 from qpsvm.data.training_sets import TrainingSet
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Family
 from qpsvm.kernels import RBF
@@ -21,7 +21,7 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Vector
-from qpsvm.paths.following import Trace
+from qpsvm.paths.following import PathTrace
 from qpsvm.paths.pieces import AT_LOWER, AT_UPPER, FREE
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import Status
@@ -52,7 +52,7 @@ class Event(NamedTuple):
     after: str
 
 
-class PathTable(Table):
+class PathTable(ColumnTable):
     """Base class of results with machines for ascending values of one parameter."""
 
     values: Vector
@@ -103,7 +103,7 @@ class Path(PathTable):
         The machine at each value, verified.
     eps : float
         The accuracy that was asked for.
-    trace : Trace or None
+    trace : PathTrace or None
         The linear pieces of an exact path.
     """
 
@@ -111,7 +111,7 @@ class Path(PathTable):
     values: Vector
     solutions: tuple[SVMSolution, ...]
     eps: float
-    trace: Trace | None = None
+    trace: PathTrace | None = None
 
     @property
     def over(self) -> str:

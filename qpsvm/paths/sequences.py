@@ -36,15 +36,15 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.engine import solve
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.interior import SearchResult
-from qpsvm.solvers.interior_point.open_set import near
+from qpsvm.solvers.interior_point.open_set import solve_near_weights
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.solver import solve
 
-ENGINE = InteriorPointSettings(slow_iterations=0)
+SOLVER_SETTINGS = InteriorPointSettings(slow_iterations=0)
 """Settings of the interior-point method, which goes on to its end however slow it is."""
 
 ITERATIONS = 1000
@@ -82,7 +82,7 @@ class OneFactor:
         if not isinstance(P, LowRankQuadratic) or P.diag.any():
             return None
         whole = FactorProgram(
-            F=Factor.of(P, settings=ENGINE),
+            F=Factor.of(P, settings=SOLVER_SETTINGS),
             d=np.zeros(len(program)),
             q=-program.required.value,
             A=program.rows,
@@ -97,10 +97,10 @@ class OneFactor:
         if merged is not None:
             smaller = whole.restricted(merged.kept, np.zeros(whole.size), copied_below=WORTH)
             whole = replace(smaller, lower=merged.lower, upper=merged.upper)
-        n_open = ENGINE.open_per_weight * P.rank
+        n_open = SOLVER_SETTINGS.open_per_weight * P.rank
         return (
             None
-            if n_open > ENGINE.largest_open_share * whole.size
+            if n_open > SOLVER_SETTINGS.largest_open_share * whole.size
             else cls(training, whole, merged)
         )
 
@@ -124,7 +124,7 @@ class OneFactor:
         found = None
         if last is not None:
             search = Search(program, eps, ITERATIONS, lambda *_: None)
-            found = near(search, last.w, last.y)
+            found = solve_near_weights(search, last.w, last.y)
         if found is None or found.status is not Status.OPTIMAL:
             found = solve(program, eps, ITERATIONS, lambda *_: None)
         return found

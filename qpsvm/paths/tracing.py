@@ -16,7 +16,7 @@ from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, require_flag
 from qpsvm.numerics.arrays import Vector
-from qpsvm.paths.following import Trace, follow
+from qpsvm.paths.following import PathTrace, follow
 from qpsvm.paths.program import ParametricProgram, parametric_program
 from qpsvm.paths.result import Path, WidthPath
 from qpsvm.paths.sequences import OneFactor, OneMatrix
@@ -229,7 +229,7 @@ def _is_small(program: ParametricProgram, exact: bool | str, settings: PathSetti
 
 
 def _machines(
-    training: Training, values: Vector, eps: float, trace: Trace | None = None
+    training: Training, values: Vector, eps: float, trace: PathTrace | None = None
 ) -> Iterator[SVMSolution]:
     """Yield the verified machine of every value: of the exact path, or from the one before."""
     last: SVMSolution | None = None
@@ -241,7 +241,7 @@ def _machines(
 
 def _trace(
     training: Training, program: ParametricProgram, values: Vector, settings: PathSettings
-) -> Trace:
+) -> PathTrace:
     """Follow the exact path over the range of the values."""
     last: SVMSolution | None = None
 

@@ -37,7 +37,7 @@ from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import scaled_rows, terms_per_row
 from qpsvm.qp.box_gap import box_gap_terms
-from qpsvm.qp.hidden_curvature import hidden_curvature_price, implied_bounds
+from qpsvm.qp.hidden_curvature import hidden_curvature_gain, implied_bounds
 from qpsvm.qp.kkt import objective_scale
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.program import QuadraticProgram, row_gradient, row_gradient_sizes
@@ -233,10 +233,10 @@ def _bound(
     point = prove_rows(restrictions, nearest_feasible(restrictions, x))
     if not np.array_equal(point.point, x):
         x, product = point.point, program.P.product_with_error(point.point)
-    Px, lost = product
+    Px, Px_error = product
     upper = 0.5 * float(x @ Px) + float(program.q @ x)
     change = np.abs(point.change)  # of unknown signs
-    rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * lost))
+    rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * Px_error))
     rounding += float(np.abs(Px + program.q) @ change)
     if change.any():
         rounding += 0.5 * float(change @ program.P.term_sizes(change))
@@ -246,26 +246,26 @@ def _bound(
     z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
     z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
     pair = FeasiblePair(x, y, z, z_lower, z_upper, point.left)
-    lower, price, reason = -math.inf, 0.0, ""
+    lower, gain, reason = -math.inf, 0.0, ""
     if moved.blocked is not None:
         j = int(variables[moved.blocked])
         reason = f"no multipliers near those given make x[{j}] stationary"
     elif point.blocked is None:
         gap, of_gap = complementarity_gap(program, x, w, z, g, error)
-        rounding += of_gap + _price(program, x, found, point)
+        rounding += of_gap + _gap_increase_from_rounding(program, x, found, point)
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
         if moved.left.any():  # of reduced costs that cannot all be zero: infinite without bounds
             ends = implied_bounds(program)
-            reach = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
-            is_priced = ~(moved.left == 0.0)  # NaN has no finite price
-            rounding += float(reach[is_priced] @ moved.left[is_priced])
+            distances = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
+            is_left = ~(moved.left == 0.0)  # NaN has no finite bound
+            rounding += float(distances[is_left] @ moved.left[is_left])
         rounding += float(np.abs(g) @ inexact)  # quotients are rounded inwards
-        price = hidden_curvature_price(program, w, y, z, (g, error))
-        lower = upper - gap - price
-        if not math.isfinite(price):
+        gain = hidden_curvature_gain(program, w, y, z, (g, error))
+        lower = upper - gap - gain
+        if not math.isfinite(gain):
             reason = "P has curvature that rounding hides, in variables without bounds"
-    proof = ProgramBound(objective, upper, lower, rounding, price, scale, reason)
+    proof = ProgramBound(objective, upper, lower, rounding, gain, scale, reason)
     return proof, pair, point.blocked
 
 
@@ -288,14 +288,14 @@ def complementarity_gap(
     known = np.isfinite(program.h)
     slack = np.maximum(np.where(known, program.h - program.G @ x, 0.0), 0.0)
     sizes = abs(program.G) @ np.abs(x) + np.where(known, np.abs(program.h), 0.0)
-    apart = x - w
-    square = 0.5 * float(apart @ program.P.matvec(apart)) if apart.any() else 0.0
+    delta = x - w
+    square = 0.5 * float(delta @ program.P.matvec(delta)) if delta.any() else 0.0
     of_bounds = np.sum(box_gap_terms(x, g, program.lb, program.ub))
     gap = float(of_bounds) + float(z @ slack) + max(square, 0.0)
     steps = terms_per_row(program.G) + 2.0
     # a reduced cost within its rounding may press on the other bound
-    reach = np.where(np.abs(g) <= error, _widest(program, x), np.where(g > 0.0, below, above))
-    return gap, float(error @ _finite(reach)) + 0.5 * EPS * float((z * steps) @ sizes)
+    distances = np.where(np.abs(g) <= error, _widest(program, x), np.where(g > 0.0, below, above))
+    return gap, float(error @ _finite(distances)) + 0.5 * EPS * float((z * steps) @ sizes)
 
 
 def _finite(distance: Vector) -> Vector:
@@ -308,7 +308,9 @@ def _widest(program: QuadraticProgram, x: Vector) -> Vector:
     return np.maximum(_finite(x - program.lb), _finite(program.ub - x))
 
 
-def _price(program: QuadraticProgram, x: Vector, found: _Stationary, point: NearestPoint) -> float:
+def _gap_increase_from_rounding(
+    program: QuadraticProgram, x: Vector, found: _Stationary, point: NearestPoint
+) -> float:
     """Bound on the gap's increase from the computed point to the exactly feasible one.
 
     Beside (x, w, y, z) in double precision there are real numbers that satisfy the rows exactly.
@@ -320,14 +322,14 @@ def _price(program: QuadraticProgram, x: Vector, found: _Stationary, point: Near
     n_w, p = len(found.movable), program.n_equalities
     dx, dw = np.abs(point.change), np.zeros(program.n_variables)
     dw[found.movable], dy, dz = np.split(np.abs(found.moved.change), [n_w, n_w + p])
-    reach = np.asarray(G @ dx)
-    slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + reach
+    row_change = np.asarray(G @ dx)
+    slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + row_change
     dg = row_gradient_sizes(program, dz, dy) + P.term_sizes(dw)
-    apart = dx + dw
-    curved = float(np.abs(P.matvec(x - found.w)) @ apart)
-    curved += 0.5 * float(apart @ P.term_sizes(apart))
+    delta = dx + dw
+    curved = float(np.abs(P.matvec(x - found.w)) @ delta)
+    curved += 0.5 * float(delta @ P.term_sizes(delta))
     of_bounds = np.abs(found.g) @ dx + dg @ (_widest(program, x) + dx)
-    return float(of_bounds + found.z @ reach + dz @ slack) + curved
+    return float(of_bounds + found.z @ row_change + dz @ slack) + curved
 
 
 # --- stationarity --------------------------------------------------------------------------------
@@ -340,11 +342,11 @@ def _reduced_costs(
 
     Thousands of terms that are added one after the other may all be rounded the same way.
     """
-    Pw, lost = product
+    Pw, Pw_error = product
     steps = terms_per_row(program.A.T) + terms_per_row(program.G.T) + 3.0
     terms = np.abs(Pw) + np.abs(program.q) + row_gradient_sizes(program, z, y)
     g = Pw + program.q + row_gradient(program, z, y)
-    return np.asarray(g), np.asarray(lost + 0.5 * EPS * steps * terms)
+    return np.asarray(g), np.asarray(Pw_error + 0.5 * EPS * steps * terms)
 
 
 def _newton_step(
@@ -371,7 +373,7 @@ def _newton_step(
     best = x, y, g, error
     gap, rounding = complementarity_gap(program, x, x, z, g, error)
     least = gap + rounding
-    # the equations may depend on each other; a long step along hidden curvature would be priced
+    # the equations may depend on each other; a long step along hidden curvature would enter the gap
     for solved in (np.linalg.solve, _shortest)[int(program.convexity.shift.any()) :]:
         try:
             step = solved(system, right)
@@ -380,11 +382,11 @@ def _newton_step(
         w, moved_y = x.copy(), y + step[len(S) :]
         w[S] += step[: len(S)]
         costs = _reduced_costs(program, program.P.product_with_error(w), moved_y, z)
-        gap, lost = complementarity_gap(program, x, w, z, *costs)
-        if gap + lost < least:
-            best, least = (w, moved_y, *costs), gap + lost
+        gap, gap_error = complementarity_gap(program, x, w, z, *costs)
+        if gap + gap_error < least:
+            best, least = (w, moved_y, *costs), gap + gap_error
         left = float(np.abs(costs[0][S]) @ distance)
-        if left <= NEGLIGIBLE * terms and lost <= 2.0 * rounding:  # nothing is left to gain
+        if left <= NEGLIGIBLE * terms and gap_error <= 2.0 * rounding:  # nothing is left to gain
             break
     return best
 
@@ -421,7 +423,7 @@ def _stationary(
     for movable in (none, _movable(program, rows)) if is_affordable else (none,):
         restrictions = _restricted(program, w, rows, movable, signs, is_zero[rows])
         moved = nearest_feasible(restrictions, np.concatenate([w[movable], y, z]))
-        moved = prove_rows(restrictions, moved, prices=True)
+        moved = prove_rows(restrictions, moved, allow_residuals=True)
         if moved.is_exact:
             break
     w = w.copy()

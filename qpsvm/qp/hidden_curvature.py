@@ -6,9 +6,9 @@ better than a dual objective D allows. With the reduced costs g at w, every feas
     objective = D + sum_j |g_j| (distance of x_j from the bound that g_j presses on) + 1/2 d'Pd
 
 at least, and ``P + diag(s)`` is semidefinite. So a better point exists only where ``d'Pd`` is
-negative, which gains at most ``1/2 sum_j s_j d_j^2``: this price, over all d that the bounds allow,
+negative, which gains at most ``1/2 sum_j s_j d_j^2``: this gain, over all d that the bounds allow,
 is the first bound. It bounds how far from their bounds variables with a reduced cost can be at all,
-and this lowers the price in turn.
+and this lowers the bound in turn.
 
 The few variables S without a reduced cost depend on the others, T. With ``Q = P + diag(s) +
 k A'A``, which is P + diag(s) along feasible directions, and its smallest eigenvalue ``mu`` on S,
@@ -16,7 +16,7 @@ k A'A``, which is P + diag(s) along feasible directions, and its smallest eigenv
     d'Qd >= mu |d_S + M d_T|^2     with M = Q_SS^-1 Q_ST
 
 since the Schur complement of Q is semidefinite. So ``d'Pd`` is negative only near ``d_S = -M d_T``,
-and if ``|M d_T| <= m``, then d_S gains ``1/2 s m^2 mu / (mu - s)`` at most. Repeated, the price of
+and if ``|M d_T| <= m``, then d_S gains ``1/2 s m^2 mu / (mu - s)`` at most. Repeated, the bound for
 a program whose solution is unique by a margin falls to next to nothing.
 """
 
@@ -37,13 +37,13 @@ PASSES = 40
 """Repetitions of the bound at most; each one takes an eigenvalue of the variables in S."""
 
 FALL = 0.9
-"""A price that does not fall to this share of itself is left as it is."""
+"""A bound that does not fall to this share of itself is left as it is."""
 
 LARGEST_SET = 1500
 """Up to so many variables in S their smallest eigenvalue is computed."""
 
 
-def hidden_curvature_price(
+def hidden_curvature_gain(
     program: QuadraticProgram,
     w: Vector,
     y: Vector,
@@ -66,30 +66,30 @@ def hidden_curvature_price(
     if not shift.any():
         return 0.0
     lower, upper = implied_bounds(program)
-    reach = np.maximum(np.maximum(upper - w, w - lower), 0.0)
-    if np.isinf(reach[shift > 0.0]).any():
-        reach = np.full(len(w), _reach_in_cone(program, w, y, z)) + np.abs(w)
-    with np.errstate(all="ignore"):  # an infinite price proves nothing, as it should
-        price = _price(shift, reach)
-        if reduced_costs is None or not math.isfinite(price):
-            return price
-        return _lowered(program, w, reduced_costs, reach, price)
+    distance = np.maximum(np.maximum(upper - w, w - lower), 0.0)
+    if np.isinf(distance[shift > 0.0]).any():
+        distance = np.full(len(w), _distance_in_cone(program, w, y, z)) + np.abs(w)
+    with np.errstate(all="ignore"):  # an infinite gain proves nothing, as it should
+        gain = _largest_gain(shift, distance)
+        if reduced_costs is None or not math.isfinite(gain):
+            return gain
+        return _lowered(program, w, reduced_costs, distance, gain)
 
 
-def _price(shift: Vector, reach: Vector) -> float:
-    """``1/2 sum_j s_j reach_j^2``; roots first, since squares of a reach may overflow alone."""
+def _largest_gain(shift: Vector, distance: Vector) -> float:
+    """``1/2 sum_j s_j distance_j^2``; roots first: squares of a distance may overflow."""
     used = shift > 0.0
-    return 0.5 * float(np.sum((np.sqrt(shift[used]) * reach[used]) ** 2))
+    return 0.5 * float(np.sum((np.sqrt(shift[used]) * distance[used]) ** 2))
 
 
 def _lowered(
     program: QuadraticProgram,
     w: Vector,
     reduced_costs: tuple[Vector, Vector],
-    reach: Vector,
-    price: float,
+    distance: Vector,
+    gain: float,
 ) -> float:
-    """Lower a bound on the price as far as reduced costs allow, see the module's docstring."""
+    """Lower a bound on the gain as far as reduced costs allow, see the module's docstring."""
     (g, error), shift = reduced_costs, program.convexity.shift
     bound = np.where(g > 0.0, program.lb, program.ub)
     # rows have multipliers of their own: of a variable without that bound nothing is known
@@ -99,24 +99,24 @@ def _lowered(
     free: Mask | None = None
     mu, sizes, missed = 0.0, np.zeros(0), 0.0
     for _ in range(PASSES):
-        unlimited = ~(offset + price * inverse < reach)
+        unlimited = ~(offset + gain * inverse < distance)
         if free is None or not np.array_equal(free, unlimited):
             free = unlimited
             mu, sizes, missed = _dependence(program, w, free)
         T, s = ~free, float(np.max(shift[free], initial=0.0))
-        room = np.minimum(offset[T] + price * inverse[T], reach[T])
-        of_free = _price(shift[free], reach[free])
+        room = np.minimum(offset[T] + gain * inverse[T], distance[T])
+        of_free = _largest_gain(shift[free], distance[free])
         if mu > s:
             # all reduced costs together pay for one gain
             at_once = float(sizes @ offset[T])
-            at_once += price * float(np.max(sizes * inverse[T], initial=0.0))
+            at_once += gain * float(np.max(sizes * inverse[T], initial=0.0))
             m = min(float(sizes @ room), at_once)
             of_free = min(of_free, 0.5 * s * m * m / (1.0 - s / mu) + 0.5 * missed)
-        found = min(price, _price(shift[T], room) + of_free)
-        if not found < FALL * price:
+        found = min(gain, _largest_gain(shift[T], room) + of_free)
+        if not found < FALL * gain:
             return found
-        price = found
-    return price
+        gain = found
+    return gain
 
 
 def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float, Vector, float]:
@@ -130,7 +130,7 @@ def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float
     sizes : array of shape (number of the others,)
         At least the norm of each column of M.
     missed : float
-        ``k |A (x - w)|^2`` for every feasible x: what w misses of its equalities, priced.
+        ``k |A (x - w)|^2`` for every feasible x: what w misses of its equalities, weighted.
     """
     S, T = np.flatnonzero(free), np.flatnonzero(~free)
     if len(S) == 0:
@@ -143,8 +143,8 @@ def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float
     size = math.sqrt(float(np.max(np.maximum(P.diagonal(), 0.0))))
     factors = size / np.where(largest > 0.0, largest, 1.0)
     rows = as_dense(A) * factors[:, None]
-    lost = program.n_variables * EPS * (abs(A) @ np.abs(w) + np.abs(b))
-    missed = float(np.sum((factors * (np.abs(A @ w - b) + lost)) ** 2))
+    residual_error = program.n_variables * EPS * (abs(A) @ np.abs(w) + np.abs(b))
+    missed = float(np.sum((factors * (np.abs(A @ w - b) + residual_error)) ** 2))
     own = P.block(S, S) + rows[:, S].T @ rows[:, S]
     own[np.diag_indices(len(S))] += program.convexity.shift[S]
     rounding = 4.0 * (len(S) + len(rows)) * EPS
@@ -158,7 +158,7 @@ def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float
     return mu, np.linalg.norm(M, axis=0) + left / mu, missed
 
 
-def _reach_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
+def _distance_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> float:
     """Bound ``1'x`` of every better point, where the feasible points form a cone in ``x >= 0``.
 
     For u in the cone with ``1'u = 1``, weak duality bounds the curvature from below by any v

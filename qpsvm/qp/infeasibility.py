@@ -1,8 +1,8 @@
-"""Evidence that a program has no optimum: Farkas multipliers and unbounded rays.
+"""Certificates that a program has no optimum: Farkas multipliers and unbounded rays.
 
-Many QP solvers say "infeasible" without proof, or say nothing. Both kinds of evidence are
-solutions of linear programs (``evidence_search``); whatever comes back, from there or from a
-solver, is measured before anyone believes it.
+Many QP solvers say "infeasible" without proof, or say nothing. Both kinds of certificates are
+solutions of linear programs (``certificate_search``); whatever comes back, from there or from a
+solver, is measured before it counts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from qpsvm.qp.restrictions import NearestPoint, Restrictions, fast_rows
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
 
-EVIDENCE_TOLERANCE = 1e-9
+PROOF_TOLERANCE = 1e-9
 """Largest violation of a certificate that counts as proof: seven digits above the rounding of its
 sums, and far below any coefficient that means something beside the others of its column."""
 
 FARTHEST = 1e-3
-"""Share of the largest entry by which an entry of evidence may differ from exact evidence."""
+"""Share of the largest entry by which an entry of a certificate may differ from an exact one."""
 
 MAX_DENSE_RAY = 1500
 """Rays need the null space of P; beyond this size an unstructured P is not searched."""
@@ -60,10 +60,10 @@ def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
 
     with np.errstate(all="ignore"):
         violation = remainder(multipliers, np.zeros(len(multipliers)))
-        if not violation <= EVIDENCE_TOLERANCE:
+        if not violation <= PROOF_TOLERANCE:
             return violation
-        exact = _beside(multipliers, _contradiction(program), in_exact_arithmetic=True)
-        is_proven = exact is not None and remainder(exact.point, exact.change) <= EVIDENCE_TOLERANCE
+        exact = _nearest_in_cone(multipliers, _contradiction(program), in_exact_arithmetic=True)
+        is_proven = exact is not None and remainder(exact.point, exact.change) <= PROOF_TOLERANCE
         return violation if is_proven else math.inf
 
 
@@ -131,16 +131,16 @@ def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:
     x = _without_noise(x)
     with np.errstate(all="ignore"):
         violation = _missed_by_ray(program, x, np.zeros(len(x)))
-        if not violation <= EVIDENCE_TOLERANCE:
+        if not violation <= PROOF_TOLERANCE:
             return violation
         of_kernel, null_space = isinstance(program.P, KernelQuadratic), null_space_rows(program)
         if null_space is None and not of_kernel:
             return math.inf
         cone = _recession(program, null_space)
-        exact = _beside(x, cone, in_exact_arithmetic=not of_kernel)
+        exact = _nearest_in_cone(x, cone, in_exact_arithmetic=not of_kernel)
         is_proven = (
             exact is not None
-            and _missed_by_ray(program, exact.point, exact.change) <= EVIDENCE_TOLERANCE
+            and _missed_by_ray(program, exact.point, exact.change) <= PROOF_TOLERANCE
         )
         return violation if is_proven else math.inf
 
@@ -181,7 +181,7 @@ def _recession(program: QuadraticProgram, null_space: Sparse | None) -> Restrict
     )
 
 
-def _beside(
+def _nearest_in_cone(
     vector: Vector, cone: Restrictions, *, in_exact_arithmetic: bool
 ) -> NearestPoint | None:
     """Nearest vector in a cone; None unless close, since every cone contains zero.
@@ -200,7 +200,7 @@ def _beside(
 def _without_noise(vector: Vector) -> Vector:
     """Set entries below the rounding level of the largest to zero."""
     largest = float(np.max(np.abs(vector), initial=0.0))
-    return np.where(np.abs(vector) > EVIDENCE_TOLERANCE * largest, vector, 0.0)
+    return np.where(np.abs(vector) > PROOF_TOLERANCE * largest, vector, 0.0)
 
 
 def _largest_ratio(sums: Vector, terms: Vector) -> float:

@@ -50,7 +50,7 @@ rounding of the terms, 2^-53."""
 
 CONTRADICTION = 64.0 * EPS
 """Share of its terms by which a row may be missed that takes part in a proven contradiction; the
-miss is priced."""
+miss enters the bound."""
 
 DENSE_ROWS = 600
 """Missed rows up to which a change is computed by a singular value decomposition."""

@@ -17,8 +17,8 @@ them should cost time or digits:
 3. an objective in a unit far from 1 is multiplied by a power of two. Solvers stop at an accuracy
    that is absolute for small objectives, and an objective times 1e-12 is the same program.
 
-Programs of machines are built in their best form. They need the third step alone, where prices are
-so small that solvers would stop at once.
+Programs of machines are built in their best form. They need the third step alone, where linear
+terms are so small that solvers would stop at once.
 
 Centring: a free intercept takes up any offset of the samples, so taking the offset out changes
 nothing but the intercept. In a program this is an identity of its numbers alone, in two forms.
@@ -80,7 +80,7 @@ ORDINARY = 2.0**-10, 2.0**10
 """Range of the largest linear term (of the largest curvature where there is none) in which an
 objective is left in its unit: solvers have absolute tolerances."""
 
-TINY_PRICES = 2.0**-30
+TINY_LINEAR_TERMS = 2.0**-30
 """Largest linear term of a training problem's program below which its objective is multiplied."""
 
 LARGEST_EXPONENT = 1022
@@ -111,7 +111,7 @@ class Reduced(NamedTuple):
         cls, program: QuadraticProgram, bad_spread: float = BAD_SPREAD, *, is_bare: bool = False
     ) -> Reduced:
         """Reduce a program as far as it helps; ``bad_spread`` as ``equilibrate`` takes it."""
-        written, way = rewritten(program) if is_bare else with_larger_prices(program)
+        written, way = rewritten(program) if is_bare else with_larger_linear_terms(program)
         centred, offsets = centre(written)
         scaled, scales = equilibrate(centred, bad_spread)
         notes = ["large offsets of columns taken out"] * (centred is not written)
@@ -147,9 +147,9 @@ def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     return scaled, unit if bounded is program else Chain((rows, unit))
 
 
-def with_larger_prices(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
+def with_larger_linear_terms(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     """Scale up the objective of a program whose linear terms are tiny; return the way back, too."""
-    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < TINY_PRICES
+    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < TINY_LINEAR_TERMS
     return _in_ordinary_unit(program) if is_tiny else (program, Chain())
 
 

@@ -75,18 +75,20 @@ FARTHEST_MISS = 1e-5
 makes up for more costs more than a tolerance allows."""
 
 FARTHEST_STEP = 2.0**20
-"""Longest nudge, in units of the largest miss: roundings of rows whose smallest singular value is
-1e-6, and 1e-10 of a variable at most."""
+"""Longest correction, in units of the largest miss: roundings of rows whose smallest singular value
+is 1e-6, and 1e-10 of a variable at most."""
 
-MISS_PRICE = 1e8
-"""Price of missing a row in a nudge, where moving a variable by a rounding costs 1."""
+MISS_PENALTY = 1e8
+"""Penalty on missing a row in a correction, where moving a variable by a rounding costs 1."""
 
 LEAST_ROOM = 4e-10
 """Room in all inequalities, as a share of their terms, that tells an interior point from one that
 rounding has made."""
 
 
-def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False) -> NearestPoint:
+def prove_rows(
+    given: Restrictions, found: NearestPoint, *, allow_residuals: bool = False
+) -> NearestPoint:
     """Prove that an exact solution of the constraints lies beside a given point.
 
     Parameters
@@ -94,9 +96,9 @@ def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False
     given : Restrictions
     found : NearestPoint
         From ``nearest_feasible(given, ...)``.
-    prices : bool
-        The caller has a price for whatever a row is missed by: rows of which nothing is known are
-        reported with their residual in ``left``, and need no contradiction.
+    allow_residuals : bool
+        The caller adds residuals, times multipliers, to its bound: rows of which nothing is known
+        are reported with their residual in ``left``, and need no contradiction.
 
     Returns
     -------
@@ -125,17 +127,21 @@ def prove_rows(given: Restrictions, found: NearestPoint, *, prices: bool = False
             missed = np.where(found.left[active.index] > 0.0, active.own.value, 0.0)
             squares = np.asarray((active.rows * active.rows).sum(axis=1)).ravel()
             multipliers = missed / np.where(squares > 0.0, squares, 1.0)
-            best = _beside(active, found, multipliers, prices=prices)
-            nudged = None if best.is_exact else _nudged(active)
-            if nudged is not None:
-                moved = _ActiveRows.at(given, replace(found, change=active.change + nudged[0]))
-                left, multipliers = np.zeros(len(right)), nudged[1][moved.index]
+            best = _with_proof(active, found, multipliers, allow_residuals=allow_residuals)
+            reduced = None if best.is_exact else _reduce_violation(active)
+            if reduced is not None:
+                moved = _ActiveRows.at(given, replace(found, change=active.change + reduced[0]))
+                left, multipliers = np.zeros(len(right)), reduced[1][moved.index]
                 left[moved.index] = np.where(moved.over > HOLDS * moved.size, moved.over, 0.0)
-                best = _beside(moved, replace(found, left=left), multipliers, prices=prices)
-        inner = None if best.is_exact else _inwards(active, found)
+                best = _with_proof(
+                    moved, replace(found, left=left), multipliers, allow_residuals=allow_residuals
+                )
+        inner = None if best.is_exact else _step_to_interior(active, found)
         if inner is not None:
             beside = _ActiveRows.at(given, inner)
-            proven = _beside(beside, inner, np.zeros(len(beside.index)), prices=prices)
+            proven = _with_proof(
+                beside, inner, np.zeros(len(beside.index)), allow_residuals=allow_residuals
+            )
             best = proven if proven.is_exact else best
         return replace(best, left=np.ldexp(best.left, -exponents))
 
@@ -226,8 +232,8 @@ class _ActiveRows:
         return int(self.index[np.argmax(among * self.over / self.size)])
 
 
-def _beside(
-    active: _ActiveRows, found: NearestPoint, multipliers: Vector, *, prices: bool
+def _with_proof(
+    active: _ActiveRows, found: NearestPoint, multipliers: Vector, *, allow_residuals: bool
 ) -> NearestPoint:
     """Create the point with its proof, or with the name of a row that is not proven.
 
@@ -236,14 +242,14 @@ def _beside(
     """
     left, (value, _, error) = found.left[active.index], active.own
     is_left = left > 0.0
-    if is_left.any() and not prices and not _is_contradicted(active, is_left, multipliers):
+    if is_left.any() and not allow_residuals and not _is_contradicted(active, is_left, multipliers):
         return replace(found, blocked=active.worst(is_left))
     whole = np.zeros(len(found.left))
     whole[active.index] = left
     is_off = ~(np.where(active.is_equality, active.over, value) + error <= 0.0)  # NaN is off
     must = is_off & ~is_left
     size = _correction(active, must, is_left) if must.any() else np.zeros(len(active.point))
-    if size is None and not prices:
+    if size is None and not allow_residuals:
         return replace(found, blocked=active.worst(must))
     if size is None:
         whole[active.index] = np.maximum(left, active.over + error)
@@ -314,9 +320,9 @@ def _within(
     # a row is corrected by a variable that no other row contains, whatever the others need
     own = np.full(len(index), -1, dtype=np.intp)
     alone = np.bincount(column, minlength=len(unit))[column] == 1
-    reach = np.abs(entry) * unit[column] * share
-    alone &= reach > 2.0**12 * missed[row]
-    order = np.flatnonzero(alone)[np.argsort(reach[alone], kind="stable")]
+    effect = np.abs(entry) * unit[column] * share
+    alone &= effect > 2.0**12 * missed[row]
+    order = np.flatnonzero(alone)[np.argsort(effect[alone], kind="stable")]
     own[row[order]] = column[order]  # of several the one with the most room
     found, rest, alone_rows = np.zeros(len(unit)), np.flatnonzero(own < 0), np.flatnonzero(own >= 0)
     for part in connected_rows(movable[rest]):
@@ -446,7 +452,7 @@ def _is_farkas(
 # --- small steps -----------------------------------------------------------------------------
 
 
-def _nudged(active: _ActiveRows) -> tuple[Vector, Vector] | None:
+def _reduce_violation(active: _ActiveRows) -> tuple[Vector, Vector] | None:
     """Find the step of a few roundings that violates the active rows least; None without any.
 
     Variables at their bounds may move inwards, which the least change that came before does not
@@ -463,7 +469,7 @@ def _nudged(active: _ActiveRows) -> tuple[Vector, Vector] | None:
     over = sp.diags_array(is_equality.astype(np.float64))
     both = sp.hstack([scaled, -scaled, over, -sp.eye_array(k)], format="csr")
     ends = np.concatenate([high, -low, np.full(2 * k, np.inf)])
-    cost = np.concatenate([np.ones(2 * len(unit)), np.full(2 * k, MISS_PRICE)])
+    cost = np.concatenate([np.ones(2 * len(unit)), np.full(2 * k, MISS_PENALTY)])
     found = _linear_program(
         cost, both, -value / size / scale, is_equality, (np.zeros(len(ends)), ends)
     )
@@ -478,7 +484,7 @@ def _nudged(active: _ActiveRows) -> tuple[Vector, Vector] | None:
     return unit * np.clip(up - down, low, high), multipliers
 
 
-def _inwards(active: _ActiveRows, found: NearestPoint) -> NearestPoint | None:
+def _step_to_interior(active: _ActiveRows, found: NearestPoint) -> NearestPoint | None:
     """Take a small step towards a point with room in all inequalities; None without any.
 
     ``maximise t  subject to  R_k d + t size_k <= -value_k,   R_k d = -value_k in equalities,

@@ -303,7 +303,7 @@ def rows_as_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, BoundsA
     if not len(row):
         kept = np.arange(program.n_inequalities)
         return program, BoundsAsRows(kept, row, variable, entry, none, none, np.zeros(n))
-    quotient, inexact = _inwards(entry, program.h[row])
+    quotient, inexact = _bounds_rounded_inwards(entry, program.h[row])
     is_upper = entry > 0.0
     lb, lower = _tightest(program.lb, variable, np.where(is_upper, -np.inf, quotient), +1.0)
     ub, upper = _tightest(program.ub, variable, np.where(is_upper, quotient, np.inf), -1.0)
@@ -337,11 +337,11 @@ def _single_entries(program: QuadraticProgram) -> tuple[Index, Index, Vector]:
     return row[order].astype(np.intp), variable[order].astype(np.intp), entry[order]
 
 
-def _inwards(entry: Vector, right: Vector) -> tuple[Vector, Vector]:
+def _bounds_rounded_inwards(entry: Vector, right: Vector) -> tuple[Vector, Vector]:
     """The bounds ``right / entry``, rounded inwards, and how far the exact ones may be."""
     quotient = right / entry + 0.0  # no negative zero
-    product, lost = product_parts(entry, quotient)
-    beyond = (product - right) + lost  # exact in sign: the two first terms differ by an ulp at most
+    product, rest = product_parts(entry, quotient)
+    beyond = (product - right) + rest  # exact in sign: the two first terms differ by an ulp at most
     inside = np.where(entry > 0.0, -np.inf, np.inf)
     rounded = np.where(beyond > 0.0, np.nextafter(quotient, inside), quotient)
     return rounded, np.where(beyond == 0.0, 0.0, 2.0 * np.spacing(np.abs(quotient)))

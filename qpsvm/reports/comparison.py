@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Literal, TypeAlias
 
-from qpsvm.display import Table, short_repr
+from qpsvm.display import ColumnTable, short_repr
 from qpsvm.machines import SVMSolution
 from qpsvm.reports.blocks import Block, Cell, Section, Sentences
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
@@ -88,7 +88,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Table):
+class Comparison(ColumnTable):
     """All rows of a comparison, with their agreement and verdict.
 
     Attributes

@@ -47,12 +47,12 @@ from qpsvm.numerics.interrupts import without_solution
 from qpsvm.numerics.threads import in_parallel
 from qpsvm.selection import scores
 from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, cv_results
-from qpsvm.selection.folds import Fold, Outcome, Task, run_fold
-from qpsvm.selection.kernel_matrix import KernelMatrix, shared_kernels
+from qpsvm.selection.folds import Fold, FoldOutcome, Task, run_fold
+from qpsvm.selection.kernel_matrix import KernelBlock, shared_kernels
 from qpsvm.selection.settings import SEARCH
 
-SharedKernels: TypeAlias = Callable[[Any], KernelMatrix]
-"""``gamma -> KernelMatrix`` of all samples."""
+SharedKernels: TypeAlias = Callable[[Any], KernelBlock]
+"""``gamma -> KernelBlock`` of all samples."""
 
 C_VALUES = tuple(10.0**k for k in range(-2, 5))
 """C of a search that is given none."""
@@ -289,7 +289,7 @@ class _Run:
         self._refine(shared, found)
         return found
 
-    def _scored(self, fold: Fold, outcome: Outcome) -> FoldScore:
+    def _scored(self, fold: Fold, outcome: FoldOutcome) -> FoldScore:
         found, fit_seconds, score_seconds, score = outcome
         if score is None:
             weights = None if self.weights is None else self.weights[fold.test]
@@ -313,7 +313,7 @@ class _Run:
     def _kernel(self, candidate: Candidate) -> Kernel:
         return self.search._kernel_of(candidate, self.X, self.weights).resolve(self.X)
 
-    def _matrix(self, shared: SharedKernels, candidate: Candidate) -> KernelMatrix:
+    def _matrix(self, shared: SharedKernels, candidate: Candidate) -> KernelBlock:
         K = shared(getattr(self._kernel(candidate), "gamma", None))
         if not all_finite(K.values):
             raise InvalidDataError(
@@ -365,7 +365,7 @@ class _Run:
             for k in is_open:
                 (better,) = run_fold(K, self._task(candidate), self.folds[k], C, SEARCH.tightest)
                 times = scored[k].fit_seconds, scored[k].score_seconds
-                new = self._scored(self.folds[k], Outcome(better.predictions, *times))
+                new = self._scored(self.folds[k], FoldOutcome(better.predictions, *times))
                 if new.gap < scored[k].gap:
                     scored[k] = new
             left -= len(is_open)
@@ -409,7 +409,7 @@ def run_separately(
     weights: Vector | None,
     fold: Fold,
     scorer: Callable[..., float] | None,
-) -> Outcome:
+) -> FoldOutcome:
     """Fit one estimator on a fold, and predict its held-out samples.
 
     Parameters
@@ -425,7 +425,7 @@ def run_separately(
 
     Returns
     -------
-    Outcome
+    FoldOutcome
         With a score by the scorer, if there is one.
     """
     train, test = fold.train, fold.test
@@ -441,7 +441,7 @@ def run_separately(
     if scorer is not None:
         own = None if weights is None else weights[test]
         score = scores.of_estimator(machine, others, their_targets, scorer, own)
-    return Outcome(found, fitted - began, time.perf_counter() - fitted, score)
+    return FoldOutcome(found, fitted - began, time.perf_counter() - fitted, score)
 
 
 def _predictions(machine: QPEstimator, X: Samples, squares: Vector | None) -> scores.Predictions:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy.stats import rankdata
 
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import is_real_number
 from qpsvm.numerics.arrays import Array, Dense, Vector
@@ -138,7 +138,7 @@ Verdict: TypeAlias = Literal["proven", "equal", "undecided"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Choice(Table):
+class Choice(ColumnTable):
     """Comparison of every candidate of a search with the best.
 
     The exact machines of a candidate have a mean validation score within ``[lower, upper]``. The

@@ -13,14 +13,14 @@ from qpsvm.certificates.predictions import DecisionBounds, wins
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations import OneVsOne, SoftMargin
-from qpsvm.formulations.prices import ClassWeight, factors_by_label
+from qpsvm.formulations.parameters import ClassWeight, factors_by_label
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.scores import Predictions, ScoreInterval
 from qpsvm.selection.settings import SEARCH
-from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.subdifferential import Subdifferential
 
 
 class Fold(NamedTuple):
@@ -30,19 +30,19 @@ class Fold(NamedTuple):
     test: Index
 
 
-class Part(NamedTuple):
+class FoldPart(NamedTuple):
     """A machine to be trained, for every C, on some of the training samples.
 
     Parameters
     ----------
     train : array of int of shape (n,)
         Rows of the kernel matrix.
-    unit : Staircase
+    unit : Subdifferential
         Of C = 1.
     """
 
     train: Index
-    unit: Staircase
+    unit: Subdifferential
 
 
 @short_repr
@@ -71,7 +71,7 @@ class Classes:
     break_ties: bool = False
     shape: Literal["ovr", "ovo"] = "ovr"
 
-    def parts(self, fold: Fold) -> list[Part]:
+    def parts(self, fold: Fold) -> list[FoldPart]:
         """The machines that are trained on a fold."""
         train = fold.train[self.weights[fold.train] > 0.0]
         codes = self.codes[train]
@@ -87,8 +87,8 @@ class Classes:
         for i, j in itertools.combinations(range(len(self.labels)), 2):
             own = train[(codes == i) | (codes == j)]
             sign = np.where(self.codes[own] == j, 1.0, -1.0)
-            price = sign * self.weights[own] * factors[self.codes[own]]
-            found.append(Part(own, _hinge(price)))
+            upper = sign * self.weights[own] * factors[self.codes[own]]
+            found.append(FoldPart(own, _hinge(upper)))
         return found
 
     def _factors(self, counts: Vector) -> Vector:
@@ -138,13 +138,13 @@ class Tube:
     weights: Vector
     epsilon: float
 
-    def parts(self, fold: Fold) -> list[Part]:
+    def parts(self, fold: Fold) -> list[FoldPart]:
         """The machines that are trained on a fold."""
         train = fold.train[self.weights[fold.train] > 0.0]
         if not len(train):
             raise InvalidDataError("A fold has no training sample with a weight; use fewer folds.")
-        t, price = self.targets[train], self.weights[train]
-        return [Part(train, Staircase(t - self.epsilon, t + self.epsilon, price, -price))]
+        t, upper = self.targets[train], self.weights[train]
+        return [FoldPart(train, Subdifferential(t - self.epsilon, t + self.epsilon, upper, -upper))]
 
     def predictions(self, found: list[DecisionBounds], gap: float) -> Predictions:
         """Predictions of a fold by its one machine, and which of them are known."""
@@ -158,14 +158,14 @@ class Tube:
         return np.zeros(len(found.gap), dtype=bool)
 
 
-def _hinge(price: Vector) -> Staircase:
-    """Staircases of the hinge loss, for prices with the signs of the labels."""
-    positive = price > 0.0
-    return Staircase(
+def _hinge(upper: Vector) -> Subdifferential:
+    """Subdifferentials of the hinge loss, for upper bounds with the signs of the labels."""
+    positive = upper > 0.0
+    return Subdifferential(
         np.where(positive, 1.0, -np.inf),
         np.where(positive, np.inf, -1.0),
-        np.maximum(price, 0.0),
-        np.minimum(price, 0.0),
+        np.maximum(upper, 0.0),
+        np.minimum(upper, 0.0),
     )
 
 
@@ -173,7 +173,7 @@ Task: TypeAlias = Classes | Tube
 """A learning task on a shared kernel matrix: its machines, and their predictions together."""
 
 
-class Outcome(NamedTuple):
+class FoldOutcome(NamedTuple):
     """Predictions of one fold for one candidate, seconds, and a score where a scorer gave it."""
 
     predictions: Predictions
@@ -182,12 +182,12 @@ class Outcome(NamedTuple):
     score: ScoreInterval | None = None
 
 
-def run_fold(K: KernelMatrix, task: Task, fold: Fold, C: Vector, eps: float) -> list[Outcome]:
+def run_fold(K: KernelBlock, task: Task, fold: Fold, C: Vector, eps: float) -> list[FoldOutcome]:
     """Train the machines of a fold for ascending C, and predict its held-out samples.
 
     Parameters
     ----------
-    K : KernelMatrix
+    K : KernelBlock
     task : Task
     fold : Fold
     C : array of shape (m,)
@@ -208,7 +208,7 @@ def run_fold(K: KernelMatrix, task: Task, fold: Fold, C: Vector, eps: float) -> 
     for k, (fit, score) in enumerate(seconds.T.tolist()):
         gap = max(float(each.gap[k]) for each in found)
         together = task.predictions([each.bounds(k) for each in found], gap)
-        outcomes.append(Outcome(together, fit, score))
+        outcomes.append(FoldOutcome(together, fit, score))
     return outcomes
 
 
@@ -218,9 +218,9 @@ def _tight(eps: float) -> float:
 
 
 def _held_out(
-    unit: Staircase,
-    trained: KernelMatrix,
-    others: KernelMatrix,
+    unit: Subdifferential,
+    trained: KernelBlock,
+    others: KernelBlock,
     beta: Dense,
     C: Vector,
     eps: float,
@@ -234,10 +234,10 @@ def _held_out(
 
     def bounds(beta: Dense, C: Vector, *, more_digits: bool = False) -> HeldOut:
         is_new = np.append(True, (beta[1:] != beta[:-1]).any(axis=1))
-        stair, place = unit.at_price(C[:, None]), np.cumsum(is_new) - 1
-        distinct = feasible(beta, stair)[is_new]
+        loss, place = unit.scaled(C[:, None]), np.cumsum(is_new) - 1
+        distinct = feasible(beta, loss)[is_new]
         sums = (K.sums(distinct, more_digits=more_digits).of(place) for K in (trained, others))
-        return held_out(stair, distinct[place], *sums)
+        return held_out(loss, distinct[place], *sums)
 
     found = bounds(beta, C)
     again = np.flatnonzero((found.gap > eps) | task.are_open(found))
@@ -245,8 +245,8 @@ def _held_out(
         found.improve(again, bounds(beta[again], C[again], more_digits=True))
     again = again[found.own_gap[again] > eps]
     if len(again):
-        stairs = [unit.at_price(price) for price in C[again].tolist()]
-        pairs = zip(stairs, beta[again], strict=True)
-        better = [stair.solved(trained.values, start, _tight(eps)) for stair, start in pairs]
+        losses = [unit.scaled(factor) for factor in C[again].tolist()]
+        pairs = zip(losses, beta[again], strict=True)
+        better = [loss.solved(trained.values, start, _tight(eps)) for loss, start in pairs]
         found.improve(again, bounds(np.array(better), C[again], more_digits=True))
     return found

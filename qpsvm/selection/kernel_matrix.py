@@ -74,7 +74,7 @@ class Sums:
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class KernelMatrix:
+class KernelBlock:
     """Kernel values of some samples (rows) and others (columns), with bounds on their errors.
 
     Attributes
@@ -96,13 +96,13 @@ class KernelMatrix:
     hidden: float = 0.0
 
     @classmethod
-    def of(cls, values: Dense, kernel: Kernel, X: Stored) -> KernelMatrix:
+    def of(cls, values: Dense, kernel: Kernel, X: Stored) -> KernelBlock:
         """Bound the errors of the matrix of a kernel without open parameters."""
         with np.errstate(all="ignore"):
             return cls(values, entry_errors(kernel, X, X), feature_norms(kernel, X))
 
     @classmethod
-    def of_model(cls, model: SupportVectorModel) -> KernelMatrix:
+    def of_model(cls, model: SupportVectorModel) -> KernelBlock:
         """The matrix of a training problem, with ``+ 1`` where the intercept is penalised.
 
         Of the linear kernel with a free intercept, which takes up any offset, that of centred
@@ -128,16 +128,16 @@ class KernelMatrix:
             return cls(np.ascontiguousarray(K), errors, norms, 2.0 * model.negative_bound)
 
     @classmethod
-    def _centred(cls, X: Dense) -> KernelMatrix:
+    def _centred(cls, X: Dense) -> KernelBlock:
         V = X - np.mean(X, axis=0)  # each entry is rounded once, whatever the mean is
         norms = root(outward(row_squares(V).upper * (1.0 + gamma(4))))
         errors = EntryErrors.of_product(outward(gamma(X.shape[1] + 4) * norms), norms)
         return cls(V @ V.T, errors, norms)
 
-    def of_part(self, rows: Index, columns: Index) -> KernelMatrix:
+    def of_part(self, rows: Index, columns: Index) -> KernelBlock:
         """The values of some rows and columns, of a matrix without hidden curvature."""
         values = self.values[np.ix_(rows, columns)]
-        return KernelMatrix(values, self.errors.of_part(rows, columns), self.norms[rows])
+        return KernelBlock(values, self.errors.of_part(rows, columns), self.norms[rows])
 
     def sums(self, beta: Dense, *, together: bool = False, more_digits: bool = False) -> Sums:
         """``w'phi(x)`` of machines for the samples of the rows.
@@ -188,7 +188,7 @@ class KernelMatrix:
 
 def shared_kernels(
     kernel: Kernel, X: Stored, largest_gamma: float
-) -> Callable[[Any], KernelMatrix] | None:
+) -> Callable[[Any], KernelBlock] | None:
     """Compute the distances or products that kernels share which differ in gamma.
 
     Parameters
@@ -202,7 +202,7 @@ def shared_kernels(
     Returns
     -------
     callable or None
-        ``gamma -> KernelMatrix`` of all samples; None for kernels that are not positive
+        ``gamma -> KernelBlock`` of all samples; None for kernels that are not positive
         semidefinite by their type.
     """
     if not kernel.is_positive_semidefinite:
@@ -220,6 +220,6 @@ def shared_kernels(
             with np.errstate(over="ignore"):
                 return freeze((gamma * products + coef0) ** degree)
     else:
-        known = KernelMatrix.of(freeze(kernel.resolve(X)(X, X)), kernel.resolve(X), X)
+        known = KernelBlock.of(freeze(kernel.resolve(X)(X, X)), kernel.resolve(X), X)
         return lambda _: known
-    return lambda gamma: KernelMatrix.of(values(gamma), replace(kernel, gamma=gamma), X)
+    return lambda gamma: KernelBlock.of(values(gamma), replace(kernel, gamma=gamma), X)

@@ -9,9 +9,9 @@ Three steps, each for the samples that the one before leaves:
    (``selection.machine_bounds``) or by the optimality conditions (``selection.proven_steps``).
 3. *A refit*, where the active set is not found or the interval is too wide, with a certificate.
 
-All of it is about the program without the sample, with its own prices: where they are divided by
-sums of weights, the full machine is that of all samples at the prices without one
-(``price_groups``).
+All of it is about the program without the sample, with its own ``C_i``: where they are divided by
+sums of weights, the full machine is that of all samples with the ``C_i`` without one
+(``groups_of_equal_C``).
 
 Sources: for the downdate ``selection.tableau``; for the span estimate Vapnik and Chapelle, "Bounds
 on error expectation for support vector machines", *Neural Computation* 12 (2000), section 4.
@@ -26,9 +26,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.kernels import price_error
+from qpsvm.certificates.rigorous.kernels import upper_bound_error
 from qpsvm.data.training_sets import RegressionTrainingSet
-from qpsvm.display import Column, Table
+from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.problem import SVMProblem
@@ -38,12 +38,12 @@ from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, freeze, require_me
 from qpsvm.numerics.duplicates import first_equal
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.proven_steps import lowest_eigenvalue, proven_bounds
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Machines, Program, by_trials, full_tableau
+from qpsvm.selection.subdifferential import Subdifferential
+from qpsvm.selection.tableau import LeftOutMachines, Program, by_trials, full_tableau
 from qpsvm.solving import solve
 
 How: TypeAlias = Literal["certificate", "downdate", "refit"]
@@ -52,7 +52,7 @@ BY_CERTIFICATE, BY_DOWNDATE, BY_REFIT = range(3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeaveOneOut(Table):
+class LeaveOneOut(ColumnTable):
     """Left-out predictions of all samples of a training problem.
 
     Attributes
@@ -93,7 +93,7 @@ class LeaveOneOut(Table):
     def support_bound(self) -> float:
         """Share of support vectors, the textbook's bound on the leave-one-out error of classifiers.
 
-        ``errors / n <= n_support / n`` where the intercept is unique and prices do not depend on
+        ``errors / n <= n_support / n`` where the intercept is unique and ``C_i`` do not depend on
         the sample that leaves; Vapnik, *The Nature of Statistical Learning Theory*.
         """
         return self.n_support / len(self.decisions)
@@ -153,7 +153,7 @@ def leave_one_out(
     Notes
     -----
     Intervals hold for every optimum of the program that the same formulation makes of the other
-    samples, with its own prices (those of balanced classes change), the parameters of
+    samples, with its own ``C_i`` (those of balanced classes change), the parameters of
     ``problem.kernel`` (of ``gamma="scale"`` the number that it is for all samples) and kernel
     values without rounding, as those of a rigorous certificate (``docs/rounding.md``).
 
@@ -167,14 +167,14 @@ def leave_one_out(
     >>> round(found.score, 3), bool(found.decided.all())
     (0.965, True)
     """
-    stair = _require_staircase(problem)
+    loss = _require_piecewise_linear_losses(problem)
     require_others(problem)
     n = problem.data.n_samples
     require_memory(n, 3 * n, "Leaving one out", "use fewer samples, or cross-validation.")
     full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=solution)
     with without_solution():
         found = LeftOutValues(problem, full, eps)
-        found.find(stair)
+        found.find(loss)
     data, tolerance = problem.data, found.tolerance(found.decisions)
     decided = found.radius <= tolerance if found.is_regression else found.radius < tolerance
     return LeaveOneOut(
@@ -210,15 +210,15 @@ class LeftOutValues:
         self.how, self.is_known = np.full(n, BY_REFIT), np.zeros(n, dtype=bool)
         self.span_errors: int | None = 0
 
-    def find(self, stair: Staircase) -> None:
-        """Find the left-out decision values of all samples, from the staircases of the problem."""
-        beta, kernel = np.asarray(self.full.expansion), KernelMatrix.of_model(self.problem.model)
-        for samples, own in price_groups(self.problem, stair):
+    def find(self, loss: Subdifferential) -> None:
+        """Find the left-out decision values of all samples, from subdifferentials."""
+        beta, kernel = np.asarray(self.full.expansion), KernelBlock.of_model(self.problem.model)
+        for samples, own in groups_of_equal_C(self.problem, loss):
             program = program_of(self.problem, kernel, own)
             if len(samples) < LEAVE_ONE_OUT.smallest_group:
                 self.span_errors = None
             else:
-                full = beta if own is stair else _solved(program, own, beta)
+                full = beta if own is loss else _solved(program, own, beta)
                 self.by_certificate(program, full, samples)
                 self.by_tableau(program, full, samples)
             self.by_refits(program, beta, samples)
@@ -228,9 +228,9 @@ class LeftOutValues:
 
         Their losses are zero around every optimum, whose set is the same without them.
         """
-        stair = program.stair
-        found = enclosed(program, stair.of(None), beta[None])
-        a, c = np.nextafter(stair.a, np.inf), np.nextafter(stair.c, -np.inf)  # they were rounded
+        loss = program.loss
+        found = enclosed(program, loss.of(None), beta[None])
+        a, c = np.nextafter(loss.a, np.inf), np.nextafter(loss.c, -np.inf)  # they were rounded
         stays = (found.lower[0] > a) & (found.upper[0] < c)
         values, radius = (part[0] for part in intervals(found))
         chosen = samples[(stays & (radius <= self.tolerance(values)))[samples]]
@@ -248,34 +248,34 @@ class LeftOutValues:
         if self.span_errors is not None:
             self.span_errors += tableau.span_errors(samples)
         with np.errstate(all="ignore"):
-            found = [by_trials(tableau, lot) for lot in self._lots(samples)]
+            found = [by_trials(tableau, lot) for lot in self._batches(samples)]
         if found:
-            self._prove(program, Machines.joined(found), BY_DOWNDATE)
+            self._prove(program, LeftOutMachines.joined(found), BY_DOWNDATE)
 
     def by_refits(self, program: Program, full: Vector, samples: Index) -> None:
         """Solve the programs without each of the samples that are not settled, from all samples'.
 
         The coefficient of the sample is divided among those between their bounds.
         """
-        stair, K = program.stair, program.kernel.values
-        for lot in self._lots(samples):
-            without = stair.without(lot)
+        loss, K = program.loss, program.kernel.values
+        for lot in self._batches(samples):
+            without = loss.without(lot)
             beta = np.array([_solved(program, without.of(k), full) for k in range(len(lot))])
-            steps = stair.steps(beta, LEAVE_ONE_OUT.end_of_step).astype(np.int8)
-            machines = Machines(lot, steps, np.zeros(len(lot)), beta)
+            steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step).astype(np.int8)
+            machines = LeftOutMachines(lot, steps, np.zeros(len(lot)), beta)
             if program.is_free:
-                off = stair.values()[steps + 2, np.arange(len(K))] - beta @ K
+                off = loss.values()[steps + 2, np.arange(len(K))] - beta @ K
                 vertical = machines.vertical
                 with np.errstate(all="ignore"):  # where none is on a vertical step, b is not known
                     b = np.sum(off, axis=1, where=vertical) / np.sum(vertical, axis=1)
                 machines = replace(machines, b=b)
             self._prove(program, machines, BY_REFIT)
 
-    def _lots(self, samples: Index) -> list[Index]:
+    def _batches(self, samples: Index) -> list[Index]:
         left = samples[~self.is_known[samples]]
         return np.array_split(left, math.ceil(len(left) / LEAVE_ONE_OUT.lot)) if len(left) else []
 
-    def _prove(self, program: Program, machines: Machines, how: int) -> None:
+    def _prove(self, program: Program, machines: LeftOutMachines, how: int) -> None:
         """Settle samples by the first bound on their machines that is tight enough."""
         lowest = lowest_eigenvalue(program, machines)
         # arrays of fewer rows stay in the cache
@@ -286,7 +286,7 @@ class LeftOutValues:
             lot = lot.of(~self.is_known[lot.samples])
             if not len(lot.samples):
                 continue
-            found = enclosed(program, program.stair.without(lot.samples), lot.beta, lot.samples)
+            found = enclosed(program, program.loss.without(lot.samples), lot.beta, lot.samples)
             values, radius = intervals(found)
             self._take(lot.samples, values[:, 0], radius[:, 0], how)
             left = lot.of(~self.is_known[lot.samples])
@@ -309,40 +309,40 @@ class LeftOutValues:
         return np.abs(decisions)
 
 
-def program_of(problem: SVMProblem, kernel: KernelMatrix, stair: Staircase) -> Program:
-    """Collect kernel, staircases and rounding errors of a training problem."""
+def program_of(problem: SVMProblem, kernel: KernelBlock, loss: Subdifferential) -> Program:
+    """Collect kernel, subdifferentials and rounding errors of a training problem."""
     data, c = problem.data, problem.model.conditions
     is_exact = c.price_factors is not None and c.price_factors.are_plain
     rows = data.X if problem.model.exact_kernel is not None else kernel.values
     equals = first_equal(rows, None, [np.ones(data.n_samples)])
     return Program(
         kernel=kernel,
-        stair=stair,
-        price_error=0.0 if is_exact else price_error(data.weights, len(c)),
+        loss=loss,
+        upper_bound_error=0.0 if is_exact else upper_bound_error(data.weights, len(c)),
         is_free=c.intercept == "free",
         equals=np.arange(data.n_samples) if equals is None else equals,
     )
 
 
 def enclosed(
-    program: Program, stair: Staircase, beta: Dense, samples: Index | None = None
+    program: Program, loss: Subdifferential, beta: Dense, samples: Index | None = None
 ) -> HeldOut:
     """Bound the decision values of every optimum, from machines that are nearly optimal.
 
     Parameters
     ----------
     program : Program
-    stair : Staircase
+    loss : Subdifferential
         Of the machines, by row.
     beta : array of shape (m, n)
     samples : array of int of shape (m,), optional
         The sample of each machine whose decision value is bounded, by default all.
     """
-    more: Any = {"is_free": program.is_free, "price_error": program.price_error}
-    beta = feasible(beta, stair, **more)
+    more: Any = {"is_free": program.is_free, "upper_bound_error": program.upper_bound_error}
+    beta = feasible(beta, loss, **more)
     trained = program.kernel.sums(beta, together=True)
     return held_out(
-        stair, beta, trained, trained if samples is None else trained.at(samples), **more
+        loss, beta, trained, trained if samples is None else trained.at(samples), **more
     )
 
 
@@ -355,37 +355,39 @@ def intervals(found: HeldOut) -> tuple[Dense, Dense]:
     return middle, np.where(known, np.nextafter(radius, np.inf), np.inf)
 
 
-def _solved(program: Program, stair: Staircase, beta: Vector) -> Vector:
+def _solved(program: Program, loss: Subdifferential, beta: Vector) -> Vector:
     """Solve for the coefficients of one machine, from those of another."""
-    start = np.clip(beta, stair.lowest, stair.upper)
+    start = np.clip(beta, loss.lowest, loss.upper)
     if program.is_free:  # first those between their bounds make up for the missing sum
-        for chosen in ((start > stair.lowest) & (start < stair.upper), np.ones(len(start), bool)):
+        for chosen in ((start > loss.lowest) & (start < loss.upper), np.ones(len(start), bool)):
             missed = float(np.sum(start))
-            room = np.where(missed > 0.0, start - stair.lowest, stair.upper - start) * chosen
+            room = np.where(missed > 0.0, start - loss.lowest, loss.upper - start) * chosen
             total = float(np.sum(room))
             if total > 0.0:
                 start = start - min(1.0, abs(missed) / total) * np.sign(missed) * room
-        start = feasible(start[None], stair)[0]
+        start = feasible(start[None], loss)[0]
     eps = LEAVE_ONE_OUT.refit_eps
-    return stair.solved(program.kernel.values, start, eps, is_free=program.is_free)
+    return loss.solved(program.kernel.values, start, eps, is_free=program.is_free)
 
 
-def price_groups(problem: SVMProblem, stair: Staircase) -> Iterator[tuple[Index, Staircase]]:
-    """Divide the samples by the prices of the others when they are left out.
+def groups_of_equal_C(
+    problem: SVMProblem, loss: Subdifferential
+) -> Iterator[tuple[Index, Subdifferential]]:
+    """Divide the samples by the ``C_i`` of the others when they are left out.
 
-    Prices that are divided by sums of weights (``average_loss``, balanced classes) change with the
+    ``C_i`` that are divided by sums of weights (``average_loss``, balanced classes) change with the
     class and the weight of the sample that leaves; others do not change.
 
     Yields
     ------
     samples : array of int of shape (m,)
-    stair : Staircase
-        Of all samples, at the prices without any of these.
+    loss : Subdifferential
+        Of all samples, with the ``C_i`` without any of these.
     """
     data: Any = problem.data
     factors, formulation = problem.model.conditions.price_factors, problem.formulation
     if factors is not None and not factors.are_relative:
-        yield np.arange(data.n_samples), stair
+        yield np.arange(data.n_samples), loss
         return
     signs = getattr(data, "signs", np.zeros(data.n_samples))
     _, group = np.unique(np.column_stack([signs, data.weights]), axis=0, return_inverse=True)
@@ -393,10 +395,10 @@ def price_groups(problem: SVMProblem, stair: Staircase) -> Iterator[tuple[Index,
         samples = np.flatnonzero(group.ravel() == g)
         first = int(samples[0])
         left_out = formulation.conditions(without(problem, first), problem.model.gram)
-        prices = np.insert(left_out.upper[: data.n_samples - 1], first, 0.0)
-        prices[first] = prices[samples[-1]]  # of one class and one weight
-        upper, lowest = (np.where(side != 0.0, prices, 0.0) for side in (stair.upper, stair.lowest))
-        yield samples, replace(stair, upper=upper, lowest=-lowest)
+        C = np.insert(left_out.upper[: data.n_samples - 1], first, 0.0)
+        C[first] = C[samples[-1]]  # of one class and one weight
+        upper, lowest = (np.where(side != 0.0, C, 0.0) for side in (loss.upper, loss.lowest))
+        yield samples, replace(loss, upper=upper, lowest=-lowest)
 
 
 def without(problem: SVMProblem, i: int) -> Any:
@@ -433,23 +435,27 @@ def require_others(problem: SVMProblem) -> None:
             )
 
 
-def _require_staircase(problem: SVMProblem) -> Staircase:
-    """Check that the conditions of a problem are the staircases of its samples.
+def _require_piecewise_linear_losses(problem: SVMProblem) -> Subdifferential:
+    """Build the subdifferentials of a problem whose losses are piecewise linear.
 
     Raises
     ------
     InvalidParameterError
-        They are not.
+        The losses are others, or there are constraints.
     """
     model = getattr(problem, "model", None)
-    stair = None
+    loss = None
     if isinstance(problem, SVMProblem) and model is not None:
         plain = model.constraints is None and model.repair is None and problem.form == "dual"
         plain = plain and model.norm_curvature > 0.0  # not of a 1-norm
-        stair = Staircase.of_conditions(model.conditions, problem.data.n_samples) if plain else None
-    if stair is None:
+        loss = (
+            Subdifferential.of_conditions(model.conditions, problem.data.n_samples)
+            if plain
+            else None
+        )
+    if loss is None:
         raise InvalidParameterError(
             f"leave_one_out takes the dual problem of SoftMargin (hinge loss) or EpsilonRegression "
             f"without constraints and with a positive semidefinite kernel, got {problem!r}."
         )
-    return stair
+    return loss

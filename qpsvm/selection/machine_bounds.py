@@ -6,8 +6,8 @@ the gap is a sum of terms that are not negative (Fenchel and Young)::
     P - D = sum_i loss_i(f_i) + beta_i f_i - reward_i(beta_i),      f_i = w'phi(x_i) + b
           = sum_i (U_i - beta_i) max(a_i - f_i, 0) + beta_i max(f_i - a_i, 0)
 
-(for the upper side of a staircase; the lower one likewise). The primal objective may be that of
-another machine, ``(1 + d)(w, b)``: the gap is then ``1/2 d^2 |w|^2`` plus these terms at
+(for the upper side of a subdifferential; the lower one likewise). The primal objective may be that
+of another machine, ``(1 + d)(w, b)``: the gap is then ``1/2 d^2 |w|^2`` plus these terms at
 ``(1 + d) f``. Of two classes, d is such that samples on the margin have no loss, whatever C.
 
 The dual objective is strongly concave in w, so ``|w - w*| <= sqrt(2 (P - D))``, hence ::
@@ -15,12 +15,12 @@ The dual objective is strongly concave in w, so ``|w - w*| <= sqrt(2 (P - D))``,
     |w'phi(x) - w*'phi(x)|  <=  sqrt(2 (P - D)) sqrt(k(x, x))
 
 and the optimal intercepts lie between those of the training targets moved by as much
-(``machines.intercept.enclosing_shifts``), as in ``certificates.optimum``.
+(``machines.intercept.enclosing_intercepts``), as in ``certificates.optimum``.
 
 Every term is taken at the worse end of the errors of its sum (``selection.kernel_matrix``). Where
 coefficients add up to ``s``, ``P - D`` grows by ``|s b*|``. For a bound B on ``|b*|`` the radius
 encloses the optima with ``|b| <= B``; if their intercepts are all within ``(-B, B)``, these are all
-optima. Prices that were rounded are taken a little lower in the dual (``feasible``) and a little
+optima. ``C_i`` that were rounded are taken a little lower in the dual (``feasible``) and a little
 higher in the losses.
 """
 
@@ -35,13 +35,13 @@ import numpy as np
 from qpsvm.certificates.optimum import NORM_ROUNDING as ROUNDED_UP
 from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.display import short_repr
-from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
+from qpsvm.machines.intercept import Interval, enclosing_intercepts, optimal_intercepts
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import UNDERFLOW, gamma
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.selection.kernel_matrix import Sums
 from qpsvm.selection.settings import SEARCH
-from qpsvm.selection.staircase import Staircase
+from qpsvm.selection.subdifferential import Subdifferential
 
 
 @short_repr
@@ -76,20 +76,20 @@ class HeldOut:
 
 
 def feasible(
-    beta: Dense, stair: Staircase, *, is_free: bool = True, price_error: float = 0.0
+    beta: Dense, loss: Subdifferential, *, is_free: bool = True, upper_bound_error: float = 0.0
 ) -> Dense:
     """Move coefficients into their boxes, and to sums of zero up to rounding; shape (m, n).
 
     Parameters
     ----------
     beta : array of shape (m, n)
-    stair : Staircase
+    loss : Subdifferential
     is_free : bool
         Whether coefficients have to add up to zero: with a free intercept.
-    price_error : float
-        Relative error of the prices, by which the boxes are smaller.
+    upper_bound_error : float
+        Relative error of the ``C_i``, by which the boxes are smaller.
     """
-    inner, rows = stair.at_price(1.0 - 2.0 * price_error), np.arange(len(beta))
+    inner, rows = loss.scaled(1.0 - 2.0 * upper_bound_error), np.arange(len(beta))
     upper, lowest = (np.broadcast_to(end, beta.shape) for end in (inner.upper, inner.lowest))
     beta = np.clip(beta, lowest, upper)
     for _ in range(2 if is_free else 0):  # the second time for the rounding of the first
@@ -101,19 +101,19 @@ def feasible(
 
 
 def held_out(
-    stair: Staircase,
+    loss: Subdifferential,
     beta: Dense,
     trained: Sums,
     others: Sums,
     *,
     is_free: bool = True,
-    price_error: float = 0.0,
+    upper_bound_error: float = 0.0,
 ) -> HeldOut:
     """Bound duality gaps of machines, and the optima's decision values for held-out samples.
 
     Parameters
     ----------
-    stair : Staircase
+    loss : Subdifferential
         Of the training samples, one machine a row.
     beta : array of shape (m, n)
         From ``feasible``.
@@ -121,10 +121,10 @@ def held_out(
         Of training samples and of held-out ones.
     is_free : bool
         Whether the intercept is free; else it is part of the kernel, or there is none.
-    price_error : float
-        Relative error of the prices.
+    upper_bound_error : float
+        Relative error of the ``C_i``.
     """
-    outer, w, m = stair.at_price(1.0 + 2.0 * price_error), trained.values, len(beta)
+    outer, w, m = loss.scaled(1.0 + 2.0 * upper_bound_error), trained.values, len(beta)
     of_w, of_out = (each.rounding + each.entries for each in (trained, others))
     missed, b, gap, shifts = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((2, m, 1))
     with np.errstate(all="ignore"):  # nothing is known of kernel values that are rounding
@@ -137,7 +137,7 @@ def held_out(
         gap, objective = _gaps(outer, beta, w, b, of_w + sizes)
         own_gap = _gaps(outer, beta, w, b, trained.rounding + sizes)[0] + missed * np.abs(b)
         for k, side in enumerate(sides):
-            error = 4.0 * EPS + 4.0 * price_error
+            error = 4.0 * EPS + 4.0 * upper_bound_error
             gap[k], shifts[:, k, 0] = _with_intercepts(side, gap[k], missed[k], abs(b[k]), error)
         out, radius = others.values, np.sqrt(2.0 * gap) * ROUNDED_UP
         away = radius[:, None] * others.norms + of_out
@@ -166,35 +166,35 @@ def _with_intercepts(
 
 
 def _gaps(
-    stair: Staircase, beta: Dense, w: Dense, b: Vector, errors: Dense
+    loss: Subdifferential, beta: Dense, w: Dense, b: Vector, errors: Dense
 ) -> tuple[Vector, Vector]:
     """Bounds on gaps, infinite for coefficients outside of their boxes, and the objectives."""
     f = w + b[:, None]
-    rounding = errors + 2.0 * EPS * (np.abs(f) + stair.sizes)
-    kinks, products = stair.kinks(beta), beta * w
-    gap = np.sum(stair.gaps(f - kinks, beta, rounding), axis=1)
+    rounding = errors + 2.0 * EPS * (np.abs(f) + loss.sizes)
+    kinks, products = loss.kinks(beta), beta * w
+    gap = np.sum(loss.gaps(f - kinks, beta, rounding), axis=1)
     square = np.maximum(np.sum(products, axis=1), 0.0)
-    objective = stair.rewards(beta) - 0.5 * square + gap
-    d = _stretches(stair, beta, f, errors)
+    objective = loss.dual_linear_part(beta) - 0.5 * square + gap
+    d = _stretches(loss, beta, f, errors)
     rows = np.flatnonzero((d > 0.0) & (d < SEARCH.largest_stretch))
     if len(rows):
-        some, by = stair.of(rows), 1.0 + d[rows, None]
+        some, by = loss.of(rows), 1.0 + d[rows, None]
         away, near = by * rounding[rows], by * f[rows] - some.kinks(beta[rows])
         stretched = np.sum(some.gaps(near, beta[rows], away), axis=1)
         norm = square + np.sum(np.abs(beta) * errors + gamma(w.shape[1]) * np.abs(products), axis=1)
         stretched += 0.5 * d[rows] ** 2 * norm[rows]
         gap[rows] = np.fmin(gap[rows], stretched)
     gap = ROUNDED_UP * gap + 8.0 * EPS * objective + UNDERFLOW
-    inside = ((beta <= stair.upper) & (beta >= stair.lowest)).all(axis=1)
+    inside = ((beta <= loss.upper) & (beta >= loss.lowest)).all(axis=1)
     return np.where(inside & np.isfinite(gap), gap, np.inf), objective
 
 
-def _stretches(stair: Staircase, beta: Dense, f: Dense, errors: Dense) -> Vector:
+def _stretches(loss: Subdifferential, beta: Dense, f: Dense, errors: Dense) -> Vector:
     """Stretches d for which weights times ``1 + d`` have no hinge loss on the margin; else 0."""
-    has_a, has_c = (np.any(side, axis=0) for side in (stair.upper > 0.0, stair.lowest < 0.0))
-    if not ((stair.a[has_a] == 1.0).all() and (stair.c[has_c] == -1.0).all()):
+    has_a, has_c = (np.any(side, axis=0) for side in (loss.upper > 0.0, loss.lowest < 0.0))
+    if not ((loss.a[has_a] == 1.0).all() and (loss.c[has_c] == -1.0).all()):
         return np.zeros(len(beta))
-    on_margin = (beta != 0.0) & (beta < stair.upper) & (beta > stair.lowest)
+    on_margin = (beta != 0.0) & (beta < loss.upper) & (beta > loss.lowest)
     margins = np.where(on_margin, np.sign(beta) * f - 2.0 * errors, 1.0)
     least = np.minimum(np.min(margins, axis=1), 1.0)
     return np.where(least > 0.0, 1.0 / least - 1.0, 0.0)
@@ -210,12 +210,12 @@ class _Sides(NamedTuple):
     norms: Vector
 
     @classmethod
-    def of(cls, stair: Staircase, k: int, w: Vector, errors: Vector, norms: Vector) -> _Sides:
-        upper, lowest = stair.upper[k], stair.lowest[k]
+    def of(cls, loss: Subdifferential, k: int, w: Vector, errors: Vector, norms: Vector) -> _Sides:
+        upper, lowest = loss.upper[k], loss.lowest[k]
         above, below = np.flatnonzero(upper > 0.0), np.flatnonzero(lowest < 0.0)
         both = np.concatenate([above, below])
         return cls(
-            np.concatenate([stair.a[above], stair.c[below]]) - w[both],
+            np.concatenate([loss.a[above], loss.c[below]]) - w[both],
             np.concatenate([np.zeros(len(above)), lowest[below]]),
             np.concatenate([upper[above], np.zeros(len(below))]),
             errors[both],
@@ -226,10 +226,10 @@ class _Sides(NamedTuple):
     def best_intercept(self) -> float:
         """Midpoint of the optimal intercepts for the weights."""
         none = np.zeros(len(self.lower))
-        return best_shifts(self.targets, self.lower, self.upper, none).midpoint
+        return optimal_intercepts(self.targets, self.lower, self.upper, none).midpoint
 
     def optimal_intercepts(self, radius: float, error: float) -> Interval:
         """Enclose all optimal intercepts, for weights within a radius."""
         away = radius * self.norms + self.errors + 4.0 * EPS * np.abs(self.targets)
         none = np.zeros(len(self.lower))
-        return enclosing_shifts(self.targets, away, self.lower, self.upper, none, error=error)
+        return enclosing_intercepts(self.targets, away, self.lower, self.upper, none, error=error)

@@ -13,7 +13,7 @@ equal to a sample in V has exactly its decision value), the moved machine satisf
 conditions: it is the optimum, and the only one, as the intercept follows from a coefficient inside
 of its box. It is never computed. Every decision value, that of the left-out sample as well, is
 known to ``|r| n_j / root(lambda) + |q|`` and its own rounding; and q to the smallest ``|r_j| +
-|r| n_j / root(lambda)`` in V. Here r includes what rounding, errors of kernel values and of prices
+|r| n_j / root(lambda)`` in V. Here r includes what rounding, errors of kernel values and of C_i
 make of the distances.
 
 A Cholesky factorisation with the rounding taken off the diagonal proves lambda, as in
@@ -32,18 +32,18 @@ from qpsvm.numerics.arrays import Dense, Mask, Vector
 from qpsvm.numerics.balls import U, gamma, outward
 from qpsvm.numerics.precision import EPS
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.tableau import Machines, Program
+from qpsvm.selection.tableau import LeftOutMachines, Program
 
 
 def proven_bounds(
-    program: Program, machines: Machines, lowest: float | None = None
+    program: Program, machines: LeftOutMachines, lowest: float | None = None
 ) -> tuple[Vector, Vector]:
     """Bound left-out decision values from machines that have the steps of the optimum.
 
     Parameters
     ----------
     program : Program
-    machines : Machines
+    machines : LeftOutMachines
     lowest : float, optional
         Proven lower bound of the eigenvalues of all ``K_VV``, from ``lowest_eigenvalue``; by
         default one is computed for every machine.
@@ -62,7 +62,7 @@ def proven_bounds(
         return _bounds(program, machines, vertical, each)
 
 
-def lowest_eigenvalue(program: Program, machines: Machines) -> float | None:
+def lowest_eigenvalue(program: Program, machines: LeftOutMachines) -> float | None:
     """Proven lower bound of the eigenvalues of ``K_VV`` of all machines; NaN where none is known.
 
     None where their V are small, and one bound for every machine is as quickly computed.
@@ -74,16 +74,16 @@ def lowest_eigenvalue(program: Program, machines: Machines) -> float | None:
 
 
 def _bounds(
-    program: Program, machines: Machines, vertical: Mask, lowest: Vector
+    program: Program, machines: LeftOutMachines, vertical: Mask, lowest: Vector
 ) -> tuple[Vector, Vector]:
-    stair, norms, error = program.stair, program.kernel.norms, 2.0 * program.price_error
+    loss, norms, error = program.loss, program.kernel.norms, 2.0 * program.upper_bound_error
     steps, m = machines.steps, len(machines.samples)
     at_left, n = (np.arange(m), machines.samples), len(norms)
     place = (steps.astype(np.intp) + 2) * n + np.arange(n)
-    of_steps = stair.values().take(place)
+    of_steps = loss.values().take(place)
     beta = np.where(vertical, machines.beta, of_steps)
     beta[at_left] = 0.0
-    low, high = (ends.take(place) for ends in stair.at_price(1.0 - error).ends)
+    low, high = (ends.take(place) for ends in loss.scaled(1.0 - error).ends)
     room = np.where(vertical, np.minimum(high - beta, beta - low), -1.0)
     widest = np.arange(m), np.argmax(room, axis=1)
     if program.is_free:
@@ -91,12 +91,12 @@ def _bounds(
         room[widest] = np.minimum(high - beta, beta - low)[widest]
     sums, b = program.kernel.sums(beta, together=True), machines.b[:, None]
     f = sums.values + b
-    terms = np.abs(sums.values) + np.abs(b) + stair.sizes
+    terms = np.abs(sums.values) + np.abs(b) + loss.sizes
     rounding = outward(sums.rounding + sums.entries + 8.0 * U * terms)
-    # coefficients on flat steps are prices, and one coefficient makes up for the missing sum
-    of_prices = error * np.where(vertical, 0.0, np.abs(beta))
-    missed = program.missed(beta) + program.is_free * np.sum(of_prices, axis=1)
-    moved = of_prices @ norms + missed * norms[widest[1]]
+    # coefficients on flat steps are upper bounds, and one coefficient makes up for the missing sum
+    of_upper_bounds = error * np.where(vertical, 0.0, np.abs(beta))
+    missed = program.missed(beta) + program.is_free * np.sum(of_upper_bounds, axis=1)
+    moved = of_upper_bounds @ norms + missed * norms[widest[1]]
     errors = outward(rounding + np.multiply.outer(moved, norms))
     off = np.where(vertical, np.abs(f - of_steps) + errors, 0.0)
     length = _length(off)
@@ -105,16 +105,16 @@ def _bounds(
     if program.is_free:
         at = np.where(vertical, off + np.multiply.outer(of_weights, norms), np.inf)
         of_b = np.min(at, axis=1)
-    reach = outward(errors + np.multiply.outer(of_weights, norms) + of_b[:, None])
+    bound = outward(errors + np.multiply.outer(of_weights, norms) + of_b[:, None])
     is_flat = ~vertical
     is_flat[at_left] = False
     inside = np.where(vertical, room > (of_d + missed)[:, None], True)
-    is_fine = (f - reach > low) & (f + reach < high)
+    is_fine = (f - bound > low) & (f + bound < high)
     twins = program.twins
     kinks = _kinks_of_twins(program, vertical, of_steps)
     is_fine[:, twins] |= (kinks >= low[:, twins]) & (kinks <= high[:, twins])
     inside &= np.where(is_flat, is_fine, True)
-    values, radius = f[at_left], reach[at_left]
+    values, radius = f[at_left], bound[at_left]
     known = inside.all(axis=1) & np.isfinite(radius) & np.isfinite(values)
     return np.where(known, values, np.nan), np.where(known, radius, np.inf)
 

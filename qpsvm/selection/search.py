@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from qpsvm.estimators import SVC, SVR
 from qpsvm.estimators.inputs import parameters, warn_of_tube
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.formulations.prices import ClassWeight, as_class_weight, factors_by_label
+from qpsvm.formulations.parameters import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector
 from qpsvm.selection import scores

@@ -37,8 +37,8 @@ class LeaveOneOutSettings:
     rounds : int
         Times that dependent samples are looked for and moved to the ends of their steps.
     smallest_group : int
-        Samples without which the prices are the same, from which on one machine of all samples at
-        these prices is trained for them; fewer are refitted one by one.
+        Samples without which the ``C_i`` are the same, from which on one machine of all samples at
+        these ``C_i`` is trained for them; fewer are refitted one by one.
     inverse_iterations : int
         Steps of the iteration that estimates the smallest eigenvalue of a kernel matrix.
     share_of_eigenvalue : float

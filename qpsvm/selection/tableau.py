@@ -1,7 +1,7 @@
 """Machines without one sample, from the optimality conditions of the full machine as a linear map.
 
-On a vertical step of a sample's staircase ``f_j`` is given and ``beta_j`` follows, on a flat one
-the reverse. The tableau T maps what is given to what follows, linearly, for the steps of one
+On a vertical step of a sample's subdifferential ``f_j`` is given and ``beta_j`` follows, on a flat
+one the reverse. The tableau T maps what is given to what follows, linearly, for the steps of one
 optimal machine: the principal pivot transform of K.
 
 A machine without sample i has ``beta_i = 0``; a few other samples change their steps. With S those
@@ -32,37 +32,37 @@ from scipy.sparse import csr_array
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.balls import gamma, outward
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.settings import LEAVE_ONE_OUT
-from qpsvm.selection.staircase import ABOVE, AT_A, BELOW, Staircase
+from qpsvm.selection.subdifferential import ABOVE, AT_A, BELOW, Subdifferential
 
-NOBODY = -1
-"""In place of a sample where none is left out."""
+NO_SAMPLE = -1
+"""Marks a machine that leaves out no sample."""
 
-Steps: TypeAlias = NDArray[np.int8]
+StepCodes: TypeAlias = NDArray[np.int8]
 """The step of every sample, in one byte."""
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Kernel, staircases and rounding errors of a training problem that samples are left out of.
+    """Kernel, losses and rounding errors of a training problem that samples are left out of.
 
     Attributes
     ----------
-    kernel : KernelMatrix
-    stair : Staircase
-    price_error : float
-        Relative error of its prices.
+    kernel : KernelBlock
+    loss : Subdifferential
+    upper_bound_error : float
+        Relative error of its ``C_i``.
     is_free : bool
         Whether coefficients have to add up to zero: with a free intercept.
     equals : array of int of shape (n,)
         The index of the first sample that is equal.
     """
 
-    kernel: KernelMatrix
-    stair: Staircase
-    price_error: float
+    kernel: KernelBlock
+    loss: Subdifferential
+    upper_bound_error: float
     is_free: bool
     equals: Index
 
@@ -132,7 +132,7 @@ class Tableau:
         of_b = np.zeros(n)
         if is_free:
             of_b[F], of_b[N] = inverse[-1, :-1], -moved[:, -1]
-        beta, b = program.stair.given(steps), 0.0
+        beta, b = program.loss.fixed_values(steps), 0.0
         right = np.concatenate([beta[F] - across[:, :k].T @ beta[N], np.zeros(m - k)])
         right[k:] -= np.sum(beta[N])
         f_of_F, found = beta[F], inverse @ right
@@ -158,7 +158,7 @@ class Tableau:
         diagonal = np.diagonal(self.T)
         with np.errstate(divide="ignore"):
             kappa = np.where(self.is_free, 1.0 / diagonal, diagonal)
-        signs = np.where(self.program.stair.upper > 0.0, 1.0, -1.0)
+        signs = np.where(self.program.loss.upper > 0.0, 1.0, -1.0)
         return int(np.count_nonzero((np.abs(self.beta) * kappa >= signs * self.f)[samples]))
 
 
@@ -191,9 +191,9 @@ def independent(program: Program, beta: Vector) -> Vector:
     -------
     array of shape (n,)
     """
-    beta, K, stair = beta.copy(), program.kernel.values, program.stair
+    beta, K, loss = beta.copy(), program.kernel.values, program.loss
     for _ in range(LEAVE_ONE_OUT.rounds):
-        steps = stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
         F = np.flatnonzero(np.abs(steps) == 1)
         if not len(F):
             return beta
@@ -218,14 +218,14 @@ def independent(program: Program, beta: Vector) -> Vector:
             if (is_moved & (v != 0.0)).any():
                 continue
             is_moved |= v != 0.0
-            _move(beta, F, v, steps, stair)
+            _move(beta, F, v, steps, loss)
     return beta
 
 
-def _move(beta: Vector, F: Index, v: Vector, steps: Index, staircase: Staircase) -> None:
+def _move(beta: Vector, F: Index, v: Vector, steps: Index, loss: Subdifferential) -> None:
     """Move coefficients along a direction until the first is at the end of its step."""
-    low = np.where(steps[F] == AT_A, 0.0, staircase.lowest[F])
-    high = np.where(steps[F] == AT_A, staircase.upper[F], 0.0)
+    low = np.where(steps[F] == AT_A, 0.0, loss.lowest[F])
+    high = np.where(steps[F] == AT_A, loss.upper[F], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(v > 0.0, (high - beta[F]) / v, np.where(v < 0.0, (low - beta[F]) / v, np.inf))
     first = int(np.argmin(up))
@@ -235,7 +235,7 @@ def _move(beta: Vector, F: Index, v: Vector, steps: Index, staircase: Staircase)
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Machines:
+class LeftOutMachines:
     """Machines of given steps, one a row, each without one sample.
 
     Attributes
@@ -249,7 +249,7 @@ class Machines:
     """
 
     samples: Index
-    steps: Steps
+    steps: StepCodes
     b: Vector
     beta: Dense
 
@@ -260,28 +260,28 @@ class Machines:
         vertical[np.arange(len(vertical)), self.samples] = False
         return np.asarray(vertical)
 
-    def of(self, rows: Index | Mask) -> Machines:
+    def of(self, rows: Index | Mask) -> LeftOutMachines:
         """Some of the machines."""
-        return Machines(self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows])
+        return LeftOutMachines(self.samples[rows], self.steps[rows], self.b[rows], self.beta[rows])
 
     @classmethod
-    def joined(cls, parts: list[Machines]) -> Machines:
+    def joined(cls, parts: list[LeftOutMachines]) -> LeftOutMachines:
         """Machines of several lots."""
         names = ("samples", "steps", "b", "beta")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def by_trials(tableau: Tableau, samples: Index) -> Machines:
+def by_trials(tableau: Tableau, samples: Index) -> LeftOutMachines:
     """Find machines without one sample each; those whose trials do not end are left out.
 
     Parameters
     ----------
     tableau : Tableau
     samples : array of int of shape (m,)
-        ``NOBODY`` for the machine of all samples.
+        ``NO_SAMPLE`` for the machine of all samples.
     """
     steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
-    ends, found = _ends(tableau.program.stair), []
+    ends, found = _ends(tableau.program.loss), []
     for _ in range(LEAVE_ONE_OUT.trials):
         trial = _Trial.of(tableau, steps, samples)
         is_determined = np.isfinite(trial.x).all(axis=1)
@@ -291,7 +291,7 @@ def by_trials(tableau: Tableau, samples: Index) -> Machines:
         steps, samples = steps[goes_on], samples[goes_on]
         if not len(samples):
             break
-    return Machines.joined(found)
+    return LeftOutMachines.joined(found)
 
 
 def full_tableau(program: Program, beta: Vector) -> Tableau | None:
@@ -301,9 +301,9 @@ def full_tableau(program: Program, beta: Vector) -> Tableau | None:
     """
     for _ in range(LEAVE_ONE_OUT.rounds):
         beta = independent(program, beta)
-        steps = program.stair.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        steps = program.loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
         tableau = Tableau.of(program, steps)
-        found = None if tableau is None else by_trials(tableau, np.array([NOBODY]))
+        found = None if tableau is None else by_trials(tableau, np.array([NO_SAMPLE]))
         if found is None or not len(found.samples):
             return None
         beta = found.beta[0]
@@ -312,10 +312,10 @@ def full_tableau(program: Program, beta: Vector) -> Tableau | None:
     return None
 
 
-def _ends(stair: Staircase) -> tuple[Dense, Dense]:
+def _ends(loss: Subdifferential) -> tuple[Dense, Dense]:
     """Ends of all steps, widened by rounding, shape (5, n)."""
-    width, noise = np.maximum(stair.upper, -stair.lowest), LEAVE_ONE_OUT.noise
-    low, high = (ends.copy() for ends in stair.ends)
+    width, noise = np.maximum(loss.upper, -loss.lowest), LEAVE_ONE_OUT.noise
+    low, high = (ends.copy() for ends in loss.ends)
     for ends, outwards in ((low, -noise), (high, noise)):
         is_known, size = np.isfinite(ends), np.maximum(np.abs(ends), 1.0)
         size[1::2] = width
@@ -342,7 +342,7 @@ class _Trial(NamedTuple):
     """
 
     tableau: Tableau
-    steps: Steps
+    steps: StepCodes
     samples: Index
     row: Index
     column: Index
@@ -350,16 +350,16 @@ class _Trial(NamedTuple):
     x: Dense
 
     @classmethod
-    def of(cls, tableau: Tableau, steps: Steps, samples: Index) -> _Trial:
+    def of(cls, tableau: Tableau, steps: StepCodes, samples: Index) -> _Trial:
         """Solve for the machines of given steps."""
         free, f, beta = tableau.is_free, tableau.f, tableau.beta
         is_entry = steps != tableau.steps.astype(np.int8)
-        leaves = np.flatnonzero(samples != NOBODY)
+        leaves = np.flatnonzero(samples != NO_SAMPLE)
         is_entry[leaves, samples[leaves]] = True
         row, column = np.nonzero(is_entry)
         step, is_left = steps[row, column], column == samples[row]
         is_flat = is_left | (np.abs(step) != 1)
-        target = np.where(is_left, 0.0, tableau.program.stair.values()[step + 2, column])
+        target = np.where(is_left, 0.0, tableau.program.loss.values()[step + 2, column])
         changes = target - np.where(is_flat, beta[column], f[column])
         follows = is_flat == free[column]
         S, given = (np.flatnonzero(mask) for mask in (follows, ~follows))
@@ -401,7 +401,7 @@ class _Trial(NamedTuple):
         steps[rows, columns] = after
         return np.asarray(np.bincount(rows, minlength=len(self.samples)) == 0)
 
-    def machines(self, chosen: Mask) -> Machines:
+    def machines(self, chosen: Mask) -> LeftOutMachines:
         """Coefficients of some of the machines."""
         tableau, free, kept = self.tableau, self.tableau.is_free, chosen[self.row]
         row, column = (np.cumsum(chosen) - 1)[self.row[kept]], self.column[kept]
@@ -411,12 +411,12 @@ class _Trial(NamedTuple):
         beta[row[is_given], column[is_given]] += changes[is_given]
         step = steps[row, column]
         is_flat = np.abs(step) != 1
-        exact = tableau.program.stair.values()[step + 2, column]
+        exact = tableau.program.loss.values()[step + 2, column]
         beta[row[is_flat], column[is_flat]] = exact[is_flat]  # not rounded
-        leaves = np.flatnonzero(samples != NOBODY)
+        leaves = np.flatnonzero(samples != NO_SAMPLE)
         beta[leaves, samples[leaves]] = 0.0
         of_b = np.bincount(row, changes * tableau.of_b[column], len(samples))
-        return Machines(samples, steps, tableau.b + of_b.astype(np.float64), beta)
+        return LeftOutMachines(samples, steps, tableau.b + of_b.astype(np.float64), beta)
 
 
 def _spread(tableau: Tableau, row: Index, column: Index, changes: Vector, m: int) -> Dense:

@@ -26,9 +26,9 @@ it is corrected within a problem that is damped by a proximal term around the la
 
     minimise  1/2 x'Px + q'x + d/2 |x - c_x|^2   with multipliers   z = max(0, c_z + (Gx - h) / e)
 
-which is a well-conditioned problem of the same kind. When its active set settles, its solution is
-the next centre, and d and e shrink; when it does not settle, they grow. After each such step the
-undamped equations are tried again on its active set.
+which is a well-conditioned problem of the same kind. When its active set no longer changes, its
+solution is the next centre, and d and e shrink; when it does not converge, they grow. After each
+such step the undamped equations are tried again on its active set.
 
 Sources: Hintermueller, Ito and Kunisch, *SIAM J. Optim.* 13 (2002), section 2 (the semismooth
 Newton view of the rounds); Rockafellar, *Mathematics of Operations Research* 1 (1976), section 4
@@ -60,8 +60,8 @@ WORK_LIMIT = 1e12
 """Work of a polish, as ``WorkBudget`` counts it: some ten seconds."""
 
 GENERAL_WORK_LIMIT = 3e11
-"""The same of the general method: programs on which it does not settle in that time did not settle
-later either."""
+"""The same of the general method: programs on which it does not converge in that time did not
+converge later either."""
 
 SMALL = 1000
 """Variables up to which a program over a box is also polished from zero, and by the general
@@ -256,14 +256,14 @@ class _GeneralPolish:
         centre, sigma, smallest = self.start(), 1e-3, 1e-9
         tried = dict[bytes, int]()
         for _ in range(60):
-            settled, guess, rounds = self.settle(centre, sigma)
-            if settled is None:
+            point, guess, rounds = self.proximal_active_set(centre, sigma)
+            if point is None:
                 smallest, sigma = 2.0 * sigma, 8.0 * sigma
                 if sigma > 1.0:
                     return
                 continue
-            x = np.clip(settled.x, self.program.lb, self.program.ub)
-            centre = PrimalDual(x, np.maximum(settled.z, 0.0), settled.y)
+            x = np.clip(point.x, self.program.lb, self.program.ub)
+            centre = PrimalDual(x, np.maximum(point.z, 0.0), point.y)
             key = guess.key()
             tried[key] = tried.get(key, 0) + 1
             if tried[key] <= 12:
@@ -274,7 +274,9 @@ class _GeneralPolish:
                 smallest /= 1.5
                 sigma = min(sigma, max(sigma / 5.0, smallest))
 
-    def settle(self, centre: PrimalDual, sigma: float) -> tuple[PrimalDual | None, ActiveSet, int]:
+    def proximal_active_set(
+        self, centre: PrimalDual, sigma: float
+    ) -> tuple[PrimalDual | None, ActiveSet, int]:
         """Find the active set of the proximal problem; None for the point if it cycles."""
         point, seen = centre, set[bytes]()
         guess = self.damped(point, centre, sigma)
@@ -316,7 +318,7 @@ class _GeneralPolish:
         self.found.offer(candidate)
         return point
 
-    def equations(self, guess: ActiveSet) -> Equations | None:
+    def equations(self, guess: ActiveSet) -> KKTEquations | None:
         """Set up the equations; leave the search when they would cost too much.
 
         None if a variable would be at an infinite bound.
@@ -330,7 +332,7 @@ class _GeneralPolish:
         is_affordable = size <= largest and budget.work <= self.limit
         if not is_affordable or not budget.may_go_on(self.found.score):
             raise _OutOfWork
-        return Equations.of(program, guess, self.curvature)
+        return KKTEquations.of(program, guess, self.curvature)
 
     def damped(self, point: PrimalDual, centre: PrimalDual, sigma: float) -> ActiveSet:
         """Guess the active constraints of the proximal problem by a projected gradient step."""
@@ -343,7 +345,7 @@ class _GeneralPolish:
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class KKTEquations:
     """The linear system ``M u = r`` of optimality on one guess of the active set.
 
     Attributes
@@ -370,7 +372,9 @@ class Equations:
     curvature: float
 
     @classmethod
-    def of(cls, program: QuadraticProgram, guess: ActiveSet, curvature: float) -> Equations | None:
+    def of(
+        cls, program: QuadraticProgram, guess: ActiveSet, curvature: float
+    ) -> KKTEquations | None:
         """Set up the equations; None if a variable would be at an infinite bound."""
         P, where = program.P, guess.where
         free, rows = np.flatnonzero(where == 0), np.flatnonzero(guess.active)

@@ -17,14 +17,14 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from qpsvm.backends.base import Backend, Settings
-from qpsvm.backends.engines import BY_ROUNDING
+from qpsvm.backends.own_solvers import BY_ROUNDING
 from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Direct, Route
 from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp.bounds import repaired
-from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
+from qpsvm.qp.certificate_search import find_farkas_certificate, find_ray
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -50,7 +50,7 @@ class Outcome(Enum):
     SETTLED = "it is verified, or the absence of an optimum is proven"
     LATE = "the time is over"
     INTERRUPTED = "Ctrl-C or the callback stopped the backend"
-    GAVE_WAY = "the backend stopped for slow progress in favour of another one"
+    STOPPED_FOR_FALLBACK = "the backend stopped for slow progress in favour of another one"
     CONTRADICTED = "all residuals are small, and yet no point near it satisfies the rows"
     ROUNDED = "rounding errors that all answers share keep it from passing"
     UNPOLISHED = "rounding errors alone keep it from passing, and no polish changes these"
@@ -68,7 +68,7 @@ class PolicySettings:
     ----------
     first_share : float
         Share of the time limit for the first backend of ``"auto"`` and its polish; what it leaves
-        is for a second one. The package's own engines, which end where their progress does, may
+        is for a second one. The package's own solvers, which end where their progress does, may
         take all of it where no second interior-point method is affordable.
     timed_entries : int
         Kernel values that are evaluated to estimate what the last verification takes: some ten
@@ -77,7 +77,7 @@ class PolicySettings:
         Share of the samples that are taken for support vectors in this estimate.
     largest_reserve : float
         Share of the time limit that is set aside for the verification, at most.
-    tighter : float
+    second_eps_share : float
         ``eps`` of the second attempt, as a share of the caller's.
     smallest_eps : float
         Its least value: the rounding of doubles.
@@ -85,16 +85,17 @@ class PolicySettings:
         Accuracy at which a polish stops, as a share of ``eps``.
     optimum_within : float
         An answer with residuals below this belongs to a program that has an optimum, of which no
-        evidence is looked for.
+        certificate is looked for.
     first_search_seconds : float
-        Longest search for evidence by each of two linear programs before the polish: a few hundred
-        samples take milliseconds, and no program should wait for evidence as long as for a polish.
+        Longest search for a certificate by each of two linear programs before the polish: a few
+        hundred samples take milliseconds, and no program should wait for one as long as for a
+        polish.
     search_seconds : float
         The same for the last search.
-    hopeless : float
+    gradient_rounding_limit : float
         Rounding of a program's gradient, in units of ``eps``, from which its residuals cannot pass
         whatever the point: no second backend is asked then.
-    unavoidable : float
+    objective_rounding_limit : float
         Rounding error of the objectives, in units of ``eps``, from which no other answer can be
         expected to pass verification: that of other optima differs by some percent.
     weight_corrections : int
@@ -109,14 +110,14 @@ class PolicySettings:
     timed_entries: int = 1_000_000
     support_share: float = 0.5
     largest_reserve: float = 0.5
-    tighter: float = 1e-2
+    second_eps_share: float = 1e-2
     smallest_eps: float = 1e-15
     polish_share: float = 1e-2
     optimum_within: float = 1e-4
     first_search_seconds: float = 1.0
     search_seconds: float = 10.0
-    hopeless: float = 1e3
-    unavoidable: float = 1.2
+    gradient_rounding_limit: float = 1e3
+    objective_rounding_limit: float = 1.2
     weight_corrections: int = 3
     share_of_floor: float = 0.2
 
@@ -126,8 +127,8 @@ POLICY = PolicySettings()
 
 
 @dataclass(frozen=True, eq=False)
-class Contract:
-    """Program to be solved by one backend, with the measurement of its answers.
+class SolveTask:
+    """A program, the backend that solves it, and the rule by which the answer is verified.
 
     Attributes
     ----------
@@ -146,7 +147,7 @@ class Contract:
 
     @property
     def program(self) -> QuadraticProgram:
-        """The reduced program, which solver, polish and search for evidence work on."""
+        """The reduced program, which solver, polish and search for certificates work on."""
         return self.route.reduced.program
 
     def attempt(self, solution: QPSolution) -> Attempt:
@@ -161,18 +162,18 @@ class Contract:
             report = verify_evaluated(self.problem, own, eps=eps)
         return Attempt(solution, report, self, own)
 
-    def is_proof(self, evidence: QPSolution) -> bool:
+    def is_proof(self, certificate: QPSolution) -> bool:
         """Return whether the vectors prove that there is no optimum."""
         if not self.can_lack_an_optimum:
             return False
-        return certify_infeasible(self.problem, self.route.own(evidence)).passed
+        return certify_infeasible(self.problem, self.route.own(certificate)).passed
 
     @property
     def can_lack_an_optimum(self) -> bool:
         """Return whether the problem may be infeasible or unbounded.
 
-        Also where another program than the problem's is solved: its evidence is none of the
-        problem's program.
+        False when a transformed program is solved: its Farkas certificate does not apply to the
+        original one.
         """
         return isinstance(self.route, Direct) and not self.is_always_feasible
 
@@ -186,7 +187,7 @@ class Contract:
         return isinstance(problem, TrainingProblem) and problem.model.always_has_an_optimum
 
     def may_lack_an_optimum(self, report: KKTReport) -> bool:
-        """Return whether evidence that there is no optimum is worth a search beside an answer."""
+        """Return whether a certificate that there is no optimum is worth a search."""
         if not self.can_lack_an_optimum:
             return False
         bound = report.bound
@@ -194,7 +195,7 @@ class Contract:
             return False  # the objective is bounded from below, and a feasible point is known
         return not report.worst < POLICY.optimum_within
 
-    def evidence(self, at_most: float, deadline: Deadline) -> QPSolution | None:
+    def find_certificate(self, at_most: float, deadline: Deadline) -> QPSolution | None:
         """Search for a proof that there is no optimum, by two linear programs.
 
         Parameters
@@ -203,7 +204,7 @@ class Contract:
             Seconds for each of them.
         deadline : Deadline
         """
-        for search in (find_infeasibility, find_unboundedness):
+        for search in (find_farkas_certificate, find_ray):
             if deadline.has_passed():
                 return None
             found = search(self.program, min(at_most, deadline.remaining()))
@@ -220,7 +221,7 @@ class Attempt:
     ----------
     solution : QPSolution
     report : KKTReport
-    contract : Contract
+    task : SolveTask
         The program that the solution is of, and the way back.
     own : Evaluation or QPSolution
         The problem's own solution, evaluated; of a bare program the solution.
@@ -228,7 +229,7 @@ class Attempt:
 
     solution: QPSolution
     report: KKTReport
-    contract: Contract
+    task: SolveTask
     own: Any
 
     @property
@@ -252,7 +253,7 @@ class Attempt:
     @cached_property
     def outcome(self) -> Outcome:
         """Outcome by the report alone, whatever ended the solver."""
-        report, contract = self.report, self.contract
+        report, task = self.report, self.task
         if self.is_settled:
             return Outcome.SETTLED
         if is_blocked(report) and not _failed(report, "certified_gap"):
@@ -264,7 +265,7 @@ class Attempt:
         # polish finds digits that round better, unless the certificate itself says that rounding
         # exceeds eps, or the residuals are those of a program that is not the one polished
         rounding = 0.0 if report.certificate is None else report.certificate.rounding
-        is_lost = rounding > contract.settings.eps or not isinstance(contract.route, Direct)
+        is_lost = rounding > task.settings.eps or not isinstance(task.route, Direct)
         return Outcome.UNPOLISHED if is_lost else Outcome.ROUGH
 
     def _is_as_accurate_as_rounding_allows(self) -> bool:
@@ -280,19 +281,19 @@ class Attempt:
         A gap within these is that of every answer in double precision, although more digits of the
         decision values show how large it is.
         """
-        report, eps, problem = self.report, self.contract.settings.eps, self.contract.problem
+        report, eps, problem = self.report, self.task.settings.eps, self.task.problem
         bound, certificate = report.bound, report.certificate
         if bound is not None:
             others = (c for c in report.checks if c.name != "certified_gap")
             is_near = all(c.scaled <= max(c.tolerance, bound.floor) for c in others)
             beyond = bound.relative_gap - bound.floor
             is_floor = beyond <= max(eps, POLICY.share_of_floor * bound.floor)
-            return is_near and is_floor and bound.floor > POLICY.unavoidable * eps
+            return is_near and is_floor and bound.floor > POLICY.objective_rounding_limit * eps
         if not isinstance(problem, SVMProblem) or certificate is None:
             return False
         if str(self.solution.native_status).startswith(BY_ROUNDING):
             rounding = problem.model.rounding(self.own, report.objective)
-            if rounding > POLICY.unavoidable * eps and report.relative_gap <= rounding:
+            if rounding > POLICY.objective_rounding_limit * eps and report.relative_gap <= rounding:
                 return True
         if not (certificate.rounding > eps and report.relative_gap <= eps):
             return False
@@ -300,7 +301,7 @@ class Attempt:
             return False
         kinks = problem.model.gap_bound(certificate.evaluation)
         of_kinks = 0.0 if kinks is None else kinks.avoidable / certificate.objective_scale
-        return certificate.rounding - of_kinks > POLICY.unavoidable * eps
+        return certificate.rounding - of_kinks > POLICY.objective_rounding_limit * eps
 
     def _fails_by_rounding_alone(self) -> bool:
         """Return whether the program that was solved is solved to ``eps``.
@@ -309,19 +310,19 @@ class Attempt:
         What is left comes from evaluating the problem as it was given, where another point as good
         would miss as much.
         """
-        contract, report = self.contract, self.report
-        eps = contract.settings.eps
+        task, report = self.task, self.report
+        eps = task.settings.eps
         rounding = 0.0 if report.certificate is None else report.certificate.rounding
         if not report.relative_gap <= max(eps, rounding):
             return False
-        own = getattr(contract.problem, "qp", contract.problem)
-        if contract.program is own and rounding <= eps:
+        own = getattr(task.problem, "qp", task.problem)
+        if task.program is own and rounding <= eps:
             return False  # the same residuals as the report's
-        return verify(contract.program, self.solution, eps=eps).passed
+        return verify(task.program, self.solution, eps=eps).passed
 
     def with_better_weights(self) -> Attempt:
         """Correct the weights of a linear machine beside its alpha while that helps."""
-        contract, problem, best = self.contract, self.contract.problem, self
+        task, problem, best = self.task, self.task.problem, self
         if not (isinstance(problem, SVMProblem) and problem.form == "dual"):
             return best
         for _ in range(POLICY.weight_corrections):
@@ -337,9 +338,9 @@ class Attempt:
             }
             qp = problem.recovery.to_qp(own).replace(**given)
             own = own.of(own.solution.replace(qp=qp))
-            report = verify_evaluated(problem, own, eps=contract.settings.eps)
-            start = contract.route.start(qp).replace(**given)
-            following = best.better_of(Attempt(start, report, contract, own))
+            report = verify_evaluated(problem, own, eps=task.settings.eps)
+            start = task.route.start(qp).replace(**given)
+            following = best.better_of(Attempt(start, report, task, own))
             if following is best:
                 break
             best = following
@@ -352,26 +353,26 @@ class Attempt:
         the point and the multipliers of the machine that was recovered from the answer: a solver's
         own multipliers may be anything where they are not unique.
         """
-        contract, solution, problem = self.contract, self.solution, self.contract.problem
+        task, solution, problem = self.task, self.solution, self.task.problem
         best = self
-        if is_blocked(self.report) or checked_vectors(contract.program, solution)[0] is None:
+        if is_blocked(self.report) or checked_vectors(task.program, solution)[0] is None:
             return best
         if isinstance(problem, SVMProblem):
             with np.errstate(all="ignore"):  # of a solver's nonsense
-                own = contract.route.start(problem.recovery.to_qp(self.own))
+                own = task.route.start(problem.recovery.to_qp(self.own))
             candidate = solution.replace(
                 x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper
             )
-            best = best.better_of(contract.attempt(candidate))
+            best = best.better_of(task.attempt(candidate))
             best = best.with_better_weights()
-        if contract.is_always_feasible:
+        if task.is_always_feasible:
             return best
-        candidates = repaired(contract.program, best.solution)
+        candidates = repaired(task.program, best.solution)
         while not best.is_settled and not deadline.has_passed():
             moved = next(candidates, None)
             if moved is None:
                 break
-            following = contract.attempt(moved)
+            following = task.attempt(moved)
             best = best.better_of(following)
             if is_blocked(following.report):  # the search has failed twice
                 break
@@ -428,7 +429,7 @@ class Result:
 def result_of(found: Attempt, *, reason: str, **figures: Any) -> Result:
     """Build the solution of the problem as given, with a note and other figures of the solve."""
     solution, statistics, own = found.solution, found.solution.statistics, found.own
-    notes = filter(None, (reason, statistics.note, found.contract.route.reduced.note))
+    notes = filter(None, (reason, statistics.note, found.task.route.reduced.note))
     is_bare = isinstance(own, QPSolution)
     qp = (own if is_bare else own.solution.qp).replace(
         status=solution.status,

@@ -10,7 +10,7 @@ from functools import singledispatch
 from typing import Any, Generic, NoReturn
 
 from qpsvm.backends.base import Backend, Callback, Settings
-from qpsvm.backends.engines import ActiveSetBackend
+from qpsvm.backends.own_solvers import ActiveSetBackend
 from qpsvm.backends.registry import require_name
 from qpsvm.certificates import certify_infeasible
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedProblem, ChunkedSolution
@@ -116,7 +116,7 @@ def solve(
         Used by the backends that can (``capabilities.warm_start``); ``statistics.note`` says where
         it was not. An interior-point method cannot: it begins far from all bounds. Where a warm
         start leads nowhere, the second attempt goes without. An SVMSolution may be of other
-        samples, in any order, or of other prices: samples that it knows keep their share of the
+        samples, in any order, or of another C: samples that it knows keep their share of the
         box, new ones begin with zero (``qpsvm.machines.warm_start``).
     callback : callable, optional
         Receives ``qpsvm.backends.Progress`` events; returning False asks to stop. What it raises
@@ -202,7 +202,7 @@ def solve(
 
 @dataclass(frozen=True)
 class Answer(Generic[Solution]):
-    """A solution, and a sentence for every program whose solution misses ``eps``.
+    """The solution with its warnings: a sentence for every program that misses ``eps``.
 
     Attributes
     ----------

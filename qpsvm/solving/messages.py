@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from qpsvm.backends.base import Settings
-from qpsvm.backends.engines import BY_ROUNDING
+from qpsvm.backends.own_solvers import BY_ROUNDING
 from qpsvm.certificates import certify_infeasible, conflict, not_separable, without_constraints
 from qpsvm.chunked import ChunkedKernelProblem, ChunkedSolution
 from qpsvm.exceptions import (
@@ -19,7 +19,7 @@ from qpsvm.kernels import Custom, Precomputed
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.problem import Program
 from qpsvm.numerics.interrupts import NEVER
-from qpsvm.qp.evidence_search import find_infeasibility
+from qpsvm.qp.certificate_search import find_farkas_certificate
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving.attempts import POLICY
 from qpsvm.verification import KKTReport
@@ -34,8 +34,8 @@ def no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) ->
         # rules that take part in a proof may still be innocent: the samples alone come first
         free = without_constraints(problem)
         seconds = min(POLICY.search_seconds, deadline.remaining())
-        evidence = find_infeasibility(free.qp, seconds)
-        alone = None if evidence is None else certify_infeasible(free, evidence)
+        certificate = find_farkas_certificate(free.qp, seconds)
+        alone = None if certificate is None else certify_infeasible(free, certificate)
         if alone is not None and alone.passed:
             problem, proof = free, alone
     if proof.hulls is not None:
@@ -45,7 +45,7 @@ def no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) ->
 
 
 def no_optimum(solution: QPSolution) -> NoOptimumError:
-    """Build the error for a program without optimum, from the solution with the evidence."""
+    """Build the error for a program without optimum, from the solution with the certificate."""
     if solution.status is Status.PRIMAL_INFEASIBLE:
         return InfeasibleProgramError(
             "The constraints contradict each other: the multipliers z, y, z_lower, z_upper of the "

@@ -37,7 +37,15 @@ from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.common import WorkBudget
 from qpsvm.solvers.polish import WORK_LIMIT, polish
-from qpsvm.solving.attempts import NO_OPTIMUM, POLICY, Attempt, Contract, Outcome, Result, result_of
+from qpsvm.solving.attempts import (
+    NO_OPTIMUM,
+    POLICY,
+    Attempt,
+    Outcome,
+    Result,
+    SolveTask,
+    result_of,
+)
 from qpsvm.solving.polishing import polish_distance
 
 UNSETTLED = frozenset(Outcome) - {Outcome.SETTLED, Outcome.LATE}
@@ -47,11 +55,11 @@ STEPS: dict[str, frozenset[Outcome]] = {
     "backend": frozenset(),
     "verification": frozenset(),
     "first search for evidence": UNSETTLED - {Outcome.INTERRUPTED},
-    "repair": UNSETTLED - {Outcome.GAVE_WAY, Outcome.ROUNDED},
+    "repair": UNSETTLED - {Outcome.STOPPED_FOR_FALLBACK, Outcome.ROUNDED},
     "polish": UNSETTLED
-    - {Outcome.INTERRUPTED, Outcome.GAVE_WAY, Outcome.ROUNDED, Outcome.UNPOLISHED},
+    - {Outcome.INTERRUPTED, Outcome.STOPPED_FOR_FALLBACK, Outcome.ROUNDED, Outcome.UNPOLISHED},
     "second attempt": frozenset({Outcome.OPEN}),
-    "second backend": frozenset({Outcome.OPEN, Outcome.OUT_OF_TIME, Outcome.GAVE_WAY}),
+    "second backend": frozenset({Outcome.OPEN, Outcome.OUT_OF_TIME, Outcome.STOPPED_FOR_FALLBACK}),
     "search for evidence": UNSETTLED - {Outcome.INTERRUPTED},
     "verdict": frozenset(),
 }
@@ -69,15 +77,15 @@ _STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 @dataclass(frozen=True, eq=False)
-class Ask:
-    """One attempt with one backend: what it is asked, until when, and why.
+class BackendRun:
+    """One run of a backend: its task, settings and deadline, and the reason for it.
 
     Attributes
     ----------
-    contract : Contract
+    task : SolveTask
         The backend, its program, and how its answers are measured.
     settings : Settings
-        What the backend is asked with.
+        Those that the backend is run with.
     deadline : Deadline
         Of this backend and its polish; at most the call's.
     reason : str
@@ -86,15 +94,15 @@ class Ask:
         The step of the policy that this attempt is; empty for the first, which is several.
     """
 
-    contract: Contract
+    task: SolveTask
     settings: Settings
     deadline: Deadline
     reason: str = ""
     step: str = ""
 
-    def again(self) -> Ask:
+    def second_attempt(self) -> BackendRun:
         """The second attempt: with a smaller ``eps`` and no warm start."""
-        tighter = max(self.contract.settings.eps * POLICY.tighter, POLICY.smallest_eps)
+        tighter = max(self.task.settings.eps * POLICY.second_eps_share, POLICY.smallest_eps)
         settings = self.settings.replace(eps=tighter, attempt=1, warm_start=None)
         return replace(self, settings=settings, step=self.step or "second attempt")
 
@@ -142,8 +150,8 @@ class Solve:
 
     Attributes
     ----------
-    ask, kept : Ask
-        The attempt under way, or the last one; the one of the best answer.
+    run, kept : BackendRun
+        The run under way, or the last one; the one of the best answer.
     found, own, best : Attempt or None
         The answer to it so far; the best one of its backend; the best one of all.
     asked : tuple of str
@@ -164,74 +172,74 @@ class Solve:
         self.found: Attempt | None = None
         self.own: Attempt | None = None
         self.best: Attempt | None = None
-        self.ask = self.kept = self._first(backend)
-        self.reason = self.ask.reason
+        self.run = self.kept = self._first_run(backend)
+        self.reason = self.run.reason
 
     # --- the policy ------------------------------------------------------------------------------
 
     def take_steps(self) -> None:
         """Take every step that the outcome of the answer so far needs."""
-        waiting, before, n_backends = [self.ask], self.best, 1
+        waiting, before, n_backends = [self.run], self.best, 1
         while waiting:
-            self.ask = ask = waiting.pop(0)
-            is_first = not ask.settings.attempt
+            self.run = run = waiting.pop(0)
+            is_first = not run.settings.attempt
             if is_first:
                 before, self.own = self.best, None
             try:
-                found = self.keep(self.attempt(ask), before)
+                found = self.keep(self.attempt(run), before)
             except (BackendError, MemoryError) as error:
                 if n_backends == 1:
                     raise
-                name = ask.contract.backend.label  # what the first one found is not lost
+                name = run.task.backend.label  # what the first one found is not lost
                 self.reason += f"; then {name!r} could not take the program: {error}"
-                self.mark(ask.step)
+                self.mark(run.step)
                 continue
             if is_first and self.needs("second attempt"):
-                waiting.insert(0, ask.again())
+                waiting.insert(0, run.second_attempt())
             elif found.is_settled or self.deadline.has_passed():
                 break
             elif n_backends == 1 and self.is_auto and self.needs_another_backend(found):
-                waiting, n_backends = list(self.others()), 2
+                waiting, n_backends = list(self.further_runs()), 2
         assert self.best is not None
-        self.found, self.ask = self.best, replace(self.kept, deadline=self.deadline)
-        if self.needs_evidence("search for evidence"):
+        self.found, self.run = self.best, replace(self.kept, deadline=self.deadline)
+        if self.needs_certificate_search("search for evidence"):
             self.best = self.search(POLICY.search_seconds)
             self.mark("search for evidence")
         self.best = self.best.with_status(self.verdict(self.best))
         self.report("done", self.best)
         self.mark("verdict")
 
-    def attempt(self, ask: Ask) -> Attempt:
-        """Ask a backend, and improve its answer, by the first five steps."""
+    def attempt(self, run: BackendRun) -> Attempt:
+        """Run a backend, and improve its answer, by the first five steps."""
         found = self.answer()
-        if not ask.settings.attempt and self.needs_evidence("first search for evidence"):
+        if not run.settings.attempt and self.needs_certificate_search("first search for evidence"):
             found = self.search(POLICY.first_search_seconds)
-            self.mark(ask.step or "first search for evidence")
+            self.mark(run.step or "first search for evidence")
         if self.needs("repair"):
-            found = self.found = found.repaired(ask.deadline)
-            self.mark(ask.step or "repair")
+            found = self.found = found.repaired(run.deadline)
+            self.mark(run.step or "repair")
         if self.needs("polish"):
             found = self.polish(found)
-            self.mark(ask.step or "polish")
+            self.mark(run.step or "polish")
         return found
 
     def needs(self, step: str) -> bool:
         """Return whether a step of ``STEPS`` is to be taken, after what the attempt has found."""
-        return self.outcome(self.ask.deadline) in STEPS[step]
+        return self.outcome(self.run.deadline) in STEPS[step]
 
-    def needs_evidence(self, step: str) -> bool:
-        """Return whether a search for evidence is needed: an optimum need not exist."""
+    def needs_certificate_search(self, step: str) -> bool:
+        """Return whether a search for a certificate is needed: an optimum need not exist."""
         assert self.found is not None
-        is_useful = self.ask.contract.may_lack_an_optimum(self.found.report)
+        is_useful = self.run.task.may_lack_an_optimum(self.found.report)
         return is_useful and self.needs(step)
 
     def outcome(self, deadline: Deadline) -> Outcome:
         """Outcome of the attempt under way: by its report, and by how the backend ended."""
-        found, settings = self.found, self.ask.settings
+        found, settings = self.found, self.run.settings
         assert found is not None
         status = found.solution.status
         is_short = status is Status.ITERATION_LIMIT
-        watches = self.ask.contract.backend.watches_progress
+        watches = self.run.task.backend.watches_progress
         if found.is_settled:
             outcome = Outcome.SETTLED
         elif deadline.has_passed():
@@ -239,7 +247,7 @@ class Solve:
         elif status is Status.INTERRUPTED:
             outcome = Outcome.INTERRUPTED
         elif is_short and settings.gives_way and watches:
-            outcome = Outcome.GAVE_WAY
+            outcome = Outcome.STOPPED_FOR_FALLBACK
         elif found.outcome is not Outcome.OPEN:
             outcome = found.outcome
         elif is_short and settings.max_iterations is not None:
@@ -254,10 +262,10 @@ class Solve:
         Also where rounding alone keeps an answer by the primal program from passing, and the
         problem's own program rounds less.
         """
-        outcome, route = self.outcome(self.deadline), self.ask.contract.route
+        outcome, route = self.outcome(self.deadline), self.run.task.route
         if outcome in OF_ROUNDING and isinstance(route, ByPrimal):
             rounding = route.gradient_rounding(found.own.solution.qp)
-            return rounding <= POLICY.hopeless * self.settings.eps
+            return rounding <= POLICY.gradient_rounding_limit * self.settings.eps
         return outcome in STEPS["second backend"]
 
     def verdict(self, found: Attempt) -> Status:
@@ -287,8 +295,8 @@ class Solve:
                 self.best = before
                 return found
             self.best = before.better_of(found)
-        self.kept = self.ask
-        self.reason = self.ask.reason
+        self.kept = self.run
+        self.reason = self.run.reason
         return found
 
     # --- backends in turn ------------------------------------------------------------------------
@@ -299,7 +307,7 @@ class Solve:
         assert self.settings.deadline is not None
         return self.settings.deadline
 
-    def _first(self, backend: str | Backend) -> Ask:
+    def _first_run(self, backend: str | Backend) -> BackendRun:
         """Choose the backend and reduce the program."""
         route = route_of(self.problem, any_form=self.is_auto)
         program, name, reason = route.reduced.program, backend, ""
@@ -308,23 +316,25 @@ class Solve:
         elif self.is_auto:
             name, reason = registry.choose(program)
         self._set_time_aside(program)
-        first = self._ask(route, name, reason)
+        first = self._run_of(route, name, reason)
         if not self.is_auto:
             return first
-        chosen = first.contract.backend
-        stands_by = registry.choose_again(program, chosen.label)[0] != "osqp"  # which is slower yet
-        if chosen.watches_progress and not stands_by:
+        chosen = first.task.backend
+        has_fallback = registry.choose_again(program, chosen.label)[0] != "osqp"  # it is slower
+        if chosen.watches_progress and not has_fallback:
             return first
-        gives_way = stands_by and self.settings.max_iterations is None
+        gives_way = has_fallback and self.settings.max_iterations is None
         share = self.deadline.share(POLICY.first_share)
         return replace(first, settings=first.settings.replace(gives_way=gives_way), deadline=share)
 
-    def _ask(self, route: Any, backend: str | Backend, reason: str, step: str = "") -> Ask:
+    def _run_of(
+        self, route: Any, backend: str | Backend, reason: str, step: str = ""
+    ) -> BackendRun:
         named = registry.get(backend) if isinstance(backend, str) else backend
-        contract, settings = Contract(self.problem, route, named, self.settings), self.settings
+        task, settings = SolveTask(self.problem, route, named, self.settings), self.settings
         if settings.warm_start is not None:
             settings = settings.replace(warm_start=route.start(settings.warm_start))
-        return Ask(contract, settings, self.deadline, reason, step)
+        return BackendRun(task, settings, self.deadline, reason, step)
 
     def _set_time_aside(self, program: QuadraticProgram) -> None:
         """Set aside the time that the last verification takes, where there is a limit.
@@ -342,10 +352,11 @@ class Solve:
         reserve = min(POLICY.support_share * whole, POLICY.largest_reserve * deadline.remaining())
         self.settings = self.settings.replace(deadline=Deadline(deadline.at - reserve, self.clock))
 
-    def others(self) -> Iterator[Ask]:
+    def further_runs(self) -> Iterator[BackendRun]:
         """Yield an attempt for every further backend, or program of the same machine."""
-        first, problem, step = self.ask.contract, self.problem, "second backend"
-        gave_way, route = self.outcome(self.deadline) is Outcome.GAVE_WAY, first.route
+        first, problem, step = self.run.task, self.problem, "second backend"
+        stopped_for_fallback = self.outcome(self.deadline) is Outcome.STOPPED_FOR_FALLBACK
+        route = first.route
         if (
             isinstance(route, Direct)
             and isinstance(problem, SVMProblem)
@@ -354,25 +365,25 @@ class Solve:
         ):
             primal = Reduced.of(primal_program(problem.model))
             by_primal = ByPrimal(problem, primal)
-            ask = self._ask(by_primal, registry.choose(primal.program)[0], WEIGHTS, step)
-            yield replace(ask, settings=self.settings.replace(warm_start=None))
+            run = self._run_of(by_primal, registry.choose(primal.program)[0], WEIGHTS, step)
+            yield replace(run, settings=self.settings.replace(warm_start=None))
         if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
             route = route_of(problem, any_form=False)
             name, reason = registry.choose(route.reduced.program)
         else:
             name, reason = registry.choose_again(route.reduced.program, first.backend.label)
-        yield self._ask(route, name, reason, step)
-        if gave_way:
+        yield self._run_of(route, name, reason, step)
+        if stopped_for_fallback:
             reason = f"{name} did not succeed either, and {first.backend.label} goes on to its end"
-            yield self._ask(first.route, first.backend, reason, step)
+            yield self._run_of(first.route, first.backend, reason, step)
 
     # --- the steps of an attempt -----------------------------------------------------------------
 
     def answer(self) -> Attempt:
-        """Ask the backend, and let the verifier measure its answer."""
-        ask, contract = self.ask, self.ask.contract
-        backend, program = contract.backend, contract.program
-        if ask.settings.attempt:
+        """Run the backend, and let the verifier measure its answer."""
+        run, task = self.run, self.run.task
+        backend, program = task.backend, task.program
+        if run.settings.attempt:
             self.report("escalate", self.own)
         elif self.best is not None:
             self.report("second backend", self.best)
@@ -380,38 +391,38 @@ class Solve:
         size = program.n_variables, program.n_inequalities + program.n_equalities
         self.report("start", n_variables=size[0], n_rows=size[1])
         try:
-            with working_until(ask.deadline.has_passed):
-                answer = backend.solve(program, ask.settings.replace(deadline=ask.deadline))
+            with working_until(run.deadline.has_passed):
+                answer = backend.solve(program, run.settings.replace(deadline=run.deadline))
         except TimeIsUp as stop:
             answer = _out_of_time(stop, backend)
         except KeyboardInterrupt as error:
-            map_best(error, contract.attempt)
+            map_best(error, task.attempt)
             raise
         if self.settings.warm_start is not None and not backend.capabilities.warm_start:
             notes = filter(None, (answer.statistics.note, NO_WARM_START))
             answer = answer.with_statistics(note="; ".join(notes))
         self.asked += (backend.label,)
-        self.mark(ask.step or "backend")
-        if answer.status in NO_OPTIMUM and not contract.is_proof(answer):
+        self.mark(run.step or "backend")
+        if answer.status in NO_OPTIMUM and not task.is_proof(answer):
             answer = answer.replace(status=Status.UNKNOWN)
         try:
-            self.found = contract.attempt(answer)
+            self.found = task.attempt(answer)
         except KeyboardInterrupt as error:
-            keep_best(error, lambda: contract.attempt(answer))
+            keep_best(error, lambda: task.attempt(answer))
             raise
-        self.mark(ask.step or "verification")
+        self.mark(run.step or "verification")
         return self.found
 
     def polish(self, found: Attempt) -> Attempt:
         """Polish the answer by solving for its active set."""
         self.report("polish", found)
-        contract, deadline = self.ask.contract, self.ask.deadline
+        task, deadline = self.run.task, self.run.deadline
         try:
             with working_until(deadline.has_passed):
                 polished = polish(
-                    contract.program,
+                    task.program,
                     found.solution,
-                    goal=contract.settings.eps * POLICY.polish_share,
+                    goal=task.settings.eps * POLICY.polish_share,
                     measure=polish_distance(found),
                     budget=WorkBudget(limit=WORK_LIMIT, deadline=deadline),
                 )
@@ -419,7 +430,7 @@ class Solve:
             return found
         if polished is found.solution:
             return found
-        moved = contract.attempt(polished)
+        moved = task.attempt(polished)
         if not (moved.is_settled or deadline.has_passed()):
             moved = moved.repaired(deadline)
         self.found = found.better_of(moved)
@@ -430,17 +441,17 @@ class Solve:
 
         A proof takes the place of the answer, with its statistics.
         """
-        found, ask, contract = self.found, self.ask, self.ask.contract
+        found, run, task = self.found, self.run, self.run.task
         assert found is not None
         try:
-            with working_until(ask.deadline.has_passed):
-                evidence = contract.evidence(at_most, ask.deadline)
+            with working_until(run.deadline.has_passed):
+                certificate = task.find_certificate(at_most, run.deadline)
         except TimeIsUp:
             return found
-        if evidence is not None:
-            solution = evidence.replace(statistics=found.solution.statistics)
-            own = contract.route.evaluate(solution)
-            self.found = found = Attempt(solution, found.report, contract, own)
+        if certificate is not None:
+            solution = certificate.replace(statistics=found.solution.statistics)
+            own = task.route.evaluate(solution)
+            self.found = found = Attempt(solution, found.report, task, own)
         return found
 
     # --- progress --------------------------------------------------------------------------------
@@ -458,7 +469,7 @@ class Solve:
             return
         if of is not None:
             figures = {"objective": of.report.objective, "residual": of.report.worst}
-        label = self.ask.contract.backend.label
+        label = self.run.task.backend.label
         event = Progress(stage, label, seconds=self.clock() - self.began, **figures)
         if settings.verbose:
             print(line_of(event), flush=True)

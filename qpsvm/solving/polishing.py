@@ -72,17 +72,17 @@ def polish_distance(start: Attempt) -> Callable[[QPSolution], float]:
     start : Attempt
         The answer that the polish begins with.
     """
-    contract, least_missed = start.contract, math.inf
+    task, least_missed = start.task, math.inf
 
     def distance_of(candidate: QPSolution) -> float:
         nonlocal least_missed
         missed = 0.0
-        if not contract.is_always_feasible:  # a search for a feasible point pays near one only
-            if isinstance(contract.problem, QuadraticProgram):
-                measured = residuals(contract.problem, contract.route.own(candidate))
+        if not task.is_always_feasible:  # a search for a feasible point pays near one only
+            if isinstance(task.problem, QuadraticProgram):
+                measured = residuals(task.problem, task.route.own(candidate))
             else:
-                measured = residuals(contract.program, candidate)
-            eps = contract.settings.eps
+                measured = residuals(task.program, candidate)
+            eps = task.settings.eps
             names = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
             if not names <= OF_FEASIBILITY:
                 return measured.worst
@@ -90,15 +90,15 @@ def polish_distance(start: Attempt) -> Callable[[QPSolution], float]:
             if missed > NEARER * least_missed:  # no nearer to the rows than what was blocked
                 return 1.0 + measured.worst
         is_start = candidate is start.solution
-        report = start.report if is_start else contract.attempt(candidate).report
+        report = start.report if is_start else task.attempt(candidate).report
         failed = {check.name for check in report.checks if not check.passed}
         if is_blocked(report) or breaks_a_constraint(report):
             least_missed = min(least_missed, missed)
             return distance(report)
-        if contract.is_always_feasible or not failed or not failed <= OF_FEASIBILITY:
+        if task.is_always_feasible or not failed or not failed <= OF_FEASIBILITY:
             return report.worst
-        moved = next(repaired(contract.program, candidate), candidate)
-        return min(report.worst, contract.attempt(moved).report.worst)
+        moved = next(repaired(task.program, candidate), candidate)
+        return min(report.worst, task.attempt(moved).report.worst)
 
     return distance_of
 
@@ -325,7 +325,7 @@ class Polishing:
         self.callback, self.memory_limit = callback, memory_limit
         self.began = deadline.clock()
 
-    def goes_on(self, budget: WorkBudget, label: str) -> bool:
+    def report_progress(self, budget: WorkBudget, label: str) -> bool:
         """Report progress to the callback; return False when it asks to stop."""
         seconds = self.deadline.clock() - self.began
         event = Progress("polish", label, budget.factorisations, seconds, residual=budget.residual)
@@ -348,7 +348,7 @@ class Polishing:
             return min(report.worst, 1.0) if gap <= self.eps else 1.0 + gap
 
         label, is_watched = start.statistics.backend, self.callback is not None
-        watch = (lambda budget: self.goes_on(budget, label)) if is_watched else None
+        watch = (lambda budget: self.report_progress(budget, label)) if is_watched else None
         found = polish_program(
             route.program,
             start,

@@ -17,7 +17,7 @@ import qpsvm
 from qpsvm import reports
 from qpsvm.audits import Arrays, comparison
 from qpsvm.audits.inputs import Inputs
-from qpsvm.audits.readers import read
+from qpsvm.audits.readers import translate_model
 from qpsvm.audits.rebuilt import Decisions
 from qpsvm.certificates.comparison import Range, compare
 from qpsvm.reports.grade import Grade, tone_of
@@ -136,7 +136,7 @@ def test_equal_numbers_of_votes_go_to_the_first_class_as_libsvm_has_it():
     for breaks in (False, True):
         model = SVC(C=0.5, gamma=2.0, tol=1e-10, break_ties=breaks).fit(X, y)
         labels[breaks] = model.predict(X)
-        reading = read(model, Inputs(X, y, None, None, None, None))
+        reading = translate_model(model, Inputs(X, y, None, None, None, None))
         of_pairs = clone(model).set_params(decision_function_shape="ovo", break_ties=False)
         votes = reading.combine(of_pairs.fit(X, y).decision_function(X))
         assert (np.argmax(votes, axis=1) == labels[breaks]).all()

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.store import open_store, read
+from benchmarks.store import open_store, read_results
 from tests.processes import PATIENCE, started
 
 SUITE = """
@@ -47,7 +47,7 @@ def test_run_measures_what_was_chosen_and_says_what_is_next(tmp_path, suite):
     assert "osqp primal" in done.stdout
     assert "rows in" in done.stderr
     assert f"Next: python -m benchmarks report {store}" in done.stderr
-    rows = read(store).rows
+    rows = read_results(store).rows
     assert {row.cell.instance.family for row in rows} == {"SoftMargin(C=10.0)"}
     assert len({row.contestant for row in rows}) == 2
 
@@ -55,17 +55,17 @@ def test_run_measures_what_was_chosen_and_says_what_is_next(tmp_path, suite):
     assert again.exit_code == 2
     assert again.stderr.startswith("Error: The store")
     assert "--resume" in again.stderr
-    assert len(read(store).rows) == len(rows) == 2
+    assert len(read_results(store).rows) == len(rows) == 2
 
 
 @pytest.mark.exhaustive
 def test_a_retry_measures_again(tmp_path, suite):
     store, only = tmp_path / "s.jsonl", ("--only", "C=10.0")
     assert bench("run", suite, "--store", store, *only).exit_code == 0
-    rows = read(store).rows
+    rows = read_results(store).rows
     once_more = bench("run", suite, "--store", store, *only, "--resume", "--retry", "optimal")
     assert once_more.exit_code == 0
-    repeated = read(store).rows
+    repeated = read_results(store).rows
     assert {row.cell for row in repeated} == {row.cell for row in rows}
     assert all(row.total_seconds not in {r.total_seconds for r in rows} for row in repeated)
 

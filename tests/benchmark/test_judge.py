@@ -16,7 +16,7 @@ from benchmarks.judge import judge
 from benchmarks.rows import OUTCOMES
 from qpsvm.kernels import RBF, Linear
 from qpsvm.qp import QPSolution, Status
-from qpsvm.qp.evidence_search import find_infeasibility
+from qpsvm.qp.certificate_search import find_farkas_certificate
 from tests import tolerances
 
 EPS = 1e-8
@@ -253,7 +253,7 @@ def test_one_vector_of_weights_is_no_answer_for_several_classes() -> None:
 
 
 def evidence(samples):
-    return find_infeasibility(qpsvm.HardMargin().primal(samples.X, samples.y).qp)
+    return find_farkas_certificate(qpsvm.HardMargin().primal(samples.X, samples.y).qp)
 
 
 def claim(formulation, samples, solution, form="primal"):

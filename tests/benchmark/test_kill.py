@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import runner
-from benchmarks.store import open_store, read
+from benchmarks.store import open_store, read_results
 from benchmarks.suite import load_suite
 from qpsvm.exceptions import StoreError
 from tests.processes import PATIENCE, started, wait_until
@@ -44,7 +44,7 @@ def bench_run(suite, store, *options):
 
 def count(store):
     try:
-        return len(read(store).rows)
+        return len(read_results(store).rows)
     except StoreError:  # not there yet
         return 0
 
@@ -71,7 +71,7 @@ def test_killed_half_way_and_resumed_every_cell_is_there_once(tmp_path):
     with bench_run(suite, store, "--jobs", "2", "--resume") as process:
         output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
-    after = read(store).rows
+    after = read_results(store).rows
     assert store.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
     assert {row.cell for row in after} == asked
     # nothing was measured a second time: a row for each cell, and a line for each session

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.cells import Cell, Instance
 from benchmarks.rows import OUTCOMES, Row
-from benchmarks.store import open_store, read
+from benchmarks.store import open_store, read_results
 from qpsvm.exceptions import StoreError
 from tests.processes import run
 
@@ -52,13 +52,13 @@ def test_a_row_comes_back_as_it_was(tmp_path_factory, **values):
     path = tmp_path_factory.mktemp("store") / "s.jsonl"
     written = row(**values)
     fill(path, [written])
-    (found,) = read(path).rows
+    (found,) = read_results(path).rows
     assert known(found) == known(written)
 
 
 def test_unknown_numbers_come_back_unknown(tmp_path):
     fill(tmp_path / "s", [row(gap=math.inf, primal=-math.inf, dual=math.nan)])
-    (found,) = read(tmp_path / "s").rows
+    (found,) = read_results(tmp_path / "s").rows
     assert (found.gap, found.primal) == (math.inf, -math.inf)
     assert math.isnan(found.dual)
 
@@ -67,7 +67,7 @@ def test_settings_of_any_kind_become_plain(tmp_path):
     """Estimators have arrays, functions and NumPy's numbers among their parameters."""
     settings = {"tol": np.float64(1e-3), "classes": np.arange(2), "loss": len, "shape": (1, 2)}
     fill(tmp_path / "s", [row(settings=settings)])
-    (found,) = read(tmp_path / "s").rows
+    (found,) = read_results(tmp_path / "s").rows
     assert found.settings["tol"] == 1e-3
     assert found.settings["shape"] == [1, 2]
     assert found.settings["classes"] == "array([0, 1])"
@@ -81,9 +81,9 @@ def test_a_torn_last_line_is_cut_and_the_rest_kept(tmp_path, lost):
     fill(path, rows)
     content = path.read_bytes()
     path.write_bytes(content[:-lost])
-    assert [known(r) for r in read(path).rows] == [known(r) for r in rows[:2]]
+    assert [known(r) for r in read_results(path).rows] == [known(r) for r in rows[:2]]
     fill(path, [rows[2]], resume=True)
-    assert [known(r) for r in read(path).rows] == [known(r) for r in rows]
+    assert [known(r) for r in read_results(path).rows] == [known(r) for r in rows]
     assert path.read_bytes().count(b"\n") == path.read_bytes().count(b'{"schema"')
 
 
@@ -92,7 +92,7 @@ def test_every_row_is_on_disk_when_append_returns(tmp_path):
     with open_store(path) as store:
         for k in range(3):
             store.append(row(k))
-            assert len(read(path).rows) == k + 1
+            assert len(read_results(path).rows) == k + 1
 
 
 def test_a_store_with_rows_is_continued_only_on_request(tmp_path):
@@ -106,7 +106,7 @@ def test_a_store_with_rows_is_continued_only_on_request(tmp_path):
 
 def test_the_later_row_of_a_cell_counts(tmp_path):
     fill(tmp_path / "s", [row(0, gap=1.0), row(1), row(0, gap=0.5)])
-    found = read(tmp_path / "s").rows
+    found = read_results(tmp_path / "s").rows
     assert [(r.cell.repeat, r.gap) for r in found] == [(1, math.inf), (0, 0.5)]
 
 
@@ -137,7 +137,7 @@ def test_a_folder_or_a_missing_one_is_refused(tmp_path):
         with pytest.raises(StoreError, match="Cannot write"), open_store(path):
             pass
         with pytest.raises(StoreError, match="Cannot read"):
-            read(path)
+            read_results(path)
 
 
 def test_a_line_in_the_middle_that_is_no_row_is_named(tmp_path):
@@ -146,7 +146,7 @@ def test_a_line_in_the_middle_that_is_no_row_is_named(tmp_path):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([lines[0], lines[1][:-30] + b"\n", lines[2]]))
     with pytest.raises(StoreError, match="line 2"):
-        read(path)
+        read_results(path)
 
 
 def test_two_writers_are_refused(tmp_path):
@@ -159,4 +159,4 @@ def test_two_writers_are_refused(tmp_path):
         with pytest.raises(StoreError, match="Another process"), open_store(path, resume=True):
             pass
     fill(path, [row(1)], resume=True)
-    assert len(read(path).rows) == 2
+    assert len(read_results(path).rows) == 2

@@ -208,7 +208,7 @@ def solutions(instance: Instance, truth: Truth, rng: Any, size: float) -> Iterat
     solution = replace(instance, optimum=truth.best).near(rng, size)
     yield solution
     if truth.program.intercept == "free":
-        best = instance.problem.model.best_intercepts(
+        best = instance.problem.model.optimal_intercepts(
             instance.problem.model.decision_values(solution)
         ).midpoint
         if math.isfinite(best):

@@ -15,11 +15,11 @@ import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous.feasible import feasible_ball
-from qpsvm.certificates.rigorous.kernels import price_error
+from qpsvm.certificates.rigorous.kernels import upper_bound_error
 from qpsvm.certificates.screening import STATUSES, _entry_rounding
 from qpsvm.exceptions import InvalidDataError, QPSVMError
-from qpsvm.formulations.prices import class_factors, prices, scaled_product
-from qpsvm.machines.intercept import best_shifts, enclosing_shifts
+from qpsvm.formulations.parameters import class_factors, per_sample_C, scaled_product
+from qpsvm.machines.intercept import enclosing_intercepts, optimal_intercepts
 from qpsvm.qp import QPSolution, Status
 from tests.certificates.claims import (
     count_claims,
@@ -192,11 +192,11 @@ def test_minimisers_for_all_prices_in_reach_are_enclosed(kind):
         price = float(rng.integers(-1, 2)) + 0.5 * error * rng.uniform(-1, 1)
         if not lower.sum() < price < upper.sum():
             continue
-        whole = enclosing_shifts(t, np.zeros(n), lower, upper, d, price, error)
-        alone = enclosing_shifts(t, np.zeros(n), lower, upper, d, price)
+        whole = enclosing_intercepts(t, np.zeros(n), lower, upper, d, price, error)
+        alone = enclosing_intercepts(t, np.zeros(n), lower, upper, d, price)
         for _ in range(5):
             low, high, bent = (x * (1.0 + error * rng.uniform(-1, 1, n)) for x in (lower, upper, d))
-            best = best_shifts(t, low, high, bent, price)
+            best = optimal_intercepts(t, low, high, bent, price)
             assert whole.lower <= best.lower
             assert best.upper <= whole.upper
             moved_out += not (alone.lower <= best.lower and best.upper <= alone.upper)
@@ -290,11 +290,11 @@ def test_prices_keep_their_digits_where_a_part_of_the_product_underflows():
             for w, f in zip(exact(weights), exact(factors), strict=True)
         ]
         for value, C in zip(stored, truth, strict=True):
-            assert abs(Fraction(value) - C) <= Fraction(price_error(weights, 3)) * C
+            assert abs(Fraction(value) - C) <= Fraction(upper_bound_error(weights, 3)) * C
     pairs = qpsvm.Ranking(1.3e300).dual(X, [0, 1, 2], sample_weight=weights)
     for value, (i, j) in zip(pairs.model.conditions.upper, pairs.data.pairs, strict=True):
         C = Fraction(1.3e300) * Fraction(weights[i]) * Fraction(weights[j])
-        assert abs(Fraction(value) - C) <= Fraction(price_error(weights, 3)) * C
+        assert abs(Fraction(value) - C) <= Fraction(upper_bound_error(weights, 3)) * C
 
 
 def test_ordinary_prices_are_rounded_as_ever():
@@ -303,7 +303,7 @@ def test_ordinary_prices_are_rounded_as_ever():
     W = float(rng.uniform(1, 9))
     np.testing.assert_array_equal(scaled_product([a, b, c], W), a * b * c / W)
     data = qpsvm.SoftMargin().dual([[0.0], [1.0]], [-1, 1], sample_weight=[0.1, 0.7]).data
-    np.testing.assert_array_equal(prices(0.3, data), 0.3 * np.array([0.1, 0.7]))
+    np.testing.assert_array_equal(per_sample_C(0.3, data), 0.3 * np.array([0.1, 0.7]))
 
 
 def test_nothing_follows_from_a_gap_that_underflowed():

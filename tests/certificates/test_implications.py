@@ -14,7 +14,7 @@ import pytest
 import qpsvm
 from qpsvm.certificates.screening import BOUND, FREE, STATUSES, UNDECIDED, ZERO
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.machines.intercept import Interval, best_shifts, enclosing_shifts
+from qpsvm.machines.intercept import Interval, enclosing_intercepts, optimal_intercepts
 from tests.families import BY_NAME, KERNELS, NEW, settings
 from tests.strategies import grid
 from tests.tolerances import TIGHT
@@ -298,10 +298,10 @@ def test_minimisers_of_every_target_in_reach_are_enclosed(kind):
             price = float(np.round(price))
         if not lower.sum() < price < upper.sum() and kind != "hard":
             continue
-        whole = enclosing_shifts(t, radius, lower, upper, d, price)
+        whole = enclosing_intercepts(t, radius, lower, upper, d, price)
         for _ in range(5):
             moved = t + radius * rng.uniform(-1.0, 1.0, n)
-            best = best_shifts(moved, lower, upper, d, price)
+            best = optimal_intercepts(moved, lower, upper, d, price)
             if kind == "hard" and np.max(moved[1::2]) > np.min(moved[0::2]):
                 continue  # no b satisfies them
             assert whole.lower <= best.lower
@@ -313,7 +313,7 @@ def test_minimisers_of_every_target_in_reach_are_enclosed(kind):
 
 def test_nothing_is_known_of_targets_that_are_not():
     ones = np.ones(2)
-    everywhere = enclosing_shifts(np.array([0.0, np.nan]), ones, -ones, ones, 0.0 * ones)
+    everywhere = enclosing_intercepts(np.array([0.0, np.nan]), ones, -ones, ones, 0.0 * ones)
     assert everywhere == Interval(-np.inf, np.inf)
 
 

@@ -1,4 +1,4 @@
-"""Evidence that there is no optimum is believed only as far as it is measured."""
+"""A certificate that there is no optimum is believed only as far as it is measured."""
 
 from __future__ import annotations
 

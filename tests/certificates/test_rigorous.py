@@ -14,8 +14,14 @@ import qpsvm
 from benchmarks.soundness.rational import ZERO, dot, exact, gram
 from qpsvm import kernels
 from qpsvm.certificates.rigorous import decision_enclosure, enclose, feature_norms
-from qpsvm.certificates.rigorous.feasible import feasible_ball, shared_out
-from qpsvm.certificates.rigorous.kernels import larger, price_error, required, smaller, squares
+from qpsvm.certificates.rigorous.feasible import feasible_ball, move_bounds
+from qpsvm.certificates.rigorous.kernels import (
+    larger,
+    required,
+    smaller,
+    squares,
+    upper_bound_error,
+)
 from qpsvm.certificates.rigorous.objectives import constraints_hold, one_sided_loss
 from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import InvalidParameterError
@@ -502,7 +508,7 @@ def test_what_is_shared_out_suffices_and_stays_in_the_box():
         a, signs = np.clip(a, lower, upper), rng.choice([-1.0, 0.0, 1.0], n)
         total = float(signs @ a) + rng.choice([0.0, 1.0, -1.0]) * 10.0 ** rng.uniform(-20, 1)
         width = rng.choice([0.0, 10.0 ** rng.uniform(-20, -10)])
-        shares = shared_out(a, signs, lower, upper, Interval(total - width, total + width))
+        shares = move_bounds(a, signs, lower, upper, Interval(total - width, total + width))
         if shares is None:
             refused += 1
             continue
@@ -571,7 +577,7 @@ def test_prices_are_within_their_error():
         loss = "squared_hinge" if squared else "hinge"
         family = qpsvm.SoftMargin(data.price(), loss=loss, **class_options(data))
         c = family.dual(data.X, y, sample_weight=data.weights).model.conditions
-        error = price_error(np.ones(1) if data.weights is None else data.weights, data.n)
+        error = upper_bound_error(np.ones(1) if data.weights is None else data.weights, data.n)
         stored = c.curvature if squared else c.upper
         for value, C in zip(
             stored, class_prices(family, data, y, family.average_loss), strict=True
@@ -581,7 +587,7 @@ def test_prices_are_within_their_error():
             assert Fraction(smaller(value, error)) <= truth <= Fraction(float(larger(value, error)))
             wrong += truth != Fraction(value)
     assert wrong > 100  # there was something to bound
-    assert price_error(np.array([2.0, 3.0]), 2) < price_error(np.array([0.2, 0.3]), 2)
+    assert upper_bound_error(np.array([2.0, 3.0]), 2) < upper_bound_error(np.array([0.2, 0.3]), 2)
 
 
 def test_what_is_required_is_within_its_error():

@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.chunked.contents import checked
 from qpsvm.chunked.evaluation import RowConditions
-from qpsvm.chunked.machine import DualPoint, Machine
+from qpsvm.chunked.machine import ChunkedDual, Machine
 
 Vector = list[Fraction]
 
@@ -121,8 +121,8 @@ class Exact:
             return None
         return a
 
-    def point(self, a: Any) -> DualPoint:
+    def point(self, a: Any) -> ChunkedDual:
         """The dual point that lists every variable."""
         centre = Machine(np.zeros(len(self.rows[0])), 0.0, 0.0)
         parts = np.split(np.asarray(a, dtype=np.float64), np.cumsum(self.sizes)[:-1])
-        return DualPoint(centre, (np.inf,) * len(self.sizes), tuple(parts))
+        return ChunkedDual(centre, (np.inf,) * len(self.sizes), tuple(parts))

@@ -1,4 +1,5 @@
-"""Problems with many more samples than the first guess sees, and than may be open at a time."""
+"""Problems with many more samples than the first guess sees, and than may be undecided at a
+time."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from qpsvm.chunked.contents import ChunkSettings
 
 N, D, ROWS = 12_000, 4, 1000
 MEMORY = {"memory_limit": 1}
-"""Options that allow 1000 open conditions, the least."""
+"""Options that allow 1000 undecided conditions, the least."""
 
 
 def samples(n: int = N) -> tuple[Any, Any]:

@@ -47,7 +47,7 @@ def test_equal_samples_have_the_optimum_of_memory(name, storage, weighted):
 
 @pytest.mark.parametrize("nu", [0.35, 0.5])
 def test_the_variables_of_equal_samples_add_up_to_enough(nu):
-    """A pass adds up more conditions at a time than are open, and with more rounding."""
+    """A pass adds up more conditions at a time than are undecided, and with more rounding."""
     rng = np.random.default_rng(5)
     distinct = rng.standard_normal((12, 2))
     which = rng.integers(12, size=600)

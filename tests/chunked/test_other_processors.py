@@ -1,4 +1,4 @@
-"""Processors of another kind round products in their last bits: what is open stays open."""
+"""Processors of another kind round products in their last bits: what is undecided stays so."""
 
 from __future__ import annotations
 

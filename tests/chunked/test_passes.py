@@ -14,8 +14,8 @@ import pytest
 import qpsvm
 from qpsvm.chunked import ChunkedProblem, PassStatistics, chunked, solving
 from qpsvm.chunked.guess import RowSample
-from qpsvm.chunked.machine import DualPoint, Leverage
-from qpsvm.chunked.steps import State, Steps, most_open
+from qpsvm.chunked.machine import ChunkedDual, Leverage
+from qpsvm.chunked.steps import PassSteps, State, most_undecided
 from qpsvm.exceptions import (
     DataFileError,
     InvalidParameterError,
@@ -73,7 +73,7 @@ def test_a_margin_of_variable_width_takes_few_passes() -> None:
 
 def test_open_conditions_are_as_many_as_memory_allows() -> None:
     own, small = solved("hinge")
-    most = most_open(MEMORY["memory_limit"], own.totals)
+    most = most_undecided(MEMORY["memory_limit"], own.totals)
     assert most == 1000
     assert 0 < small.statistics.n_open <= 2 * most + 100 * own.n_chunks
     large = qpsvm.solve(own, eps=1e-9)
@@ -91,17 +91,17 @@ def test_a_band_with_too_many_conditions_is_narrowed_in_its_chunk() -> None:
         own = qpsvm.SoftMargin(C=1.0).dual(qpsvm.chunked.chunked(x, y, rows=1000))
     machine = qpsvm.chunked.machine.Machine(np.zeros(1), 1.0, 0.0)
     request = own.request((machine,))
-    rule = DualPoint(machine, (10.0,) * 12)
-    results = own.run(replace(request, rule=rule, most_open=(50,) * 12))
-    assert all(result.open is None or result.open.size <= 50 for result in results)
+    rule = ChunkedDual(machine, (10.0,) * 12)
+    results = own.run(replace(request, rule=rule, most_undecided=(50,) * 12))
+    assert all(result.undecided is None or result.undecided.size <= 50 for result in results)
     solution = qpsvm.solve(own, eps=1e-9, options=MEMORY)
     assert solution.statistics.n_open <= 2 * 1000 + 12 * 100
-    # a chunk with most of the open samples may return more than an equal part of them
+    # a chunk with most of the undecided samples may return more than an equal part of them
     state = State.initial(solution.machine, 1.0, Leverage.equal(), PassStatistics())
-    steps = Steps(own, RowSample.of(own), MEMORY["memory_limit"], None, 1e-9)  # type: ignore[arg-type]
+    steps = PassSteps(own, RowSample.of(own), MEMORY["memory_limit"], None, 1e-9)  # type: ignore[arg-type]
     plan = steps.request(state)
-    assert min(plan.most_open[:4]) > 1.5 * max(plan.most_open[4:])
-    assert sum(plan.most_open) <= 2 * 1000 + 12 * 100
+    assert min(plan.most_undecided[:4]) > 1.5 * max(plan.most_undecided[4:])
+    assert sum(plan.most_undecided) <= 2 * 1000 + 12 * 100
     assert qpsvm.verify(own, solution, eps=1.01e-9).passed
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from qpsvm.chunked.certificate import primal_objective
-from qpsvm.chunked.machine import DualPoint, Machine
+from qpsvm.chunked.machine import ChunkedDual, Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.exceptions import QPSVMError
 from tests.chunked.cases import BY_NAME, hard_numbers, in_chunks, settings
@@ -18,7 +18,7 @@ from tests.chunked.exact import Exact, exact
 from tests.strategies import in_parts
 
 
-def bound_of(problem: ChunkedProblem, point: DualPoint) -> Any:
+def bound_of(problem: ChunkedProblem, point: ChunkedDual) -> Any:
     return problem.measured(point.centre, point)[2]
 
 

@@ -15,7 +15,7 @@ import qpsvm
 from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
 from qpsvm.chunked.contents import run_pass
 from qpsvm.chunked.evaluation import RowConditions, dual_variables
-from qpsvm.chunked.machine import DualPoint, Leverage, Machine
+from qpsvm.chunked.machine import ChunkedDual, Leverage, Machine
 from qpsvm.exceptions import QPSVMError
 from qpsvm.qp import Status
 from tests.chunked.cases import BY_NAME, arguments, in_chunks, settings
@@ -52,7 +52,7 @@ class OwnMachine(Machine):
     """A subclass could compute anything."""
 
 
-class OwnPoint(DualPoint):
+class OwnPoint(ChunkedDual):
     """A subclass could list anything."""
 
 

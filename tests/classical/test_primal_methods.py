@@ -116,7 +116,7 @@ def test_the_steps_of_pegasos() -> None:
     X, s = np.asarray(given.data.X), given.data.signs
     lam, w = 1.0 / 4.0, np.zeros(X.shape[1])
     order = np.random.default_rng(7).permutation(len(s))
-    states = descent(task, batches(len(s), 1, 7), None, np.sqrt(np.sum(task.prices)))
+    states = descent(task, batches(len(s), 1, 7), None, np.sqrt(np.sum(task.upper_bounds)))
     for t, (i, at) in enumerate(zip(order, islice(states, 60), strict=False), 1):
         eta = 1.0 / (lam * t)  # figure 1 of the paper, in its own scale
         loss = s[i] * (w @ X[i]) < 1.0

@@ -26,9 +26,9 @@ from tests.conformance.backends import ALL, CONSTRAINED, DEFINITE_ONLY, LINEAR, 
 from tests.strategies import grid
 from tests.tolerances import (
     ASKED,
+    CERTIFICATE,
     CLOSED_FORM,
     CLOSED_FORM_BY,
-    EVIDENCE,
     REACHED,
     REACHED_BY,
 )
@@ -137,7 +137,7 @@ def test_infeasible(backend: str, case: str) -> None:
     kept = solution.z is not None and solution.y is not None
     claimed = solution.status is Status.PRIMAL_INFEASIBLE
     if claimed and kept and get(backend).capabilities.certificates:
-        assert farkas_violation(program, solution) <= EVIDENCE
+        assert farkas_violation(program, solution) <= CERTIFICATE
     assert solution.status is not Status.DUAL_INFEASIBLE
 
 
@@ -153,7 +153,7 @@ def test_unbounded(backend: str, case: str) -> None:
     assert not residuals(program, solution).passed(reached(backend))
     claimed = solution.status is Status.DUAL_INFEASIBLE and solution.x is not None
     if claimed and get(backend).capabilities.certificates:
-        assert ray_violation(program, solution) <= EVIDENCE
+        assert ray_violation(program, solution) <= CERTIFICATE
     assert solution.status is not Status.PRIMAL_INFEASIBLE
 
 
@@ -165,7 +165,7 @@ def test_solving_proves_infeasibility_whatever_the_solver_says(backend: str, cas
     program = programs.INFEASIBLE[case]
     solution = qpsvm.solve(program, backend)
     assert solution.status is Status.PRIMAL_INFEASIBLE
-    assert farkas_violation(program, solution) <= EVIDENCE
+    assert farkas_violation(program, solution) <= CERTIFICATE
 
 
 @grid("backend, case", product(MAIN, programs.UNBOUNDED))
@@ -173,7 +173,7 @@ def test_solving_proves_unboundedness_whatever_the_solver_says(backend: str, cas
     program = programs.UNBOUNDED[case]
     solution = qpsvm.solve(program, backend)
     assert solution.status is Status.DUAL_INFEASIBLE
-    assert ray_violation(program, solution) <= EVIDENCE
+    assert ray_violation(program, solution) <= CERTIFICATE
 
 
 # --- limits, hooks, warm starts ------------------------------------------------------------------

@@ -16,7 +16,7 @@ from qpsvm import constraints
 from qpsvm.constraints import LinearConstraints, combine, conflicting
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, InvalidProgramError
 from qpsvm.qp import QuadraticProgram
-from qpsvm.qp.evidence_search import find_infeasibility
+from qpsvm.qp.certificate_search import find_farkas_certificate
 from tests.tolerances import REACHED, ROUNDING, SAME_OBJECTIVE
 
 NAMES = ("age", "income", "sex", "low", "mid", "high")
@@ -375,11 +375,11 @@ def test_whatever_resolves_can_join():
 
 
 def farkas(rows):
-    evidence = find_infeasibility(
+    certificate = find_farkas_certificate(
         QuadraticProgram(q=np.zeros(D + 1), G=rows.G, h=rows.h, A=rows.A, b=rows.b)
     )
-    assert evidence is not None
-    return evidence.z, evidence.y
+    assert certificate is not None
+    return certificate.z, certificate.y
 
 
 CONFLICTS = {

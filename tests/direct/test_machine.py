@@ -70,10 +70,10 @@ def balanced(own: Any, alpha: Any) -> Any:
     """Change dual variables, within their box, until their sums are those that a machine keeps."""
     groups = [own.signs == sign for sign in (1.0, -1.0)]
     wanted = [min(float(np.sum(alpha[group])) for group in groups)] * 2
-    if own.side or own.price:
-        wanted = [0.5 * (own.total + own.price), 0.5 * (own.total - own.price)]
-    if not own.side and own.price:
-        wanted = [own.price, 0.0]
+    if own.side or own.cost:
+        wanted = [0.5 * (own.total + own.cost), 0.5 * (own.total - own.cost)]
+    if not own.side and own.cost:
+        wanted = [own.cost, 0.0]
     for group, amount in zip(groups, wanted, strict=True):
         some, room = alpha[group], (own.upper - alpha)[group]
         missing = amount - float(np.sum(some))
@@ -155,7 +155,7 @@ def test_errors_of_a_matrix_are_no_smaller_than_those_of_its_entries(seed: int) 
 
 
 def test_sums_that_are_missed_are_made_up_for_or_refused() -> None:
-    """The optimal intercept is their price, and zero is not it."""
+    """The optimal intercept is their multiplier, and zero is not it."""
     X = np.array([[1.0], [-0.5]])
     machine = SmallMachine(
         X @ X.T, np.array([1.0, -1.0]), np.ones(2), np.zeros(2), np.array([2.0, 1.0])

@@ -856,7 +856,7 @@ def test_a_solution_of_another_kind_is_refused():
         ({"alpha": None}, r"alpha has shape \(\)"),
         ({"coef": np.zeros((3, 2))}, r"coef has shape \(3, 2\), the problem needs \(3, 3\)"),
         ({"kernel": kernels.RBF(1.0)}, "another kernel"),
-        ({"upper": np.ones(36)}, "another price C"),
+        ({"upper": np.ones(36)}, "another C"),
     ],
 )
 def test_certify_says_what_belongs_to_another_problem(change, message):

@@ -11,7 +11,7 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings
-from qpsvm.backends.engines import ActiveSetBackend
+from qpsvm.backends.own_solvers import ActiveSetBackend
 from qpsvm.exceptions import DeviceResultError
 from qpsvm.kernels import RBF, Kernel, Polynomial
 from qpsvm.machines.device_products import DeviceProducts

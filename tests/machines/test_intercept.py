@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import qpsvm
 from qpsvm import SoftMargin
-from qpsvm.machines.intercept import best_shifts, signed
+from qpsvm.machines.intercept import optimal_intercepts, signed
 from tests.tolerances import ROUNDING
 
 
-def best_intercepts(scores, signs, C):
+def hinge_intercepts(scores, signs, C):
     """Of the hinge loss: ``s_i (g_i + b)`` has to reach 1."""
     zero = np.zeros(len(C))
-    return best_shifts(*signed(1.0 - signs * scores, signs, zero, C), zero)
+    return optimal_intercepts(*signed(1.0 - signs * scores, signs, zero, C), zero)
 
 
 def loss(b, scores, signs, C):
@@ -44,7 +44,7 @@ def weighted_scores(draw, whole=False):
 @given(st.one_of(weighted_scores(), weighted_scores(whole=True)))
 def test_no_intercept_is_better_than_the_ones_returned(case):
     scores, signs, C = case
-    interval = best_intercepts(scores, signs, C)
+    interval = hinge_intercepts(scores, signs, C)
     # a convex piecewise-linear function is smallest at one of its breakpoints
     best = min(loss(b, scores, signs, C) for b in signs - scores)
     for b in (interval.lower, interval.midpoint, interval.upper):
@@ -54,7 +54,7 @@ def test_no_intercept_is_better_than_the_ones_returned(case):
 @given(weighted_scores(whole=True))
 def test_the_interval_holds_every_best_intercept(case):
     scores, signs, C = case
-    interval = best_intercepts(scores, signs, C)
+    interval = hinge_intercepts(scores, signs, C)
     losses = {b: loss(b, scores, signs, C) for b in signs - scores}
     best = [b for b, value in losses.items() if value == min(losses.values())]
     assert (interval.lower, interval.upper) == (min(best), max(best))
@@ -63,14 +63,14 @@ def test_the_interval_holds_every_best_intercept(case):
 @given(weighted_scores(), st.floats(-3, 3, width=32))
 def test_shifted_scores_shift_the_interval_back(case, shift):
     scores, signs, C = case
-    before = best_intercepts(scores, signs, C)
-    after = best_intercepts(scores + shift, signs, C)
+    before = hinge_intercepts(scores, signs, C)
+    after = hinge_intercepts(scores + shift, signs, C)
     np.testing.assert_allclose(np.array(after) + shift, before, atol=1e-5)
 
 
 def test_a_flat_piece_reports_both_ends_and_the_midpoint():
     # one sample per class at score 0: every b in [-1, 1] costs 2
-    interval = best_intercepts(np.zeros(2), np.array([-1.0, 1.0]), np.ones(2))
+    interval = hinge_intercepts(np.zeros(2), np.array([-1.0, 1.0]), np.ones(2))
     assert interval == (-1.0, 1.0)
     assert interval.midpoint == 0.0
 
@@ -79,13 +79,13 @@ def test_the_flat_piece_survives_rounding():
     # 0.1 + 0.1 + 0.1 - 0.3 is not zero in binary: the slope of the flat piece is 5.6e-17
     scores, signs = np.array([0.0, 0.1, 0.2, 0.3]), np.array([1.0, 1.0, 1.0, -1.0])
     C = np.array([0.1, 0.1, 0.1, 0.3])
-    interval = best_intercepts(scores, signs, C)
+    interval = hinge_intercepts(scores, signs, C)
     assert interval == pytest.approx((-1.3, 0.8))
 
 
 def test_the_hard_intercept_maximises_the_smallest_margin():
     scores, signs = np.array([-3.0, -1.0, 2.0, 7.0]), np.array([-1.0, -1.0, 1.0, 1.0])
-    assert best_intercepts(scores, signs, np.full(4, np.inf)) == (-0.5, -0.5)
+    assert hinge_intercepts(scores, signs, np.full(4, np.inf)) == (-0.5, -0.5)
 
 
 @pytest.mark.parametrize("family", [qpsvm.OneClass(1.0), qpsvm.DataDescription(1 / 20)])
@@ -108,7 +108,7 @@ def test_where_every_sample_may_be_outside_the_intercepts_are_a_half_line(family
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_scores_that_are_not_numbers_give_nan_not_a_guess(bad):
-    interval = best_intercepts(np.array([bad, 1.0]), np.array([-1.0, 1.0]), np.ones(2))
+    interval = hinge_intercepts(np.array([bad, 1.0]), np.array([-1.0, 1.0]), np.ones(2))
     assert all(map(math.isnan, interval))
 
 
@@ -184,7 +184,7 @@ def test_many_targets_have_the_interval_of_a_sort(kind, n) -> None:
             C[:], C[n // 2 + 1] = 0.0, 1.0
         lower, upper = np.where(is_upper, 0.0, -C), np.where(is_upper, C, 0.0)
         lower[0], upper[0] = -1.0, 1.0
-        interval = best_shifts(targets, lower, upper, np.zeros(n))
+        interval = optimal_intercepts(targets, lower, upper, np.zeros(n))
         assert (interval.lower, interval.upper) == by_sorting(targets, lower, upper)
 
 
@@ -194,5 +194,5 @@ def test_a_flat_piece_may_begin_where_the_guess_ends(n) -> None:
     targets, second = np.arange(n, dtype=float), 64 * (n // 1024)
     lower, upper = np.zeros((2, n))
     upper[[0, second]], lower[-4:] = 1.0, -1.0
-    interval = best_shifts(targets, lower, upper, np.zeros(n))
+    interval = optimal_intercepts(targets, lower, upper, np.zeros(n))
     assert (interval.lower, interval.upper) == (second, n - 4.0)

@@ -60,7 +60,7 @@ def test_minus_the_right_weights_are_refused(C: float, size: float) -> None:
     problem = qpsvm.SoftMargin(C=C).dual(X * size, y)
     solution = qpsvm.solve(problem, "cvxopt")
     assert solution.coef is not None
-    interval = problem.model.best_intercepts(
+    interval = problem.model.optimal_intercepts(
         problem.model.decision_values(solution.replace(coef=-solution.coef))
     )
     b = interval.midpoint
@@ -419,7 +419,7 @@ def test_bounds_on_an_intercept_that_there_is_not() -> None:
 def with_own_offsets(problem: Any, machine: Any) -> Any:
     """The machine with the intercept and slack that its weights imply."""
     scores = problem.model.decision_values(machine).scores
-    best = problem.model.best_intercepts(problem.model.decision_values(machine))
+    best = problem.model.optimal_intercepts(problem.model.decision_values(machine))
     interval = best if best.upper > best.lower else Interval(best.midpoint, best.midpoint)
     slack = problem.model.slack(problem.model.violations(scores, best.midpoint, 0.0))
     return machine.replace(intercept=best.midpoint, intercept_interval=interval, slack=slack)

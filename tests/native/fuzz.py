@@ -127,7 +127,7 @@ def intercepts(rng: Any) -> None:
     curved = np.abs(numbers(rng, n)) * (rng.random(n) < rng.choice([0.0, 0.5, 1.0]))
     values, rows = numbers(rng, m), places(rng, n, m)
     losses = Losses(numbers(rng, n), lower, upper, signs=signs, curved=curved, rows=rows)
-    first, last = losses.best_intercepts(values, price=float(rng.integers(-5, 6)))
+    first, last = losses.optimal_intercepts(values, cost=float(rng.integers(-5, 6)))
     assert first <= last
 
 
@@ -152,7 +152,7 @@ def machines(rng: Any) -> None:
         rows=places(rng, size, n) if size != n or rng.random() < 0.5 else None,
         is_free=is_free,
         constant=float(rng.integers(0, 2)),
-        price=float(rng.integers(-2, 3)) if rng.random() < 0.5 else 0.0,
+        cost=float(rng.integers(-2, 3)) if rng.random() < 0.5 else 0.0,
         side=side,
         total=float(rng.integers(0, 5)) if rng.random() < 0.5 else 1e300 * rng.random(),
     )

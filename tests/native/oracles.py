@@ -91,13 +91,13 @@ def slope(v: Fraction, lower: Number, upper: Number, d: Fraction, *, right: bool
     return upper if v > 0 else lower
 
 
-def derivative(terms: Any, price: Fraction, b: Fraction, *, right: bool) -> Number:
-    """Right or left derivative of ``price b + sum of loss(t - b)`` of (t, lower, upper, d)."""
-    return price - sum(slope(t - b, low, up, d, right=right) for t, low, up, d in terms)
+def derivative(terms: Any, cost: Fraction, b: Fraction, *, right: bool) -> Number:
+    """Right or left derivative of ``cost b + sum of loss(t - b)`` of (t, lower, upper, d)."""
+    return cost - sum(slope(t - b, low, up, d, right=right) for t, low, up, d in terms)
 
 
-def minimisers(terms: Any, price: Fraction) -> tuple[Number, Number]:
-    """First and last minimiser of ``price b + sum of loss(t - b)``, exactly; slopes are finite
+def minimisers(terms: Any, cost: Fraction) -> tuple[Number, Number]:
+    """First and last minimiser of ``cost b + sum of loss(t - b)``, exactly; slopes are finite
     at kinks."""
     corners = sorted(
         {
@@ -108,23 +108,23 @@ def minimisers(terms: Any, price: Fraction) -> tuple[Number, Number]:
         }
     )
     mirrored = [(-t, -up, -low, d) for t, low, up, d in terms]
-    first = _first(terms, price, corners)
-    last = -_first(mirrored, -price, sorted(-c for c in corners))
+    first = _first(terms, cost, corners)
+    last = -_first(mirrored, -cost, sorted(-c for c in corners))
     return (first, last) if math.isfinite(first) or first < 0 else (first, first)
 
 
-def _first(terms: Any, price: Fraction, corners: list[Fraction]) -> Number:
+def _first(terms: Any, cost: Fraction, corners: list[Fraction]) -> Number:
     """The least b whose right derivative is not negative."""
     ends: list[Number] = [-math.inf, *corners, math.inf]
     for left, right in pairwise(ends):
-        if isinstance(left, Fraction) and derivative(terms, price, left, right=True) >= 0:
+        if isinstance(left, Fraction) and derivative(terms, cost, left, right=True) >= 0:
             return left
         low = left if isinstance(left, Fraction) else (corners[0] - 2 if corners else Fraction(0))
         high = right if isinstance(right, Fraction) else low + 1
         # on the open piece the derivative is a line; through two of its points
         x, y = low + (high - low) / 3, low + 2 * (high - low) / 3
-        at_x = derivative(terms, price, x, right=True)
-        at_y = derivative(terms, price, y, right=True)
+        at_x = derivative(terms, cost, x, right=True)
+        at_y = derivative(terms, cost, y, right=True)
         if at_x == at_y:
             if at_x >= 0 and left == -math.inf:
                 return -math.inf

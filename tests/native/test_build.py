@@ -65,14 +65,14 @@ def test_a_stale_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     path = library.core().path
     monkeypatch.setattr(build, "digest", lambda: "0123456789abcdef")
     with pytest.raises(CompiledCoreError, match=r"stale.*python -m qpsvm.native.build"):
-        library.Library(path)
+        library.CompiledLibrary(path)
 
 
 def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "core.so"
     path.write_bytes(b"nothing")
     with pytest.raises(CompiledCoreError, match="cannot be loaded"):
-        library.Library(path)
+        library.CompiledLibrary(path)
     assert issubclass(CompiledCoreError, QPSVMError)
 
 
@@ -148,4 +148,4 @@ def test_several_may_compile_at_once(tmp_path: Path) -> None:
         first, second = pool.map(lambda _: copied.rebuilt(), range(2))
     assert first == second == copied.existing()
     assert [path.name for path in (tmp_path / "copy").glob("*core-*")] == [first.name]
-    assert library.Library(first).variants == library.core().variants
+    assert library.CompiledLibrary(first).variants == library.core().variants

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.native import Status, descend_classes
+from qpsvm.native import CallStatus, descend_classes
 from qpsvm.native.library import core, using
 from tests.strategies import examples
 
@@ -46,7 +46,7 @@ def test_runs_end_at_the_optimum(seed: int) -> None:
     f = (K + constant) @ tau
     size = float(np.max(np.abs(K) + constant)) * float(np.sum(sizes))
     np.testing.assert_allclose(g, f - own, atol=1e-10 * (1.0 + size))
-    if run.status is not Status.DONE:
+    if run.status is not CallStatus.DONE:
         return
     exact = f - own
     worst = np.max(exact, axis=1, keepdims=True) - exact
@@ -111,7 +111,7 @@ def test_wrong_arguments_are_refused(change: Any, message: str) -> None:
 def test_what_is_not_finite_is_said() -> None:
     K, tau, g = np.eye(2), np.zeros((2, 2)), np.array([[np.nan, 0.0], [0.0, 0.0]])
     given_ = (np.array([0, 1]), np.ones(2), tau, g)
-    assert descend_classes(K, *given_, tol=0.0, max_steps=5).status is Status.NOT_FINITE
+    assert descend_classes(K, *given_, tol=0.0, max_steps=5).status is CallStatus.NOT_FINITE
     bad = np.full((2, 2), np.nan)
     given_ = (np.array([0, 1]), np.ones(2), np.zeros((2, 2)), -np.eye(2))
-    assert descend_classes(bad, *given_, tol=0.0, max_steps=5).status is not Status.DONE
+    assert descend_classes(bad, *given_, tol=0.0, max_steps=5).status is not CallStatus.DONE

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.native import CoordinateDescent, Status
+from qpsvm.native import CallStatus, CoordinateDescent
 from qpsvm.native.library import core, using
 from tests.native.oracles import box_minimum, exact, objective
 from tests.native.programs import FORMATS, box, integers, stored
@@ -47,7 +47,7 @@ def test_the_optimum_is_the_exact_one(seed: int, n: int, m: int, d: int, kind: s
     rng = np.random.default_rng(seed)
     X, p = program(rng, n, m, d)
     run = CoordinateDescent(stored(X, kind), seed=seed % 1000, **p)
-    assert run.run(10_000, 1e-12) is Status.DONE
+    assert run.run(10_000, 1e-12) is CallStatus.DONE
     assert np.all((p["lower"] <= run.a) & (run.a <= p["upper"]))
     Q, q = exact(hessian(X, p)), exact(p["linear"])
     best = box_minimum(Q, q, exact(p["lower"]), exact(p["upper"]))
@@ -61,7 +61,7 @@ def test_the_conditions_hold_and_w_is_of_a(seed: int, n: int, d: int, kind: str)
     rng = np.random.default_rng(seed)
     X, p = program(rng, n, max(1, n // 2), d)
     run = CoordinateDescent(stored(X, kind), **p)
-    assert run.run(100_000, 1e-9) is Status.DONE
+    assert run.run(100_000, 1e-9) is CallStatus.DONE
     g = hessian(X, p) @ run.a + p["linear"]
     assert np.all(g[run.a < p["upper"]] >= -1e-7)
     assert np.all(g[run.a > p["lower"]] <= 1e-7)
@@ -80,7 +80,7 @@ def test_a_divided_run_has_the_same_bits(seed: int, kind: str, work: int) -> Non
     status = whole.run(12, 1e-6)
     for passes in (1, 4, 2, 5):
         last = parts.run(passes, 1e-6, work=work)
-        if last is Status.DONE:
+        if last is CallStatus.DONE:
             break
     assert last is status
     np.testing.assert_array_equal(parts.a, whole.a)
@@ -126,7 +126,7 @@ def test_a_start_is_kept_and_continued() -> None:
     first.run(10_000, 1e-11)
     again = CoordinateDescent(X, start=first.a, **p)
     np.testing.assert_allclose(again.w, first.w, atol=1e-10)
-    assert again.run(5, 1e-8) is Status.DONE
+    assert again.run(5, 1e-8) is CallStatus.DONE
     assert again.passes == 1
 
 
@@ -134,8 +134,8 @@ def test_a_tighter_tolerance_goes_on_from_a_looser_one() -> None:
     rng = np.random.default_rng(6)
     X, p = program(rng, 30, 30, 4)
     run = CoordinateDescent(X, **p)
-    assert run.run(1000, 1.0) is Status.DONE
-    assert run.run(10_000, 1e-10) is Status.DONE
+    assert run.run(1000, 1.0) is CallStatus.DONE
+    assert run.run(10_000, 1e-10) is CallStatus.DONE
     assert run.violation <= 1e-10
 
 
@@ -145,7 +145,7 @@ def test_a_variable_without_curvature_goes_to_its_bound_or_is_unbounded(upper: f
     box = {"lower": np.zeros(2), "upper": np.full(2, upper)}
     run = CoordinateDescent(X, linear=-np.ones(2), **box)
     status = run.run(100, 1e-9)
-    assert status is (Status.DONE if upper == 1.0 else Status.UNBOUNDED)
+    assert status is (CallStatus.DONE if upper == 1.0 else CallStatus.UNBOUNDED)
     assert np.isfinite(run.a).all()
     if upper == 1.0:
         assert run.a.tolist() == [1.0, 1.0]
@@ -158,16 +158,16 @@ def test_samples_that_are_not_finite_end_the_run(bad: float, kind: str) -> None:
     X[1, 1] = bad
     box = {"lower": np.zeros(3), "upper": np.full(3, 1e150)}
     run = CoordinateDescent(stored(X, kind), linear=-np.ones(3), **box)
-    assert run.run(50, 1e-9) in (Status.NOT_FINITE, Status.LIMIT, Status.DONE)
+    assert run.run(50, 1e-9) in (CallStatus.NOT_FINITE, CallStatus.LIMIT, CallStatus.DONE)
     if not np.isfinite(bad):
-        assert run.run(50, 1e-9) is Status.NOT_FINITE
+        assert run.run(50, 1e-9) is CallStatus.NOT_FINITE
 
 
 def test_denormal_samples_are_no_trouble() -> None:
     X = np.full((4, 3), 5e-324)
     box = {"lower": np.zeros(4), "upper": np.ones(4)}
     run = CoordinateDescent(X, linear=-np.ones(4), **box)
-    assert run.run(10, 1e-9) is Status.DONE
+    assert run.run(10, 1e-9) is CallStatus.DONE
     assert run.a.tolist() == [1.0] * 4
 
 
@@ -176,7 +176,7 @@ def test_denormal_samples_are_no_trouble() -> None:
 def test_empty_samples(n: int, d: int, kind: str) -> None:
     box = {"lower": np.zeros(n), "upper": np.ones(n)}
     run = CoordinateDescent(stored(np.zeros((n, d)), kind), linear=np.full(n, -1.0), **box)
-    assert run.run(5, 1e-9) is Status.DONE
+    assert run.run(5, 1e-9) is CallStatus.DONE
     assert run.a.tolist() == [1.0] * n
 
 

@@ -55,11 +55,11 @@ def terms(losses: Losses, values: Any) -> list[Any]:
 @settings(max_examples=examples(1000))
 @given(seeds, st.integers(0, 12), st.sampled_from(KINDS), st.booleans(), st.integers(-4, 4))
 def test_best_intercepts_are_the_exact_ones(
-    seed: int, n: int, kind: str, ties: bool, price: int
+    seed: int, n: int, kind: str, ties: bool, cost: int
 ) -> None:
     losses, values = conditions(np.random.default_rng(seed), n, kind, ties=ties)
-    expected = minimisers(terms(losses, values), Fraction(price))
-    found = losses.best_intercepts(values, price=float(price))
+    expected = minimisers(terms(losses, values), Fraction(cost))
+    found = losses.optimal_intercepts(values, cost=float(cost))
     if kind == "kinks" or ties:
         for end, best in zip(found, expected, strict=True):
             assert end == best or math.isclose(end, best, rel_tol=1e-15, abs_tol=1e-15)
@@ -72,7 +72,7 @@ def test_prices_that_cancel_but_for_rounding_leave_an_interval() -> None:
     signs = np.repeat([1.0, -1.0], [10, 20])
     losses = Losses(np.ones(n), np.zeros(n), np.where(signs > 0, 0.3, 0.15), signs=signs)
     values = np.where(signs > 0, 3.0, -2.0) + np.linspace(0.0, 0.1, n)
-    first, last = losses.best_intercepts(values, flat=1e-14)
+    first, last = losses.optimal_intercepts(values, flat=1e-14)
     assert last - first > 1.0
 
 
@@ -81,32 +81,32 @@ def test_hard_conditions_bound_the_intercept() -> None:
     losses = Losses(
         np.ones(4), np.zeros(4), np.full(4, np.inf), signs=np.array([1.0, 1.0, -1.0, -1.0])
     )
-    assert losses.best_intercepts(np.array([3.0, 2.0, -4.0, -5.0])) == (-1.0, 3.0)
+    assert losses.optimal_intercepts(np.array([3.0, 2.0, -4.0, -5.0])) == (-1.0, 3.0)
     # not separable: the middle of what each class asks for
-    assert losses.best_intercepts(np.array([0.0, 0.0, 0.0, 2.0])) == (-1.0, -1.0)
+    assert losses.optimal_intercepts(np.array([0.0, 0.0, 0.0, 2.0])) == (-1.0, -1.0)
 
 
 def test_hard_and_soft_conditions_together() -> None:
     """b >= 1 for the first; the second pulls down as far as it may."""
     losses = Losses(np.array([1.0, 0.0]), np.array([0.0, -2.0]), np.array([np.inf, 2.0]))
-    assert losses.best_intercepts(np.array([0.0, 5.0])) == (1.0, 1.0)
+    assert losses.optimal_intercepts(np.array([0.0, 5.0])) == (1.0, 1.0)
 
 
 def test_no_conditions_and_no_minimum() -> None:
     empty = Losses(np.zeros(0), np.zeros(0), np.zeros(0))
-    assert empty.best_intercepts(np.zeros(0)) == (-math.inf, math.inf)
-    assert empty.best_intercepts(np.zeros(0), price=1.0) == (-math.inf, -math.inf)
-    assert empty.best_intercepts(np.zeros(0), price=-1.0) == (math.inf, math.inf)
+    assert empty.optimal_intercepts(np.zeros(0)) == (-math.inf, math.inf)
+    assert empty.optimal_intercepts(np.zeros(0), cost=1.0) == (-math.inf, -math.inf)
+    assert empty.optimal_intercepts(np.zeros(0), cost=-1.0) == (math.inf, math.inf)
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-5, 1e5, 1e300])
 @pytest.mark.parametrize("d", [0.0, 1.0])
 def test_decision_values_of_any_size(size: float, d: float) -> None:
-    """Two samples that pull in opposite directions with different prices, far apart."""
+    """Two samples that pull in opposite directions with different costs, far apart."""
     losses = Losses(
         np.zeros(2), np.array([-1.0, -2.0]), np.array([1.0, 2.0]), curved=np.full(2, d * size)
     )
-    found = losses.best_intercepts(np.array([-size, size]))
+    found = losses.optimal_intercepts(np.array([-size, size]))
     best = minimisers(
         [
             (Fraction(size), Fraction(-1), Fraction(1), Fraction(d * size)),
@@ -138,14 +138,14 @@ def test_wrong_losses_are_refused(change: Any, message: str) -> None:
 def test_wrong_points_are_refused() -> None:
     losses = Losses(np.ones(2), np.zeros(2), np.ones(2))
     with pytest.raises(InvalidParameterError, match=r"values\[0\] is nan"):
-        losses.best_intercepts(np.array([np.nan, 0.0]))
+        losses.optimal_intercepts(np.array([np.nan, 0.0]))
     with pytest.raises(InvalidParameterError, match="values has the shape"):
-        losses.best_intercepts(np.zeros(3))
-    with pytest.raises(InvalidParameterError, match="price is nan"):
-        losses.best_intercepts(np.zeros(2), price=math.nan)
+        losses.optimal_intercepts(np.zeros(3))
+    with pytest.raises(InvalidParameterError, match="cost is nan"):
+        losses.optimal_intercepts(np.zeros(2), cost=math.nan)
     far = Losses(np.full(1, -1e308), np.zeros(1), np.ones(1))
     with pytest.raises(InvalidParameterError, match="values are so large"):
-        far.best_intercepts(np.full(1, 1e308))
+        far.optimal_intercepts(np.full(1, 1e308))
     rows = Losses(np.ones(2), np.zeros(2), np.ones(2), rows=np.array([0, 5]))
     with pytest.raises(InvalidParameterError, match="rows contains 5"):
-        rows.best_intercepts(np.zeros(2))
+        rows.optimal_intercepts(np.zeros(2))

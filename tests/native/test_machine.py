@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.native import RunNumbers, SmallMachine, Status, ValueErrors, products_by_row
+from qpsvm.native import CallStatus, RunNumbers, SmallMachine, ValueErrors, products_by_row
 from qpsvm.native.library import core, using
 from tests.native.oracles import exact
 from tests.native.oracles import slope as exact_slope
@@ -67,7 +67,7 @@ def test_runs_end_at_the_optimum(
     rng = np.random.default_rng(seed)
     made, _ = machine(rng, n, tube=tube, squared=squared, free=free, side=side)
     run = made.run(1e-9, NUMBERS)
-    if run.status is not Status.DONE:
+    if run.status is not CallStatus.DONE:
         return  # more steps than are worth it; whoever certifies sees it
     rows = np.arange(n) if made.rows is None else made.rows
     K = made.K
@@ -165,7 +165,7 @@ def test_what_overflows_is_not_bounded() -> None:
     signs = np.array([1.0, -1.0, 1.0])
     nan = SmallMachine(np.full((n, n), np.nan), signs, np.ones(n), np.zeros(n), np.ones(n))
     assert nan.bounds(np.ones(n), none(n)) is None
-    assert nan.run(1e-6, NUMBERS).status is not Status.DONE
+    assert nan.run(1e-6, NUMBERS).status is not CallStatus.DONE
 
 
 @settings(max_examples=examples(200))
@@ -190,8 +190,8 @@ def test_newtons_method_ends_where_the_gradient_vanishes(
         constant=constant,
     )
     status, u, alpha = made.newton(X, 100, 30)
-    if status is not Status.DONE:
-        assert free or status is Status.LIMIT  # a free intercept may have no minimiser
+    if status is not CallStatus.DONE:
+        assert free or status is CallStatus.LIMIT  # a free intercept may have no minimiser
         return
     status, u, alpha = made.newton(X, 100, 30, u)  # again from there: without rounding
     Z = signs[:, None] * (np.column_stack([X, np.ones(n)]) if len(u) > d else X)
@@ -237,7 +237,7 @@ def test_a_row_of_a_product_does_not_depend_on_the_others(
         ({"rows": np.array([0, 2])}, "rows contains 2"),
         ({"curved": np.array([-1.0, 0.0])}, "the smallest of curved"),
         ({"constant": -1.0}, "constant is -1.0"),
-        ({"price": np.nan}, "price is nan"),
+        ({"cost": np.nan}, "cost is nan"),
         ({"side": 0.5}, "side is 0.5"),
         ({"side": 1.0, "is_free": False}, "0 without a free intercept"),
         ({"total": -1.0}, "total is -1.0"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.native import Status, descend_pairs
+from qpsvm.native import CallStatus, descend_pairs
 from qpsvm.native.library import core, using
 from tests.native.oracles import box_minimum, exact, objective
 from tests.native.programs import box, integers
@@ -66,7 +66,7 @@ def test_the_optimum_is_the_exact_one(seed: int, n: int, kept: str) -> None:
     rng = np.random.default_rng(seed)
     K, q, p = program(rng, n, kept)
     end, v, g = solve(K, q, p)
-    assert end.status is Status.DONE
+    assert end.status is CallStatus.DONE
     assert end.violation <= 1e-10
     Q = exact(hessian(K, p))
     A, b = exact(np.array(rows_of(p))), [Fraction(float(row @ p["v"])) for row in rows_of(p)]
@@ -82,7 +82,7 @@ def test_the_conditions_hold_and_sums_are_kept(seed: int, n: int, kept: str) -> 
     rng = np.random.default_rng(seed)
     K, q, p = program(rng, n, kept)
     end, v, _ = solve(K, q, p, tol=1e-8)
-    assert end.status is Status.DONE
+    assert end.status is CallStatus.DONE
     assert np.all((p["lower"] <= v) & (v <= p["upper"]))
     g = hessian(K, p) @ v + q
     rises, falls = v < p["upper"], v > p["lower"]
@@ -113,7 +113,7 @@ def test_variants_and_divided_runs_have_the_same_bits(seed: int, n: int, kept: s
     for steps in (1, 2, 20):
         end = descend_pairs(K, v, g, p["lower"], p["upper"], tol=1e-10, max_steps=steps, **others)
         total += end.steps
-        if end.status is not Status.LIMIT:
+        if end.status is not CallStatus.LIMIT:
             break
     assert end is not None
     assert (end._replace(steps=total), v.tobytes(), g.tobytes()) == found[0]
@@ -183,10 +183,10 @@ def test_flat_directions_end_at_a_bound_or_are_unbounded(upper: float) -> None:
         K, v, g, np.array([0.0, -upper]), np.array([upper, 0.0]), tol=1e-9, max_steps=100
     )
     if upper == 3.0:
-        assert end.status is Status.DONE
+        assert end.status is CallStatus.DONE
         assert v.tolist() == [3.0, -3.0]
     else:
-        assert end.status is Status.UNBOUNDED
+        assert end.status is CallStatus.UNBOUNDED
 
 
 @pytest.mark.parametrize("upper", [3.0, np.inf])
@@ -194,7 +194,7 @@ def test_single_variables_without_curvature(upper: float) -> None:
     K, v, g = np.zeros((2, 2)), np.zeros(2), np.array([-1.0, 1.0])
     bounds = np.zeros(2), np.full(2, upper)
     end = descend_pairs(K, v, g, *bounds, kept="none", tol=1e-9, max_steps=100)
-    assert end.status is (Status.DONE if upper == 3.0 else Status.UNBOUNDED)
+    assert end.status is (CallStatus.DONE if upper == 3.0 else CallStatus.UNBOUNDED)
     assert v.tolist() == ([3.0, 0.0] if upper == 3.0 else [0.0, 0.0])
 
 

@@ -11,7 +11,7 @@ import pytest
 import qpsvm
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.paths import PathSettings, svm_path
-from qpsvm.paths.following import reach_of
+from qpsvm.paths.following import piece_end
 from qpsvm.paths.pieces import AT_LOWER, AT_UPPER, Piece, active_set_of
 from qpsvm.qp.solution import QPSolution, Status
 from tests import tolerances
@@ -188,13 +188,13 @@ def test_an_active_set_that_is_not_optimal_has_no_piece() -> None:
     program = path.trace.program
     active = active_set_of(program, path.solution_at(C), 1e-9)
     piece = Piece.of(program, active, C)
-    assert reach_of(program, piece, C, 2.0 * C)[0] > C
-    assert reach_of(program, piece, C, 0.5 * C)[0] < C
+    assert piece_end(program, piece, C, 2.0 * C)[0] > C
+    assert piece_end(program, piece, C, 0.5 * C)[0] < C
     for variable in range(len(program)):
         other = AT_UPPER if active.states[variable] != AT_UPPER else AT_LOWER
         wrong = Piece.of(program, active.with_state(variable, other), C)
-        assert reach_of(program, wrong, C, 2.0 * C)[0] == -np.inf
-        assert reach_of(program, wrong, C, 0.5 * C)[0] == np.inf
+        assert piece_end(program, wrong, C, 2.0 * C)[0] == -np.inf
+        assert piece_end(program, wrong, C, 0.5 * C)[0] == np.inf
 
 
 def test_a_squared_loss_is_not_piecewise_linear() -> None:

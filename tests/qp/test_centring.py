@@ -153,8 +153,8 @@ def test_sparse_columns_stay_sparse() -> None:
 def test_evidence_of_no_optimum_is_the_same_in_both_programs(status: Status) -> None:
     program, exact = dual(4, 1000.0)
     inverse = centre(program)[1]
-    evidence = exact.replace(status=status)
-    np.testing.assert_array_equal(inverse(evidence).y, evidence.y)
+    certificate = exact.replace(status=status)
+    np.testing.assert_array_equal(inverse(certificate).y, certificate.y)
 
 
 def test_missing_and_misshapen_vectors_come_back_missing() -> None:

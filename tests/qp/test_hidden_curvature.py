@@ -1,4 +1,4 @@
-"""The price of curvature that rounding hides is proportional to the objective, at every scale."""
+"""The gain by curvature that rounding hides is proportional to the objective, at every scale."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import qpsvm
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp import QuadraticProgram
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.hidden_curvature import hidden_curvature_price
+from qpsvm.qp.hidden_curvature import hidden_curvature_gain
 
 
 def cone(t: float) -> tuple[QuadraticProgram, Vector]:
@@ -30,9 +30,9 @@ def cone(t: float) -> tuple[QuadraticProgram, Vector]:
 def test_the_price_does_not_depend_on_the_unit(exponent: int) -> None:
     none, t = np.zeros(0), 2.0**exponent
     (unit, x), (program, scaled) = cone(1.0), cone(t)
-    expected = hidden_curvature_price(unit, x, none, none)
+    expected = hidden_curvature_gain(unit, x, none, none)
     assert 0.0 < expected < 1e-8
-    found = hidden_curvature_price(program, scaled, none, none)
+    found = hidden_curvature_gain(program, scaled, none, none)
     assert found / t == pytest.approx(expected, rel=1e-9, abs=0.0)
 
 

@@ -1,4 +1,4 @@
-"""Evidence that there is no optimum: found when it exists, never found when it does not."""
+"""Certificates that there is no optimum: found when it exists, never found when it does not."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from qpsvm.qp import LowRankQuadratic, QPSolution, QuadraticProgram, Status
-from qpsvm.qp.evidence_search import find_infeasibility, find_unboundedness
-from qpsvm.qp.infeasibility import EVIDENCE_TOLERANCE, farkas_violation, ray_violation
+from qpsvm.qp.certificate_search import find_farkas_certificate, find_ray
+from qpsvm.qp.infeasibility import PROOF_TOLERANCE, farkas_violation, ray_violation
 from tests.strategies import examples, manufactured_program
-from tests.tolerances import EVIDENCE
+from tests.tolerances import CERTIFICATE
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ from tests.tolerances import EVIDENCE
     ids=["rows", "row and bound", "equalities", "equality and bounds", "beside an infinite row"],
 )
 def test_a_contradiction_is_found_and_proved(program: QuadraticProgram) -> None:
-    evidence = find_infeasibility(program)
-    assert evidence is not None
-    assert evidence.status is Status.PRIMAL_INFEASIBLE
-    assert farkas_violation(program, evidence) < EVIDENCE
+    certificate = find_farkas_certificate(program)
+    assert certificate is not None
+    assert certificate.status is Status.PRIMAL_INFEASIBLE
+    assert farkas_violation(program, certificate) < CERTIFICATE
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_a_contradiction_is_found_and_proved(program: QuadraticProgram) -> None:
     ids=["linear", "dense", "sparse", "low-rank"],
 )
 def test_an_endless_descent_is_found_and_proved(program: QuadraticProgram) -> None:
-    evidence = find_unboundedness(program)
-    assert evidence is not None
-    assert evidence.status is Status.DUAL_INFEASIBLE
-    assert ray_violation(program, evidence) < EVIDENCE
+    certificate = find_ray(program)
+    assert certificate is not None
+    assert certificate.status is Status.DUAL_INFEASIBLE
+    assert ray_violation(program, certificate) < CERTIFICATE
 
 
 @given(manufactured_program())
@@ -57,12 +57,12 @@ def test_programs_with_an_optimum_yield_no_evidence(
     made: tuple[QuadraticProgram, QPSolution],
 ) -> None:
     program, _ = made
-    assert find_infeasibility(program) is None
-    assert find_unboundedness(program) is None
+    assert find_farkas_certificate(program) is None
+    assert find_ray(program) is None
 
 
 def multipliers(z: list[float]) -> QPSolution:
-    """Evidence of two inequalities on two variables."""
+    """Certificates of two inequalities on two variables."""
     nothing = np.zeros(2)
     return QPSolution(Status.PRIMAL_INFEASIBLE, z=z, y=[], z_lower=nothing, z_upper=nothing)
 
@@ -75,8 +75,8 @@ def test_rows_that_nearly_contradict_each_other_are_no_contradiction(turn: float
     )
     for z in ([1.0, 1.0], [1.0 + turn, 1.0], [1.0, 1.0 - turn]):
         claimed = multipliers(z)
-        assert farkas_violation(program, claimed) > EVIDENCE_TOLERANCE
-    assert find_infeasibility(program) is None
+        assert farkas_violation(program, claimed) > PROOF_TOLERANCE
+    assert find_farkas_certificate(program) is None
 
 
 @pytest.mark.parametrize("bend", [1e-12, 1e-10, 1e-9, 1e-8])
@@ -84,15 +84,15 @@ def test_a_nearly_flat_direction_is_no_ray(bend: float) -> None:
     """The objective falls along (-1, 1) for a long way, down to ``-1/2 - 2 / bend``."""
     program = QuadraticProgram([[1.0, 1.0], [1.0, 1.0 + bend]], [1.0, -1.0])
     claimed = QPSolution(Status.DUAL_INFEASIBLE, x=[-1.0, 1.0])
-    assert ray_violation(program, claimed) > EVIDENCE_TOLERANCE
-    assert find_unboundedness(program) is None
+    assert ray_violation(program, claimed) > PROOF_TOLERANCE
+    assert find_ray(program) is None
 
 
 @pytest.mark.parametrize("apart", [1e-12, 1e-10, 1e-9, 1e-6])
 def test_bounds_that_cross_by_little_are_a_contradiction(apart: float) -> None:
     rows = QuadraticProgram(np.eye(2), [0.0, 0.0], G=[[1.0, 0.0], [-1.0, 0.0]], h=[1 - apart, -1])
-    evidence = multipliers([1.0, 1.0])
-    assert farkas_violation(rows, evidence) <= EVIDENCE_TOLERANCE
+    certificate = multipliers([1.0, 1.0])
+    assert farkas_violation(rows, certificate) <= PROOF_TOLERANCE
 
 
 FIBONACCI = ((63245986.0, 102334155.0, 165580141.0), (433494437.0, 701408733.0, 1134903170.0))
@@ -119,8 +119,8 @@ def test_a_direction_that_holds_up_to_rounding_is_no_proof(numbers: tuple[float,
     ):
         for x in (along.x, np.array([1.0, -1.0])):
             assert x is not None
-            assert ray_violation(program, along.replace(x=x)) > EVIDENCE_TOLERANCE
-        assert find_unboundedness(program) is None
+            assert ray_violation(program, along.replace(x=x)) > PROOF_TOLERANCE
+        assert find_ray(program) is None
 
 
 def test_a_hessian_too_large_for_its_null_space_proves_nothing(

@@ -18,7 +18,7 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.selection import leave_one_out
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.left_out import (
     BY_CERTIFICATE,
     BY_DOWNDATE,
@@ -28,8 +28,8 @@ from qpsvm.selection.left_out import (
     program_of,
 )
 from qpsvm.selection.proven_steps import proven_bounds
-from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Machines, Program, Tableau, by_trials
+from qpsvm.selection.subdifferential import Subdifferential
+from qpsvm.selection.tableau import LeftOutMachines, Program, Tableau, by_trials
 from qpsvm.selection.tableau import full_tableau as full_tableau_of
 
 MODULE = sys.modules["qpsvm.selection.left_out"]
@@ -72,7 +72,7 @@ CLASSIFIERS = [
 ]
 
 
-def nothing(tableau: Tableau, samples: np.ndarray) -> Machines:
+def nothing(tableau: Tableau, samples: np.ndarray) -> LeftOutMachines:
     return by_trials(tableau, samples).of(np.array([], dtype=int))
 
 
@@ -184,7 +184,7 @@ def unbalance(beta: np.ndarray, free: np.ndarray) -> None:
 
 @pytest.mark.parametrize("spoil", [halve, leave_the_box, unbalance])
 def test_a_wrong_machine_proves_nothing_wrong(monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
-    def wrong(tableau: Tableau, samples: np.ndarray) -> Machines:
+    def wrong(tableau: Tableau, samples: np.ndarray) -> LeftOutMachines:
         found = by_trials(tableau, samples)
         for beta in found.beta:
             spoil(beta, tableau.is_free)
@@ -237,11 +237,11 @@ def test_it_prints_a_table() -> None:
 
 
 def full_tableau(problem: Any) -> tuple[Program, Tableau]:
-    kernel = KernelMatrix.of_model(problem.model)
-    stair = Staircase.of_conditions(problem.model.conditions, problem.data.n_samples)
-    assert stair is not None
+    kernel = KernelBlock.of_model(problem.model)
+    loss = Subdifferential.of_conditions(problem.model.conditions, problem.data.n_samples)
+    assert loss is not None
     beta = np.asarray(qpsvm.solve(problem, eps=1e-10).expansion)
-    program = program_of(problem, kernel, stair)
+    program = program_of(problem, kernel, loss)
     tableau = full_tableau_of(program, beta)
     assert tableau is not None
     return program, tableau
@@ -276,7 +276,7 @@ def test_many_at_once_are_those_one_by_one(problem: Any) -> None:
 def test_proven_steps_narrow_intervals_around_the_same_value(problem: Any) -> None:
     program, tableau = full_tableau(problem)
     found = by_trials(tableau, np.arange(problem.data.n_samples))
-    others = program.stair.without(found.samples)
+    others = program.loss.without(found.samples)
     plain = intervals(enclosed(program, others, found.beta, found.samples))
     values, radius = (part[:, 0] for part in plain)
     proven = proven_bounds(program, found)
@@ -298,24 +298,24 @@ def test_steep_regressions_are_decided() -> None:
 @pytest.mark.parametrize("problem", MACHINES, ids=lambda problem: repr(problem.formulation))
 def test_gaps_of_samples_are_the_duality_gap(problem: Any) -> None:
     program, tableau = full_tableau(problem)
-    stair, rng, K = tableau.program.stair, np.random.default_rng(0), program.kernel.values
-    beta = rng.uniform(stair.lowest, stair.upper, (5, len(K)))
+    loss, rng, K = tableau.program.loss, np.random.default_rng(0), program.kernel.values
+    beta = rng.uniform(loss.lowest, loss.upper, (5, len(K)))
     up, down = (np.sum(np.maximum(way * beta, 0.0), axis=1)[:, None] for way in (1.0, -1.0))
     beta *= np.where(beta > 0.0, np.minimum(1.0, down / up), np.minimum(1.0, up / down))
     b = rng.standard_normal(5)
     of_beta = beta @ K
     f = of_beta + b[:, None]
-    gaps = stair.gaps(f - stair.kinks(beta), beta, np.zeros(f.shape))
-    losses = stair.upper * np.maximum(np.where(stair.upper > 0, stair.a, 0) - f, 0.0)
-    losses -= stair.lowest * np.maximum(f - np.where(stair.lowest < 0, stair.c, 0), 0.0)
+    gaps = loss.gaps(f - loss.kinks(beta), beta, np.zeros(f.shape))
+    losses = loss.upper * np.maximum(np.where(loss.upper > 0, loss.a, 0) - f, 0.0)
+    losses -= loss.lowest * np.maximum(f - np.where(loss.lowest < 0, loss.c, 0), 0.0)
     primal = 0.5 * np.sum(beta * of_beta, axis=1) + np.sum(losses, axis=1)
-    dual = stair.rewards(beta) - 0.5 * np.sum(beta * of_beta, axis=1)
+    dual = loss.dual_linear_part(beta) - 0.5 * np.sum(beta * of_beta, axis=1)
     assert (gaps >= 0.0).all()
     np.testing.assert_allclose(np.sum(gaps, axis=1), primal - dual, rtol=1e-9)
     rounding = 1e-3 * rng.uniform(size=f.shape)
-    wider = stair.gaps(f - stair.kinks(beta), beta, rounding)
+    wider = loss.gaps(f - loss.kinks(beta), beta, rounding)
     for way in (-1.0, 0.3, 1.0):
-        shifted = stair.gaps(f + way * rounding - stair.kinks(beta), beta, np.zeros(f.shape))
+        shifted = loss.gaps(f + way * rounding - loss.kinks(beta), beta, np.zeros(f.shape))
         assert (shifted <= wider * (1.0 + 1e-9) + 1e-12).all()
 
 

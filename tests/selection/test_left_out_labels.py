@@ -21,7 +21,7 @@ from benchmarks.soundness.rational import dot, exact, gram, times
 from benchmarks.soundness.small_problems import Drawn, decision_ranges, draw
 from qpsvm import kernels
 from qpsvm.selection import leave_one_out
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.left_out import (
     BY_CERTIFICATE,
     BY_DOWNDATE,
@@ -31,8 +31,8 @@ from qpsvm.selection.left_out import (
     program_of,
 )
 from qpsvm.selection.proven_steps import proven_bounds
-from qpsvm.selection.staircase import Staircase
-from qpsvm.selection.tableau import Machines, Program, by_trials, full_tableau
+from qpsvm.selection.subdifferential import Subdifferential
+from qpsvm.selection.tableau import LeftOutMachines, Program, by_trials, full_tableau
 
 X, Y = (part[:60] for part in datasets.load_breast_cancer(return_X_y=True))
 X = scale(X)
@@ -172,9 +172,9 @@ def test_a_decided_label_has_a_radius_smaller_than_its_value(intercept: Any) -> 
 
 
 def program(problem: Any) -> Program:
-    stair = Staircase.of_conditions(problem.model.conditions, problem.data.n_samples)
-    assert stair is not None
-    return program_of(problem, KernelMatrix.of_model(problem.model), stair)
+    loss = Subdifferential.of_conditions(problem.model.conditions, problem.data.n_samples)
+    assert loss is not None
+    return program_of(problem, KernelBlock.of_model(problem.model), loss)
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
@@ -199,7 +199,7 @@ def test_exact_sums_are_in_their_balls(
         stored = sp.csr_array(samples) if "sparse" in name else samples
         formulation = qpsvm.SoftMargin(intercept=intercept)
         problem = formulation.dual(stored, np.arange(6) % 2, kernel=kernel)
-        matrix = KernelMatrix.of_model(problem.model)
+        matrix = KernelBlock.of_model(problem.model)
         beta = rng.integers(-(2**20), 2**20, (4, 6)) * 2.0 ** rng.integers(-30, 1, (4, 1))
         beta[:2, :4] = 0.0  # two samples: errors do not cancel
         beta[:, -1] -= np.sum(beta, axis=1)  # zero, exactly
@@ -219,8 +219,8 @@ def test_exact_sums_are_in_their_balls(
             assert all(abs(v - common) <= r for v, r in zip(off, at_most, strict=True))
 
 
-def by_gap(own: Program, machines: Machines) -> tuple[np.ndarray, np.ndarray]:
-    found = enclosed(own, own.stair.without(machines.samples), machines.beta, machines.samples)
+def by_gap(own: Program, machines: LeftOutMachines) -> tuple[np.ndarray, np.ndarray]:
+    found = enclosed(own, own.loss.without(machines.samples), machines.beta, machines.samples)
     values, radius = intervals(found)
     return values[:, 0], radius[:, 0]
 

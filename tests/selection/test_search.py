@@ -22,7 +22,7 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnknownPar
 from qpsvm.kernels import RBF
 from qpsvm.selection import SVCSearch, SVRSearch, base_search
 from qpsvm.selection.folds import Classes, Fold, Tube, run_fold
-from qpsvm.selection.kernel_matrix import KernelMatrix
+from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.settings import SearchSettings
 
@@ -41,17 +41,17 @@ def diabetes() -> tuple[Any, Any]:
     return X[:120], (y[:120] - 150.0) / 75.0
 
 
-def whole(X: Any, gamma: float) -> KernelMatrix:
+def whole(X: Any, gamma: float) -> KernelBlock:
     """The RBF kernel matrix of all samples, with the errors of its entries."""
-    return KernelMatrix.of(RBF(gamma)(X, X), RBF(gamma), X)
+    return KernelBlock.of(RBF(gamma)(X, X), RBF(gamma), X)
 
 
-def certified(K: KernelMatrix, part: Any, test: Any, beta: Any, C: float) -> HeldOut:
+def certified(K: KernelBlock, part: Any, test: Any, beta: Any, C: float) -> HeldOut:
     """Bounds for coefficients that are moved into their boxes, shape (1, n)."""
-    stair = part.unit.at_price(C).of(None)
-    beta = feasible(beta, stair)
+    loss = part.unit.scaled(C).of(None)
+    beta = feasible(beta, loss)
     trained, others = (K.of_part(rows, part.train).sums(beta) for rows in (part.train, test))
-    return held_out(stair, beta, trained, others)
+    return held_out(loss, beta, trained, others)
 
 
 @functools.cache

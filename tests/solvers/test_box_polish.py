@@ -24,7 +24,7 @@ from qpsvm.qp import (
 from qpsvm.solvers.box.curvature import DenseCurvature, FactorCurvature
 from qpsvm.solvers.box.program import Boxed, BoxProgram, row_multipliers, satisfying, step_length
 from qpsvm.solvers.box.proximal_newton import ProximalProgram
-from qpsvm.solvers.box.working_sets import polish_box, settle
+from qpsvm.solvers.box.working_sets import polish_box, working_set_method
 from qpsvm.solvers.common import Point, WorkBudget
 from qpsvm.solvers.polish import polish
 from tests.strategies import examples, manufactured_program
@@ -234,7 +234,7 @@ def test_what_sums_lose_is_within_the_drift_and_no_claim_leaves_it_out(
     program = replace(program, P=P, diagonal=np.diagonal(P.matrix), b=np.zeros(1))
     program = replace(program, lower=-wide, upper=wide, unit=float(np.max(program.diagonal)))
     start = wide * np.sign(np.random.default_rng(seed).normal(size=n))
-    found = settle(program, start, WorkBudget(largest=30))
+    found = working_set_method(program, start, WorkBudget(largest=30))
     exact = np.asarray(program.P.matrix, dtype=np.longdouble) @ found.x
     assert np.max(np.abs(found.Px - exact)) <= found.drift + np.max(program.rounding(found.x))
     fresh = replace(found, Px=program.P.product(found.x), drift=0.0)

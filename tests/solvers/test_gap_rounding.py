@@ -10,7 +10,7 @@ import pytest
 from qpsvm.kernels import Polynomial
 from qpsvm.solvers.box.curvature import DenseCurvature
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.working_sets import reduce_gap_rounding, settle
+from qpsvm.solvers.box.working_sets import reduce_gap_rounding, working_set_method
 from qpsvm.solvers.common import Point, WorkBudget
 
 N = 120
@@ -29,7 +29,7 @@ def separable(seed: int, C: float) -> BoxProgram:
 
 
 def settled(program: BoxProgram) -> Point:
-    return settle(program, np.zeros(program.size), WorkBudget(largest=N))
+    return working_set_method(program, np.zeros(program.size), WorkBudget(largest=N))
 
 
 def moved(program: BoxProgram, point: Point) -> Point:

@@ -12,7 +12,7 @@ from qpsvm.kernels import Polynomial
 from qpsvm.numerics import compensated
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
 from qpsvm.solvers.box.program import Boxed
-from qpsvm.solvers.box.working_sets import refine, settle
+from qpsvm.solvers.box.working_sets import refine, working_set_method
 from qpsvm.solvers.common import Point, WorkBudget
 
 PLENTY = 2**30
@@ -35,7 +35,7 @@ def with_compensated_gradient(P, point):
 
 def settled(box, P):
     """Where working sets end, and a little away from there."""
-    point = settle(box, np.zeros(box.size), WorkBudget(largest=1000))
+    point = working_set_method(box, np.zeros(box.size), WorkBudget(largest=1000))
     free = box.is_free(point.x)
     x = np.where(free, point.x * (1.0 + 1e-11 * np.cos(np.arange(box.size))), point.x)
     return with_compensated_gradient(P, replace(point, x=box.clip(x)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qpsvm.certificates.rigorous.kernels import price_error, smaller
+from qpsvm.certificates.rigorous.kernels import smaller, upper_bound_error
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
@@ -49,14 +49,14 @@ def feasible_ball(
         Multipliers of inequalities are not negative.
     settled : array of bool of shape (N,), optional
         Variables that are at an end of their box, or zero, and stay there: the stored end is
-        within ``price_error`` of the exact one. The others make up for them.
+        within ``upper_bound_error`` of the exact one. The others make up for them.
 
     Returns
     -------
     FeasibleBall, or None where the boxes leave no room.
     """
     c, mu = model.conditions, point.constraint_multipliers
-    error = price_error(model.data.weights, len(c))
+    error = upper_bound_error(model.data.weights, len(c))
     lower, upper = -smaller(c.lower, error), smaller(c.upper, error)
     a = np.clip(point.alpha, lower, upper)
     sums_are_exact = (np.abs(c.rows.data) == 1.0).all() and (np.abs(c.signs) <= 1.0).all()
@@ -70,25 +70,25 @@ def feasible_ball(
     for members, signs, total in _sums(model, a, mu, error, sum_upper(rad)):
         box = lower[members], upper[members]
         unknown = sum_upper(rad[members])
-        reach = between(total.lower - unknown, total.upper + unknown) if unknown else total
-        shares = shared_out(a[members], signs[members], *box, reach)
+        interval = between(total.lower - unknown, total.upper + unknown) if unknown else total
+        shares = move_bounds(a[members], signs[members], *box, interval)
         if shares is None:
-            return _with_other_price(model, a, mu, error) if settled is None else None
+            return _with_other_balance(model, a, mu, error) if settled is None else None
         rad[members] += shares  # one of the two is zero
     return FeasibleBall(Ball(a, rad), Ball.exact(mu))
 
 
-def _with_other_price(
+def _with_other_balance(
     model: PrimalDualPair, a: Vector, mu: Vector, error: float
 ) -> FeasibleBall | None:
-    """Absorb the price error in a multiplier of a constraint on b, where alpha has no room."""
+    """Absorb the error of ``C_i`` in a multiplier of a constraint on b, where alpha has no room."""
     c, rules = model.conditions, model.constraints
     movable = model.intercept == "free" and model.intercept_is_constrained
     if rules is None or not movable or not _width_holds(c, a, error):
         return None
-    price, column = _price(model, mu), np.abs(rules.intercept_column)
+    balance, column = _balance(model, mu), np.abs(rules.intercept_column)
     off = max(
-        up(price.upper - sum_lower(c.signs * a)), up(sum_upper(c.signs * a) - price.lower), 0.0
+        up(balance.upper - sum_lower(c.signs * a)), up(sum_upper(c.signs * a) - balance.lower), 0.0
     )
     room = np.where(rules.lower < 0.0, np.inf, mu)
     j = int(np.argmax(np.where(column > 0.0, column * room, 0.0)))
@@ -97,7 +97,7 @@ def _with_other_price(
     return FeasibleBall(Ball.exact(a), Ball(mu, rad)) if rad[j] <= room[j] else None
 
 
-def shared_out(
+def move_bounds(
     a: Vector, signs: Vector, lower: Vector, upper: Vector, total: Interval
 ) -> Vector | None:
     """Bound on each variable's move that lets ``signs'a`` reach any value of an interval.
@@ -136,17 +136,17 @@ def shared_out(
 def _sums(
     model: PrimalDualPair, a: Vector, multipliers: Vector, error: float, unknown: float
 ) -> Iterator[tuple[Mask, Vector, Interval]]:
-    """Yield (members, signs, value) of the sums ``(R 1)'a = price`` and ``e 1'a <= price_t``.
+    """Yield (members, signs, value) of the sums ``(R 1)'a = balance`` and ``e 1'a <= price_t``.
 
     With a width the two rows become one sum for the conditions of either sign, A and B with
-    ``A - B = price`` and ``e (A + B) <= price_t``. ``unknown`` is how far 1'a may be from exact.
+    ``A - B = balance`` and ``e (A + B) <= price_t``. ``unknown`` is how far 1'a may be from exact.
     """
     c = model.conditions
-    price = _price(model, multipliers)
+    balance = _balance(model, multipliers)
     everyone, ones = np.full(len(a), True), np.ones(len(a))
     if not c.width_sign:
         if model.intercept == "free":
-            yield everyone, c.signs, price
+            yield everyone, c.signs, balance
         return
     safe = _width_limit(c, error)
     if model.intercept != "free":
@@ -154,7 +154,7 @@ def _sums(
             yield everyone, ones, Interval(safe, safe)
         return
     groups = c.signs > 0.0, c.signs < 0.0
-    half = Interval(0.5 * price.lower, 0.5 * price.upper)
+    half = Interval(0.5 * balance.lower, 0.5 * balance.upper)
     # the lower of the two: there is always room to take something away
     target = float(
         down(min(sum_lower(a[groups[0]]) - half.upper, sum_lower(a[groups[1]]) + half.lower))
@@ -180,12 +180,12 @@ def _width_holds(c: Conditions, a: Vector, error: float, unknown: float = 0.0) -
     return bool(up(sum_upper(a) + unknown) <= limit)
 
 
-def _price(model: PrimalDualPair, multipliers: Vector) -> Interval:
+def _balance(model: PrimalDualPair, multipliers: Vector) -> Interval:
     """The interval of the value that ``(R 1)'a`` must have."""
-    price = Ball.exact(np.full(1, model.conditions.intercept_price))
+    balance = Ball.exact(np.full(1, model.conditions.intercept_price))
     if model.constraints is not None:
-        price += product(model.constraints.intercept_column[None], Ball.exact(multipliers))
-    return Interval(float(price.lower[0]), float(price.upper[0]))
+        balance += product(model.constraints.intercept_column[None], Ball.exact(multipliers))
+    return Interval(float(balance.lower[0]), float(balance.upper[0]))
 
 
 def between(lower: float, upper: float) -> Interval:

@@ -236,18 +236,18 @@ def gram_product(samples: SampleGram, errors_of: Kernel | None, weights: Dense) 
     return expanded(blocks, Ball.exact(weights), errors)
 
 
-PRICE_ROUNDINGS = 32
-"""More than a price goes through: 8 products, quotients and differences, and what underflow adds to
-a result whose inverse is finite."""
+PRODUCT_ROUNDINGS = 32
+"""Bound on the roundings of a ``C_i``: 8 products, quotients and differences, and what underflow
+adds to a result whose inverse is finite."""
 
 
-def price_error(weights: Vector, n_rows: int) -> float:
-    """Bound on the relative error of the prices C_i.
+def upper_bound_error(weights: Vector, n_rows: int) -> float:
+    """Bound on the relative error of the upper bounds ``C_i``.
 
     Sums of weights, and of their products in pairs, are exact where they are whole numbers.
     """
     whole = bool((weights == np.floor(weights)).all()) and float(np.sum(weights)) < 2.0**26
-    return gamma(PRICE_ROUNDINGS + (0 if whole else 3 * max(n_rows, len(weights))))
+    return gamma(PRODUCT_ROUNDINGS + (0 if whole else 3 * max(n_rows, len(weights))))
 
 
 def larger(bound: Vector, error: float) -> Vector:

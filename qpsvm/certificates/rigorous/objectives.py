@@ -26,13 +26,13 @@ from qpsvm.certificates.rigorous.kernels import (
     gram_product,
     larger,
     own_norms,
-    price_error,
     require_ieee,
     required,
     smaller,
+    upper_bound_error,
 )
 from qpsvm.constraints import LinearConstraints
-from qpsvm.machines.accuracy import negative_curvature_price
+from qpsvm.machines.accuracy import negative_curvature_error
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
@@ -89,7 +89,7 @@ def objective_upper(
         ``margin_lower`` of a hard margin that was scaled, else 1.
     """
     c, b, t = model.conditions, solution.intercept, solution.width
-    error = price_error(model.data.weights, len(c))
+    error = upper_bound_error(model.data.weights, len(c))
     rows, p = row_values(model, scores, b), required(model)
     if model.is_hard and model.constraints is None:
         margin = margin_lower(rows, p)
@@ -177,14 +177,14 @@ def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclos
         penalty = model.norm.penalty_upper(size, c.norm_weight, model.constant * b)
         upper, feasible, margin = objective_upper(model, solution, scores, penalty)
     lower = _dual(model, dual, dual_size)
-    lower = float(down(lower - negative_curvature_price(model, dual.alpha.mid, upper)))
+    lower = float(down(lower - negative_curvature_error(model, dual.alpha.mid, upper)))
     return Enclosure(upper, feasible, lower, margin)
 
 
 def dual_lower(model: SupportVectorModel, dual: FeasibleBall, upper: float) -> float:
     """Lower bound of the dual objective at the feasible point in a ball."""
-    price = negative_curvature_price(model, dual.alpha.mid, upper)
-    return float(down(_dual(model, dual, _weights(model, dual)[2]) - price))
+    error = negative_curvature_error(model, dual.alpha.mid, upper)
+    return float(down(_dual(model, dual, _weights(model, dual)[2]) - error))
 
 
 def _weights(
@@ -245,7 +245,7 @@ def _dual(model: SupportVectorModel, dual: FeasibleBall, dual_size: float) -> fl
         balance = Ball(np.append(balance.mid, column.mid), np.append(balance.rad, column.rad))
     linear = sum_lower(gains)
     b = model.constant * max(abs(sum_upper(balance.upper)), abs(sum_lower(balance.lower)))
-    error = price_error(model.data.weights, len(c))
+    error = upper_bound_error(model.data.weights, len(c))
     curved = outward(larger(c.curvature, error) * alpha.magnitude * alpha.magnitude)
     lower = model.norm.dual_lower(linear, dual_size, c.norm_weight, b, curved)
     return lower if math.isfinite(lower) else -math.inf
@@ -275,14 +275,14 @@ def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:
         dual_size = sum_upper(outward((np.array(roots) + rest) ** 2))
     upper = _joint_primal(model, solution, scores, size)
     lower = float(
-        down(_joint_dual(model, tau, dual_size) - negative_curvature_price(model, tau.mid, upper))
+        down(_joint_dual(model, tau, dual_size) - negative_curvature_error(model, tau.mid, upper))
     )
     return Enclosure(upper, feasible=True, dual_lower=lower)
 
 
 def _feasible_ball(model: JointModel, point: Dense) -> Ball:
     """A ball around a tau in its boxes whose rows sum to zero; NaN where none is known."""
-    box = smaller(model.box, price_error(model.data.weights, model.data.n_samples))
+    box = smaller(model.box, upper_bound_error(model.data.weights, model.data.n_samples))
     others = np.where(model.own, 0.0, np.minimum(point, 0.0))
     error = gamma(model.n_classes)
     total = outward(np.sum(-others, axis=1) * (1.0 + 2.0 * error))
@@ -305,7 +305,7 @@ def _joint_primal(model: JointModel, solution: JointSolution, scores: Ball, size
     shortfall = f + Ball.exact(np.ones(f.mid.shape)) - f[model.own][:, None]
     # NaN must not be passed over: no `where` of the maximum
     strongest = np.max(np.where(model.own, 0.0, np.maximum(shortfall.upper, 0.0)), axis=1)
-    error = price_error(model.data.weights, model.data.n_samples)
+    error = upper_bound_error(model.data.weights, model.data.n_samples)
     losses = outward(larger(model.box, error) * strongest)
     return sum_upper([outward(0.5 * size), *outward(0.5 * b * b), *losses])
 

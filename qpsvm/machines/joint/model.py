@@ -82,7 +82,7 @@ class ClassTable(SampleTable):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class JointModel(KernelSetup):
-    """Data, prices and kernel of one training problem, with what a verifier asks of its solutions.
+    """Data, ``C_i`` and kernel of one training problem, with what a verifier asks of its solutions.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class JointModel(KernelSetup):
         freeze(self.box)
 
     hessian_product = hessian_product
-    hidden_square = accuracy.hidden_square
+    indefinite_term_bound = accuracy.indefinite_term_bound
     repair_size = accuracy.repair_size
     always_has_an_optimum = True
     is_hard = False
@@ -241,7 +241,7 @@ class JointModel(KernelSetup):
         else:
             square = float(np.sum(v * evaluation.dual_errors))
         size = self.constant * float(np.sum(np.sum(v, axis=0) ** 2)) + self._dual_square(evaluation)
-        hidden = accuracy.negative_curvature_price(self, tau, objective)
+        hidden = accuracy.negative_curvature_error(self, tau, objective)
         # rows of tau sum to zero up to the rounding of their k terms, times a decision value
         terms = float(np.sum(v[self.own])) + size
         rows = float(np.sum(v * (np.abs(evaluation.decisions) + 1.0)))
@@ -254,7 +254,7 @@ class JointModel(KernelSetup):
     def feasible_machine(self, _: Evaluation) -> None:
         """Return None: there are no constraints on the weights."""
 
-    def best_intercepts(self, _: Evaluation) -> None:
+    def optimal_intercepts(self, _: Evaluation) -> None:
         """Return None: penalised intercepts are weights, and no interval of them is optimal."""
 
     def gap_bound(self, _: Evaluation) -> None:
@@ -264,7 +264,7 @@ class JointModel(KernelSetup):
         """Return the evaluation unchanged: this model has no values with more digits."""
         return evaluation
 
-    def reach(self, alpha: Dense, upper: float) -> Dense:
+    def distance_bounds(self, alpha: Dense, upper: float) -> Dense:
         """Bound the distance of every dual variable from those of an optimum, shape (n, k)."""
         del upper
         highest = self.upper
@@ -283,7 +283,7 @@ class JointModel(KernelSetup):
         require_same_problem(self, solution, JointSolution, shapes)
         if not np.array_equal(solution.upper, self.box):
             raise InvalidDataError(
-                "The solution has another price C than the problem; it belongs to another one."
+                "The solution has another C than the problem; it belongs to another one."
             )
         require_own_properties(solution)
 
@@ -353,11 +353,11 @@ class JointModel(KernelSetup):
             terms = np.sqrt(np.abs(self.gram.diagonal())) @ np.abs(alpha)
         else:
             return math.inf
-        apart = b - self.intercepts(alpha)
+        delta = b - self.intercepts(alpha)
         own = math.sqrt(evaluation.square + float(b @ b))
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
         size = max(own, MACHINES.cancelling * float(np.linalg.norm(terms)), TINY)
-        ratio = math.sqrt(square + float(apart @ apart)) / size
+        ratio = math.sqrt(square + float(delta @ delta)) / size
         return ratio if math.isfinite(ratio) else math.inf
 
     # --- recovery --------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from qpsvm.native import MachineRun, RunNumbers, SmallMachine, Status, descend_pairs
+from qpsvm.native import CallStatus, MachineRun, RunNumbers, SmallMachine, descend_pairs
 from qpsvm.native.loops import Kept
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 from qpsvm.qp.sample_quadratic import SampleQuadratic
@@ -204,7 +204,7 @@ class PairProgram:
             constant=self.constant,
             **of_places,
         )
-        return steps.status is Status.DONE
+        return steps.status is CallStatus.DONE
 
     def by_newton_steps(
         self, K: Dense, places: Index, block: Index, v: Vector, g: Vector, tol: float
@@ -232,8 +232,8 @@ class PairProgram:
             constant=self.constant,
             side=1.0 if self.n_groups == 2 else 0.0,
         )
-        run = machine.run(tol, RUN, MachineRun(Status.DONE, v, v, g, 0))
-        return run.v if run.status is Status.DONE else None
+        run = machine.run(tol, RUN, MachineRun(CallStatus.DONE, v, v, g, 0))
+        return run.v if run.status is CallStatus.DONE else None
 
 
 def largest_of(xp: Any, values: Any, count: int) -> Any:
@@ -243,7 +243,7 @@ def largest_of(xp: Any, values: Any, count: int) -> Any:
     return xp.argpartition(-values, count)[:count]
 
 
-def descended(
+def block_decomposition(
     box: BoxProgram,
     start: Point | Vector | None,
     budget: WorkBudget,

@@ -199,7 +199,7 @@ class BoxProgram:
         room = _finite(np.maximum(x - self.lower, self.upper - x), x)
         return float(tolerances[is_open] @ room[is_open]) / self.objective_scale(point)
 
-    def is_settled(self, point: Point) -> bool:
+    def is_within_rounding(self, point: Point) -> bool:
         """Return whether residuals are below their rounding errors; false for NaN."""
         natural = self.natural_residual(point.x, self.gradient(point.Px, point.y))
         return bool((natural <= self.tolerances(point)).all()) and self.rows_hold(point.x)

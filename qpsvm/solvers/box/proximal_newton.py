@@ -68,7 +68,7 @@ def solve(
     sigma = unit * max(relative, SMALLEST_SIGMA)
     for _ in range(100):
         is_done = lowest <= tolerance or is_stalled
-        is_done = is_done or (program.is_settled(best) and not into_rounding)
+        is_done = is_done or (program.is_within_rounding(best) and not into_rounding)
         if is_done or not budget.may_go_on(lowest):
             break
         proximal = ProximalProgram(program, centre, sigma, budget)
@@ -155,8 +155,8 @@ class ProximalProgram:
             target = c - r / sigma
             key = self.active_set(target)
             # v = x(r) up to rounding: the gradient of D vanishes
-            apart = np.abs(program.clip(target) - point.x)
-            is_maximal = key == last or (apart * sigma <= program.tolerances(point)).all()
+            delta = np.abs(program.clip(target) - point.x)
+            is_maximal = key == last or (delta * sigma <= program.tolerances(point)).all()
             if is_maximal and program.rows_hold(point.x):
                 return self.accepted(point, target)
             if self.budget.is_over or self.budget.work > self.budget.limit:

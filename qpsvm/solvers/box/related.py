@@ -3,7 +3,7 @@
     minimise 1/2 x'Px + q'x   subject to   1'x = 0,   lower <= x <= upper,     P_ij = K[v_i, v_j]
 
 The matrix K is stored; variable i belongs to its row ``v_i``, and several may belong to the same
-one, as the two sides of a tube do. Programs differ in q and in their bounds: another price, another
+one, as the two sides of a tube do. Programs differ in q and in their bounds: another C, another
 tube. Each is solved by blocks of pairs and Newton steps, as any kernel dual.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import SampleGram
-from qpsvm.solvers.box.blocks import descended
+from qpsvm.solvers.box.blocks import block_decomposition
 from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import BoxProgram
-from qpsvm.solvers.box.working_sets import largest_within, settle
+from qpsvm.solvers.box.working_sets import largest_within, working_set_method
 from qpsvm.solvers.common import Point, WorkBudget
 
 
@@ -71,5 +71,5 @@ class RelatedPrograms:
         box = BoxProgram(self.P, q, A, b, lower, upper, self.diagonal, self.unit)
         known = start if product is None else Point(start, product, np.zeros(len(b)))
         budget = WorkBudget(largest=self.largest)
-        point = descended(box, known, budget, eps=eps)
-        return settle(box, known if point is None else point, budget, eps=eps)
+        point = block_decomposition(box, known, budget, eps=eps)
+        return working_set_method(box, known if point is None else point, budget, eps=eps)

@@ -54,7 +54,7 @@ def polish_box(
     """
     boxed = Boxed.of(program, memory_limit)
     budget.largest = largest_within(memory_limit)
-    point = settle(boxed.box, boxed.start(np.asarray(solution.x)), budget)
+    point = working_set_method(boxed.box, boxed.start(np.asarray(solution.x)), budget)
     return boxed.solution(replace(point, x=boxed.box.at_bounds(point)), solution)
 
 
@@ -63,7 +63,7 @@ def largest_within(memory_limit: int) -> int:
     return max(1, min(LARGEST_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
-def settle(
+def working_set_method(
     box: BoxProgram,
     start: Point | Vector,
     budget: WorkBudget,
@@ -89,14 +89,16 @@ def settle(
     at_least = roughly * residual
     for _ in range(100 if takes_all else 2000):
         budget.best = point
-        enough = max(at_least, _enough(box, point, residual, eps, budget))
-        is_done = residual <= enough or (box.is_settled(point) and not into_rounding)
+        enough = max(at_least, _target_residual(box, point, residual, eps, budget))
+        is_done = residual <= enough or (box.is_within_rounding(point) and not into_rounding)
         if is_done or not budget.may_go_on(residual):
             break
         index = np.arange(box.size)
         if not takes_all:
             index = _working_set(box, point, budget.largest, expected_free)
-        better = _round(box, point, index, residual, enough, budget, into_rounding=into_rounding)
+        better = _solve_working_set(
+            box, point, index, residual, enough, budget, into_rounding=into_rounding
+        )
         if better is None:
             break
         point, before, residual = better, residual, box.residual(better)
@@ -105,7 +107,7 @@ def settle(
     return point
 
 
-def _enough(
+def _target_residual(
     box: BoxProgram, point: Point, residual: float, eps: float, budget: WorkBudget
 ) -> float:
     """Target residual at which the gap should reach eps, by extrapolation."""
@@ -117,7 +119,7 @@ def _enough(
     return min(eps * box.scale(point), by_gap)
 
 
-def _round(
+def _solve_working_set(
     box: BoxProgram,
     point: Point,
     index: Index,
@@ -158,7 +160,7 @@ def _working_set(box: BoxProgram, point: Point, largest: int, expected_free: int
     order = np.abs(r) / box.unit  # how far a variable at a bound is from leaving it
     order[is_free] = -1.0
     violated = np.flatnonzero(is_violated)
-    turns = _turns(violations[violated], np.sign(box.A[:, violated] * r[violated]))
+    turns = _interleaved_order(violations[violated], np.sign(box.A[:, violated] * r[violated]))
     order[violated] = turns - len(violated) - 1.0
     needed = 2 * int(np.count_nonzero(is_free | is_violated))
     if expected_free is not None:  # most of those that violate now will be bounded
@@ -167,7 +169,7 @@ def _working_set(box: BoxProgram, point: Point, largest: int, expected_free: int
     return np.sort(np.argsort(order, kind="stable")[:size])
 
 
-def _turns(sizes: Vector, directions: Dense) -> Vector:
+def _interleaved_order(sizes: Vector, directions: Dense) -> Vector:
     """Interleave violating variables by the direction in which they move the rows.
 
     Those that violate most may all push the same way, and then none of them can move.
@@ -236,7 +238,7 @@ def reduce_gap_rounding(box: BoxProgram, point: Point, budget: WorkBudget) -> Po
     With bounds of 10,000 and variables of 0.1 one side costs 100,000 times as much as the other. So
     the free variables are moved until their gradients are not zero but, on the cheap side, a little
     more than rounding: the margins of a machine without errors are not 1, but 1 + 1e-13, and cost
-    nothing. With the gap counts what rounding may add to it, so that it may be larger and certain.
+    nothing. Points are compared by the upper bound on the gap, rounding included.
     """
     x, r = point.x, box.gradient(point.Px, point.y)
     below, above = x - box.lower, box.upper - x
@@ -246,5 +248,5 @@ def reduce_gap_rounding(box: BoxProgram, point: Point, budget: WorkBudget) -> Po
     # makes the sign of a gradient certain
     away = np.maximum(4.0 * float(np.max(residual)), 2.0 * tolerances) * is_open
     shifted = replace(box, q=box.q - np.where(below < above, away, -away))
-    moved = settle(shifted, point, budget, roughly=0.2, into_rounding=True)
+    moved = working_set_method(shifted, point, budget, roughly=0.2, into_rounding=True)
     return min(point, moved, key=lambda p: box.relative_gap(p) + box.gap_rounding_bound(p))

@@ -26,7 +26,7 @@ COLUMN_BYTES = 2**27
 """Bytes of new columns of the kernel matrix that are evaluated at a time."""
 
 
-class KernelMatrix:
+class DeviceKernelMatrix:
     """The kernel matrix of the samples of a dual program, evaluated on a GPU when needed.
 
     Parameters

@@ -1,1 +1,1 @@
-"""The structured interior-point engine: linear machines at the speed of the data."""
+"""The structured interior-point solver: linear machines at the speed of the data."""

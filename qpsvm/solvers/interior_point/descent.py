@@ -24,8 +24,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from qpsvm.native.descent import MOST_VARIABLES, CoordinateDescent
-from qpsvm.native.library import CORE
-from qpsvm.native.library import Status as CallStatus
+from qpsvm.native.library import CORE, CallStatus
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import NEVER, Deadline, keep_best
 from qpsvm.numerics.single_precision import stored_values

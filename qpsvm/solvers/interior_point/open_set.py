@@ -1,9 +1,9 @@
 """Solution of tall programs: guess the weights, then solve for the undecided variables.
 
 With a guess most variables are known to be at the bound that the sign of their gradient says, and
-the interior-point method has to solve for the others ("open") only. What was left out is held
-against the weights that come out: variables that were not where they should be come in, and it
-begins again. The last word has the gap of the whole program.
+the interior-point method has to solve for the others ("open") only. The fixed variables are
+checked at the resulting weights: those on the wrong side of a bound are added, and the method
+starts again. It terminates on the duality gap of the full program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from qpsvm.solvers.common import SMALLEST_DIVISOR
 from qpsvm.solvers.interior_point.descent import Descended
 from qpsvm.solvers.interior_point.interior import REACHED, SearchResult
 from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.search import Search, by_free_set, can_polish
+from qpsvm.solvers.interior_point.search import Search, can_polish, solve_by_free_set
 from qpsvm.solvers.interior_point.smoothing import Smoothed, point_at, smoothed_newton
 
 GUESS_ACCURACY = 0.005
@@ -32,7 +32,7 @@ OPEN_SHARE_OF_POOR_GUESS = 0.25
 """Share of the variables that stay undecided where smoothing did not reach its accuracy."""
 
 
-def by_open_set(search: Search, guess: Descended | None = None) -> SearchResult | None:
+def solve_by_open_set(search: Search, guess: Descended | None = None) -> SearchResult | None:
     """Search for the solution through its undecided variables, from one start after the other.
 
     Parameters
@@ -56,7 +56,7 @@ def by_open_set(search: Search, guess: Descended | None = None) -> SearchResult 
     return None
 
 
-def near(search: Search, w: Vector, y: Vector) -> SearchResult | None:
+def solve_near_weights(search: Search, w: Vector, y: Vector) -> SearchResult | None:
     """Solve the program, starting at the weights and row multipliers of a similar one.
 
     None where that leads nowhere, and with curvature or without two bounds for a variable.
@@ -66,7 +66,7 @@ def near(search: Search, w: Vector, y: Vector) -> SearchResult | None:
         return None
     g = p.gradient(w, y)
     cost = -p.dual(np.zeros(p.size), y, w, g)
-    return _of_nearest(search, g, known=(w, y, cost))
+    return _solve_nearest_samples(search, g, known=(w, y, cost))
 
 
 # --- which variables are undecided ----------------------------------------------------------------
@@ -80,7 +80,7 @@ def _by_gap(search: Search, at: Descended) -> SearchResult | None:
     else:
         mu = GUESS_ACCURACY * at.cost / (2.0 * p.size)
         is_easy = Smoothed(p, at.w, at.y, mu, at.g).evaluate()[1] <= at.cost
-    return _of_nearest(search, at.g, 2 * at.n_free) if is_easy else None
+    return _solve_nearest_samples(search, at.g, 2 * at.n_free) if is_easy else None
 
 
 def _by_distance(search: Search, at: Descended) -> SearchResult | None:
@@ -88,14 +88,14 @@ def _by_distance(search: Search, at: Descended) -> SearchResult | None:
     distance = 2.0 * np.abs(at.g)
     distance /= max(1.0, _smallest(distance, search.program.settings.fewest_open))
     are_few = np.mean(distance <= 1.0) <= OPEN_SHARE_OF_POOR_GUESS
-    return _settled(search, at.g, distance) if are_few else None
+    return _solve_and_check(search, at.g, distance) if are_few else None
 
 
 Known = tuple[Vector, Vector, float]
 """Weights and row multipliers of a similar program, and minus their dual objective."""
 
 
-def _of_nearest(
+def _solve_nearest_samples(
     search: Search, g: Vector, fewest: int = 0, known: Known | None = None
 ) -> SearchResult | None:
     """Solve for the dual variables of the samples nearest to their margins alone."""
@@ -103,7 +103,7 @@ def _of_nearest(
     fewest = max(fewest, p.settings.open_per_weight * p.F.rank)
     distance = np.abs(g)
     distance /= max(_smallest(distance, fewest), SMALLEST_DIVISOR)
-    return _settled(search, g, distance, fewest=fewest, known=known)
+    return _solve_and_check(search, g, distance, fewest=fewest, known=known)
 
 
 def _by_smoothing(search: Search) -> SearchResult | None:
@@ -128,7 +128,7 @@ def _by_smoothing(search: Search) -> SearchResult | None:
     distance = guess.distances() / own.open_radius
     if not guess.reached:
         distance /= _smallest(distance, int(OPEN_SHARE_OF_POOR_GUESS * p.size))
-    return _settled(search, guess.g, distance)
+    return _solve_and_check(search, guess.g, distance)
 
 
 def _smoothed(
@@ -139,7 +139,7 @@ def _smoothed(
         return None
     last = list[Smoothed]()
 
-    def noted() -> SearchResult:
+    def record_smoothed_point() -> SearchResult:
         """Record the current smoothed point as the answer in case the solver is stopped."""
         p, at = search.program, last[0]
         if at.program is not p:
@@ -151,21 +151,21 @@ def _smoothed(
         last[:] = [at]
         search.report(objective, gap, int(step > 0))
         if search.stopped is not None:
-            noted()
+            record_smoothed_point()
         return not search.may_continue
 
     try:
         return smoothed_newton(program, w, y, mu, accuracy, report)
     except KeyboardInterrupt as error:
         if last:
-            keep_best(error, noted)
+            keep_best(error, record_smoothed_point)
         raise
 
 
 # --- the solution for them ------------------------------------------------------------------------
 
 
-def _settled(
+def _solve_and_check(
     search: Search,
     g: Vector,
     distance: Vector,
@@ -200,7 +200,7 @@ def _settled(
             mu = 0.01 * cost / (2.0 * part.size)
             start = point_at(part, w, y, mu) if mu > 0.0 else None
         try:
-            found = _exact(search, part, search.interior(part, start))
+            found = _polish_part(search, part, search.interior(part, start))
         except KeyboardInterrupt as error:
             map_best(error, partial(search.whole, x=x, part=kept))
             raise
@@ -227,13 +227,13 @@ def _settled(
         is_open[new] = True
 
 
-def _exact(search: Search, part: FactorProgram, found: SearchResult) -> SearchResult:
+def _polish_part(search: Search, part: FactorProgram, found: SearchResult) -> SearchResult:
     """Finish by working sets where rounding stopped the interior-point method."""
     if found.status is not Status.INACCURATE or not search.may_continue or not can_polish(part):
         return found
     eps = part.settings.inner_accuracy * search.eps
     inner = replace(search, program=part, eps=eps, best=None)
-    better = by_free_set(inner, found.x, found.y)
+    better = solve_by_free_set(inner, found.x, found.y)
     search.iterations, search.stopped = inner.iterations, inner.stopped
     return better
 

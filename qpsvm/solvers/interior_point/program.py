@@ -87,7 +87,7 @@ class FactorProgram:
 
     @property
     def settings(self) -> InteriorPointSettings:
-        """The settings of the engine."""
+        """The settings of the solver."""
         return self.F.settings
 
     # --- other programs ---------------------------------------------------------------------------
@@ -189,7 +189,7 @@ class FactorProgram:
         Parameters
         ----------
         x, y, g : arrays of shape (n,), (p,) and (n,)
-            ``gradient(F'x + offset, y)`` is g; what x misses of the rows counts at the price of y.
+            ``gradient(F'x + offset, y)`` is g; what x misses of the rows counts times y.
         """
         weights = self.F.transposed(x) + self.offset
         objective = 0.5 * float(weights @ weights) + float(x @ (self.q + 0.5 * self.d * x))

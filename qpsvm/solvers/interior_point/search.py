@@ -129,7 +129,7 @@ def can_polish(program: FactorProgram) -> bool:
     return program.size <= LARGEST_SET
 
 
-def by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
+def solve_by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
     """Run working sets from a point until they end or are stopped."""
     found = _outcome(search, x, y)
     if found.status is not Status.INACCURATE:

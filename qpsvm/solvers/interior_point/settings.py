@@ -1,4 +1,4 @@
-"""Settings of the interior-point engine, and the pieces that long vectors are divided into."""
+"""Settings of the interior-point solver, and the pieces that long vectors are divided into."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from qpsvm.numerics.arrays import IN_CACHE
 
 @dataclass(frozen=True)
 class InteriorPointSettings:
-    """Settings of the interior-point engine for linear machines, backend ``"ipm"``.
+    """Settings of the interior-point solver for linear machines, backend ``"ipm"``.
 
-    Every field can be passed in ``options`` of ``qpsvm.solve``. None changes what the engine may
+    Every field can be passed in ``options`` of ``qpsvm.solve``. None changes what the solver may
     call optimal: the gap of the whole program decides that.
 
     Attributes
@@ -39,13 +39,13 @@ class InteriorPointSettings:
     long_patience : int
         The same while the gap exceeds the objective, where it may have to grow first.
     slow_iterations : int
-        Iterations in which the gap has to fall by ``slow_factor``, or the engine gives way to
+        Iterations in which the gap has to fall by ``slow_factor``, or the solver gives way to
         another backend, where ``"auto"`` has one that stands by; 0: never. Sound programs gain
         more in two iterations.
     slow_factor : float
         What a gap below 1 has to fall to in ``slow_iterations``, as a share.
     slow_above_gap : float
-        Relative gap below which the engine never gives way: slow iterations are near rounding.
+        Relative gap below which the solver never gives way: slow iterations are near rounding.
     copied_share : float
         Share of the samples below which those of the active variables are copied together.
     pair_cost : float
@@ -79,7 +79,7 @@ class InteriorPointSettings:
     fewest_open : int
         Variables that are undecided at least in other programs, and that are added at a time.
     largest_open_share : float
-        Share of undecided variables above which the engine iterates on all.
+        Share of undecided variables above which the solver iterates on all.
     """
 
     boundary_share: float = 0.995

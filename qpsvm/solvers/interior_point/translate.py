@@ -1,4 +1,4 @@
-"""Translation of quadratic programs to the engine's structure, and of solutions back.
+"""Translation of quadratic programs to the solver's structure, and of solutions back.
 
 There are two ways: as it is, a program over a box with few other rows; and by its dual, a program
 with many rows and a diagonal Hessian. The primal of a linear machine is
@@ -42,7 +42,7 @@ LARGEST_FACTORED = 1000
 """Number of variables up to which a dense Hessian is factored: less than a second."""
 
 
-def translation(program: QuadraticProgram) -> Direct | Dualised:
+def translation(program: QuadraticProgram) -> PrimalForm | Dualised:
     """Choose the direct or the dual translation of a program without infinite rows.
 
     Raises
@@ -52,17 +52,17 @@ def translation(program: QuadraticProgram) -> Direct | Dualised:
     """
     has_few_rows = program.n_equalities + program.n_inequalities <= FEW_ROWS
     if has_few_rows and isinstance(program.P, LowRankQuadratic):
-        return Direct(program)
+        return PrimalForm(program)
     try:
         return Dualised.of(program)  # a primal: its free variables are none in the dual
     except UnsupportedProgramError:
         if not has_few_rows:
             raise
-    return Direct(program)
+    return PrimalForm(program)
 
 
 def structure_of(program: QuadraticProgram) -> str:
-    """Describe the structure of P that the engine exploits; empty if there is none."""
+    """Describe the structure of P that the solver exploits; empty if there is none."""
     P = program.P
     has_few_rows = program.n_equalities + program.n_inequalities <= FEW_ROWS
     if program.is_linear:
@@ -80,7 +80,7 @@ def structure_of(program: QuadraticProgram) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Direct:
+class PrimalForm:
     """A program in the structure ``P = F F' + diag(d)``, with the map of solutions back.
 
     Attributes

@@ -11,11 +11,11 @@ import pytest
 import qpsvm
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram, Status
-from qpsvm.solvers.box.blocks import PairProgram, descended
+from qpsvm.solvers.box.blocks import PairProgram, block_decomposition
 from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.settings import DEFAULTS
-from qpsvm.solvers.box.working_sets import settle
+from qpsvm.solvers.box.working_sets import working_set_method
 from qpsvm.solvers.common import WorkBudget
 from tests.families import DUALS as FORMULATIONS
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
@@ -46,12 +46,12 @@ def box_of(qp: QuadraticProgram) -> tuple[Any, KernelColumns]:
 def descend(box: Any, columns: KernelColumns, **more: Any) -> Any:
     """The point of the descent with small blocks."""
     given = {"start": None, "eps": 1e-9, "budget": WorkBudget(largest=5000)}
-    return descended(replace(box, P=columns), **(given | {"settings": BLOCKS} | more))
+    return block_decomposition(replace(box, P=columns), **(given | {"settings": BLOCKS} | more))
 
 
 def optimum(box: Any) -> float:
     """The objective of Newton working sets from zero."""
-    found = settle(box, np.zeros(box.size), WorkBudget(largest=5000))
+    found = working_set_method(box, np.zeros(box.size), WorkBudget(largest=5000))
     return box.objective(found)
 
 
@@ -80,7 +80,7 @@ def test_the_objective_never_rises(name: str) -> None:
 @pytest.mark.parametrize("name", ["hinge", "tube", "penalised"])
 def test_from_the_optimum_no_block_is_needed(name: str) -> None:
     box, columns = program_of(name)
-    best = settle(box, np.zeros(box.size), WorkBudget(largest=5000))
+    best = working_set_method(box, np.zeros(box.size), WorkBudget(largest=5000))
     calls: list[float] = []
     budget = WorkBudget(watch=lambda b: calls.append(b.residual) or True)
     point = descend(box, columns, start=best.x, budget=budget)

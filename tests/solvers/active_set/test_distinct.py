@@ -9,8 +9,8 @@ import pytest
 
 from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
-from qpsvm.solvers.box.engine import Distinct
 from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.box.solver import Distinct
 from qpsvm.solvers.common import Point
 from tests.tolerances import ROUNDING
 

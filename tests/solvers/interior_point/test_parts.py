@@ -1,4 +1,4 @@
-"""The parts of the interior-point engine against dense formulas."""
+"""The parts of the interior-point solver against dense formulas."""
 
 from __future__ import annotations
 

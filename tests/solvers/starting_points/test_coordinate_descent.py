@@ -15,9 +15,9 @@ from benchmarks.data import load_samples
 from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp import QPSolution, Status
 from qpsvm.solvers.interior_point.descent import DualDescent
-from qpsvm.solvers.interior_point.engine import solve
 from qpsvm.solvers.interior_point.program import FactorProgram, presolve
 from qpsvm.solvers.interior_point.search import Search
+from qpsvm.solvers.interior_point.solver import solve
 from qpsvm.solvers.interior_point.translate import translation
 from tests import tolerances
 

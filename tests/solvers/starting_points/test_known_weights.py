@@ -9,13 +9,13 @@ import pytest
 
 import qpsvm
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.engine import solve
-from qpsvm.solvers.interior_point.open_set import near
+from qpsvm.solvers.interior_point.open_set import solve_near_weights
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solvers.interior_point.smoothing import point_at
-from qpsvm.solvers.interior_point.translate import Direct
+from qpsvm.solvers.interior_point.solver import solve
+from qpsvm.solvers.interior_point.translate import PrimalForm
 
 EPS = 1e-8
 SETTINGS = InteriorPointSettings(slow_iterations=0)
@@ -26,7 +26,7 @@ def program(C: float, intercept: str = "free") -> FactorProgram:
     X = rng.normal(size=(300, 4))
     y = np.where(X[:, 0] + rng.normal(0.0, 0.7, 300) > 0.0, 1, -1)
     problem = qpsvm.SoftMargin(C=C, intercept=intercept).dual(X, y)
-    return Direct(problem.qp).structured(SETTINGS)
+    return PrimalForm(problem.qp).structured(SETTINGS)
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def test_the_optimum_is_found_from_the_weights_of_other_bounds(intercept, other)
     p = program(1.0, intercept)
     at = solve(program(other, intercept), EPS, 1000, lambda *_: None)
     own = search(p)
-    found = near(own, at.w, at.y)
+    found = solve_near_weights(own, at.w, at.y)
     assert found is not None
     assert found.status is Status.OPTIMAL
     assert own.measured(found.x, found.y)[3] <= EPS
@@ -58,7 +58,7 @@ def test_the_optimum_is_found_from_the_weights_of_other_bounds(intercept, other)
 def test_no_weights_lead_to_a_wrong_claim(seed) -> None:
     rng, p = np.random.default_rng(seed), program(1.0)
     own = search(p)
-    found = near(own, 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=4), np.ones(1))
+    found = solve_near_weights(own, 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=4), np.ones(1))
     if found is not None and found.status is Status.OPTIMAL:
         assert own.measured(found.x, found.y)[3] <= EPS
 
@@ -66,7 +66,7 @@ def test_no_weights_lead_to_a_wrong_claim(seed) -> None:
 def test_curvature_and_missing_bounds_are_left_to_others() -> None:
     p, w, y = program(1.0), np.ones(4), np.ones(1)
     for other in (replace(p, d=p.d + 1.0), replace(p, upper=np.full(p.size, np.inf))):
-        assert near(search(other), w, y) is None
+        assert solve_near_weights(search(other), w, y) is None
 
 
 @pytest.mark.parametrize("mu", [1e-6, 1.0, 1e6])

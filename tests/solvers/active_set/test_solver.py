@@ -1,4 +1,4 @@
-"""The kernel engine: exact on every family, within its memory, and stopped at any point."""
+"""The kernel solver: exact on every family, within its memory, and stopped at any point."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from qpsvm.qp import (
     Status,
     sample_gram,
 )
-from qpsvm.solvers.box import engine
+from qpsvm.solvers.box import solver
 from qpsvm.solvers.box.program import BoxProgram
 from tests import tolerances
 from tests.interrupts import interrupted_point
 from tests.strategies import grid
 
 EPS = 1e-9
-ENGINE = get("active-set")
+SOLVER = get("active-set")
 MANY = 1600
 """Samples: more than one block."""
 SMALL_BLOCKS = {"whole_size": 0, "smallest_block": 100}
 
 
 def raw(problem, **changes):
-    """What the engine itself hands out: no polish, no second attempt."""
-    return ENGINE.solve(problem.qp, Settings(**({"eps": EPS} | changes)))
+    """What the solver itself hands out: no polish, no second attempt."""
+    return SOLVER.solve(problem.qp, Settings(**({"eps": EPS} | changes)))
 
 
 def regression(n=MANY, d=4, seed=0):
@@ -94,7 +94,7 @@ def dual(name, kernel=KERNELS["rbf"], n=MANY):
 
 
 ASKED = {"large C": 1e-8}
-"""Rounding may cost 2e-9 there, by the engine's own bound: it claims no less."""
+"""Rounding may cost 2e-9 there, by the solver's own bound: it claims no less."""
 
 
 ZERO = ("nu", "cubic")
@@ -110,7 +110,7 @@ def test_every_family_by_its_own_strength(name, kernel) -> None:
 
 
 def test_weights_of_zero_are_found_although_the_engine_cannot_claim_them() -> None:
-    """The relative gap of the engine's own answer is rounding, and differs between processors."""
+    """The relative gap of the solver's own answer is rounding, and differs between processors."""
     name, kernel = ZERO
     problem = dual(name, KERNELS[kernel], 300)
     found = raw(problem)
@@ -375,7 +375,7 @@ def test_interrupted_after_the_optimum_it_hands_out_that(monkeypatch) -> None:
     def interrupted(*_args, **_settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(engine, "reduce_gap_rounding", interrupted)
+    monkeypatch.setattr(solver, "reduce_gap_rounding", interrupted)
     monkeypatch.setattr(BoxProgram, "gap_rounding_bound", lambda *_: np.inf)
     problem = dual("hinge")
     found = interrupted_point(lambda: raw(problem))
@@ -425,7 +425,7 @@ def test_rows_that_nothing_satisfies_are_no_optimum() -> None:
     gram = SampleGram(RBF(0.4), np.random.default_rng(0).standard_normal((30, 2)))
     P, ones = KernelQuadratic(gram), np.ones((1, 30))
     program = QuadraticProgram(P, -np.ones(30), A=ones, b=[1.0], lb=0.0, ub=0.0)
-    assert ENGINE.solve(program, Settings(eps=EPS)).status is not Status.OPTIMAL
+    assert SOLVER.solve(program, Settings(eps=EPS)).status is not Status.OPTIMAL
 
 
 def test_a_kernel_too_large_for_single_precision() -> None:
@@ -466,4 +466,4 @@ def test_an_option_it_does_not_have() -> None:
 def test_many_rows_are_for_others() -> None:
     program = QuadraticProgram(np.eye(40), np.ones(40), G=np.eye(40), h=np.ones(40))
     with pytest.raises(UnsupportedProgramError, match=r"40 inequalities.*form='dual'"):
-        ENGINE.solve(program, Settings())
+        SOLVER.solve(program, Settings())

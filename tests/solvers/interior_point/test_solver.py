@@ -1,4 +1,4 @@
-"""The engine: exact on every family and on awkward data, whatever is done to the samples."""
+"""The solver: exact on every family and on awkward data, whatever is done to the samples."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.interrupts import interrupted_point
 from tests.strategies import grid, listed
 
 EPS = 1e-8
-ENGINE = get("ipm")
+SOLVER = get("ipm")
 
 
 def raw(problem, **changes):
-    """What the engine itself hands out: no polish, no second attempt."""
-    return ENGINE.solve(problem.qp, Settings(eps=EPS, **changes))
+    """What the solver itself hands out: no polish, no second attempt."""
+    return SOLVER.solve(problem.qp, Settings(eps=EPS, **changes))
 
 
 def regression(n=200, d=5, seed=0):
@@ -232,7 +232,7 @@ def test_rows_that_say_the_same_or_nothing(n, r) -> None:
     P = LowRankQuadratic(rng.standard_normal((n, r)), rng.random(n))
     for bounds in ({}, {"lb": x - 1.0, "ub": x + 1.0}):
         program = QuadraticProgram(P, rng.standard_normal(n), A=A, b=A @ x, **bounds)
-        found = ENGINE.solve(program, Settings(eps=EPS))
+        found = SOLVER.solve(program, Settings(eps=EPS))
         assert found.status is Status.OPTIMAL
         assert residuals(program, found).passed(EPS)
 
@@ -243,7 +243,7 @@ def test_rows_that_contradict_the_box_end_the_search() -> None:
     program = QuadraticProgram(
         dual.P, dual.q, A=np.ones((1, len(y))), b=[-1.0], lb=dual.lb, ub=dual.ub
     )
-    assert ENGINE.solve(program, Settings(eps=EPS)).status is Status.INACCURATE
+    assert SOLVER.solve(program, Settings(eps=EPS)).status is Status.INACCURATE
 
 
 @pytest.mark.parametrize("at", [1, 2, 5, 9])
@@ -434,7 +434,7 @@ def test_what_it_does_not_take_is_refused_with_a_way_out() -> None:
         ),
     ):
         with pytest.raises(UnsupportedProgramError, match=words):
-            ENGINE.solve(program, Settings(eps=EPS))
+            SOLVER.solve(program, Settings(eps=EPS))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 4, 5, 6])

@@ -1,4 +1,4 @@
-"""Parameters of formulations, checked, and prices of slack: ``C_i = C x class weight x weight``."""
+"""Checks of formulations' parameters, and ``C_i = C x class weight x sample weight``."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def as_class_weight(class_weight: object) -> ClassWeight:
     return ClassWeights(class_weight)
 
 
-def prices(
+def per_sample_C(
     C: float, data: TrainingSet, *, class_weight: ClassWeight = None, average: bool = False
 ) -> Vector:
     """``C_i``, shape (n,): divided by the sum of the sample weights with ``average``.
@@ -93,7 +93,7 @@ def prices(
     InvalidParameterError
         As ``class_factors``.
     InvalidDataError
-        A price beyond the range of double precision.
+        A ``C_i`` beyond the range of double precision.
     """
     factors: list[VectorLike] = [C, data.weights]
     with np.errstate(all="ignore"):
@@ -112,7 +112,7 @@ def price_factors(
     above: Fraction = Fraction(1),
     below: Fraction = Fraction(0),
 ) -> PriceFactors:
-    """The exact factors of ``prices``, for proofs that need prices without rounding."""
+    """The exact factors of ``per_sample_C``, for proofs that need them without rounding."""
     codes = weights = None
     if class_weight is not None:
         classes, codes = np.unique(data.targets, return_inverse=True)
@@ -205,7 +205,7 @@ def check_parameters(formulation: DataclassInstance) -> None:
     Raises
     ------
     InvalidParameterError
-        A price C, share nu, flag or class weight that is none; a word that its type does not list.
+        A C, share nu, flag or class weight that is none; a word that its type does not list.
     """
     hints = _hints(type(formulation))
     for field in fields(formulation):
@@ -215,7 +215,7 @@ def check_parameters(formulation: DataclassInstance) -> None:
             value = float(value) if isinstance(value, np.floating) else int(value)
             object.__setattr__(formulation, name, value)
         if name == "C":
-            require_price(value)
+            require_C(value)
         elif name == "nu":
             require_share(value)
         elif name == "class_weight":
@@ -234,7 +234,7 @@ def _hints(kind: type) -> dict[str, object]:
     return get_type_hints(kind)
 
 
-def require_price(C: object, hint: str = "") -> None:
+def require_C(C: object, hint: str = "") -> None:
     """Raise InvalidParameterError unless C is a finite number above zero."""
     if not is_real_number(C) or not 0 < C <= sys.float_info.max:
         raise InvalidParameterError(f"C is {C!r}; it must be a finite number above 0{hint}.")

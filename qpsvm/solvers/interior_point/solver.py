@@ -1,4 +1,4 @@
-"""The engine for ``P = F F' + diag(d)``: starting points, interior point, working sets."""
+"""The solver for ``P = F F' + diag(d)``: starting points, interior point, working sets."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from qpsvm.numerics.interrupts import NEVER, Deadline, best_known, keep_best, ma
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.descent import Descended, DualDescent
 from qpsvm.solvers.interior_point.interior import SearchResult
-from qpsvm.solvers.interior_point.open_set import by_open_set
+from qpsvm.solvers.interior_point.open_set import solve_by_open_set
 from qpsvm.solvers.interior_point.program import FactorProgram, Presolved, presolve
-from qpsvm.solvers.interior_point.search import Progress, Search, by_free_set, can_polish
+from qpsvm.solvers.interior_point.search import Progress, Search, can_polish, solve_by_free_set
 from qpsvm.solvers.interior_point.smoothing import can_smooth
 
 LARGEST_MATRIX = 10_000
@@ -45,10 +45,10 @@ def solve(
         Told to coordinate descent, which ``progress`` cannot stop.
     """
     if program.size > program.settings.guess_above:
-        return _descended_first(Search(program, eps, limit, progress), deadline)
+        return _solve_by_descent_first(Search(program, eps, limit, progress), deadline)
     presolved, way = presolve(program)
     search = Search(presolved, eps, limit, progress)
-    return _restored(way, lambda: _descended_first(search, deadline))
+    return _restored(way, lambda: _solve_by_descent_first(search, deadline))
 
 
 def _restored(way: Presolved, run: Callable[[], SearchResult]) -> SearchResult:
@@ -64,7 +64,7 @@ def _restored(way: Presolved, run: Callable[[], SearchResult]) -> SearchResult:
         raise
 
 
-def _descended_first(search: Search, deadline: Deadline) -> SearchResult:
+def _solve_by_descent_first(search: Search, deadline: Deadline) -> SearchResult:
     """Minimise by coordinate descent; where that is slow, presolve and use second-order methods."""
     descent = DualDescent(search, deadline)
     with _best_on_interrupt(search):
@@ -83,12 +83,12 @@ def _descended_first(search: Search, deadline: Deadline) -> SearchResult:
                 guess = DualDescent(inner, deadline).with_penalized_intercept()
             else:
                 guess = known.on(presolved, way.smaller(np.asarray(known.x)))
-        return _or_best(inner, _minimised(inner, guess))
+        return _best_point(inner, _minimised(inner, guess))
 
-    return _or_best(search, _restored(way, second_order))
+    return _best_point(search, _restored(way, second_order))
 
 
-def _or_best(search: Search, found: SearchResult) -> SearchResult:
+def _best_point(search: Search, found: SearchResult) -> SearchResult:
     """Return the best point of the search in place of a worse one that claims nothing."""
     best = search.best
     if best is not None and found.status is not Status.OPTIMAL and best.gap < found.gap:
@@ -140,29 +140,29 @@ def _minimised(search: Search, guess: Descended | None) -> SearchResult:
         gap = 0.0 if holds else np.inf
         return replace(search.initial_point(), gap=gap, status=status, reason=reason)
     with _best_on_interrupt(search):
-        found = _by_guess(search, guess)
+        found = _solve_from_guess(search, guess)
         if found is None and search.stopped is None:
-            found = _of_all(search)
+            found = _solve_on_all_variables(search)
     return _best_of(search) if found is None else found
 
 
-def _by_guess(search: Search, guess: Descended | None) -> SearchResult | None:
+def _solve_from_guess(search: Search, guess: Descended | None) -> SearchResult | None:
     """Solve from an initial guess where that is cheaper than iterating on all variables."""
     p, settings = search.program, search.program.settings
     if p.F.rank <= p.size:
         is_worth_it = p.size > settings.guess_above and can_smooth(p)
-        return by_open_set(search, guess) if is_worth_it else None
+        return solve_by_open_set(search, guess) if is_worth_it else None
     found = None
     if p.size > settings.wide_dense_size and guess is not None:
-        found = by_free_set(search, guess.point(p), guess.y)
+        found = solve_by_free_set(search, guess.point(p), guess.y)
     elif p.size > LARGEST_MATRIX:
         rest = search.initial_point()
-        found = by_free_set(search, rest.x, rest.y)
+        found = solve_by_free_set(search, rest.x, rest.y)
     is_small = p.size <= LARGEST_MATRIX
     return None if found and found.status is Status.INACCURATE and is_small else found
 
 
-def _of_all(search: Search) -> SearchResult:
+def _solve_on_all_variables(search: Search) -> SearchResult:
     """Solve by interior points on all variables, by working sets where rounding stops these."""
     ended = search.interior(search.program)
     # a claim of optimality that the gap of the whole program refutes is withdrawn
@@ -173,5 +173,5 @@ def _of_all(search: Search) -> SearchResult:
     found = replace(ended, w=w, gap=max(gap, ended.gap), status=status, reason=reason)
     search.record(found)
     if status is Status.INACCURATE and search.may_continue and can_polish(search.program):
-        return by_free_set(search, found.x, found.y)
+        return solve_by_free_set(search, found.x, found.y)
     return found

@@ -35,12 +35,12 @@ from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.sample_quadratic import SampleQuadratic
 from qpsvm.solvers.box.blocks import PairProgram, largest_of
 from qpsvm.solvers.box.curvature import Curvature, HessianCurvature, Solve
-from qpsvm.solvers.box.engine import Distinct, Found
 from qpsvm.solvers.box.program import Boxed, BoxProgram, row_multipliers, satisfying
 from qpsvm.solvers.box.proximal_newton import solve
 from qpsvm.solvers.box.settings import GRADIENT_ROUNDING
+from qpsvm.solvers.box.solver import ActiveSetResult, Distinct
 from qpsvm.solvers.common import Point, WorkBudget
-from qpsvm.solvers.device.kernel_matrix import KernelMatrix
+from qpsvm.solvers.device.kernel_matrix import DeviceKernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings
 
 
@@ -52,7 +52,7 @@ def minimise_on(
     *,
     settings: DeviceSettings,
     budget: WorkBudget,
-) -> Found:
+) -> ActiveSetResult:
     """Minimise a kernel dual on a device to a relative duality gap of ``eps``.
 
     Parameters
@@ -77,10 +77,10 @@ def minimise_on(
     x = None if start is None else boxed.start(start)
     search = _Search(device, boxed.box, program.P, x, settings, budget)
 
-    def found(point: Point, *, is_optimal: bool) -> Found:
+    def found(point: Point, *, is_optimal: bool) -> ActiveSetResult:
         if search.distinct is not None:
             point = search.distinct.undone(point)
-        return Found.at(boxed, point, eps, is_optimal=is_optimal)
+        return ActiveSetResult.at(boxed, point, eps, is_optimal=is_optimal)
 
     try:
         return found(search.run(eps), is_optimal=not budget.is_over)
@@ -141,7 +141,7 @@ class _Search:
                 "sum of all variables, or of two groups; this program has other rows or weights. "
                 "Pass device='cpu'."
             )
-        kernel = KernelMatrix(P, device, settings)
+        kernel = DeviceKernelMatrix(P, device, settings)
         if distinct is not None:
             box = replace(box, P=DeviceCurvature(P, kernel, box.size - P.size))
             distinct = replace(distinct, box=box)
@@ -304,7 +304,7 @@ class OnDevice(Curvature):
 class DeviceCurvature(HessianCurvature):
     """The Hessian of a program whose kernel matrix is on a device, for products on the way back."""
 
-    def __init__(self, P: SampleQuadratic, kernel: KernelMatrix, n_slack: int) -> None:
+    def __init__(self, P: SampleQuadratic, kernel: DeviceKernelMatrix, n_slack: int) -> None:
         super().__init__(P, n_slack)
         self.kernel = kernel
 

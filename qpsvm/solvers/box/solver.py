@@ -19,7 +19,7 @@ from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.box.blocks import descended
+from qpsvm.solvers.box.blocks import block_decomposition
 from qpsvm.solvers.box.curvature import HessianCurvature, KernelColumns
 from qpsvm.solvers.box.program import Boxed, BoxProgram
 from qpsvm.solvers.box.settings import DEFAULTS, ActiveSetSettings
@@ -28,7 +28,7 @@ from qpsvm.solvers.box.working_sets import (
     largest_within,
     reduce_gap_rounding,
     refine,
-    settle,
+    working_set_method,
 )
 from qpsvm.solvers.common import Point, WorkBudget
 
@@ -91,10 +91,10 @@ class Distinct:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ActiveSetResult:
     """Result of the active-set method: a solution with its relative duality gap.
 
-    It is called optimal only by its gradient, and where rounding cannot have made that one small.
+    Optimal when the gradient test holds by more than its rounding bound.
     """
 
     solution: QPSolution
@@ -102,7 +102,7 @@ class Found:
     is_optimal: bool
 
     @classmethod
-    def at(cls, boxed: Boxed, point: Point, eps: float, *, is_optimal: bool) -> Found:
+    def at(cls, boxed: Boxed, point: Point, eps: float, *, is_optimal: bool) -> ActiveSetResult:
         """Measure a point of the whole program; withdraw a claim that it does not bear out."""
         is_optimal = is_optimal and boxed.box.is_optimal(point, eps)
         point = boxed.signed(point)
@@ -124,7 +124,7 @@ def minimise(
     *,
     settings: ActiveSetSettings,
     budget: WorkBudget,
-) -> Found:
+) -> ActiveSetResult:
     """Minimise a box program to a relative duality gap of ``eps``, or until the budget is spent.
 
     Parameters
@@ -159,13 +159,13 @@ def minimise(
     if x is not None and distinct is not None:
         x = distinct.sums(x)
 
-    def found(point: Point, is_optimal: bool) -> Found:
+    def found(point: Point, is_optimal: bool) -> ActiveSetResult:
         point = _with_exact_bounds(box, point)
         point = point if distinct is None else distinct.undone(point)
-        return Found.at(boxed, point, eps, is_optimal=is_optimal)
+        return ActiveSetResult.at(boxed, point, eps, is_optimal=is_optimal)
 
     try:
-        return found(*search.run(search.descended(x)))
+        return found(*search.run(search.block_decomposition(x)))
     except KeyboardInterrupt as error:
         keep_best(error, lambda: found(search.interrupted(x), is_optimal=False))
         raise
@@ -202,11 +202,11 @@ class _Search:
     budget: WorkBudget
     settings: ActiveSetSettings
 
-    def descended(self, x: Vector | None) -> Point | Vector:
+    def block_decomposition(self, x: Vector | None) -> Point | Vector:
         """Run the block decomposition; return its point, or the start where it does not apply."""
         own = self.settings
         eps = own.tightening * self.eps
-        point = descended(self.box, x, self.budget, eps=eps, settings=own)
+        point = block_decomposition(self.box, x, self.budget, eps=eps, settings=own)
         return self._start(x) if point is None else point
 
     def _start(self, x: Vector | None) -> Vector:
@@ -216,14 +216,14 @@ class _Search:
         """Minimise by working sets from a start; return a point, and whether it is optimal.
 
         By a gradient that was evaluated anew for it, unless what was added to the first one is so
-        little that it cannot matter. Where rounding may cost more than what was asked for nobody
-        knows, whatever the gap is by this gradient.
+        little that it cannot matter. Where the rounding bound of the gap exceeds ``eps`` the point
+        is not known to be optimal, whatever the gap is by this gradient.
         """
         box, budget = self.box, self.budget
         enough = self.settings.tightening * self.eps
         x = start.x if isinstance(start, Point) else start
         n_free = int(np.sum(box.is_free(x))) or None
-        point = settle(box, start, budget, eps=enough, expected_free=n_free)
+        point = working_set_method(box, start, budget, eps=enough, expected_free=n_free)
         for left in range(self.settings.gradient_checks, -1, -1):
             if budget.is_over:
                 break
@@ -231,13 +231,13 @@ class _Search:
                 return point, True
             point = replace(point, Px=box.P.matvec_compensated(point.x), drift=0.0)
             if box.is_optimal(point, self.eps):
-                return self.certain(point)
+                return self.confirm_optimality(point)
             if left:
                 enough *= self.settings.tightening
                 point = self.improved(point, enough)
         return point, False
 
-    def certain(self, point: Point) -> tuple[Point, bool]:
+    def confirm_optimality(self, point: Point) -> tuple[Point, bool]:
         """Make sure that rounding of the gradient cannot undo optimality; return point and verdict.
 
         Parameters
@@ -256,18 +256,18 @@ class _Search:
     def improved(self, point: Point, enough: float) -> Point:
         """Improve a point whose recomputed gradient is too large."""
         box = self.box
-        if box.is_near(point, self.eps) or box.is_settled(point):
+        if box.is_near(point, self.eps) or box.is_within_rounding(point):
             point = self.refined(point)
             if box.is_optimal(point, self.eps):
                 return point
         if box.is_near(point, self.eps):
             return reduce_gap_rounding(box, point, self.budget)
-        return settle(box, point, self.budget, eps=enough, into_rounding=True)
+        return working_set_method(box, point, self.budget, eps=enough, into_rounding=True)
 
     def refined(self, point: Point) -> Point:
         """Refine the point by Newton steps with compensated gradients, where it is not optimal yet.
 
-        By far, because shares of sums are rounded, and whoever looks next evaluates it another way.
+        By far, because sums are rounded, and a verifier evaluates them in another order.
         """
         if self.box.is_optimal(point, self.settings.tightening * self.eps):
             return point
@@ -276,4 +276,4 @@ class _Search:
     def interrupted(self, x: Vector | None) -> Point:
         """Return the best point so far after Ctrl-C: the last one, or else the starting point."""
         self.budget.is_over = True
-        return self.budget.best or settle(self.box, self._start(x), self.budget)
+        return self.budget.best or working_set_method(self.box, self._start(x), self.budget)

@@ -1,7 +1,7 @@
-"""Optimality of a sample as a staircase: its coefficient as a function of its decision value.
+"""Subdifferentials of losses: the coefficients that are optimal at a decision value.
 
-A machine ``f_j = sum_l K_jl beta_l + b`` is optimal when every pair ``(f_j, beta_j)`` lies on the
-staircase of its sample::
+A machine ``f_j = sum_l K_jl beta_l + b`` is optimal when ``-beta_j`` is a subgradient of the
+loss of its sample at ``f_j``, for every sample::
 
     beta_j = U_j   where f_j < a_j         anything between where f_j = a_j
     beta_j = 0     where a_j < f_j < c_j   anything between where f_j = c_j
@@ -25,7 +25,7 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
-"""Names of the five steps of a staircase, from the smallest coefficient to the largest."""
+"""The five steps of a subdifferential's graph, from the smallest coefficient to the largest."""
 
 BELOW = np.array([AT_C, AT_LOWEST, AT_A, AT_ZERO, AT_UPPER], dtype=np.int8)
 ABOVE = np.array([AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A], dtype=np.int8)
@@ -34,8 +34,8 @@ ABOVE = np.array([AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A], dtype=np.int8)
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Staircase:
-    """Staircases of all samples: ``beta_i`` as a step function of ``f(x_i)``.
+class Subdifferential:
+    """Subdifferentials of all samples' losses: ``beta_i`` as a step function of ``f(x_i)``.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class Staircase:
     lowest: Vector
 
     @classmethod
-    def of_conditions(cls, conditions: Conditions, n_samples: int) -> Staircase | None:
-        """The staircases of a machine's conditions, or None if they are of another shape."""
+    def of_conditions(cls, conditions: Conditions, n_samples: int) -> Subdifferential | None:
+        """The subdifferentials of a machine's losses, or None if they are no step functions."""
         rows = conditions.rows
         one_each = bool((np.diff(rows.indptr) == 1).all() and (np.abs(rows.data) == 1.0).all())
         flat = not conditions.curvature.any() and not conditions.lower.any()
@@ -70,19 +70,19 @@ class Staircase:
         lowest[sample[~above]] = -conditions.upper[~above]
         return cls(a, c, upper, lowest)
 
-    def at_price(self, C: float | Dense) -> Staircase:
-        """Scale the losses: the same staircases with all prices multiplied by C.
+    def scaled(self, C: float | Dense) -> Subdifferential:
+        """Scale the losses: the same subdifferentials with all upper bounds multiplied by C.
 
         C is a number, or one for each machine, shape (m, 1).
         """
         return replace(self, upper=C * self.upper, lowest=C * self.lowest)
 
-    def of(self, rows: Index | int | None) -> Staircase:
-        """The staircases of some of several machines, of one of them, or of one as a row (None)."""
+    def of(self, rows: Index | int | None) -> Subdifferential:
+        """The part of some of several machines, of one of them, or of one as a row (None)."""
         return replace(self, upper=self.upper[rows], lowest=self.lowest[rows])
 
-    def without(self, samples: Index) -> Staircase:
-        """Staircases of m machines, each without one of m samples, whose losses are zero."""
+    def without(self, samples: Index) -> Subdifferential:
+        """Subdifferentials of m machines, each without one of m samples, whose losses are zero."""
         upper, lowest = (np.tile(box, (len(samples), 1)) for box in (self.upper, self.lowest))
         left = np.arange(len(samples)), samples
         upper[left] = lowest[left] = 0.0
@@ -109,7 +109,7 @@ class Staircase:
         return self._added(related.solved(np.zeros(len(upper)), upper, v, eps))
 
     def along(self, K: Dense, C: Vector, eps: float) -> Iterator[Vector]:
-        """Yield the coefficients of machines for ascending C, with these staircases at C = 1."""
+        """Yield the coefficients of machines for ascending C, with these losses at C = 1."""
         related, upper = self._related(K)
         for v in related.along(np.zeros(len(upper)), upper, C.tolist(), eps):
             yield self._added(v)
@@ -130,7 +130,7 @@ class Staircase:
         return v if len(v) == n else v[:n] + v[n:]
 
     def steps(self, beta: Dense, share: float) -> Index:
-        """Return the step of the KKT staircase of each sample, given its coefficient."""
+        """Return the step of the subdifferential of each sample, given its coefficient."""
         steps = np.full(beta.shape, AT_ZERO)
         steps[beta > share * self.upper] = AT_A
         steps[(self.upper > 0.0) & (beta >= (1.0 - share) * self.upper)] = AT_UPPER
@@ -138,7 +138,7 @@ class Staircase:
         steps[(self.lowest < 0.0) & (beta <= (1.0 - share) * self.lowest)] = AT_LOWEST
         return steps
 
-    def given(self, steps: Index) -> Vector:
+    def fixed_values(self, steps: Index) -> Vector:
         """Fixed value of each step: the decision value if vertical, the coefficient if flat."""
         return np.asarray(self.values()[steps + 2, np.arange(len(steps))])
 
@@ -164,10 +164,10 @@ class Staircase:
         return np.where(self.has_both & (beta < 0.0), self.c, first)
 
     def gaps(self, excess: Dense, beta: Dense, rounding: Dense) -> Dense:
-        """Bounds on ``loss(f) + beta f - reward(beta)`` of all samples (columns) of some machines.
+        """Bounds on ``loss(f) + beta f - dual_linear_part(beta)``, per machine (row) and sample.
 
-        It is zero on the staircase, positive elsewhere; a step down at a costs ``U max(a - f, 0) +
-        beta (f - a)``, the larger of ``beta (f - a)`` and ``(U - beta) (a - f)``.
+        It is zero where ``-beta`` is a subgradient, positive elsewhere; a step down at a costs ``U
+        max(a - f, 0) + beta (f - a)``, the larger of ``beta (f - a)`` and ``(U - beta) (a - f)``.
 
         Parameters
         ----------
@@ -178,13 +178,13 @@ class Staircase:
             The exact excess differs by no more.
         """
         has_a = self.upper > 0.0
-        side, price = np.where(has_a, 1.0, -1.0), np.where(has_a, self.upper, -self.lowest)
+        side, height = np.where(has_a, 1.0, -1.0), np.where(has_a, self.upper, -self.lowest)
         if not self.has_both.any():
-            return _gaps(side * excess, np.maximum(side * beta, 0.0), price, rounding)
+            return _gaps(side * excess, np.maximum(side * beta, 0.0), height, rounding)
         width = np.where(self.has_both, self.c - self.a, 0.0)
         is_below = self.has_both & (beta < 0.0)
         at_first = side * np.where(is_below, excess + width, excess)
-        total = _gaps(at_first, np.maximum(side * beta, 0.0), price, rounding)
+        total = _gaps(at_first, np.maximum(side * beta, 0.0), height, rounding)
         at_c = np.where(is_below, -excess, width - excess)
         share = np.where(is_below, -beta, 0.0)
         total += np.where(self.has_both, _gaps(at_c, share, -self.lowest, rounding), 0.0)
@@ -201,16 +201,16 @@ class Staircase:
         ends = np.abs([self.a, self.c])
         return np.asarray(np.max(np.where(np.isfinite(ends), ends, 0.0), axis=0))
 
-    def rewards(self, beta: Dense) -> Vector:
+    def dual_linear_part(self, beta: Dense) -> Vector:
         """The linear part of the dual objective of several machines (rows)."""
         a, c = (np.where(np.isfinite(v), v, 0.0) for v in (self.a, self.c))
         return np.asarray(np.maximum(beta, 0.0) @ a + np.minimum(beta, 0.0) @ c)
 
 
-def _gaps(distance: Dense, share: Dense, price: Vector, rounding: Dense) -> Dense:
-    """Gaps of one step down, for distances beyond its kink and shares of its price."""
+def _gaps(distance: Dense, share: Dense, height: Vector, rounding: Dense) -> Dense:
+    """Gaps of one step down, for distances beyond its kink and shares of its height."""
     above = distance + rounding
     above *= share
     below = rounding - distance
-    below *= price - share
+    below *= height - share
     return np.asarray(np.maximum(above, below, out=above))

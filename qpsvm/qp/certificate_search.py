@@ -1,4 +1,4 @@
-"""Search for evidence that a program has no optimum, by linear programs."""
+"""Search for Farkas certificates and unbounded rays, by linear programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import interruptible
 from qpsvm.qp.infeasibility import (
-    EVIDENCE_TOLERANCE,
+    PROOF_TOLERANCE,
     farkas_violation,
     null_space_rows,
     ray_violation,
@@ -20,7 +20,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
 
 
-def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
+def find_farkas_certificate(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
     """Find multipliers that prove the constraints contradictory, or None.
 
     They are the dual solution of ``min t`` subject to ``Gx - t <= h``, ``|Ax - b| <= t``,
@@ -46,7 +46,7 @@ def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
     z = np.zeros(program.n_inequalities)
     z[finite] = multipliers[: finite.size]
     y = multipliers[finite.size : finite.size + p] - multipliers[finite.size + p :]
-    evidence = QPSolution(
+    certificate = QPSolution(
         Status.PRIMAL_INFEASIBLE,
         z=z,
         y=y,
@@ -54,10 +54,10 @@ def find_infeasibility(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
         z_upper=np.where(np.isfinite(program.ub), np.maximum(-result.upper.marginals[:n], 0), 0),
         native_status="certificate from a linear program",
     )
-    return evidence if farkas_violation(program, evidence) <= EVIDENCE_TOLERANCE else None
+    return certificate if farkas_violation(program, certificate) <= PROOF_TOLERANCE else None
 
 
-def find_unboundedness(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
+def find_ray(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | None:
     """Find a direction along which the objective is unbounded below, or None.
 
     The solution of ``min q'd`` subject to ``Pd = 0``, ``Ad = 0``, ``Gd <= 0``, d pointing into
@@ -78,10 +78,10 @@ def find_unboundedness(program: QuadraticProgram, seconds: float = 10.0) -> QPSo
     )  # fmt: skip
     if result is None:
         return None
-    evidence = QPSolution(
+    certificate = QPSolution(
         Status.DUAL_INFEASIBLE, x=result.x, native_status="certificate from a linear program"
     )
-    return evidence if ray_violation(program, evidence) <= EVIDENCE_TOLERANCE else None
+    return certificate if ray_violation(program, certificate) <= PROOF_TOLERANCE else None
 
 
 def _highs(cost: Vector, bounds: tuple[Vector, Vector], seconds: float, **rows: Any) -> Any:

@@ -9,11 +9,11 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings
-from qpsvm.backends.engines import ActiveSetBackend
+from qpsvm.backends.own_solvers import ActiveSetBackend
 from qpsvm.exceptions import MemoryLimitError, UnsupportedProgramError
 from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Sigmoid
 from qpsvm.qp import Status
-from qpsvm.solvers.device.kernel_matrix import KernelMatrix
+from qpsvm.solvers.device.kernel_matrix import DeviceKernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings
 from tests.devices import DEVICES, OnNumPy, device_for
 from tests.families import DUALS
@@ -46,7 +46,7 @@ def on_device(device: Any, problem: Any, **options: Any) -> Any:
 
 
 def assert_same_optimum(problem: Any, answer: Any) -> None:
-    """The objective of the processor's engine, and a gap that says so."""
+    """The objective of the processor's solver, and a gap that says so."""
     known = qpsvm.solve(problem, "active-set", eps=1e-10).qp
     best = problem.qp.objective(known.x)
     assert answer.status is Status.OPTIMAL
@@ -94,7 +94,7 @@ def test_columns_are_kept_within_the_limit_and_evaluated_again(device: Any, limi
     problem = problem_of("hinge", n=300)
     options = {"block_size": 60, "cached_from": 1, "memory_limit": limit, "largest_set": 60}
     settings = DeviceSettings(**options)
-    kernel = KernelMatrix(problem.qp.P, device, settings)
+    kernel = DeviceKernelMatrix(problem.qp.P, device, settings)
     n = 300
     assert 8 * (kernel.capacity * n + 3 * kernel.largest_set**2) < limit
     v = device.send(np.linspace(-1.0, 1.0, 200))

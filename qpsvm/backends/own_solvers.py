@@ -1,4 +1,4 @@
-"""The package's own engines: ``"ipm"`` for linear machines, ``"active-set"`` for kernel duals."""
+"""The package's own solvers: ``"ipm"`` for linear machines, ``"active-set"`` for kernel duals."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from qpsvm.numerics.interrupts import map_best
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.solvers.box.engine import Found, least_memory, minimise
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.settings import MAX_ROWS, ActiveSetSettings
+from qpsvm.solvers.box.solver import ActiveSetResult, least_memory, minimise
 from qpsvm.solvers.common import WorkBudget
-from qpsvm.solvers.device.engine import minimise_on
 from qpsvm.solvers.device.settings import DeviceSettings
-from qpsvm.solvers.interior_point.engine import solve
+from qpsvm.solvers.device.solver import minimise_on
 from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.solver import solve
 from qpsvm.solvers.interior_point.translate import translation
 
 MAX_ITERATIONS = 500
@@ -153,7 +153,7 @@ class ActiveSetBackend(OwnBackend):
         start = settings.start(program.n_variables)
         budget = WorkBudget(watch=watch)
 
-        def solution(found: Found) -> QPSolution:
+        def solution(found: ActiveSetResult) -> QPSolution:
             if found.is_optimal:
                 status, words = Status.OPTIMAL, "certified gap reached"
             elif stopped:
