@@ -8,15 +8,17 @@ import numpy as np
 
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.program import DIRECT, Certified, DirectProgram, Features, KernelMatrix
+from qpsvm.kernels.products import is_faster_dense
 from qpsvm.machines.dual_program import bound_multipliers
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.setup import stated_solution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Vector, default_memory_limit
+from qpsvm.numerics.arrays import Vector, default_memory_limit, is_sparse
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.program import row_gradient
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.verification import verify_evaluated
 
@@ -52,8 +54,9 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
             coef=found.coef,
             b=found.interval.midpoint,
         )
-        at_lower, at_upper = _nearer_bounds(problem.model, solution.qp)
-        qp = problem.to_qp(evaluation.solution).replace(
+        qp = problem.to_qp(evaluation.solution)
+        at_lower, at_upper = _nearer_bounds(problem, qp)
+        qp = qp.replace(
             status=Status.OPTIMAL,
             statistics=solution.qp.statistics,
             z_lower=at_lower,
@@ -92,15 +95,24 @@ def suits(model: SupportVectorModel) -> bool:
     is_bounded = not (np.isinf(c.lower) & np.isinf(c.upper)).any()
     if not (is_bounded and (np.abs(c.selection[0]) == 1.0).all()):
         return False
-    if isinstance(model.gram, KernelQuadratic):
-        return model.exact_kernel is not None
-    return model.data.storage == "dense"
+    return not isinstance(model.gram, KernelQuadratic) or model.exact_kernel is not None
+
+
+def _features(model: SupportVectorModel) -> Features | None:
+    """The samples of a linear machine; None where products of sparse rows are faster."""
+    X = model.data.X
+    if is_sparse(X):
+        is_worth_it = X.shape[0] * X.shape[1] <= DIRECT.entries and is_faster_dense(X)
+        return Features(X.toarray()) if is_worth_it else None
+    return Features(np.asarray(X))
 
 
 def _is_small(model: SupportVectorModel) -> bool:
     n, c = model.gram.size, model.conditions
-    if model.is_linear and model.data.storage == "dense":
-        matrix = Features(np.asarray(model.data.X))
+    if model.is_linear:
+        matrix = _features(model)
+        if matrix is None:
+            return False
         if c.curvature[0] > 0.0 and len(c) == n and matrix.are_few:
             return matrix.X.size <= DIRECT.entries
         if len(c) ** 2 > matrix.work(len(c)):
@@ -113,12 +125,12 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     c, gram = model.conditions, model.gram
     assert c.selection is not None  # as it suits
     signs, rows = c.selection
-    matrix: KernelMatrix | Features
-    if isinstance(gram, KernelQuadratic):
-        assert model.kernel_errors is not None  # as it suits
+    matrix: KernelMatrix | Features | None = None
+    if not isinstance(gram, KernelQuadratic):
+        matrix = _features(model)
+    elif model.kernel_errors is not None:
         matrix = KernelMatrix.of(gram.gram.dense, model.kernel_errors)
-    else:
-        matrix = Features(np.asarray(model.data.X))
+    assert matrix is not None  # as it suits
     return DirectProgram.of(
         matrix,
         (signs, c.required, c.lower, c.upper),
@@ -146,13 +158,16 @@ def statistics_of(points: int, seconds: float) -> SolveStatistics:
     )
 
 
-def _nearer_bounds(model: SupportVectorModel, qp: QPSolution) -> tuple[Vector, Vector]:
+def _nearer_bounds(problem: SVMProblem, qp: QPSolution) -> tuple[Vector, Vector]:
     """Multipliers of the variables that are nearer to a bound than their gradient moves them.
 
-    The residual of the gradient of the others is left to stationarity.
+    They are those of alpha itself, whose weights differ in rounding from the ones that predict. The
+    residual of the gradient of the others is left to stationarity.
     """
-    c, alpha = model.conditions, np.asarray(qp.x)
-    at_lower, at_upper = np.asarray(qp.z_lower), np.asarray(qp.z_upper)
+    model, program, alpha = problem.model, problem.qp, np.asarray(qp.x)
+    c, rows = model.conditions, row_gradient(program, np.asarray(qp.z), np.asarray(qp.y))
+    gradient = program.P.matvec(alpha) + program.q + rows
+    at_lower, at_upper = np.maximum(gradient, 0.0), np.maximum(-gradient, 0.0)
     above, below = alpha - c.lower, c.upper - alpha
     largest = float(np.max(np.abs(model.gram.diagonal()))) + float(np.max(c.curvature))
     at_lower = np.where(largest * above <= at_lower, at_lower, 0.0)

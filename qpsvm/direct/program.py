@@ -234,7 +234,7 @@ class Certified(NamedTuple):
     values : array of shape (n,)
         Decision values without intercept.
     error : float
-        Bound on the errors of these.
+        Bound on the errors of these, and on their distance from the values that alpha implies.
     interval : Interval
         The best intercepts.
     width : float
@@ -336,15 +336,19 @@ class DirectProgram:
         return None
 
     def _by_newton(self, X: Dense, eps: float) -> Certified | None:
-        """Minimise over the weights; again from there, which refines, where digits are missing."""
+        """Minimise over the weights; again from there, which refines, where digits are missing.
+
+        These weights predict, and not those that alpha implies: with features of very different
+        sizes a sum over the rounded alpha has fewer digits.
+        """
         weights, best = None, None
         for count in range(1, DIRECT.certificates + 1):
             limits = DIRECT.newton_steps, DIRECT.halvings
             status, weights, alpha = self.machine.newton(X, *limits, weights)
-            found = self.certified(alpha) if status is CallStatus.DONE else None
+            found = self.certified(alpha, weights) if status is CallStatus.DONE else None
             if found is None:
                 break
-            if found.passes(eps) and (best is None or found.below < best.below):
+            if found.passes(eps) and (best is None or found.error < best.error):
                 best = found._replace(points=count)
             if best is not None and self.states_enough_digits(best, eps):
                 break
@@ -381,8 +385,8 @@ class DirectProgram:
         curved = 0.0 if own.curved is None else own.curved * found.alpha
         return np.asarray(f + own.signs * (curved - own.required))
 
-    def certified(self, alpha: Vector) -> Certified | None:
-        """Bound the excess of the machine that dual variables imply.
+    def certified(self, alpha: Vector, weights: Vector | None = None) -> Certified | None:
+        """Bound the excess of the machine that dual variables imply, or of given weights.
 
         None where it overflows, or where the sums that the machine keeps are missed by more than
         their rounding: the intercept at the optimum, which is unknown, is their multiplier.
@@ -391,22 +395,27 @@ class DirectProgram:
         ----------
         alpha : array of shape (N,)
             In the box. Sums that it misses are made up for by variables between their bounds.
+        weights : array of shape (d,) or (d + 1,), optional
+            Of the features, and the intercept where there is one.
         """
-        found = self._bounds(alpha)
+        if weights is not None and self.machine.is_free:  # which has the best intercept
+            weights = weights[:-1].copy()
+        found = self._bounds(alpha, weights)
         if found is not None and self._misses_sums(alpha, found):
             alpha = self._with_sums(alpha, found)
-            found = self._bounds(alpha)
+            found = self._bounds(alpha, weights)
         if found is None or self._misses_sums(alpha, found):
             return None
-        return self._certificate(alpha, found)
+        return self._certificate(alpha, found, weights)
 
-    def _bounds(self, alpha: Vector) -> MachineBounds | None:
+    def _bounds(self, alpha: Vector, weights: Vector | None) -> MachineBounds | None:
         own, flat = self.machine, 0.0
         if own.is_free and own.curved is None:  # as for ``machines.intercept``
             ends = float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
             flat = len(alpha) * EPS * (ends + abs(own.cost) + own.total)
         X = self.matrix.X if isinstance(self.matrix, Features) else None
-        return own.bounds(alpha, self.matrix.errors, X=X, flat=flat, unit=self.unit)
+        errors, unit = self.matrix.errors, self.unit
+        return own.bounds(alpha, errors, X=X, weights=weights, flat=flat, unit=unit)
 
     def _misses_sums(self, alpha: Vector, found: MachineBounds) -> bool:
         own = self.machine
@@ -430,8 +439,17 @@ class DirectProgram:
             moved[some] -= own.signs[some] * (missed / max(int(np.count_nonzero(some)), 1))
         return np.minimum(np.maximum(moved, own.lower), own.upper)
 
-    def _certificate(self, alpha: Vector, found: MachineBounds) -> Certified:
-        own = self.machine
+    def _certificate(
+        self, alpha: Vector, found: MachineBounds, weights: Vector | None
+    ) -> Certified:
+        own, coef = self.machine, None
+        size_apart = values_apart = 0.0
+        if isinstance(self.matrix, Features):
+            coef = found.coef if weights is None else weights[: len(found.coef)]
+            step = coef - found.coef
+            if step.any():
+                size_apart = float(np.linalg.norm(step))
+                values_apart = float(np.max(np.abs(self.matrix.X @ step)))
         beta, interval = found.expansion, Interval(found.first, found.last)
         b, c = interval.midpoint, own.constant
         linear = own.cost * b + own.side * own.total * found.width
@@ -441,20 +459,22 @@ class DirectProgram:
             upper += self._missed_sums(found, b)
         elif c:
             upper += 0.5 * (b - found.balance) ** 2
-        delta = self.matrix.weights_distance * found.reach
+        delta = self.matrix.weights_distance * found.reach + size_apart
         if own.rows is not None:  # beta is a rounded difference
             terms = np.bincount(own.rows, np.abs(alpha), len(beta))
             delta += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
         upper += 0.5 * delta * delta
         rounding = found.loss_error
+        if coef is not None and size_apart:  # 1/2 |w|^2 beside 1/2 beta'f
+            rounding += 0.5 * delta * float(np.linalg.norm(coef))
         rounding += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         if linear:  # losses and linear terms cancel
             rounding += (
                 len(alpha) * EPS * (found.losses + abs(own.cost * b) + own.total * found.width)
             )
         relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * rounding, TINY)
-        error = float(np.max(found.errors, initial=0.0))
-        coef = found.coef if isinstance(self.matrix, Features) else None
+        # multipliers of the program are those of alpha
+        error = float(np.max(found.errors, initial=0.0)) + values_apart
         rest = found.values, error, interval, found.width, relative, found.violation
         return Certified(alpha, beta, coef, *rest, self._below(alpha, found.values + b), 0)
 

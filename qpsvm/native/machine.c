@@ -246,20 +246,23 @@ static double best_width(struct conditions *c, const struct machine *m, double f
 
 /* Decision values of the machine of dual variables alpha, its best intercept, and bounds.
  *
- * results (3 n + 12 + d,) = beta (n,), values (n,), errors (n,), sums (12,), w (d,). The error of
+ * results (3 n + 12 + d,) = beta (n,), values (n,), errors (n,), sums (12,), X'beta (d,). The error of
  * the value f_i is at most errors_i = (relative_i + gamma_n) (|K| (u |beta|))_i + left_i right'|beta| where K is
- * given; for samples X (n, d) that of the product with w = X'beta as it is stored, gamma_d (|X| |w|)_i,
- * with the same additions. bounds (4, n) = relative, u >= 1, left and right. sums: the seven of
- * condition_bounds, then the ends of the interval of best intercepts, right'|beta|, the best width
- * and sum a, exact but for one rounding. For a penalised intercept, or none, the ends are c sum beta.
- * open (N,) is memory. NOT_FINITE where values overflow. */
+ * given; for samples X (n, d) that of the product with w as it is stored, gamma_d (|X| |w|)_i, with the
+ * same additions. There w = X'beta, or the given weights (d, and the intercept where c > 0; NULL: none).
+ * bounds (4, n) = relative, u >= 1, left and right. sums: the seven of condition_bounds, then the ends
+ * of the interval of best intercepts, right'|beta|, the best width and sum a, exact but for one rounding.
+ * For a penalised intercept, or none, the ends are c sum beta, or the given one. open (N,) is memory.
+ * NOT_FINITE where values overflow. */
 PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, int64_t d,
-                                    const double *bounds, const double *alpha, double flat,
-                                    double unit, int64_t *open, double *results) {
+                                    const double *given, const double *bounds,
+                                    const double *alpha, double flat, double unit, int64_t *open,
+                                    double *results) {
   int64_t n = m->samples, used = 0;
   const double *relative = bounds, *columns = bounds + n, *left = columns + n, *right = left + n;
   double *beta = results, *values = beta + n, *errors = values + n, *sums = errors + n;
-  double *w = sums + 12;
+  double *implied = sums + 12;
+  const double *w = given ? given : implied;
   double total = 0.0, reach = 0.0, weight = 0.0;
   for (int64_t j = 0; j < n; j++) beta[j] = values[j] = errors[j] = 0.0;
   for (int64_t i = 0; i < m->size; i++) beta[m->rows ? m->rows[i] : i] += m->signs[i] * alpha[i];
@@ -270,10 +273,10 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
     used += beta[j] != 0.0;
   }
   if (X) {
-    for (int64_t k = 0; k < d; k++) w[k] = 0.0;
+    for (int64_t k = 0; k < d; k++) implied[k] = 0.0;
     for (int64_t j = 0; j < n; j++)
       if (beta[j] != 0.0)
-        for (int64_t k = 0; k < d; k++) w[k] += beta[j] * X[j * d + k];
+        for (int64_t k = 0; k < d; k++) implied[k] += beta[j] * X[j * d + k];
     for (int64_t j = 0; j < n; j++) {
       double size = 0.0;
       values[j] = product(d, X + j * d, w);
@@ -301,7 +304,7 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
   struct conditions c = {m->size,  m->rows,  m->signs,  m->required, values,
                          m->lower, m->upper, m->curved, 0.0};
   double shift = 0.0;
-  sums[7] = sums[8] = m->constant * total;
+  sums[7] = sums[8] = given && m->constant > 0.0 ? given[d] : m->constant * total;
   if (m->is_free && m->side != 0.0) shift = best_width(&c, m, flat, open, sums + 7);
   if (m->is_free && !(m->side * shift > 0.0)) {
     shift = 0.0;

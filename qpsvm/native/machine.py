@@ -31,7 +31,8 @@ class MachineBounds(NamedTuple):
     expansion, values, errors : arrays of shape (n,)
         ``beta``, the decision values without intercept, and bounds on their errors.
     coef : array of shape (d,)
-        ``X'beta``, with which the values are computed; empty where they are those of K.
+        ``X'beta``, with which values are computed without given weights; empty where they are those
+        of K.
     gap : float
         Sum of the largest of ``loss_i(v) + d_i alpha_i^2 / 2 - alpha_i v`` at ``v_i`` and at both
         ends of its error.
@@ -44,8 +45,8 @@ class MachineBounds(NamedTuple):
     violation : float
         The largest distance of a variable from its KKT case, relative to the largest variable.
     first, last : float
-        The ends of the interval of best intercepts; for a penalised intercept the one that alpha
-        implies, twice.
+        The ends of the interval of best intercepts; for a penalised intercept the given one or the
+        one that alpha implies, twice.
     reach : float
         ``right'|beta|``.
     width : float
@@ -311,6 +312,7 @@ class SmallMachine:
         errors: ValueErrors,
         *,
         X: Dense | None = None,
+        weights: Vector | None = None,
         flat: float = 0.0,
         unit: float = 1.0,
     ) -> MachineBounds | None:
@@ -323,6 +325,9 @@ class SmallMachine:
         errors : ValueErrors
         X : array of shape (n, d), optional
             The samples, for decision values ``X X'beta``; those of K without them.
+        weights : array of shape (d,) or (d + 1,), optional
+            Weights of the features that predict in place of ``X'beta``; with a penalised intercept
+            it is the last of them.
         flat : float
             Where there are only kinks, slopes in the intercept of at most this size count as zero.
         unit : float
@@ -334,6 +339,9 @@ class SmallMachine:
         d = 0
         if X is not None:
             d = require_array(X, "X", np.float64, (n, None)).shape[1]
+            if weights is not None:
+                p = d + (self.constant > 0.0)
+                require_vector(weights, "weights", p, finite=True)
         elif self.K is None or len(self.K) != n:
             raise InvalidParameterError("K is missing, or has another size than the errors")
         if self.rows is None and n != size:
@@ -341,9 +349,9 @@ class SmallMachine:
         if self.rows is not None:
             require_indices(self.rows, "rows", n)
         found, memory = np.empty(3 * n + 12 + d), np.empty(size, np.int64)
+        given = X, d, None if X is None else weights, errors.bounds, alpha
         numbers = float(flat), float(unit)
-        fields = self._fields(n)
-        status = run("machine_bounds", fields, X, d, errors.bounds, alpha, *numbers, memory, found)
+        status = run("machine_bounds", self._fields(n), *given, *numbers, memory, found)
         if status is not CallStatus.DONE:
             return None
         sums = found[3 * n : 3 * n + 12].tolist()

@@ -197,6 +197,41 @@ def test_multipliers_are_stated_in_the_units_of_the_verifier(name: str, scale: f
             assert report.passed, [check for check in report.checks if not check.passed]
 
 
+@settings(max_examples=examples(200))
+@given(seeds, st.sampled_from(["penalized", "none"]), st.floats(-12.0, 0.0))
+def test_the_bound_on_given_weights_is_at_least_their_exact_excess(
+    seed: int, intercept: Any, away: float
+) -> None:
+    """Over the dual point that they are given with, in rational arithmetic."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 9)), int(rng.integers(1, 4))
+    X, y = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-3, 6, d), np.arange(n) % 2
+    C = 10.0 ** rng.uniform(-3, 3)
+    formulation = qpsvm.SoftMargin(C=C, loss="squared_hinge", intercept=intercept)
+    program = program_of(formulation.dual(X, y).model)
+    own = program.machine
+    _, u, alpha = own.newton(X, 40, 30)
+    u = u * (1.0 + 10.0**away * rng.standard_normal(len(u)))
+    found = program.certified(alpha, u)
+    assert found is not None
+
+    w, s, a = (exact_numbers(v) for v in (u, own.signs, alpha))
+    rows = [[*exact_numbers(row), *[Fraction(1)] * (len(u) - d)] for row in X]
+    price = Fraction(1) / (2 * Fraction(own.curved[0]))
+    square = sum(v * v for v in w) / 2
+    margins = [
+        t * sum(v * x for v, x in zip(w, r, strict=True)) for t, r in zip(s, rows, strict=True)
+    ]
+    primal = square + price * sum(max(Fraction(0), 1 - m) ** 2 for m in margins)
+    implied = [sum(t * c * r[k] for t, c, r in zip(s, a, rows, strict=True)) for k in range(len(w))]
+    dual = sum(a) - sum(v * v for v in implied) / 2 - sum(c * c for c in a) / (4 * price)
+    assert primal - dual <= Fraction(found.relative_gap) * primal
+
+
+def exact_numbers(v: Any) -> list[Fraction]:
+    return [Fraction(x) for x in v.tolist()]
+
+
 @pytest.mark.parametrize("name", ["wine", "breast_cancer"])
 def test_features_as_they_were_measured_are_solved_the_short_way(name: str) -> None:
     """Columns of up to 4,000 with offsets: each Newton step refines the multipliers of the last."""

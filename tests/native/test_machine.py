@@ -94,9 +94,17 @@ def test_runs_end_at_the_optimum(
 
 
 @settings(max_examples=examples(200))
-@given(seeds, st.integers(1, 12), st.booleans(), st.booleans(), st.booleans(), sides, st.booleans())
+@given(
+    seeds,
+    st.integers(1, 12),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    sides,
+    st.sampled_from(["kernel", "linear", "given weights"]),
+)
 def test_bounds_are_no_smaller_than_the_exact_sums(
-    seed: int, n: int, tube: bool, squared: bool, free: bool, side: float, linear: bool
+    seed: int, n: int, tube: bool, squared: bool, free: bool, side: float, kind: str
 ) -> None:
     """The gap of any values within their errors is at most the bound."""
     rng = np.random.default_rng(seed)
@@ -105,8 +113,15 @@ def test_bounds_are_no_smaller_than_the_exact_sums(
     alpha = top * rng.choice([0.0, 1.0, rng.random()], len(top))
     relative, left, right = 1e-3 * rng.random((3, n))
     errors = ValueErrors(np.array([relative, 1.0 + rng.random(n), left, right]))
-    found = made.bounds(alpha, errors, X=X if linear else None)
+    weights = None
+    if kind == "given weights":
+        weights = rng.standard_normal(X.shape[1] + (made.constant > 0.0))
+    found = made.bounds(alpha, errors, X=None if kind == "kernel" else X, weights=weights)
     assert found is not None
+    if weights is not None:
+        np.testing.assert_allclose(found.values, X @ weights[: X.shape[1]], atol=1e-12)
+        np.testing.assert_allclose(found.coef, X.T @ found.expansion, atol=1e-12)
+        assert made.is_free or found.first == (weights[-1] if made.constant else 0.0)
     b = found.first + 0.5 * (found.last - found.first)
     if not np.isfinite(b):
         b = found.last if np.isinf(found.first) else found.first
