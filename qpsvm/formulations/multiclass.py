@@ -489,7 +489,7 @@ class OneVsOne(Reduction):
 
 @lru_cache(maxsize=8)  # a loop over pairs takes as long as the prediction of a sample
 def _signs_of_pairs(n_classes: int) -> Dense:
-    """Which class a positive (1) or negative (-1) value of each pair speaks for, shape (p, k)."""
+    """Signs of the values of each pair that count for each class, 0 for none, shape (p, k)."""
     signs = np.zeros((n_classes * (n_classes - 1) // 2, n_classes))
     for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
         signs[pair, i], signs[pair, j] = -1.0, 1.0

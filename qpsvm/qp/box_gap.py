@@ -28,7 +28,7 @@ def box_gap_terms(
     *,
     is_measure: bool = False,
 ) -> Vector:
-    """How far ``d_i/2 x_i^2 + g_i x_i`` is above its minimum over the box, shape (n,).
+    """Excess of ``d_i/2 x_i^2 + g_i x_i`` over its minimum in the box, shape (n,).
 
     Parameters
     ----------
