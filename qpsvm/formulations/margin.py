@@ -73,11 +73,11 @@ class HardMargin(Classifier):
     >>> import qpsvm
     >>> problem = qpsvm.HardMargin().dual([[0.0], [2.0]], [-1, 1])
     >>> problem
-    SVMProblem(HardMargin(intercept='free'), dual, linear kernel, 2 samples x 1 features (dense), 2
-    variables) >>> solution = qpsvm.solve(problem)
+    SVMProblem(HardMargin(intercept='free'), dual, linear kernel, 2 samples x 1 features (dense), 2 variables)
+    >>> solution = qpsvm.solve(problem)
     >>> round(float(solution.coef[0]), 6), round(solution.intercept, 6)
     (1.0, -1.0)
-    """
+    """  # noqa: E501 - a doctest's output cannot be broken
 
     _task = None  # a hard margin is no sum of losses
 

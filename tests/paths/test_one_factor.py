@@ -77,7 +77,7 @@ def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
 
 
 def test_ends_where_no_point_near_is_found(monkeypatch) -> None:
-    monkeypatch.setattr(sequences, "near", lambda *_: None)
+    monkeypatch.setattr(sequences, "solve_near_weights", lambda *_: None)
     require_optimal(*prepared("C", qpsvm.SoftMargin(), Y))
 
 
