@@ -113,7 +113,7 @@ def _is_small(model: SupportVectorModel) -> bool:
         matrix = _features(model)
         if matrix is None:
             return False
-        if c.curvature[0] > 0.0 and len(c) == n and matrix.are_few:
+        if c.curvature[0] > 0.0 and not c.width_sign and matrix.are_few:
             return matrix.X.size <= DIRECT.entries
         if len(c) ** 2 > matrix.work(len(c)):
             return False

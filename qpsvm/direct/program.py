@@ -305,7 +305,7 @@ class DirectProgram:
         """
         signs, required, lower, upper = map(np.ascontiguousarray, conditions)
         d = None if curved is None else np.ascontiguousarray(curved)
-        is_smooth = d is not None and rows is None
+        is_smooth = d is not None and not kind.get("side")
         K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
         own = SmallMachine(K, signs, required, lower, upper, d, rows, **kind)
         return cls(own, matrix, unit)

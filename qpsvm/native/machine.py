@@ -276,7 +276,7 @@ class SmallMachine:
         Parameters
         ----------
         X : array of shape (n, d)
-            The samples, one for each condition.
+            The samples.
         steps, halvings : int
             Newton steps, and halvings of one that increases the objective, at most.
         start : array of shape (p,), optional
@@ -288,13 +288,15 @@ class SmallMachine:
             DONE at the exact minimum of the last piece; LIMIT, NOT_FINITE, or STALLED where the
             Hessian is singular.
         weights : array of shape (p,)
-        alpha : array of shape (n,)
+        alpha : array of shape (N,)
             The slopes of the losses: the dual point.
         """
         n = len(self.signs)
-        require_array(X, "X", np.float64, (n, None))
-        if self.curved is None or self.rows is not None or not np.min(self.curved, initial=1.0) > 0:
-            raise InvalidParameterError("newton needs curved above 0, and a condition per sample")
+        require_array(X, "X", np.float64, (None if self.rows is not None else n, None))
+        if self.rows is not None:
+            require_indices(self.rows, "rows", len(X))
+        if self.curved is None or self.side or not np.min(self.curved, initial=1.0) > 0.0:
+            raise InvalidParameterError("newton needs curved above 0, and no width")
         d, has_intercept = X.shape[1], bool(self.is_free or self.constant > 0.0)
         p = d + has_intercept
         u = np.zeros(p) if start is None else require_vector(start, "start", p, finite=True).copy()
@@ -302,7 +304,7 @@ class SmallMachine:
         work = np.empty(2 * p * p + 2 * p + 3 * n)
         counts = max(0, int(steps)), max(0, int(halvings))
         place = u, alpha, sides, work
-        fields = self._fields(n)
+        fields = self._fields(len(X))
         status = run("machine_newton", fields, X, d, int(has_intercept), *counts, *place)
         return status, u, alpha
 

@@ -1,7 +1,7 @@
 /* Newton's method for machines with explicit features and squared losses.
  *
- * The primal objective of w and b is piecewise quadratic. With z_i = s_i (x_i, 1), v = p - Z u and the
- * slopes a = clip(v / d, lower, upper) of the losses its gradient is D u - Z'a, and its generalised
+ * The primal objective of w and b is piecewise quadratic. With z_i = s_i (x, 1) for the sample x of
+ * condition i, v = p - Z u and the slopes a = clip(v / d, lower, upper) of the losses its gradient is D u - Z'a, and its generalised
  * Hessian D + Z_A' diag(1 / d_A) Z_A over the samples A whose slope is inside its ends; D is the
  * identity, with c for the intercept. A full step after which every slope is inside, or at the same
  * end, as before ends at the exact minimum; then a is the optimal dual point.
@@ -20,15 +20,20 @@ struct features {
   int64_t d, has_intercept;
 };
 
-/* (x_i, 1)'u. */
-static inline double value_of(const struct features *f, int64_t i, const double *u) {
-  return product(f->d, f->X + i * f->d, u) + (f->has_intercept ? u[f->d] : 0.0);
+/* The sample x of condition i. */
+static inline const double *features_of(const struct features *f, int64_t i) {
+  return f->X + (f->m->rows ? f->m->rows[i] : i) * f->d;
 }
 
-/* H += factor (x_i, 1)(x_i, 1)', the lower triangle. */
+/* (x, 1)'u for the sample x of condition i. */
+static inline double value_of(const struct features *f, int64_t i, const double *u) {
+  return product(f->d, features_of(f, i), u) + (f->has_intercept ? u[f->d] : 0.0);
+}
+
+/* H += factor (x, 1)(x, 1)', the lower triangle. */
 static void add_square(const struct features *f, int64_t i, double factor, double *H) {
   int64_t d = f->d, p = d + f->has_intercept;
-  const double *x = f->X + i * d;
+  const double *x = features_of(f, i);
   for (int64_t k = 0; k < p; k++) {
     double own = factor * (k < d ? x[k] : 1.0);
     for (int64_t l = 0; l <= (k < d ? k : d - 1); l++) H[k * p + l] += own * x[l];
@@ -56,7 +61,7 @@ static inline int8_t side_of(const struct machine *m, int64_t i, double a) {
 
 /* Minimise from the weights u (p,), p = d + has_intercept; alpha (n,) are the slopes at the end.
  *
- * X (n, d), curved > 0, rows NULL. work (2 p p + 2 p + 3 n,) and sides (n,) are memory. DONE where a
+ * X (samples, d), curved > 0. work (2 p p + 2 p + 3 n,) and sides (n,) are memory. DONE where a
  * full step left the sides of all slopes as they were; LIMIT after max_steps; STALLED where the Hessian is singular. */
 PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, int64_t d,
                                     int64_t has_intercept, int64_t max_steps, int64_t halvings,
@@ -82,7 +87,8 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
         add_square(&f, i, (now == 0 ? 1.0 : -1.0) / m->curved[i], H);
       sides[i] = now;
       if (own == 0.0) continue;
-      for (int64_t k = 0; k < d; k++) step[k] += own * X[i * d + k];
+      const double *x = features_of(&f, i);
+      for (int64_t k = 0; k < d; k++) step[k] += own * x[k];
       if (has_intercept) step[d] += own;
     }
     memcpy(factor, H, (size_t)(p * p) * sizeof *H);

@@ -184,13 +184,14 @@ def test_what_overflows_is_not_bounded() -> None:
 
 
 @settings(max_examples=examples(200))
-@given(seeds, st.integers(1, 40), st.integers(1, 12), st.booleans())
+@given(seeds, st.integers(1, 40), st.integers(1, 12), st.booleans(), st.booleans())
 def test_newtons_method_ends_where_the_gradient_vanishes(
-    seed: int, n: int, d: int, free: bool
+    seed: int, n: int, d: int, free: bool, shared: bool
 ) -> None:
     """Weights are the sums of the slopes that they have, to the last digits."""
     rng = np.random.default_rng(seed)
     X, C = rng.standard_normal((n, d)), 10.0 ** rng.uniform(-3, 3, n)
+    rows = rng.integers(0, n, n) if shared else None  # conditions on the same sample
     signs = rng.choice([-1.0, 1.0], n)
     end = np.inf if rng.random() < 0.5 else 1.0
     constant = 0.0 if free else float(rng.integers(0, 2))
@@ -201,6 +202,7 @@ def test_newtons_method_ends_where_the_gradient_vanishes(
         np.full(n, 0.0 if rng.random() < 0.5 else -end),
         np.full(n, end),
         curved=0.5 / C,
+        rows=rows,
         is_free=free,
         constant=constant,
     )
@@ -209,7 +211,8 @@ def test_newtons_method_ends_where_the_gradient_vanishes(
         assert free or status is CallStatus.LIMIT  # a free intercept may have no minimiser
         return
     status, u, alpha = made.newton(X, 100, 30, u)  # again from there: without rounding
-    Z = signs[:, None] * (np.column_stack([X, np.ones(n)]) if len(u) > d else X)
+    given = X if rows is None else X[rows]
+    Z = signs[:, None] * (np.column_stack([given, np.ones(n)]) if len(u) > d else given)
     v = made.required - Z @ u
     assert made.curved is not None
     slopes = np.clip(v / made.curved, made.lower, made.upper)
