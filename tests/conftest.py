@@ -6,8 +6,10 @@ Two Hypothesis profiles: ``quick``, the default, draws a twentieth of the exampl
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +27,30 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile("quick", deadline=None, max_examples=5)
 settings.register_profile("exhaustive", deadline=None, max_examples=100)
 settings.load_profile("quick")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without collecting garbage: nearly all of what is made then stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave so many of a product of parameters to the quick run that each value still occurs."""
+    from tests.strategies import product_of, spared
+
+    products = defaultdict(list)
+    for item in items:
+        if product_of(item) and item.get_closest_marker("exhaustive") is None:
+            products[item.nodeid.partition("[")[0]].append(item)
+    for tests in products.values():
+        for item in spared(tests):
+            item.add_marker("exhaustive")
 
 
 @pytest.fixture(scope="session", autouse=True)

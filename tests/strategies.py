@@ -107,6 +107,33 @@ def covering(
     return found
 
 
+WHOLE = 4
+"""Products of so few parameters stay whole: there the two values of a switch meet."""
+
+
+def product_of(item: Any) -> tuple[tuple[int, ...], ...]:
+    """Return where a test stands in the product of its ``parametrize``s; () where there is none.
+
+    An entry for every ``parametrize``, and for every fixture with parameters: the identities of
+    its values, since not all of them have an equality.
+    """
+    values = dict(getattr(item, "callspec", None) and item.callspec.params or {})
+    place = []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0] if mark.args else mark.kwargs["argnames"]
+        names = names.replace(",", " ").split() if isinstance(names, str) else names
+        place.append(tuple(id(values.pop(name)) for name in names))
+    place += [(id(value),) for value in values.values()]
+    return tuple(place) if len(place) > 1 else ()
+
+
+def spared(items: list[Any]) -> list[Any]:
+    """Return those tests of a product without which each value still occurs in another one."""
+    places = [product_of(item) for item in items]
+    kept = covering(places, 1) if len(places) > WHOLE else set(places)
+    return [item for item, place in zip(items, places, strict=True) if place not in kept]
+
+
 @st.composite
 def manufactured_program(
     draw: Any,
