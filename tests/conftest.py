@@ -39,10 +39,19 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)  # before ``-m`` chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave so many of a product of parameters to the quick run that each value still occurs."""
-    from tests.strategies import product_of, spared
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what runs a share of the exhaustive tests."""
+    count = "run one in N of the tests that are chosen, drawn by their names and --draw"
+    parser.addoption("--one-in", type=int, default=1, metavar="N", help=count)
+    parser.addoption("--draw", default="", metavar="TEXT", help="every text draws other tests")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Choose of products of parameters before ``-m`` chooses, and by ``--one-in`` after it."""
+    from tests.strategies import drawn, product_of, spared
 
     products = defaultdict(list)
     for item in items:
@@ -51,6 +60,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for tests in products.values():
         for item in spared(tests):
             item.add_marker("exhaustive")
+    result = yield
+    one_in, draw = config.option.one_in, config.option.draw
+    rest = [item for item in items if not drawn(item.nodeid, one_in, draw)]
+    if rest:
+        config.hook.pytest_deselected(items=rest)
+        items[:] = [item for item in items if drawn(item.nodeid, one_in, draw)]
+    return result
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable
 from itertools import combinations
 from typing import Any
@@ -107,17 +108,13 @@ def covering(
     return found
 
 
-WHOLE = 4
-"""Products of so few parameters stay whole: there the two values of a switch meet."""
-
-
 def product_of(item: Any) -> tuple[tuple[int, ...], ...]:
     """Return where a test stands in the product of its ``parametrize``s; () where there is none.
 
     An entry for every ``parametrize``, and for every fixture with parameters: the identities of
     its values, since not all of them have an equality.
     """
-    values = dict(getattr(item, "callspec", None) and item.callspec.params or {})
+    values = dict(item.callspec.params) if hasattr(item, "callspec") else {}
     place = []
     for mark in item.iter_markers("parametrize"):
         names = mark.args[0] if mark.args else mark.kwargs["argnames"]
@@ -130,8 +127,14 @@ def product_of(item: Any) -> tuple[tuple[int, ...], ...]:
 def spared(items: list[Any]) -> list[Any]:
     """Return those tests of a product without which each value still occurs in another one."""
     places = [product_of(item) for item in items]
-    kept = covering(places, 1) if len(places) > WHOLE else set(places)
+    kept = covering(places, 1)
     return [item for item, place in zip(items, places, strict=True) if place not in kept]
+
+
+def drawn(name: str, one_in: int, draw: str) -> bool:
+    """Return whether a test is among the one in so many that a text draws."""
+    digest = hashlib.sha256(f"{draw} {name}".encode()).digest()
+    return int.from_bytes(digest, "big") % one_in == 0
 
 
 @st.composite
