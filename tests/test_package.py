@@ -42,7 +42,7 @@ def test_importing_qpsvm_imports_no_solver_and_nothing_heavy() -> None:
     assert result.stdout.strip() == "[]"
 
 
-@listed("missing", ["osqp", "pandas", "qpsolvers", "matplotlib", "jinja2"], quick=2)
+@listed("missing", ["osqp", "pandas", "qpsolvers", "matplotlib", "jinja2"], quick=1)
 def test_importing_and_solving_work_without_an_optional_package(missing: str) -> None:
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"

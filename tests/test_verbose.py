@@ -17,6 +17,7 @@ from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp import QuadraticProgram
 from tests.conformance.backends import ALL
 from tests.processes import run
+from tests.strategies import listed
 
 PROGRAMS = {
     "without active bounds": QuadraticProgram(np.eye(3), np.full(3, -0.5), lb=0.0, ub=1.0),
@@ -64,7 +65,7 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.mark.parametrize("bridge", ["cvxpy", "qpsolvers"])
+@listed("bridge", ["qpsolvers", "cvxpy"], quick=1)
 def test_a_process_s_first_solve_is_silent(bridge: str) -> None:
     """Some solvers print a banner once per process, from C code that buffers until the exit."""
     names = [name for name in ALL if name.partition(":")[0] == bridge]
