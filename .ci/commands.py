@@ -37,7 +37,7 @@ NOT_RUN = {
 BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>.*?) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.DOTALL | re.M
 )
-SECONDS = 600
+SECONDS = 1200
 
 
 class Session(NamedTuple):
