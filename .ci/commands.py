@@ -2,6 +2,8 @@
 
 Usage: ``python3 .ci/commands.py CHECKOUT FOLDER``
 
+All sessions run at once, since each waits for downloads for a while.
+
 Every block of the README is a session of its own, which begins without an environment; the pages of
 ``SEQUENCE`` are one session, in the order in which a reader meets them. A session runs in
 ``FOLDER/<name>``, a new copy of the checkout. A page with commands that is in no list is an error.
@@ -15,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,7 +37,7 @@ NOT_RUN = {
 BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>.*?) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.DOTALL | re.M
 )
-SECONDS = 600
+SECONDS = 1200
 
 
 class Session(NamedTuple):
@@ -80,6 +83,7 @@ def run(session: Session, checkout: Path, folder: Path) -> int:
     shutil.copytree(checkout, place, ignore=shutil.ignore_patterns(".venv", "_build", ".*_cache"))
     log = folder / f"{session.name}.log"
     clean = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    clean["PIP_NO_COMPILE"] = "1"  # Python compiles what is imported, a fraction of what is there
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             ["sh", "-exc", session.script], cwd=place, env=clean, start_new_session=True,
@@ -97,13 +101,19 @@ def run(session: Session, checkout: Path, folder: Path) -> int:
 
 
 def main(checkout: Path, folder: Path) -> int:
-    """Run all sessions, two at a time, and print the output of those that fail."""
+    """Run all sessions, and print the output of those that fail."""
     folder.mkdir(parents=True)
-    listed = sessions(checkout)
-    with ThreadPoolExecutor(2) as pool:
-        codes = list(pool.map(lambda session: run(session, checkout, folder), listed))
-    for session, code in zip(listed, codes, strict=True):
-        print(f"commands of {session.name}: {'passed' if code == 0 else f'exit code {code}'}")
+    listed, began = sessions(checkout), time.monotonic()
+
+    def timed(session: Session) -> tuple[int, float]:
+        return run(session, checkout, folder), time.monotonic() - began
+
+    with ThreadPoolExecutor(len(listed)) as pool:
+        ends = list(pool.map(timed, listed))
+    codes = [code for code, _ in ends]
+    for session, (code, seconds) in zip(listed, ends, strict=True):
+        said = "passed" if code == 0 else f"exit code {code}"
+        print(f"commands of {session.name}: {said} after {seconds:.0f} s")
         if code:
             print((folder / f"{session.name}.log").read_text(encoding="utf-8"))
     for name, reason in NOT_RUN.items():

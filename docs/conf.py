@@ -1,4 +1,4 @@
-"""Configuration of the site: ``python -m sphinx -W --keep-going -b html docs docs/_build/html``.
+"""Configuration of the site; the README has the command that builds it.
 
 No page needs the network: the theme's fonts and scripts and MathJax are files of the site.
 """

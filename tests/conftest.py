@@ -6,8 +6,10 @@ Two Hypothesis profiles: ``quick``, the default, draws a twentieth of the exampl
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +27,46 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile("quick", deadline=None, max_examples=5)
 settings.register_profile("exhaustive", deadline=None, max_examples=100)
 settings.load_profile("quick")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without collecting garbage: nearly all of what is made then stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what runs a share of the exhaustive tests."""
+    count = "run one in N of the tests that are chosen, drawn by their names and --draw"
+    parser.addoption("--one-in", type=int, default=1, metavar="N", help=count)
+    parser.addoption("--draw", default="", metavar="TEXT", help="every text draws other tests")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Choose of products of parameters before ``-m`` chooses, and by ``--one-in`` after it."""
+    from tests.strategies import drawn, product_of, spared
+
+    products = defaultdict(list)
+    for item in items:
+        if product_of(item) and item.get_closest_marker("exhaustive") is None:
+            products[item.nodeid.partition("[")[0]].append(item)
+    for tests in products.values():
+        for item in spared(tests):
+            item.add_marker("exhaustive")
+    result = yield
+    one_in, draw = config.option.one_in, config.option.draw
+    rest = [item for item in items if not drawn(item.nodeid, one_in, draw)]
+    if rest:
+        config.hook.pytest_deselected(items=rest)
+        items[:] = [item for item in items if drawn(item.nodeid, one_in, draw)]
+    return result
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable
 from itertools import combinations
 from typing import Any
@@ -105,6 +106,35 @@ def covering(
         found.add(best)
         missing -= covers[best]
     return found
+
+
+def product_of(item: Any) -> tuple[tuple[int, ...], ...]:
+    """Return where a test stands in the product of its ``parametrize``s; () where there is none.
+
+    An entry for every ``parametrize``, and for every fixture with parameters: the identities of
+    its values, since not all of them have an equality.
+    """
+    values = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+    place = []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0] if mark.args else mark.kwargs["argnames"]
+        names = names.replace(",", " ").split() if isinstance(names, str) else names
+        place.append(tuple(id(values.pop(name)) for name in names))
+    place += [(id(value),) for value in values.values()]
+    return tuple(place) if len(place) > 1 else ()
+
+
+def spared(items: list[Any]) -> list[Any]:
+    """Return those tests of a product without which each value still occurs in another one."""
+    places = [product_of(item) for item in items]
+    kept = covering(places, 1)
+    return [item for item, place in zip(items, places, strict=True) if place not in kept]
+
+
+def drawn(name: str, one_in: int, draw: str) -> bool:
+    """Return whether a test is among the one in so many that a text draws."""
+    digest = hashlib.sha256(f"{draw} {name}".encode()).digest()
+    return int.from_bytes(digest, "big") % one_in == 0
 
 
 @st.composite

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-@listed("path", EXAMPLES, quick=4)  # the site's build runs all of them, too
+@listed("path", EXAMPLES, quick=1)  # the site's build runs all of them, too
 def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         runpy.run_path(str(path), run_name="__main__")

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -111,20 +112,20 @@ def test_the_function_hides_no_package() -> None:
     assert qpsvm.audits.Audit is qpsvm.Audit
 
 
+@cache
+def after_the_import() -> list[str]:
+    """In a new process: the modules that are there, what completion offers, the public names."""
+    code = "import sys, qpsvm; print(*sys.modules); print(*dir(qpsvm)); print(*qpsvm.__all__)"
+    return run([sys.executable, "-c", code], check=True).stdout.splitlines()
+
+
 def test_rooms_are_imported_when_they_are_used() -> None:
-    code = (
-        "import sys, qpsvm; print(*[name for name in {rooms} if f'qpsvm.{{name}}' in sys.modules])"
-    )
-    shown = run(
-        [sys.executable, "-c", code.format(rooms={"audits", "models", "plotting", "reports"})],
-        check=True,
-    ).stdout
-    assert shown.split() == []
+    rooms = {f"qpsvm.{name}" for name in ("audits", "models", "plotting", "reports")}
+    assert not rooms & set(after_the_import()[0].split())
 
 
 def test_tab_completion_offers_what_is_not_imported_yet() -> None:
-    code = "import qpsvm; print(*dir(qpsvm)); print(*qpsvm.__all__)"
-    shown, public = run([sys.executable, "-c", code], check=True).stdout.splitlines()
+    _, shown, public = after_the_import()
     assert {"audit", "Audit", *ROOMS} <= set(shown.split())
     assert set(public.split()) <= set(shown.split())
 

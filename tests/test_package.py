@@ -20,6 +20,8 @@ from tests.strategies import listed
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = (
+    "typer",
+    "rich",
     "cvxopt",
     "osqp",
     "cvxpy",
@@ -40,7 +42,7 @@ def test_importing_qpsvm_imports_no_solver_and_nothing_heavy() -> None:
     assert result.stdout.strip() == "[]"
 
 
-@listed("missing", ["osqp", "pandas", "qpsolvers", "matplotlib", "jinja2"], quick=2)
+@listed("missing", ["osqp", "pandas", "qpsolvers", "matplotlib", "jinja2"], quick=1)
 def test_importing_and_solving_work_without_an_optional_package(missing: str) -> None:
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"
@@ -60,10 +62,19 @@ def _modules_of_the_benchmark() -> list[str]:
     return sorted(m.name for m in pkgutil.walk_packages(benchmarks.__path__, "benchmarks."))
 
 
-@pytest.mark.parametrize("name", [*_modules(), *_modules_of_the_benchmark()])
+def _with_examples() -> list[str]:
+    """Modules with a prompt in their text; to search all of them takes longer than the examples."""
+    names = [*_modules(), *_modules_of_the_benchmark()]
+    paths = {name: ROOT.joinpath(*name.split(".")) for name in names}
+    files = {n: p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for n, p in paths.items()}
+    return [name for name, path in files.items() if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("name", _with_examples())
 def test_the_examples_in_the_docstrings_run(name: str) -> None:
     module = importlib.import_module(name)
     result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted > 0
     assert result.failed == 0
 
 

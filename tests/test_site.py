@@ -9,6 +9,8 @@ import runpy
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -150,34 +152,9 @@ def test_every_link_of_the_site_leads_somewhere_and_no_page_loads_from_elsewhere
     assert wrong == []
 
 
-@built
-def test_no_page_is_wider_than_a_phone(tmp_path: Path) -> None:
-    folder = Path(str(SITE)).resolve()
-    names = [page.stem for page in PAGES] + ["gallery/index", "gallery/two_clouds", "api/index"]
-    names += ["api/names/qpsvm.SVMSolution", "measured/results"]
-    with opened(tmp_path) as browser:
-        for name in names:
-            browser.open(folder / f"{name}.html", 390, scheme="dark")
-            assert browser.run("document.documentElement.scrollWidth") <= 390, name
-            assert all(url.startswith("file:") for url in browser.requests), name
-
-
 CLIPPED = """
 [...document.querySelectorAll(".bd-article pre")].filter(e => e.scrollWidth > e.clientWidth).length
 """
-
-
-@built
-@pytest.mark.parametrize("width", [1280, 390])
-def test_no_code_is_cut_off(tmp_path: Path, width: int) -> None:
-    folder = Path(str(SITE)).resolve()
-    names = [page.stem for page in PAGES] + ["gallery/two_clouds", "api/names/qpsvm.SVMProblem"]
-    with opened(tmp_path) as browser:
-        for name in names:
-            browser.open(folder / f"{name}.html", width)
-            assert browser.run(CLIPPED) == 0, name
-
-
 BROKEN_WORDS = r"""
 (() => {
   const found = [], range = document.createRange();
@@ -195,15 +172,64 @@ BROKEN_WORDS = r"""
   return found;
 })()
 """
+OPENED = [page.stem for page in PAGES] + [
+    "gallery/index",
+    "gallery/two_clouds",
+    "api/index",
+    "api/names/qpsvm.SVMProblem",
+    "api/names/qpsvm.SVMSolution",
+    "api/names/qpsvm.estimators.SVC",
+    "measured/results",
+]
+WITH_NAMES = ("glossary", "audit", "backends", "api/names/qpsvm.estimators.SVC")
+"""Pages with many long names."""
+DESKTOP, PHONE = 1280, 390
+
+
+class Look(NamedTuple):
+    """What a page looks like at a width."""
+
+    width: int
+    n_clipped: int
+    broken_words: list[str]
+    requests: list[str]
+
+
+@functools.cache
+def looks(width: int) -> dict[str, Look]:
+    """The pages at a width: each is opened once for all tests."""
+    found = {}
+    with TemporaryDirectory() as folder, opened(Path(folder)) as browser:
+        for name in OPENED:
+            path = Path(str(SITE)).resolve() / f"{name}.html"
+            browser.open(path, width, scheme="dark" if width == PHONE else "light")
+            found[name] = Look(
+                browser.run("document.documentElement.scrollWidth"),
+                browser.run(CLIPPED),
+                browser.run(BROKEN_WORDS) if name in WITH_NAMES else [],
+                browser.requests,
+            )
+    return found
 
 
 @built
-@pytest.mark.parametrize("width", [1280, 390])
-def test_no_name_is_broken_inside_a_word(tmp_path: Path, width: int) -> None:
-    with opened(tmp_path) as browser:
-        for name in ("glossary", "audit", "backends", "api/names/qpsvm.estimators.SVC"):
-            browser.open(Path(str(SITE)).resolve() / f"{name}.html", width)
-            assert browser.run(BROKEN_WORDS) == [], name
+def test_no_page_is_wider_than_a_phone() -> None:
+    for name, look in looks(PHONE).items():
+        assert look.width <= PHONE, name
+        assert all(url.startswith("file:") for url in look.requests), name
+
+
+@built
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_no_code_is_cut_off(width: int) -> None:
+    assert {name: look.n_clipped for name, look in looks(width).items() if look.n_clipped} == {}
+
+
+@built
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_no_name_is_broken_inside_a_word(width: int) -> None:
+    for name in WITH_NAMES:
+        assert looks(width)[name].broken_words == [], name
 
 
 @built

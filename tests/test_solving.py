@@ -29,6 +29,7 @@ from qpsvm.exceptions import (
 from qpsvm.kernels import RBF
 from qpsvm.qp import QPSolution, QuadraticProgram, SolveStatistics, Status
 from qpsvm.solving.attempts import SolveTask
+from tests.strategies import listed
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)
 PROBLEM = qpsvm.SoftMargin(C=1.0).dual(X, Y, kernel="rbf")
@@ -374,7 +375,7 @@ def test_a_matrix_of_no_numbers_is_refused(P) -> None:
         QuadraticProgram(P, [1.0])
 
 
-@pytest.mark.parametrize("seed", [9, 10, 15, 18])
+@listed("seed", [9, 10, 15, 18], quick=1)
 def test_an_intercept_that_rounding_fixes_is_no_reason_to_go_on(seed: int) -> None:
     """A little below the largest nu one class is at its bound but for a rounding."""
     rng = np.random.default_rng(seed)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import threadpoolctl
 from hypothesis import settings
 
 from tests.families import settings as every_setting
-from tests.strategies import examples, grid, in_parts, numbered
+from tests.strategies import drawn, examples, grid, in_parts, numbered, product_of, spared
 
 HERE = Path(__file__).resolve().parent
+WAITS = re.compile(r"\bsubprocess\b|\.(wait|communicate)\b")
 ENDLESS = {"run", "call", "check_call", "check_output", "wait", "communicate"}
 
 
@@ -56,6 +61,51 @@ def test_numbered_cases_begin_with_the_quick_ones() -> None:
     assert [bool(getattr(p, "marks", ())) for p in in_parts.args[1]].count(False) == 1
 
 
+@dataclass
+class Place:
+    """An item of pytest, as far as parameters go."""
+
+    callspec: Any
+    marks: list[pytest.Mark]
+
+    def iter_markers(self, _: str) -> list[pytest.Mark]:
+        return self.marks
+
+
+def items_of(*lists: Sequence[object], fixture: Sequence[object] = ()) -> list[Place]:
+    """The tests that a product of parameters makes, and one of a fixture's."""
+    names = [f"p{k}" for k in range(len(lists))]
+    marks = [pytest.mark.parametrize(n, v).mark for n, v in zip(names, lists, strict=True)]
+    names += ["own"] if fixture else []
+    every = product(*lists, *([fixture] if fixture else []))
+    return [Place(SimpleNamespace(params=dict(zip(names, p, strict=True))), marks) for p in every]
+
+
+def test_of_a_product_of_parameters_every_value_is_kept() -> None:
+    lists = ["a", "b", "c", "d", "e"], [1, 2, 3], [[], {}]
+    every = items_of(*lists, fixture=[None, "own"])
+    gone = spared(every)
+    kept = [item.callspec.params for item in every if item not in gone]
+    assert len(kept) == 5
+    assert {p["p0"] for p in kept} == set(lists[0])
+    assert {p["p1"] for p in kept} == set(lists[1])
+    assert [] in [p["p2"] for p in kept]
+    assert {} in [p["p2"] for p in kept]
+    assert {p["own"] for p in kept} == {None, "own"}
+
+
+def test_of_one_list_of_parameters_nothing_is_spared() -> None:
+    assert [product_of(item) for item in items_of(["a", "b"])] == [(), ()]
+
+
+def test_every_test_is_drawn_by_some_text_and_one_in_so_many_by_each() -> None:
+    names = [f"tests/test_a.py::test_b[{k}]" for k in range(2000)]
+    shares = [{name for name in names if drawn(name, 8, str(draw))} for draw in range(80)]
+    assert all(150 < len(share) < 350 for share in shares)
+    assert set().union(*shares) == set(names)
+    assert all(drawn(name, 1, "") for name in names)
+
+
 def test_examples_are_a_share_of_what_the_exhaustive_run_draws() -> None:
     share = settings.default.max_examples
     assert share in (5, 100)
@@ -94,7 +144,8 @@ def test_every_wait_for_a_process_ends() -> None:
     found = [
         f"{path.relative_to(HERE)}:{line}"
         for path in HERE.rglob("*.py")
-        for line in endless_waits(path.read_text(encoding="utf-8"))
+        if WAITS.search(source := path.read_text(encoding="utf-8"))  # to parse all takes seconds
+        for line in endless_waits(source)
     ]
     assert found == []
 

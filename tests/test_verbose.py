@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from typing import Any
@@ -16,6 +17,7 @@ from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp import QuadraticProgram
 from tests.conformance.backends import ALL
 from tests.processes import run
+from tests.strategies import listed
 
 PROGRAMS = {
     "without active bounds": QuadraticProgram(np.eye(3), np.full(3, -0.5), lb=0.0, ub=1.0),
@@ -33,16 +35,16 @@ def machine(n: int = 60) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")  # qpsolvers warns where there is no optimum
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("backend", ALL)
-def test_every_backend_is_silent(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_every_backend_is_silent(
+    backend: str, program: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     get(backend).load()
     capfd.readouterr()
-    for program in PROGRAMS.values():
-        for callback in (None, list[Progress]().append):
-            try:
-                get(backend).solve(program, Settings(callback=callback))
-            except UnsupportedProgramError:
-                continue
+    for callback in (None, list[Progress]().append):
+        with contextlib.suppress(UnsupportedProgramError):
+            get(backend).solve(PROGRAMS[program], Settings(callback=callback))
     said = capfd.readouterr()
     assert said.out == ""
     assert said.err == ""
@@ -63,7 +65,7 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.mark.parametrize("bridge", ["cvxpy", "qpsolvers"])
+@listed("bridge", ["qpsolvers", "cvxpy"], quick=1)
 def test_a_process_s_first_solve_is_silent(bridge: str) -> None:
     """Some solvers print a banner once per process, from C code that buffers until the exit."""
     names = [name for name in ALL if name.partition(":")[0] == bridge]

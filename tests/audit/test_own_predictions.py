@@ -112,20 +112,24 @@ def test_an_instance_that_predicts_something_else(name):
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "SVR" not in name])
-def test_a_decision_function_that_is_another_one(name):
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda values: values + 1e-6,
+        lambda values: values[:-1],
+        lambda values: values + 1e-3j,
+        lambda values: np.ma.masked_greater(values, 0.0),
+        lambda values: np.full(values.shape, np.nan),
+    ],
+    ids=["moved", "short", "complex", "masked", "nan"],
+)
+def test_a_decision_function_that_is_another_one(name, changed):
     model, X, y = fitted_case(name)
     own = model.decision_function
-    for changed in (
-        lambda samples: own(samples) + 1e-6,
-        lambda samples: own(samples)[:-1],
-        lambda samples: own(samples) + 1e-3j,
-        lambda samples: np.ma.masked_greater(own(samples), 0.0),
-        lambda samples: np.full(own(samples).shape, np.nan),
-    ):  # fmt: skip
-        model.decision_function = changed
-        found = qpsvm.audit(model, X, y, eps=EPS)
-        assert not found.passed
-        assert found.own_predictions.worst > 1.0
+    model.decision_function = lambda samples: changed(own(samples))
+    found = qpsvm.audit(model, X, y, eps=EPS)
+    assert not found.passed
+    assert found.own_predictions.worst > 1.0
     model.decision_function = lambda samples: own(samples) * (1.0 + 1e-15)
     assert qpsvm.audit(model, X, y, eps=EPS).passed  # rounding
 

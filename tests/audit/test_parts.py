@@ -52,7 +52,7 @@ WRAPPED = {
 }
 
 
-@listed("name", WRAPPED, quick=3)
+@listed("name", WRAPPED, quick=2)
 def test_every_machine_inside_is_audited_on_its_own_samples(name: str) -> None:
     model, samples, labels, n_machines = WRAPPED[name]
     found = qpsvm.audit(model.fit(samples, labels), samples, labels, eps=EPS)
@@ -61,7 +61,7 @@ def test_every_machine_inside_is_audited_on_its_own_samples(name: str) -> None:
     assert len({machine.name for machine in found.machines}) == n_machines
     assert type(model).__name__ in found.model
     assert found.own_predictions is None or found.own_predictions.passed
-    for text in (str(found), found.to_json(), found.to_html()):
+    for text in (str(found), found.to_json(), found.to_markdown()):
         assert found.verdict.split(":")[0] in text
     if n_machines > 1 and "search" not in name:
         assert any("combine" in remark for remark in found.remarks)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def exact_sums(X: Any, y: Any) -> list[Fraction]:
     return [sum(Fraction(x) * int(s) for x, s in zip(c, y, strict=True)) for c in X.T.tolist()]
 
 
+@cache
 def vanishing(signed_sum: Callable[[Any, Any], Any] = lambda X, y: X.T @ y) -> tuple[Any, Any]:
     """Clusters whose signed sum is computed as zero and is not, the worst of many."""
     found = []
@@ -70,7 +72,7 @@ def cost(X: Any, y: Any, w: Any, size: Fraction) -> Fraction:
 
 def stated(problem: Any, **fields: Any) -> Any:
     """A machine with numbers of our own, as a solver could have left it."""
-    solution = qpsvm.solve(problem).replace(**fields)
+    solution = qpsvm.solve(problem, "osqp", max_iterations=1).replace(**fields)
     return solution.replace(qp=problem.to_qp(solution))
 
 

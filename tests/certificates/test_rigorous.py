@@ -47,7 +47,7 @@ from tests.certificates.textbook import (
     drawn,
     instance,
 )
-from tests.strategies import in_full
+from tests.strategies import in_full, listed
 from tests.tolerances import ENCLOSED
 
 ANY = [*FAMILIES, "L1 norm", "Crammer-Singer"]
@@ -96,10 +96,11 @@ def test_bounds_hold_beside_the_exact_optimum(name, share):
     assert feasible >= 0.9 * seen
 
 
+@listed("count", [5, 15], quick=1)
 @pytest.mark.parametrize("name", ANY)
-def test_bounds_hold_for_a_kernel_that_is_no_rational_number(name):
+def test_bounds_hold_for_a_kernel_that_is_no_rational_number(name, count):
     rng = np.random.default_rng(100 + ANY.index(name))
-    for _ in range(15):
+    for _ in range(count):
         machine = instance(rng, name, "plain", "rbf")
         if machine is None:
             continue
@@ -111,12 +112,13 @@ def test_bounds_hold_for_a_kernel_that_is_no_rational_number(name):
             assert bounds.dual_lower <= machine.optimum.value + rounding
 
 
+@listed("each", [1, 4], quick=1)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_at_the_optimum_bounds_are_a_few_roundings_apart(name):
+def test_at_the_optimum_bounds_are_a_few_roundings_apart(name, each):
     rng = np.random.default_rng(200)
     for kernel in (*KERNELS, "rbf"):
         for samples in ("plain", "short"):
-            for _ in range(4):
+            for _ in range(each):
                 machine = instance(rng, name, samples, kernel)
                 if machine is None:
                     continue

@@ -22,7 +22,7 @@ from qpsvm.kernels import RBF, Linear, Polynomial, Sigmoid
 from tests.chunked.cases import BY_NAME, arguments, settings
 from tests.chunked.faults import shuffled
 from tests.families import KERNELS
-from tests.strategies import grid, in_parts
+from tests.strategies import PARTS, grid, in_parts, numbered
 
 EPS = 1e-8
 RELATIVE = 1e-9
@@ -309,7 +309,7 @@ def test_an_offset_that_the_family_does_not_have_is_refused() -> None:
 # --- wrong answers -------------------------------------------------------------------------------
 
 
-@in_parts
+@numbered("part", 3 * PARTS, quick=1)
 def test_what_passes_is_optimal_in_memory(part: int) -> None:
     """Whatever is changed: the objective of an answer that passes is the optimum's, in memory."""
     rng = np.random.default_rng([11, part])
@@ -317,7 +317,7 @@ def test_what_passes_is_optimal_in_memory(part: int) -> None:
     for name, intercept, kernel in SETTINGS:
         problem, whole, solution = solved(name, intercept, kernel)
         machine, optimum = Expansion.of(solution), qpsvm.certify(whole, solution)
-        for _ in range(3):
+        for _ in range(1):
             size, kind = 10.0 ** rng.uniform(-12, 1), rng.integers(5)
             beta, b = machine.beta.copy(), machine.intercept
             if kind == 0:  # a variable beyond its bound, or sums that do not balance

@@ -14,6 +14,7 @@ from qpsvm.chunked import chunked
 from qpsvm.chunked.contents import ChunkSettings
 from qpsvm.qp import Status
 from tests.chunked.large import MEMORY, assert_continued, small_samples
+from tests.strategies import listed
 
 N = 20_000
 
@@ -55,7 +56,7 @@ def test_the_optimum_is_found_in_few_passes(monkeypatch: pytest.MonkeyPatch) -> 
     assert equal.dual.leverage.factor.shape == (0, 0)
 
 
-@pytest.mark.parametrize("passes", [2, 3, 4, 5, 6])
+@listed("passes", [3, 5, 2, 4, 6], quick=3)
 def test_a_checkpoint_has_all_of_the_state(tmp_path: Any, passes: int) -> None:
     """Leverages, machines on the way of a step, and what became of the step."""
     path = tmp_path / "state.npz"

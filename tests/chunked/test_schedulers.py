@@ -72,9 +72,8 @@ def test_the_number_of_workers_changes_no_bit(
     assert found["lost"] == 0
 
 
-@pytest.mark.parametrize(
-    "number", ["3", *(pytest.param(k, marks=pytest.mark.exhaustive) for k in ("1", "2", "5"))]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", ["1", "2", "3", "5"])
 def test_a_worker_that_is_killed_in_a_pass_changes_no_bit(
     number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,7 +94,8 @@ def test_ctrl_c_in_a_pass_hands_out_what_was_reached(scheduler: str, tmp_path: P
     assert 1e-9 < found["gap"] < 1e-3
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("workers", ["1", "2"])
 def test_ctrl_c_with_a_client_ends_the_work_of_its_workers(workers: str, tmp_path: Path) -> None:
     """The best machine so far comes out while a worker still reads, and nothing else is begun."""
     command = [sys.executable, "-m", "tests.chunked.faults", str(stored(tmp_path)), workers]

@@ -20,7 +20,7 @@ from qpsvm.exceptions import QPSVMError
 from qpsvm.qp import Status
 from tests.chunked.cases import BY_NAME, arguments, in_chunks, settings
 from tests.chunked.exact import Exact
-from tests.strategies import in_parts
+from tests.strategies import PARTS, numbered
 
 EPS = 1e-8
 
@@ -221,7 +221,7 @@ def changed(solution: Any, alphas: Any, known: Exact, rng: np.random.Generator) 
     return replace(solution, coef=made.coef, intercept=made.intercept, width=made.width, dual=dual)
 
 
-@in_parts
+@numbered("part", 2 * PARTS, quick=1)
 def test_what_passes_is_optimal(part: int) -> None:
     """Whatever is changed: an answer that passes has the optimal objective, in exact arithmetic."""
     rng = np.random.default_rng([3, part])
@@ -231,7 +231,7 @@ def test_what_passes_is_optimal(part: int) -> None:
         known, alphas = Exact.of(problem), listed(problem, solution)
         proven = qpsvm.certify(problem, solution)
         optimum = proven.dual_objective - proven.rounding
-        for _ in range(4):
+        for _ in range(2):
             wrong = changed(solution, alphas, known, rng)
             report = qpsvm.verify(problem, wrong, eps=EPS)
             true_gap = float(known.primal(wrong.machine)) - optimum

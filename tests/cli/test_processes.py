@@ -54,16 +54,6 @@ def test_help_imports_nothing_heavy():
     assert result.returncode == 0, result.stderr
 
 
-def test_import_of_the_package_stays_light():
-    code = (
-        "import sys, qpsvm\n"
-        "heavy = {'sklearn', 'matplotlib', 'jinja2', 'typer', 'rich', 'cvxpy'}\n"
-        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)\n"
-    )
-    result = run([sys.executable, "-c", code])
-    assert result.returncode == 0, result.stderr
-
-
 @listed("command", ["solve", "demo"], quick=1)
 def test_output_is_plain_in_a_pipe_even_in_ascii(tmp_path, command):
     data = tmp_path / "data.csv"

@@ -180,7 +180,7 @@ def test_weights_cost_what_the_textbook_says() -> None:
 # --- the hunt ------------------------------------------------------------------------------------
 
 
-@numbered("index", 30, quick=2)
+@numbered("index", 30, quick=1)
 def test_nothing_is_said_that_exact_kernel_values_deny(index: int) -> None:
     tally = Tally()
     hunt_block(SEED, range(5 * index, 5 * index + 5), tally)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from qpsvm.numerics.cholesky import UNDIVIDED, Bordered, Cholesky, Memory, factored_in_place
 from qpsvm.solvers.box.curvature import DenseCurvature
 from qpsvm.solvers.box.settings import BOX
+from tests.strategies import listed
 from tests.tolerances import ROUNDING
 
 UPDATED = BOX.changes_per_update
@@ -77,7 +78,7 @@ def test_memory_is_written_to_again_and_grows() -> None:
     assert memory.matrix("one", 10, 10).shape == (10, 10)
 
 
-@pytest.mark.parametrize("n", [UNDIVIDED, UNDIVIDED + 1, UNDIVIDED + 700])
+@listed("n", [UNDIVIDED, UNDIVIDED + 1, UNDIVIDED + 700], quick=2)
 def test_blocks_make_the_same_factor(n: int) -> None:
     rng = np.random.default_rng(n)
     F = rng.standard_normal((n, 30))

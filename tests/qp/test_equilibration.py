@@ -60,7 +60,7 @@ def test_the_way_there_and_back_rounds_nothing(seed: int) -> None:
 
 
 @given(st.integers(0, 2**16))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(100))
 def test_a_program_in_other_units_has_the_same_optimum(seed: int) -> None:
     program = badly_scaled(seed)
     alike = equilibrate(program)[0]

@@ -22,7 +22,7 @@ from qpsvm.qp import QPSolution, QuadraticProgram
 from qpsvm.qp.bounds import bound
 from qpsvm.qp.row_proofs import INDEPENDENCE
 from qpsvm.qp.solution import Status
-from tests.strategies import grid, listed
+from tests.strategies import grid, listed, numbered
 
 U = 2.0**-52
 FREE = np.inf
@@ -288,7 +288,7 @@ def value_of(P: Any, q: Any, x: Any) -> Fraction:
     return sum(squares, sum((Fraction(c) * v for c, v in zip(q.tolist(), x, strict=True)), 0))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@numbered("seed", 40, quick=10)
 def test_what_passes_is_the_optimum_in_rational_numbers(seed: int) -> None:
     """The last row is a combination of the others, but for one entry and its right-hand side."""
     rng = np.random.default_rng(seed)

@@ -28,7 +28,7 @@ from qpsvm.solvers.box import solver
 from qpsvm.solvers.box.program import BoxProgram
 from tests import tolerances
 from tests.interrupts import interrupted_point
-from tests.strategies import grid
+from tests.strategies import grid, listed
 
 EPS = 1e-9
 SOLVER = get("active-set")
@@ -132,7 +132,7 @@ def test_samples_far_out_do_not_decide_how_near_proximal_points_are(factor) -> N
     assert certified(problem, found) <= EPS
 
 
-@pytest.mark.parametrize(("n", "d", "C", "reached"), [(600, 8, 1e4, 5e-10), (400, 10, 1e6, 5e-8)])
+@listed("n, d, C, reached", [(400, 10, 1e6, 5e-8), (600, 8, 1e4, 5e-10)], quick=1)
 def test_more_digits_than_products_of_matrices_have(n, d, C, reached) -> None:
     """The gap in rational arithmetic, of a kernel whose values are exact in double precision.
 
