@@ -43,15 +43,22 @@ def test_an_offset_moves_the_intercept_and_nothing_else(
 ) -> None:
     X, values = samples()
     y = values if isinstance(family, qpsvm.EpsilonRegression) else np.sign(values)
-    plain = qpsvm.solve(getattr(family, form)(X, y))
-    moved = qpsvm.solve(getattr(family, form)(X + offset, y))
+    plain, *moved = (
+        qpsvm.solve(getattr(family, form)(X + by, y), backend=backend)
+        for by, backend in [(0.0, "ipm"), (offset, "ipm"), (offset, "auto")]
+    )
+    assert "offsets" in moved[0].qp.statistics.note
+    assert "offsets" not in plain.qp.statistics.note
+    for one in moved:
+        same_but_for_the_intercept(plain, one, X, offset)
+
+
+def same_but_for_the_intercept(plain: Any, moved: Any, X: Any, offset: float) -> None:
     assert plain.status is moved.status is Status.OPTIMAL
     np.testing.assert_allclose(moved.coef, plain.coef, atol=MOVED)
     np.testing.assert_allclose(
         moved.decision_function(X + offset), plain.decision_function(X), atol=10.0 * MOVED
     )
-    assert "offsets" in moved.qp.statistics.note
-    assert "offsets" not in plain.qp.statistics.note
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
