@@ -344,8 +344,8 @@ def test_what_passes_is_optimal_in_memory(part: int) -> None:
                 assert primal - least <= 1.01 * EPS * found.scale, (name, intercept, kernel)
             else:
                 failed += 1
-    assert passed > 20
-    assert failed > 20
+    assert passed > 6
+    assert failed > 6
 
 
 def test_variables_beyond_their_bounds_do_not_pass() -> None:

@@ -50,7 +50,7 @@ def sparse_case(name: str, form: str) -> tuple[Any, Any, Any]:
     X = sp.csr_array(case.data.X)
     data = Data(X, case.data.y, case.data.groups)
     problem = case.build(form, data=data, intercept=case.intercepts[0])
-    return problem, qpsvm.solve(problem), problem.data.X
+    return problem, qpsvm.solve(problem, backend="ipm"), problem.data.X  # alpha is kept as it is
 
 
 # X w of the machine, X'beta of its dual variables, and the sums of the absolute terms of both
