@@ -15,7 +15,6 @@ from qpsvm.kernels.errors import gram_errors
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution, SharedMatrix, Side, Together
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Index
-from qpsvm.numerics.rows import common_offset
 from qpsvm.numerics.threads import for_each, one_blas_thread
 
 
@@ -31,8 +30,6 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     if shared is None or not is_plain(settings):
         return None
     if not _is_small(shared):
-        return None
-    if shared.gram is None and common_offset(shared.X) is not None:
         return None
     began = perf_counter()
     sides, found = shared.sides, list[Certified]()
