@@ -42,9 +42,9 @@ TAIL = """
 Beyond twice scikit-learn's time: `LinearSVC` with a column of thousands or a C of 10,000 and more
 takes 4 ms, of which 3 are a verification with the multipliers of alpha (the rounding of alpha has
 too few digits for the short certificate); with the columns of 1e3 and 1e6 scikit-learn's machine is
-0.15% and 239% above the optimum. With 20 classes each of 190 pairs costs 0.25 ms of Python. With 301 features
-and more Newton's method on the weights gives way to steps of pairs and interior points, which is
-slower at 301 and faster from 600 features on.
+0.15% and 239% above the optimum. With 20 classes each of 190 pairs costs 0.25 ms of Python. With
+301 features and more Newton's method on the weights gives way to steps of pairs and interior
+points, which is slower at 301 and faster from 600 features on.
 """
 
 
