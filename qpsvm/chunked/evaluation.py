@@ -229,7 +229,7 @@ class RowConditions:
 
 
 def join_undecided(parts: Sequence[Undecided]) -> Undecided:
-    """Put the undecided conditions of all chunks together, in their order."""
+    """Concatenate the undecided conditions of all chunks, in the order of the chunks."""
     used = [part for part in parts if part.size] or list(parts[:1])
     columns = zip(*(part.terms for part in used), strict=True)
     return Undecided(stacked([part.X for part in used]), Terms(*map(np.concatenate, columns)))

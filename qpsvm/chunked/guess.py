@@ -1,4 +1,4 @@
-"""Programs over undecided conditions, and the first guess, which is made of two of them.
+"""Programs over undecided conditions, and the first guess, made from two such programs.
 
 With the dual variables of some conditions fixed, ``u = X'R'a`` and ``s = 1'R'a`` over these, the
 dual problem is one over the undecided conditions, with rows ``r_i x_i`` in F::

@@ -159,7 +159,7 @@ class ChunkedDual:
 
     @property
     def n_open(self) -> int:
-        """Number of undecided conditions."""
+        """Number of samples' conditions whose dual variables are not yet fixed at a bound."""
         return sum(len(own) for own in self.open)
 
 

@@ -266,7 +266,7 @@ def _solution(problem: ChunkedProblem, state: State, status: Status) -> ChunkedS
 # --- checkpoints ---------------------------------------------------------------------------------
 
 VERSION = 5
-"""Version of the checkpoint format; version 4 listed undecided conditions in another order."""
+"""Version of the checkpoint format; files of other versions are refused."""
 
 LARGEST_CHECKPOINT = 2**31
 """Bytes above which a file is refused: no checkpoint of a machine that fits into memory has as

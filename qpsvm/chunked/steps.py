@@ -250,7 +250,7 @@ class PassSteps:
     def _solved_undecided(
         self, state: State, results: Sequence[ChunkResult], fixed: FixedSums, point: ChunkedDual
     ) -> tuple[State, int]:
-        """Solve for the undecided conditions and the next machine; return their number, too."""
+        """Solve the undecided conditions; return the next machine and their number."""
         totals, form = self.problem.totals, self.problem.template
         parts = [r.undecided for r in results if r.undecided is not None]
         found = join_undecided(parts)

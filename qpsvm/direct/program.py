@@ -336,7 +336,7 @@ class DirectProgram:
         return None
 
     def _by_newton(self, X: Dense, eps: float) -> Certified | None:
-        """Minimise over the weights; again from there, which refines, where digits are missing.
+        """Minimise the primal by Newton's method, repeated where digits are missing.
 
         These weights predict, and not those that alpha implies: with features of very different
         sizes a sum over the rounded alpha has fewer digits.

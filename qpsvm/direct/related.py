@@ -52,18 +52,18 @@ class RelatedMachines:
         return RelatedPrograms(self.K, self.rows)
 
     def solved(self, lower: Vector, upper: Vector, start: Vector, eps: float) -> Vector:
-        """Solve for v of one machine."""
+        """Solve the dual of one machine in ``v = s a``, from a starting point."""
         return self._solved(lower, upper, start, self._product(start), eps)[0]
 
     def _product(self, v: Vector) -> Vector:
-        """``K v`` at the samples of the conditions, shape (N,)."""
+        """Product of the kernel matrix with v, for the sample of each condition, shape (N,)."""
         rows = self.rows
         return self.K @ v if rows is None else (self.K @ np.bincount(rows, v, len(self.K)))[rows]
 
     def _solved(
         self, lower: Vector, upper: Vector, start: Vector, product: Vector, eps: float
     ) -> tuple[Vector, Vector]:
-        """Solve for v, and return its product: by the compiled core, as far as that goes.
+        """Solve the dual in ``v = s a`` by the compiled core, as far as that goes; return v and Kv.
 
         Newton steps with LAPACK and blocks of pairs go on where many variables lie between their
         bounds. They alone serve more samples than the short way takes: calls of the compiled core

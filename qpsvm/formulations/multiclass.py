@@ -336,7 +336,7 @@ def shared_matrix(
 
 
 def _is_plain(formulation: object, data: MulticlassTrainingSet) -> bool:
-    """Return whether the boxes of all parts follow from the ``C_i`` of the whole."""
+    """Return whether samples have the same ``C_i`` in a two-class problem as in the whole set."""
     if type(formulation) is NuClassification:
         is_unweighted = formulation.class_weight is None and bool((data.weights == 1.0).all())
         return is_unweighted and formulation.intercept == "free"

@@ -1,4 +1,4 @@
-"""Checks of formulations' parameters, and ``C_i = C x class weight x sample weight``."""
+"""Upper bounds ``C_i = C x class weight x sample weight``, and checks of C and class weights."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def price_factors(
     above: Fraction = Fraction(1),
     below: Fraction = Fraction(0),
 ) -> PriceFactors:
-    """The exact factors of ``per_sample_C``, for proofs that need them without rounding."""
+    """C, sample weights and class weights as exact factors, whose product is ``C_i``."""
     codes = weights = None
     if class_weight is not None:
         classes, codes = np.unique(data.targets, return_inverse=True)

@@ -33,7 +33,7 @@ from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.numerics.precision import EPS, TINY, exact_sum
 
 SQUARE_ROUNDING = 1.0 + 1e-9
-"""Factor that covers the rounding of the sum of squares."""
+"""Factor by which a computed sum of squares is enlarged, so that its rounding is covered."""
 
 
 def negative_curvature_error(model: Any, alpha: Dense, upper: float) -> float:

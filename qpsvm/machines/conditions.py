@@ -128,7 +128,7 @@ class PriceFactors:
 
     @property
     def are_relative(self) -> bool:
-        """Return whether a ``C_i`` depends on the weights of other samples."""
+        """Return whether leaving out one sample changes the ``C_i`` of the others."""
         return self.average or (self.codes is not None and self.factors is None)
 
     @property
@@ -198,7 +198,7 @@ def one_each(signs: Vector) -> Sparse:
 
 
 def _is_own(rows: Sparse) -> bool:
-    """Return whether a matrix is one of ``one_each``: sorted, and read-only."""
+    """Return whether a matrix was made by ``one_each``, so that its indices need no check."""
     is_plain = type(rows) is sp.csr_array and rows.has_canonical_format
     return is_plain and not rows.data.flags.writeable
 

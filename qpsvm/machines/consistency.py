@@ -269,7 +269,7 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
 
 
 def _smallest_size(model: PrimalDualPair, size: float) -> float:
-    """Where w = 0 is optimal, the size of a w whose objective counts as zero; 0 if size is more."""
+    """Norm of w whose objective counts as zero; 0 where the given size is surely larger."""
     kappa = model.conditions.norm_weight
     return math.sqrt(2.0 * model.floor_above(0.5 * kappa * size * size) / kappa)
 

@@ -244,7 +244,7 @@ class PrimalDualPair(TrainingSetup):
 
     @cached_property
     def _largest_floor(self) -> float:
-        """Largest value of ``objective_floor``: where w = 0 is optimal."""
+        """Upper bound on the floor of relative gaps' scale, attained where w = 0 is optimal."""
         c = self.conditions
         if c.relative_to_spread:
             return 1.0
@@ -256,7 +256,7 @@ class PrimalDualPair(TrainingSetup):
         )
 
     def floor_above(self, size: float) -> float:
-        """``objective_floor``, or 0 where the size of an objective is surely no smaller."""
+        """Floor of the scale of relative gaps, or 0 where an objective is no smaller."""
         return 0.0 if size >= self._largest_floor else self.objective_floor
 
     @property

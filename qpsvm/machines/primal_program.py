@@ -60,7 +60,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, model: SupportVectorModel) -> Layout:
-        """Find where each group of variables lies in the primal program of a model."""
+        """Compute the slices of weights, intercept, width and slack in the primal's x."""
         c = model.conditions
         has_b, has_t = int(model.intercept != "none"), int(c.width_sign != 0.0)
         is_one_sided = c.lower == 0.0

@@ -89,7 +89,7 @@ def _lowered(
     distance: Vector,
     gain: float,
 ) -> float:
-    """Lower a bound on the gain as far as reduced costs allow, see the module's docstring."""
+    """Tighten the bound on how far hidden negative curvature lowers the objective."""
     (g, error), shift = reduced_costs, program.convexity.shift
     bound = np.where(g > 0.0, program.lb, program.ub)
     # rows have multipliers of their own: of a variable without that bound nothing is known

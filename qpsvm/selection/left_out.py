@@ -211,7 +211,7 @@ class LeftOutValues:
         self.span_errors: int | None = 0
 
     def find(self, loss: Subdifferential) -> None:
-        """Find the left-out decision values of all samples, from subdifferentials."""
+        """Compute for each sample its decision value by the machine trained without the sample."""
         beta, kernel = np.asarray(self.full.expansion), KernelBlock.of_model(self.problem.model)
         for samples, own in groups_of_equal_C(self.problem, loss):
             program = program_of(self.problem, kernel, own)

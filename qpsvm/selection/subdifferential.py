@@ -25,7 +25,7 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
-"""The five steps of a subdifferential's graph, from the smallest coefficient to the largest."""
+"""Pieces of the graph of a subdifferential, from the smallest coefficient to the largest."""
 
 BELOW = np.array([AT_C, AT_LOWEST, AT_A, AT_ZERO, AT_UPPER], dtype=np.int8)
 ABOVE = np.array([AT_LOWEST, AT_ZERO, AT_C, AT_UPPER, AT_A], dtype=np.int8)
@@ -52,7 +52,7 @@ class Subdifferential:
 
     @classmethod
     def of_conditions(cls, conditions: Conditions, n_samples: int) -> Subdifferential | None:
-        """The subdifferentials of a machine's losses, or None if they are no step functions."""
+        """The subdifferential of each sample's loss; None where a loss is not piecewise linear."""
         rows = conditions.rows
         one_each = bool((np.diff(rows.indptr) == 1).all() and (np.abs(rows.data) == 1.0).all())
         flat = not conditions.curvature.any() and not conditions.lower.any()
@@ -71,14 +71,14 @@ class Subdifferential:
         return cls(a, c, upper, lowest)
 
     def scaled(self, C: float | Dense) -> Subdifferential:
-        """Scale the losses: the same subdifferentials with all upper bounds multiplied by C.
+        """Multiply all losses by C, and with them the upper bounds of the coefficients.
 
         C is a number, or one for each machine, shape (m, 1).
         """
         return replace(self, upper=C * self.upper, lowest=C * self.lowest)
 
     def of(self, rows: Index | int | None) -> Subdifferential:
-        """The part of some of several machines, of one of them, or of one as a row (None)."""
+        """Select machines: some of them, one, or (None) a single machine as a row."""
         return replace(self, upper=self.upper[rows], lowest=self.lowest[rows])
 
     def without(self, samples: Index) -> Subdifferential:
@@ -109,7 +109,7 @@ class Subdifferential:
         return self._added(related.solved(np.zeros(len(upper)), upper, v, eps))
 
     def along(self, K: Dense, C: Vector, eps: float) -> Iterator[Vector]:
-        """Yield the coefficients of machines for ascending C, with these losses at C = 1."""
+        """Yield the coefficients beta for ascending C; the losses here are those of C = 1."""
         related, upper = self._related(K)
         for v in related.along(np.zeros(len(upper)), upper, C.tolist(), eps):
             yield self._added(v)
@@ -130,7 +130,7 @@ class Subdifferential:
         return v if len(v) == n else v[:n] + v[n:]
 
     def steps(self, beta: Dense, share: float) -> Index:
-        """Return the step of the subdifferential of each sample, given its coefficient."""
+        """Return the piece of the subdifferential on which each coefficient lies."""
         steps = np.full(beta.shape, AT_ZERO)
         steps[beta > share * self.upper] = AT_A
         steps[(self.upper > 0.0) & (beta >= (1.0 - share) * self.upper)] = AT_UPPER
@@ -164,7 +164,7 @@ class Subdifferential:
         return np.where(self.has_both & (beta < 0.0), self.c, first)
 
     def gaps(self, excess: Dense, beta: Dense, rounding: Dense) -> Dense:
-        """Bounds on ``loss(f) + beta f - dual_linear_part(beta)``, per machine (row) and sample.
+        """Bound each sample's share of the gap, ``loss(f) + beta f - dual_linear_part(beta)``.
 
         It is zero where ``-beta`` is a subgradient, positive elsewhere; a step down at a costs ``U
         max(a - f, 0) + beta (f - a)``, the larger of ``beta (f - a)`` and ``(U - beta) (a - f)``.
@@ -208,7 +208,7 @@ class Subdifferential:
 
 
 def _gaps(distance: Dense, share: Dense, height: Vector, rounding: Dense) -> Dense:
-    """Gaps of one step down, for distances beyond its kink and shares of its height."""
+    """Bound the duality gap of hinge losses at distances from the kink, for given coefficients."""
     above = distance + rounding
     above *= share
     below = rounding - distance

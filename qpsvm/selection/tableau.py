@@ -37,7 +37,7 @@ from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.subdifferential import ABOVE, AT_A, BELOW, Subdifferential
 
 NO_SAMPLE = -1
-"""Marks a machine that leaves out no sample."""
+"""In place of the number of the left-out sample: the machine is trained on all samples."""
 
 StepCodes: TypeAlias = NDArray[np.int8]
 """The step of every sample, in one byte."""

@@ -179,7 +179,7 @@ def _polish_box(
 
 @dataclass(frozen=True, eq=False)
 class PrimalDual:
-    """A point x with the multipliers of all rows, from which those of bounds follow."""
+    """A point x and the multipliers of equality and inequality rows, during polishing."""
 
     x: Vector
     z: Vector

@@ -20,7 +20,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSV
 
 import qpsvm
 from qpsvm.exceptions import AuditRefusedError, InvalidDataError, QPSVMError
-from tests.strategies import numbered
+from tests.strategies import PARTS, numbered
 
 X2, Y2 = make_blobs(20, centers=[[-1.0, -1.0], [1.0, 1.0]], random_state=0)
 X3, Y3 = make_blobs(24, centers=[[-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]], random_state=0)
@@ -101,9 +101,6 @@ def replacements(value):
             )
 
 
-SHARES = 10
-
-
 def spoiled(model, n, part):
     """(attribute, what, model) for n attributes and replacements of those drawn from all."""
     every = [
@@ -111,9 +108,9 @@ def spoiled(model, n, part):
         for name, value in vars(model).items()
         for what, other in replacements(value)
     ]
-    assert len(every) > SHARES * n
-    drawn = np.random.default_rng(0).permutation(len(every))[: SHARES * n]
-    for i in np.sort(drawn)[part::SHARES]:  # some of every attribute in each part
+    assert len(every) > PARTS * n
+    drawn = np.random.default_rng(0).permutation(len(every))[: PARTS * n]
+    for i in np.sort(drawn)[part::PARTS]:  # some of every attribute in each part
         name, what, other = every[i]
         changed = copy.deepcopy(model)
         if other is Deleted:
@@ -128,7 +125,7 @@ def same(one, other):
 
 
 @pytest.mark.filterwarnings("ignore")  # of prices of 1e300
-@numbered("part", 6, quick=1)  # of ten: every audit here solves a program
+@numbered("part", 3, quick=1)  # of five: every audit here solves a program
 @pytest.mark.parametrize("name", list(CASES))
 def test_an_attribute_that_is_not_what_it_should_be(name, part):
     model, X, y = CASES[name]
@@ -137,7 +134,7 @@ def test_an_attribute_that_is_not_what_it_should_be(name, part):
     assert honest.passed or "SGD" in name
     predicted, messages, failed = model.predict(X), [], 0
     dual = hasattr(model, "dual_coef_")
-    n = 15 if dual else 6  # without multipliers every audit solves the program
+    n = 30 if dual else 12  # without multipliers every audit solves the program
     for attribute, what, changed in spoiled(model, n, part):
         try:
             found = qpsvm.audit(changed, X, y, eps=EPS, optimum=not dual)
@@ -146,8 +143,8 @@ def test_an_attribute_that_is_not_what_it_should_be(name, part):
             continue
         failed += not found.passed
         assert not found.passed or same(changed.predict(X), predicted), (attribute, what)
-    assert len(messages) + failed >= 1
-    assert all(len(message) > 40 for message in messages)
+    assert len(messages) >= 2
+    assert min(map(len, messages)) > 40
     assert len(messages) + failed < n or not honest.passed  # what changes nothing passes
 
 

@@ -81,7 +81,7 @@ def feasible_ball(
 def _with_other_balance(
     model: PrimalDualPair, a: Vector, mu: Vector, error: float
 ) -> FeasibleBall | None:
-    """Absorb the error of ``C_i`` in a multiplier of a constraint on b, where alpha has no room."""
+    """Restore a dual equality by a multiplier of a constraint on b where alpha is at its bounds."""
     c, rules = model.conditions, model.constraints
     movable = model.intercept == "free" and model.intercept_is_constrained
     if rules is None or not movable or not _width_holds(c, a, error):

@@ -237,12 +237,12 @@ def gram_product(samples: SampleGram, errors_of: Kernel | None, weights: Dense) 
 
 
 PRODUCT_ROUNDINGS = 32
-"""Bound on the roundings of a ``C_i``: 8 products, quotients and differences, and what underflow
+"""Number of roundings of a computed ``C_i``, at most: 8 operations, and what underflow
 adds to a result whose inverse is finite."""
 
 
 def upper_bound_error(weights: Vector, n_rows: int) -> float:
-    """Bound on the relative error of the upper bounds ``C_i``.
+    """Bound the relative rounding error of the computed upper bounds ``C_i``.
 
     Sums of weights, and of their products in pairs, are exact where they are whole numbers.
     """

@@ -113,7 +113,7 @@ class JointModel(KernelSetup):
     objective_floor = 0.0  # w = 0 pays C_i for every sample: the optimum is above zero
 
     def floor_above(self, _size: float) -> float:
-        """``objective_floor``."""
+        """Floor of the scale of relative gaps: 0, as the optimum is always above zero."""
         return self.objective_floor
 
     @property
