@@ -22,8 +22,9 @@ from qpsvm.qp.program import row_gradient
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.verification import verify_evaluated
 
-REASON = "the kernel matrix is small: steps of pairs on all of it"
-"""Note of a solution that was found the short way."""
+ON_KERNEL = "the kernel matrix is small: steps of pairs on all of it"
+ON_WEIGHTS = "the features are few: Newton's method on their weights"
+"""Notes of solutions that were found the short way."""
 
 
 def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | None:
@@ -44,9 +45,9 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
         if found is None:
             return None
         solution = solution_of(problem, found, perf_counter() - began)
-        if program.states_enough_digits(found, settings.eps):
+        if found.passes(settings.eps) and program.states_enough_digits(found, settings.eps):
             return solution
-        # multipliers and slack are stated to eps, which the bound on a gap does not ask for
+        # more digits of decision values, for a narrower gap, or for multipliers and slack
         evaluation = problem.model.recovered(
             solution.qp,
             found.alpha,
@@ -113,7 +114,7 @@ def _is_small(model: SupportVectorModel) -> bool:
         matrix = _features(model)
         if matrix is None:
             return False
-        if c.curvature[0] > 0.0 and not c.width_sign and matrix.are_few:
+        if not c.width_sign and matrix.are_few(len(c), c.curvature[0] > 0.0):
             return matrix.X.size <= DIRECT.entries
         if len(c) ** 2 > matrix.work(len(c)):
             return False
@@ -145,7 +146,7 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     )
 
 
-def statistics_of(points: int, seconds: float) -> SolveStatistics:
+def statistics_of(points: int, seconds: float, note: str = ON_KERNEL) -> SolveStatistics:
     """The statistics of a solution that was certified at its n-th dual point."""
     return SolveStatistics(
         backend="active-set",
@@ -154,7 +155,7 @@ def statistics_of(points: int, seconds: float) -> SolveStatistics:
         seconds={"short way": seconds},
         asked=("active-set",),
         settings=vars(DIRECT).copy(),
-        note=REASON,
+        note=note,
     )
 
 
@@ -177,6 +178,7 @@ def _nearer_bounds(problem: SVMProblem, qp: QPSolution) -> tuple[Vector, Vector]
 def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSolution:
     """Build the solution of a certified machine, with the program's own one."""
     model, b = problem.model, found.interval.midpoint
+    note = ON_WEIGHTS if found.by_newton else ON_KERNEL
     c, v = model.conditions, model.violations(found.values, b, found.width)
     at_lower, at_upper = bound_multipliers(c.curvature * found.alpha - v, c.lower, c.upper)
     qp = QPSolution(
@@ -186,7 +188,7 @@ def solution_of(problem: SVMProblem, found: Certified, seconds: float) -> SVMSol
         y=np.full(int(c.intercept == "free"), b),
         z_lower=at_lower,
         z_upper=at_upper,
-        statistics=statistics_of(found.points, seconds),
+        statistics=statistics_of(found.points, seconds, note),
     )
     return stated_solution(
         model,

@@ -28,6 +28,7 @@ from qpsvm.native import (
     CallStatus,
     MachineBounds,
     MachineRun,
+    NewtonNumbers,
     RunNumbers,
     SmallMachine,
     ValueErrors,
@@ -73,12 +74,22 @@ class DirectSettings:
     class_work : float
         Multiplications, at most, in the factors of these Newton steps.
     newton_features : int
-        Features, at most, with which squared losses are minimised by Newton's method.
+        Features, at most, with which machines are solved by Newton's method on their weights.
+    newton_share : float
+        Features, at most, for every condition, with which losses that have kinks are.
     entries : int
         Entries of the samples, at most, with which they are: so many terms add up to within the
         margin that a certificate has for its own sums.
-    newton_steps, halvings : int
-        Steps of it, and halvings of a step that increases the objective, at most.
+    newton : NewtonNumbers
+        Of Newton's method.
+    newton_start : float
+        Weight of the first proximal term of losses with kinks, times the mean of ``|x_i|^2``, at
+        least.
+    newton_ramp : float
+        How far the kinks are drawn out by it, at least, in units of the largest ``|p_i|``, so that
+        slopes begin between their ends.
+    newton_gap : float
+        Gap of the weights, in units of ``eps``, with which proximal steps end at first.
     sum_roundings : float
         By how much sums that a machine keeps may be missed, in roundings of the sum of the sizes of
         all variables.
@@ -110,9 +121,12 @@ class DirectSettings:
     class_variables: int = 2000
     class_work: float = 2e10
     newton_features: int = 300
+    newton_share: float = 0.125
     entries: int = 5_000_000
-    newton_steps: int = 40
-    halvings: int = 30
+    newton: NewtonNumbers = NewtonNumbers()  # noqa: RUF009 - a tuple
+    newton_start: float = 0.01
+    newton_ramp: float = 2.0
+    newton_gap: float = 0.1
     sum_roundings: float = 32.0
     sign: float = 0.5
     stated: float = 0.1
@@ -160,6 +174,10 @@ class KernelMatrix:
         """Take a kernel matrix that was evaluated before, for the samples that it belongs to."""
         return KernelMatrix(block, self.errors.of(samples))
 
+    def are_few(self, _size: int, _are_smooth: bool) -> bool:
+        """Return False: a kernel has many features, or infinitely many."""
+        return False
+
     def work(self, _size: int) -> float:
         """Return how many steps of pairs are worth making, times the number of variables."""
         return np.inf
@@ -191,10 +209,14 @@ class Features:
         """The kernel matrix ``X X'`` of a linear machine, shape (n, n)."""
         return self.X @ self.X.T
 
-    @property
-    def are_few(self) -> bool:
-        """Return whether the features are so few that Newton's method on the weights is cheap."""
-        return bool(self.X.shape[1] <= DIRECT.newton_features)
+    def are_few(self, size: int, are_smooth: bool) -> bool:
+        """Return whether Newton's method on the weights is cheap for so many conditions.
+
+        Losses with kinks take more steps, and steps of pairs on a small kernel matrix are their
+        alternative.
+        """
+        share = np.inf if are_smooth else DIRECT.newton_share * size
+        return bool(self.X.shape[1] <= min(DIRECT.newton_features, share))
 
     def work(self, size: int) -> float:
         """Return how many steps of pairs are worth making, times the number of variables."""
@@ -249,6 +271,8 @@ class Certified(NamedTuple):
         of violations.
     points : int
         How many dual points were tried.
+    by_newton : bool
+        Whether Newton's method on the weights found the machine.
     """
 
     alpha: Vector
@@ -262,6 +286,7 @@ class Certified(NamedTuple):
     violation: float
     below: float
     points: int
+    by_newton: bool = False
 
     def passes(self, eps: float) -> bool:
         """Return whether the gap is proven to ``eps`` and complementary slackness nearly holds."""
@@ -305,13 +330,17 @@ class DirectProgram:
         """
         signs, required, lower, upper = map(np.ascontiguousarray, conditions)
         d = None if curved is None else np.ascontiguousarray(curved)
-        is_smooth = d is not None and not kind.get("side")
-        K = None if isinstance(matrix, Features) and is_smooth and matrix.are_few else matrix.K
+        by_newton = not kind.get("side") and matrix.are_few(len(signs), d is not None)
+        K = None if by_newton else matrix.K
         own = SmallMachine(K, signs, required, lower, upper, d, rows, **kind)
         return cls(own, matrix, unit)
 
     def solved(self, eps: float) -> Certified | None:
-        """Solve the dual; return the first machine whose proven gap is within ``eps``, or None."""
+        """Solve the dual; return the first machine whose proven gap is within ``eps``.
+
+        None where there is none, or by Newton's method the last machine: rounding may be all that
+        its gap is made of.
+        """
         own, matrix = self.machine, self.matrix
         if isinstance(matrix, Features) and own.K is None:
             return self._by_newton(matrix.X, eps)
@@ -326,8 +355,7 @@ class DirectProgram:
             if run.status in (CallStatus.UNBOUNDED, CallStatus.NOT_FINITE):
                 return None
             if run.status is CallStatus.LIMIT:
-                found = self._by_larger_steps(run, eps)
-                return found if found is not None and found.passes(eps) else None
+                return self._where_pairs_end(run, eps)
             found = self.certified(run.alpha)
             if found is None or found.passes(eps):
                 return found and found._replace(points=count)
@@ -335,24 +363,39 @@ class DirectProgram:
             tolerance *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
         return None
 
+    def _where_pairs_end(self, run: MachineRun, eps: float) -> Certified | None:
+        """Finish what steps of pairs did not, on the weights of few features or by larger steps."""
+        own, matrix = self.machine, self.matrix
+        if isinstance(matrix, Features) and not own.side and matrix.are_few(len(own.signs), True):
+            return self._by_newton(matrix.X, eps)
+        found = self._by_larger_steps(run, eps)
+        return found if found is not None and found.passes(eps) else None
+
     def _by_newton(self, X: Dense, eps: float) -> Certified | None:
         """Minimise the primal by Newton's method, repeated where digits are missing.
 
         These weights predict, and not those that alpha implies: with features of very different
         sizes a sum over the rounded alpha has fewer digits.
         """
-        weights, best = None, None
+        own, start, best, found = self.machine, None, None, None
+        delta, gap = 0.0, DIRECT.newton_gap * eps
+        if own.curved is None:
+            delta = DIRECT.newton_start * float(np.mean(self.matrix.diagonal))
+            ramp = DIRECT.newton_ramp * float(np.max(np.abs(own.required)))
+            delta = max(delta, ramp / float(np.max(own.upper - own.lower)), TINY)
         for count in range(1, DIRECT.certificates + 1):
-            limits = DIRECT.newton_steps, DIRECT.halvings
-            status, weights, alpha = self.machine.newton(X, *limits, weights)
-            found = self.certified(alpha, weights) if status is CallStatus.DONE else None
+            run = own.newton(X, DIRECT.newton, delta, gap, start)
+            is_done = run.status is CallStatus.DONE
+            found = self.certified(run.alpha, run.weights) if is_done else None
             if found is None:
                 break
+            found = found._replace(points=count, by_newton=True)
             if found.passes(eps) and (best is None or found.error < best.error):
-                best = found._replace(points=count)
+                best = found
             if best is not None and self.states_enough_digits(best, eps):
                 break
-        return best
+            start, delta, gap = (run.weights, run.alpha), run.delta, DIRECT.tighter * gap
+        return best or found
 
     def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:
         """Continue by Newton steps with LAPACK where many variables lie between their bounds.

@@ -39,7 +39,9 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
         for k, matrix in zip(range(*places.indices(len(sides))), matrices(places), strict=True):
             program = _program(shared, sides[k], matrix)
             one = program.solved(settings.eps)
-            if one is None or not program.states_enough_digits(one, settings.eps):
+            if one is None or not one.passes(settings.eps):
+                return
+            if not program.states_enough_digits(one, settings.eps):
                 return
             answers[k] = one
 
@@ -65,9 +67,12 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
 
 
 def _is_small(shared: SharedMatrix) -> bool:
-    if shared.gram is None and shared.is_squared and Features(shared.X).are_few:
-        return shared.X.size <= DIRECT.entries
-    return max([len(side.signs) for side in shared.sides]) <= DIRECT.samples
+    sizes = [len(side.signs) for side in shared.sides]
+    if shared.gram is None and not shared.total:
+        features = Features(shared.X)
+        if all(features.are_few(size, shared.is_squared) for size in sizes):
+            return shared.X.size <= DIRECT.entries
+    return max(sizes) <= DIRECT.samples
 
 
 def _matrices(

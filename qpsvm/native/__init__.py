@@ -18,6 +18,8 @@ from qpsvm.native.loops import (
 from qpsvm.native.machine import (
     MachineBounds,
     MachineRun,
+    NewtonNumbers,
+    NewtonRun,
     RunNumbers,
     SmallMachine,
     ValueErrors,
@@ -29,6 +31,8 @@ __all__ = [
     "Losses",
     "MachineBounds",
     "MachineRun",
+    "NewtonNumbers",
+    "NewtonRun",
     "RunNumbers",
     "SmallMachine",
     "Steps",

@@ -152,6 +152,49 @@ class MachineRun(NamedTuple):
     steps: int
 
 
+class NewtonNumbers(NamedTuple):
+    """Settings of Newton's method on the weights of features in the compiled core.
+
+    Parameters
+    ----------
+    turns : int
+        Proximal steps, at most, where losses have kinks.
+    steps, lengths : int
+        Newton steps in each of them, and lengths that are tried of one, at most.
+    shrink : float
+        Factor, between 0 and 1, by which the weight of the proximal term falls from step to step;
+        after a step whose Newton steps were too few it doubles.
+    """
+
+    turns: int = 60
+    steps: int = 40
+    lengths: int = 10
+    shrink: float = 0.2
+
+
+class NewtonRun(NamedTuple):
+    """The point at which Newton's method on the weights ended, and how it ended.
+
+    Parameters
+    ----------
+    status : CallStatus
+        DONE; LIMIT, NOT_FINITE, or STALLED where the Hessian is singular.
+    weights : array of shape (p,)
+    alpha : array of shape (N,)
+        The slopes of the losses: the dual point.
+    delta : float
+        Weight of the proximal term of the next step.
+    steps : int
+        Newton steps.
+    """
+
+    status: CallStatus
+    weights: Vector
+    alpha: Vector
+    delta: float
+    steps: int
+
+
 @dataclass(frozen=True, eq=False)
 class SmallMachine:
     """The dual of a machine with N conditions on n samples.
@@ -269,44 +312,50 @@ class SmallMachine:
         return MachineRun(status, alpha, v, g, int(whole[-1]))
 
     def newton(
-        self, X: Dense, steps: int, halvings: int, start: Vector | None = None
-    ) -> tuple[CallStatus, Vector, Vector]:
-        """Minimise the primal objective over the weights of features, for squared losses.
+        self,
+        X: Dense,
+        numbers: NewtonNumbers,
+        delta: float = 0.0,
+        tol: float = 0.0,
+        start: tuple[Vector, Vector] | None = None,
+    ) -> NewtonRun:
+        """Minimise the primal objective over the weights of features.
 
         Parameters
         ----------
         X : array of shape (n, d)
             The samples.
-        steps, halvings : int
-            Newton steps, and halvings of one that increases the objective, at most.
-        start : array of shape (p,), optional
-            Weights, and the intercept where there is one; zeros without it.
-
-        Returns
-        -------
-        status : CallStatus
-            DONE at the exact minimum of the last piece; LIMIT, NOT_FINITE, or STALLED where the
-            Hessian is singular.
-        weights : array of shape (p,)
-        alpha : array of shape (N,)
-            The slopes of the losses: the dual point.
+        numbers : NewtonNumbers
+        delta : float
+            Weight of the proximal term of the first step: above 0 without ``curved``.
+        tol : float
+            Gap, relative to the objective, with which proximal steps end.
+        start : tuple of arrays of shape (p,) and (N,), optional
+            Weights, and the intercept where there is one, and a dual point in the box; without
+            it those nearest zero.
         """
         n = len(self.signs)
-        require_array(X, "X", np.float64, (None if self.rows is not None else n, None))
+        require_array(X, "X", np.float64, (n if self.rows is None else None, None))
         if self.rows is not None:
             require_indices(self.rows, "rows", len(X))
-        if self.curved is None or self.side or not np.min(self.curved, initial=1.0) > 0.0:
-            raise InvalidParameterError("newton needs curved above 0, and no width")
+        delta = require_at_least(delta, "delta", 0.0)
+        tol = require_at_least(tol, "tol", 0.0)
+        is_smooth = self.curved is not None and np.min(self.curved, initial=1.0) > 0.0
+        if self.side or not (is_smooth or delta > 0.0):
+            raise InvalidParameterError("newton needs curved or delta above 0, and no width")
         d, has_intercept = X.shape[1], bool(self.is_free or self.constant > 0.0)
         p = d + has_intercept
-        u = np.zeros(p) if start is None else require_vector(start, "start", p, finite=True).copy()
-        alpha, sides = np.empty(n), np.empty(n, np.int8)
-        work = np.empty(2 * p * p + 2 * p + 3 * n)
-        counts = max(0, int(steps)), max(0, int(halvings))
-        place = u, alpha, sides, work
-        fields = self._fields(len(X))
-        status = run("machine_newton", fields, X, d, int(has_intercept), *counts, *place)
-        return status, u, alpha
+        if start is None:
+            u, alpha = np.zeros(p), np.minimum(np.maximum(0.0, self.lower), self.upper)
+        else:
+            u = require_vector(start[0], "start", p, finite=True).copy()
+            alpha = require_vector(start[1], "alpha", n, finite=True).copy()
+            require_box(alpha, "alpha", self.lower, self.upper)
+        counts = np.array([numbers.turns if delta else 1, numbers.steps, numbers.lengths, 0])
+        own = np.array([delta, numbers.shrink, tol])
+        place = own, counts, u, alpha, np.empty(n, np.int8), np.empty(2 * p * p + p + 3 * n)
+        status = run("machine_newton", self._fields(len(X)), X, d, int(has_intercept), *place)
+        return NewtonRun(status, u, alpha, float(own[0]), int(counts[3]))
 
     def bounds(
         self,

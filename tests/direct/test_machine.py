@@ -16,7 +16,7 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.backends import Settings
 from qpsvm.direct.machine import program_of, solved_directly, suits
-from qpsvm.direct.program import DirectProgram, Features, KernelMatrix
+from qpsvm.direct.program import DIRECT, DirectProgram, Features, KernelMatrix
 from qpsvm.kernels.errors import EntryErrors
 from qpsvm.native import SmallMachine
 from tests.strategies import examples
@@ -210,7 +210,7 @@ def test_the_bound_on_given_weights_is_at_least_their_exact_excess(
     formulation = qpsvm.SoftMargin(C=C, loss="squared_hinge", intercept=intercept)
     program = program_of(formulation.dual(X, y).model)
     own = program.machine
-    _, u, alpha = own.newton(X, 40, 30)
+    u, alpha = own.newton(X, DIRECT.newton)[1:3]
     u = u * (1.0 + 10.0**away * rng.standard_normal(len(u)))
     found = program.certified(alpha, u)
     assert found is not None

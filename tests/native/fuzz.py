@@ -21,6 +21,7 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.native import (
     CoordinateDescent,
     Losses,
+    NewtonNumbers,
     RunNumbers,
     SmallMachine,
     ValueErrors,
@@ -165,9 +166,14 @@ def machines(rng: Any) -> None:
     )
     given = np.clip(integers(rng, size), lower, upper)
     machine.bounds(given, errors, X=X if rng.random() < 0.5 else None)
-    if machine.curved is not None and machine.rows is None:
-        limits = int(rng.integers(0, 9)), int(rng.integers(0, 5))
-        machine.newton(X, *limits)
+    delta = 10.0 ** rng.uniform(-300, 300)
+    if machine.side == 0.0 and (machine.rows is not None or size == n):
+        limits = [int(rng.integers(0, most)) for most in (4, 9, 5)]
+        numbers_ = NewtonNumbers(*limits, float(rng.choice([0.1, 1e-9])))
+        run = machine.newton(X, numbers_, delta, float(rng.choice([0.0, 1e-9])))
+        finite = np.all(np.isfinite(run.weights)) and run.delta > 0.0
+        if finite and np.all((lower <= run.alpha) & (run.alpha <= upper)):
+            machine.newton(X, numbers_, run.delta, 0.0, (run.weights, run.alpha))
 
 
 def classes(rng: Any) -> None:

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.native import CallStatus, RunNumbers, SmallMachine, ValueErrors, products_by_row
+from qpsvm.native import (
+    CallStatus,
+    NewtonNumbers,
+    RunNumbers,
+    SmallMachine,
+    ValueErrors,
+    products_by_row,
+)
 from qpsvm.native.library import core, using
 from tests.native.oracles import exact
 from tests.native.oracles import slope as exact_slope
@@ -20,6 +27,7 @@ from tests.strategies import examples
 seeds = st.integers(0, 2**32 - 1)
 sides = st.sampled_from([0.0, -1.0, 1.0])
 NUMBERS = RunNumbers()
+NUMBERS_OF_NEWTON = NewtonNumbers(steps=100)
 
 
 def machine(
@@ -183,17 +191,17 @@ def test_what_overflows_is_not_bounded() -> None:
     assert nan.run(1e-6, NUMBERS).status is not CallStatus.DONE
 
 
-@settings(max_examples=examples(200))
-@given(seeds, st.integers(1, 40), st.integers(1, 12), st.booleans(), st.booleans())
+@settings(max_examples=examples(300))
+@given(seeds, st.integers(1, 40), st.integers(1, 12), st.booleans(), st.booleans(), st.booleans())
 def test_newtons_method_ends_where_the_gradient_vanishes(
-    seed: int, n: int, d: int, free: bool, shared: bool
+    seed: int, n: int, d: int, free: bool, shared: bool, squared: bool
 ) -> None:
     """Weights are the sums of the slopes that they have, to the last digits."""
     rng = np.random.default_rng(seed)
     X, C = rng.standard_normal((n, d)), 10.0 ** rng.uniform(-3, 3, n)
     rows = rng.integers(0, n, n) if shared else None  # conditions on the same sample
     signs = rng.choice([-1.0, 1.0], n)
-    end = np.inf if rng.random() < 0.5 else 1.0
+    end = np.inf if squared and rng.random() < 0.5 else 1.0
     constant = 0.0 if free else float(rng.integers(0, 2))
     made = SmallMachine(
         None,
@@ -201,29 +209,50 @@ def test_newtons_method_ends_where_the_gradient_vanishes(
         rng.standard_normal(n),
         np.full(n, 0.0 if rng.random() < 0.5 else -end),
         np.full(n, end),
-        curved=0.5 / C,
+        curved=0.5 / C if squared else None,
         rows=rows,
         is_free=free,
         constant=constant,
+        cost=float(rng.integers(-1, 2)) if free and end == 1.0 else 0.0,
     )
-    status, u, alpha = made.newton(X, 100, 30)
-    if status is not CallStatus.DONE:
-        assert free or status is CallStatus.LIMIT  # a free intercept may have no minimiser
+    first = (0.0, 0.0) if squared else (float(rng.uniform(0.1, 10.0)), 1e-9)
+    run = made.newton(X, NUMBERS_OF_NEWTON, *first)
+    if run.status is not CallStatus.DONE:
+        assert free or run.status is CallStatus.LIMIT  # a free intercept may have no minimiser
         return
-    status, u, alpha = made.newton(X, 100, 30, u)  # again from there: without rounding
+    again = run.delta, first[1], (run.weights, run.alpha)  # from there: without rounding
+    _, u, alpha, _, _ = made.newton(X, NUMBERS_OF_NEWTON, *again)
     given = X if rows is None else X[rows]
     Z = signs[:, None] * (np.column_stack([given, np.ones(n)]) if len(u) > d else given)
     v = made.required - Z @ u
-    assert made.curved is not None
-    slopes = np.clip(v / made.curved, made.lower, made.upper)
-    size = 1e-9 * (1.0 + float(np.max(np.abs(u))) / float(np.min(made.curved)))
-    np.testing.assert_allclose(alpha, slopes, atol=size)
     weights = u * np.append(np.ones(d), [constant] * (len(u) - d))
-    np.testing.assert_allclose(weights, Z.T @ alpha, atol=size * n)
-    last = made.newton(X, 100, 30, u)[2]
+    if len(u) > d:
+        weights[d] += made.cost
+    if made.curved is not None:
+        slopes = np.clip(v / made.curved, made.lower, made.upper)
+        size = 1e-9 * (1.0 + float(np.max(np.abs(u))) / float(np.min(made.curved)))
+        np.testing.assert_allclose(alpha, slopes, atol=size)
+        np.testing.assert_allclose(weights, Z.T @ alpha, atol=size * n)
+    else:
+        losses = np.maximum(made.lower * v, made.upper * v)
+        size = 0.5 * float(u[:d] @ u[:d] + constant * u[-1] ** 2) + float(np.sum(losses))
+        size = abs(size + (made.cost * u[d] if len(u) > d else 0.0))
+        assert np.all((made.lower <= alpha) & (alpha <= made.upper))
+        assert float(np.sum(losses - alpha * v)) <= 2e-9 * size + 1e-12
+        np.testing.assert_allclose(weights, Z.T @ alpha, atol=1e-9 * n * (1.0 + size))
+    last = made.newton(X, NUMBERS_OF_NEWTON, *again).alpha
     for variant in core().variants:
         with using(variant):
-            assert np.array_equal(made.newton(X, 100, 30, u)[2], last)
+            assert np.array_equal(made.newton(X, NUMBERS_OF_NEWTON, *again).alpha, last)
+
+
+def test_no_slope_inside_its_ends_says_nothing_about_a_free_intercept() -> None:
+    """Then the Hessian has no entry for it: the step is as long as one such slope makes it."""
+    X = np.array([[1.0], [3.0], [-2.0]])
+    one = SmallMachine(None, np.array([1.0, 1.0, -1.0]), np.ones(3), np.zeros(3), np.full(3, 1e-6))
+    run = one.newton(X, NUMBERS_OF_NEWTON, 1e-3, 1e-9)
+    assert run.status is CallStatus.DONE
+    assert abs(float(one.signs @ run.alpha)) <= 1e-18
 
 
 @settings(max_examples=examples(100))
@@ -282,8 +311,13 @@ def test_wrong_points_are_refused() -> None:
         one.bounds(np.ones(2), none(3))
     with pytest.raises(InvalidParameterError, match="X has the shape"):
         one.bounds(np.ones(2), none(2), X=np.ones((3, 1)))
-    with pytest.raises(InvalidParameterError, match="newton needs curved above 0"):
-        one.newton(np.ones((2, 1)), 5, 5)
+    with pytest.raises(InvalidParameterError, match="newton needs curved or delta above 0"):
+        one.newton(np.ones((2, 1)), NUMBERS_OF_NEWTON)
+    with pytest.raises(InvalidParameterError, match=r"delta is -1\.0"):
+        one.newton(np.ones((2, 1)), NUMBERS_OF_NEWTON, -1.0)
+    start = np.zeros(2), np.full(2, 2.0)
+    with pytest.raises(InvalidParameterError, match=r"alpha\[0\] = 2.0 is outside"):
+        one.newton(np.ones((2, 1)), NUMBERS_OF_NEWTON, 1.0, start=start)
     without = SmallMachine(None, signs, np.ones(2), np.zeros(2), np.ones(2))
     with pytest.raises(InvalidParameterError, match="a run needs the kernel matrix"):
         without.run(1e-6, NUMBERS)
