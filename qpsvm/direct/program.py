@@ -354,21 +354,22 @@ class DirectProgram:
             run = own.run(tolerance, numbers, run)
             if run.status in (CallStatus.UNBOUNDED, CallStatus.NOT_FINITE):
                 return None
-            if run.status is CallStatus.LIMIT:
-                return self._where_pairs_end(run, eps)
-            found = self.certified(run.alpha)
-            if found is None or found.passes(eps):
-                return found and found._replace(points=count)
+            is_over = run.status is CallStatus.LIMIT
+            found = None if is_over else self.certified(run.alpha)
+            if is_over or found is None:
+                break
+            if found.passes(eps):
+                return found._replace(points=count)
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
             tolerance *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
-        return None
+        return None if run is None else self._where_pairs_end(run, eps)
 
     def _where_pairs_end(self, run: MachineRun, eps: float) -> Certified | None:
         """Finish what steps of pairs did not, on the weights of few features or by larger steps."""
         own, matrix = self.machine, self.matrix
         if isinstance(matrix, Features) and not own.side and matrix.are_few(len(own.signs), True):
             return self._by_newton(matrix.X, eps)
-        found = self._by_larger_steps(run, eps)
+        found = self._by_larger_steps(run, eps) if run.status is CallStatus.LIMIT else None
         return found if found is not None and found.passes(eps) else None
 
     def _by_newton(self, X: Dense, eps: float) -> Certified | None:
@@ -385,14 +386,16 @@ class DirectProgram:
             delta = max(delta, ramp / float(np.max(own.upper - own.lower)), TINY)
         for count in range(1, DIRECT.certificates + 1):
             run = own.newton(X, DIRECT.newton, delta, gap, start)
-            is_done = run.status is CallStatus.DONE
-            found = self.certified(run.alpha, run.weights) if is_done else None
-            if found is None:
-                break
-            found = found._replace(points=count, by_newton=True)
-            if found.passes(eps) and (best is None or found.error < best.error):
-                best = found
-            if best is not None and self.states_enough_digits(best, eps):
+            if run.status is CallStatus.DONE:
+                found = self.certified(run.alpha, run.weights)
+                if found is None:
+                    break
+                found = found._replace(points=count, by_newton=True)
+                if found.passes(eps) and (best is None or found.error < best.error):
+                    best = found
+                if best is not None and self.states_enough_digits(best, eps):
+                    break
+            elif run.status is not CallStatus.STALLED:
                 break
             start, delta, gap = (run.weights, run.alpha), run.delta, DIRECT.tighter * gap
         return best or found

@@ -157,18 +157,20 @@ class NewtonNumbers(NamedTuple):
 
     Parameters
     ----------
-    turns : int
-        Proximal steps, at most, where losses have kinks.
-    steps, lengths : int
-        Newton steps in each of them, and lengths that are tried of one, at most.
+    steps : int
+        Newton steps, at most.
+    between : int
+        Newton steps, at most, in one proximal step where losses have kinks.
+    lengths : int
+        Lengths, at most, that are tried of one Newton step.
     shrink : float
         Factor, between 0 and 1, by which the weight of the proximal term falls from step to step;
         after a step whose Newton steps were too few it doubles.
     """
 
-    turns: int = 60
-    steps: int = 40
-    lengths: int = 10
+    steps: int = 400
+    between: int = 40
+    lengths: int = 60
     shrink: float = 0.2
 
 
@@ -351,9 +353,9 @@ class SmallMachine:
             u = require_vector(start[0], "start", p, finite=True).copy()
             alpha = require_vector(start[1], "alpha", n, finite=True).copy()
             require_box(alpha, "alpha", self.lower, self.upper)
-        counts = np.array([numbers.turns if delta else 1, numbers.steps, numbers.lengths, 0])
+        counts = np.array([*map(int, numbers[:3]), 0])
         own = np.array([delta, numbers.shrink, tol])
-        place = own, counts, u, alpha, np.empty(n, np.int8), np.empty(2 * p * p + p + 3 * n)
+        place = own, counts, u, alpha, np.empty(n, np.int8), np.empty(2 * p * p + 2 * p + 3 * n)
         status = run("machine_newton", self._fields(len(X)), X, d, int(has_intercept), *place)
         return NewtonRun(status, u, alpha, float(own[0]), int(counts[3]))
 

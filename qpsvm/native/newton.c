@@ -20,6 +20,9 @@
 
 #include "common.h"
 
+/* Added to the diagonal of a Hessian that rounding left without a positive pivot, relative to its largest entry. */
+#define RIDGE 1e-13
+
 /* The problem of machine m with samples X (n, d), and one weight more where has_intercept; rounded
  * from the dual point `center` (n,) with delta. */
 struct features {
@@ -44,15 +47,24 @@ static inline double curvature_of(const struct features *f, int64_t i) {
   return (f->m->curved ? f->m->curved[i] : 0.0) + f->delta;
 }
 
-/* H += factor (x, 1)(x, 1)', the lower triangle. */
-static void add_square(const struct features *f, int64_t i, double factor, double *H) {
+/* H += sign (x, 1)(x, 1)' / d_i, the lower triangle; without d_i, H is multiplied by 1 / delta later. */
+static void add_square(const struct features *f, int64_t i, double sign, double *H) {
   int64_t d = f->d, p = d + f->has_intercept;
+  double factor = f->m->curved ? sign / curvature_of(f, i) : sign;
   const double *x = features_of(f, i);
   for (int64_t k = 0; k < p; k++) {
     double own = factor * (k < d ? x[k] : 1.0);
     for (int64_t l = 0; l <= (k < d ? k : d - 1); l++) H[k * p + l] += own * x[l];
   }
   if (f->has_intercept) H[p * p - 1] += factor;
+}
+
+/* H = the sum of these squares over the samples whose slope is inside its ends. */
+static void add_inside(const struct features *f, const int8_t *sides, double *H) {
+  int64_t p = f->d + f->has_intercept;
+  for (int64_t k = 0; k < p * p; k++) H[k] = 0.0;
+  for (int64_t i = 0; i < f->m->size; i++)
+    if (sides[i] == 0) add_square(f, i, 1.0, H);
 }
 
 /* Slopes a (n,) at v - t along, and the derivative there, by t, of the rounded objective of u + t step,
@@ -99,19 +111,20 @@ static double gap_of(const struct features *f, const double *u, const double *v,
  *
  * X (samples, d). numbers (3,) = delta, by what it is multiplied after each proximal step (it doubles after
  * one that was not finished), and the gap, relative to the objective, at which these steps end (tol); curved > 0, or delta > 0. The last delta is
- * a result. counts (4,) = proximal steps, Newton steps in each of them, and trials of the length of one, at most, and as
- * a result the number of Newton steps. work (2 p p + p + 3 n,) and sides (n,) are memory. DONE where the
+ * a result. counts (4,) = Newton steps, those in one proximal step, and trials of the length of one, at most,
+ * and as a result the number of Newton steps. work (2 p p + 2 p + 3 n,) and sides (n,) are memory. DONE where the
  * gap is at most tol, or with delta = 0 where a full step left the sides of all slopes as they were;
- * LIMIT after so many proximal steps; STALLED where the Hessian is singular. */
+ * LIMIT after so many Newton steps; STALLED where the Hessian is singular. */
 PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, int64_t d,
                                     int64_t has_intercept, double *numbers, int64_t *counts, double *u, double *alpha, int8_t *sides, double *work) {
   int64_t n = m->size, p = d + has_intercept;
-  double *H = work, *factor = H + p * p, *step = factor + p * p, *v = step + p;
+  double *H = work, *factor = H + p * p, *step = factor + p * p, *right = step + p;
+  double *v = right + p;
   double *along = v + n, *center = along + n;
   struct features f = {m, X, d, has_intercept, center, numbers[0]};
   int64_t changes = n + 1, inside = 0; /* of the squares in H, since they were added up anew */
   counts[3] = 0;
-  for (int64_t turn = 0; turn < counts[0]; turn++) {
+  while (counts[3] < counts[0] && counts[1] > 0) {
     int is_last = 0;
     double objective, scale = m->curved ? 1.0 : 1.0 / f.delta;
     for (int64_t i = 0; i < n; i++) {
@@ -120,10 +133,10 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
     }
     for (int64_t i = 0; i < n; i++) along[i] = 0.0;
     slopes_at(&f, v, along, 0.0, 0.0, 0.0, alpha);
-    for (int64_t count = 0; count < counts[1] && !is_last; count++) {
+    for (int64_t count = 0; count < counts[1] && counts[3] < counts[0] && !is_last; count++) {
       if (changes > inside) {
-        for (int64_t k = 0; k < p * p; k++) H[k] = 0.0;
         for (int64_t i = 0; i < n; i++) sides[i] = 1;
+        add_inside(&f, sides, H);
         changes = inside = 0;
       }
       double weight = 0.0;
@@ -133,8 +146,7 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
         int8_t now = side_of(m, i, alpha[i]);
         double own = m->signs[i] * alpha[i];
         if ((now == 0) != (sides[i] == 0)) {
-          double square = m->curved ? 1.0 / curvature_of(&f, i) : 1.0;
-          add_square(&f, i, now == 0 ? square : -square, H);
+          add_square(&f, i, now == 0 ? 1.0 : -1.0, H);
           changes += now != 0;
           inside += now == 0 ? 1 : -1;
         }
@@ -145,14 +157,27 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
         for (int64_t k = 0; k < d; k++) step[k] += own * x[k];
         if (has_intercept) step[d] += own;
       }
-      for (int64_t k = 0; k < p * p; k++) factor[k] = scale * H[k];
-      for (int64_t k = 0; k < p; k++) factor[k * p + k] += k < d ? 1.0 : m->constant;
       is_last = 1;
-      if (has_intercept && inside == 0 && m->constant == 0.0) {
-        is_last = size_of(step[d]) <= 16.0 * DBL_EPSILON * weight;
-        factor[p * p - 1] = scale; /* as if one were inside: the slope in the intercept has no other */
+      memcpy(right, step, (size_t)p * sizeof *step);
+      double ridge = 0.0;
+      for (int failed = 0;; failed++) { /* rounding may have eaten a pivot: of H, or of its sums */
+        double largest = 0.0;
+        if (failed == 1) add_inside(&f, sides, H);
+        for (int64_t k = 0; k < p * p; k++) factor[k] = scale * H[k];
+        for (int64_t k = 0; k < p; k++) {
+          factor[k * p + k] += (k < d ? 1.0 : m->constant) + ridge;
+          largest = larger(largest, factor[k * p + k]);
+        }
+        if (has_intercept && inside == 0 && m->constant == 0.0) {
+          is_last = size_of(step[d]) <= 16.0 * DBL_EPSILON * weight;
+          factor[p * p - 1] = scale; /* as if one were inside: the intercept has no curvature */
+        }
+        if (solve(p, factor, step)) break;
+        if (failed == 2) return STALLED;
+        if (failed == 1) ridge = RIDGE * largest;
+        memcpy(step, right, (size_t)p * sizeof *step);
+        is_last = 0;
       }
-      if (!solve(p, factor, step)) return STALLED;
       counts[3]++;
       for (int64_t i = 0; i < n; i++) along[i] = m->signs[i] * value_of(&f, i, step);
       double base = 0.0, rise = 0.0, ends[2] = {0.0, 0.0}, slopes[2] = {0.0, 0.0}, t = 1.0;
@@ -164,6 +189,8 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
       if (has_intercept) base += m->cost * step[d];
       double first = slopes[0] = slopes_at(&f, v, along, 0.0, base, rise, alpha);
       if (first - first != 0.0) return NOT_FINITE;
+      is_last |= first >= 0.0; /* but for rounding, this is the minimum */
+      if (first >= 0.0) break;
       for (int64_t k = 0; k < counts[2]; k++) {
         double g = slopes_at(&f, v, along, t, base, rise, alpha);
         for (int64_t i = 0; k == 0 && is_last && i < n; i++)
@@ -171,6 +198,7 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
         if ((k == 0 && is_last) || size_of(g) <= 0.3 * size_of(first)) break;
         ends[g > 0.0] = t;
         slopes[g > 0.0] = g;
+        is_last = 0;
         double share = slopes[1] > 0.0 ? slopes[0] / (slopes[0] - slopes[1]) : 2.0;
         t = slopes[1] > 0.0 ? ends[0] + (ends[1] - ends[0]) * smaller(larger(share, 0.1), 0.9) : 2.0 * t;
       }
@@ -178,7 +206,10 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
       for (int64_t i = 0; i < n; i++) v[i] -= t * along[i];
       slopes_at(&f, v, along, 0.0, base, rise, alpha);
     }
-    if (is_last && f.delta == 0.0) return DONE;
+    if (f.delta == 0.0) {
+      if (is_last) return DONE;
+      continue;
+    }
     double gap = gap_of(&f, u, v, alpha, &objective);
     if (is_last && gap <= numbers[2] * size_of(objective)) return DONE;
     f.delta = numbers[0] *= is_last ? numbers[1] : 2.0;

@@ -220,9 +220,10 @@ def _known_optimum(problem: MachineProblem, certificate: Certificate) -> KnownOp
     """State what a certificate says of the optimum of the program, which minimises."""
     is_primal = problem.form == "primal"
     objective = certificate.primal_objective if is_primal else -certificate.dual_objective
-    size = max(abs(certificate.primal_objective), certificate.floor)
-    distance = certificate.gap_upper + certificate.objective_rounding * size
-    return KnownOptimum(objective, distance, certificate.floor)
+    size = abs(certificate.primal_objective)
+    floor = problem.model.floor_above(size)
+    distance = certificate.gap_upper + certificate.objective_rounding * max(size, floor)
+    return KnownOptimum(objective, distance, floor)
 
 
 def _about_constraints(
@@ -259,7 +260,7 @@ def _machine_checks(
     natural: float,
 ) -> Iterator[Check]:
     """Yield the checks on the machine: certificate, samples, stated and implied values."""
-    size = max(abs(certificate.primal_objective), certificate.floor)
+    size = certificate.objective_scale
     yield Check("certified_gap", certificate.gap_upper, certificate.relative_gap_upper, eps)
     if not problem.model.always_has_an_optimum:
         yield Check("feasibility", certificate.infeasibility, certificate.infeasibility, eps)

@@ -27,7 +27,7 @@ from tests.strategies import examples
 seeds = st.integers(0, 2**32 - 1)
 sides = st.sampled_from([0.0, -1.0, 1.0])
 NUMBERS = RunNumbers()
-NUMBERS_OF_NEWTON = NewtonNumbers(steps=100)
+NUMBERS_OF_NEWTON = NewtonNumbers()
 
 
 def machine(
