@@ -32,6 +32,10 @@ static inline double kernel_entry(const struct machine *m, const double *row, in
   return row[m->rows ? m->rows[j] : j];
 }
 
+static inline double sum_of_eight(const double *s) {
+  return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));
+}
+
 /* x'y over n entries, in eight accumulators. */
 static inline double product(int64_t n, const double *x, const double *y) {
   double sum[8] = {0.0}, rest = 0.0;
@@ -39,27 +43,42 @@ static inline double product(int64_t n, const double *x, const double *y) {
   for (; i + 8 <= n; i += 8)
     for (int k = 0; k < 8; k++) sum[k] += x[i + k] * y[i + k];
   for (; i < n; i++) rest += x[i] * y[i];
-  return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
+  return sum_of_eight(sum) + rest;
+}
+
+/* x -= c_0 y_0 + ... + c_3 y_3 over n entries, with rows y that are `stride` apart. */
+static inline void subtract_four(int64_t n, const double *c, const double *y, int64_t stride,
+                                 double *restrict x) {
+  const double *y1 = y + stride, *y2 = y1 + stride, *y3 = y2 + stride;
+  for (int64_t k = 0; k < n; k++)
+    x[k] -= (c[0] * y[k] + c[1] * y1[k]) + (c[2] * y2[k] + c[3] * y3[k]);
+}
+
+static inline void subtract(int64_t n, double c, const double *y, double *restrict x) {
+  for (int64_t k = 0; k < n; k++) x[k] -= c * y[k];
 }
 
 /* Solve A z = x for a symmetric positive definite matrix whose lower triangle is given, in place of
- * both (A = L D L', by rows). Returns 0 where a pivot is not positive. */
+ * both: A = U'D^-1 U, four rows of U = D L' at a time. Returns 0 where a pivot is not positive. */
 static int solve(int64_t n, double *A, double *x) {
-  for (int64_t i = 0; i < n; i++) {
-    double *row = A + i * n, pivot = row[i];
-    for (int64_t j = 0; j < i; j++) row[j] -= product(j, row, A + j * n);
-    for (int64_t j = 0; j < i; j++) {
-      double entry = row[j] / A[j * n + j];
-      pivot -= entry * row[j];
-      row[j] = entry;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < i; j++) A[j * n + i] = A[i * n + j];
+  for (int64_t first = 0; first < n; first += 4) {
+    int64_t end = first + 4 <= n ? first + 4 : n;
+    for (int64_t i = first; i < end; i++) {
+      for (int64_t j = first; j < i; j++)
+        subtract(n - i, A[j * n + i] / A[j * n + j], A + j * n + i, A + i * n + i);
+      if (!(A[i * n + i] > 0.0)) return 0;
+      subtract(n - i - 1, x[i] / A[i * n + i], A + i * n + i + 1, x + i + 1);
     }
-    if (!(pivot > 0.0)) return 0;
-    row[i] = pivot;
-    x[i] -= product(i, row, x);
+    for (int64_t i = end; i < n; i++) { /* none but after four rows */
+      double c[4];
+      for (int k = 0; k < 4; k++) c[k] = A[(first + k) * n + i] / A[(first + k) * n + first + k];
+      subtract_four(n - i, c, A + first * n + i, n, A + i * n + i);
+    }
   }
-  for (int64_t i = 0; i < n; i++) x[i] /= A[i * n + i];
   for (int64_t i = n; i-- > 0;)
-    for (int64_t j = 0; j < i; j++) x[j] -= A[i * n + j] * x[i];
+    x[i] = (x[i] - product(n - i - 1, A + i * n + i + 1, x + i + 1)) / A[i * n + i];
   return 1;
 }
 

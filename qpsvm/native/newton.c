@@ -22,6 +22,7 @@
 
 /* Added to the diagonal of a Hessian that rounding left without a positive pivot, relative to its largest entry. */
 #define RIDGE 1e-13
+#define TOGETHER 4
 
 /* The problem of machine m with samples X (n, d), and one weight more where has_intercept; rounded
  * from the dual point `center` (n,) with delta. */
@@ -47,24 +48,47 @@ static inline double curvature_of(const struct features *f, int64_t i) {
   return (f->m->curved ? f->m->curved[i] : 0.0) + f->delta;
 }
 
-/* H += sign (x, 1)(x, 1)' / d_i, the lower triangle; without d_i, H is multiplied by 1 / delta later. */
-static void add_square(const struct features *f, int64_t i, double sign, double *H) {
+/* Samples whose squares are to be added to H together: each row of H is read and written once for all. */
+struct squares {
+  int count;
+  const double *x[TOGETHER];
+  double factor[TOGETHER];
+};
+
+/* H += sum factor (x, 1)(x, 1)', the lower triangle; then there are none. */
+static void add_squares(const struct features *f, struct squares *s, double *H) {
   int64_t d = f->d, p = d + f->has_intercept;
-  double factor = f->m->curved ? sign / curvature_of(f, i) : sign;
-  const double *x = features_of(f, i);
-  for (int64_t k = 0; k < p; k++) {
-    double own = factor * (k < d ? x[k] : 1.0);
-    for (int64_t l = 0; l <= (k < d ? k : d - 1); l++) H[k * p + l] += own * x[l];
+  for (; s->count > 0 && s->count < TOGETHER; s->count++) {
+    s->x[s->count] = s->x[0];
+    s->factor[s->count] = 0.0;
   }
-  if (f->has_intercept) H[p * p - 1] += factor;
+  for (int64_t k = 0; s->count && k < p; k++) {
+    double own[TOGETHER], *row = H + k * p;
+    for (int j = 0; j < TOGETHER; j++) own[j] = s->factor[j] * (k < d ? s->x[j][k] : 1.0);
+    for (int64_t l = 0; l <= (k < d ? k : d - 1); l++)
+      row[l] += (own[0] * s->x[0][l] + own[1] * s->x[1][l]) +
+                (own[2] * s->x[2][l] + own[3] * s->x[3][l]);
+    if (k == d) row[d] += (own[0] + own[1]) + (own[2] + own[3]);
+  }
+  s->count = 0;
+}
+
+/* Put the square of sample i, with its sign, 1 / d_i or (without d_i, H is multiplied by 1 / delta later) 1,
+ * to those that are added to H next. */
+static inline void add_square(const struct features *f, int64_t i, double sign, struct squares *s, double *H) {
+  s->x[s->count] = features_of(f, i);
+  s->factor[s->count++] = f->m->curved ? sign / curvature_of(f, i) : sign;
+  if (s->count == TOGETHER) add_squares(f, s, H);
 }
 
 /* H = the sum of these squares over the samples whose slope is inside its ends. */
 static void add_inside(const struct features *f, const int8_t *sides, double *H) {
   int64_t p = f->d + f->has_intercept;
+  struct squares some = {0, {NULL}, {0.0}};
   for (int64_t k = 0; k < p * p; k++) H[k] = 0.0;
   for (int64_t i = 0; i < f->m->size; i++)
-    if (sides[i] == 0) add_square(f, i, 1.0, H);
+    if (sides[i] == 0) add_square(f, i, 1.0, &some, H);
+  add_squares(f, &some, H);
 }
 
 /* Slopes a (n,) at v - t along, and the derivative there, by t, of the rounded objective of u + t step,
@@ -140,13 +164,14 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
         changes = inside = 0;
       }
       double weight = 0.0;
+      struct squares some = {0, {NULL}, {0.0}};
       for (int64_t k = 0; k < d; k++) step[k] = -u[k];
       if (has_intercept) step[d] = -m->constant * u[d] - m->cost;
       for (int64_t i = 0; i < n; i++) {
         int8_t now = side_of(m, i, alpha[i]);
         double own = m->signs[i] * alpha[i];
         if ((now == 0) != (sides[i] == 0)) {
-          add_square(&f, i, now == 0 ? 1.0 : -1.0, H);
+          add_square(&f, i, now == 0 ? 1.0 : -1.0, &some, H);
           changes += now != 0;
           inside += now == 0 ? 1 : -1;
         }
@@ -157,6 +182,7 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
         for (int64_t k = 0; k < d; k++) step[k] += own * x[k];
         if (has_intercept) step[d] += own;
       }
+      add_squares(&f, &some, H);
       is_last = 1;
       memcpy(right, step, (size_t)p * sizeof *step);
       double ridge = 0.0;
