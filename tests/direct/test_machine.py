@@ -130,7 +130,7 @@ def test_the_bound_is_at_least_the_gap_of_any_point(
         np.testing.assert_allclose(found.width, width, atol=size)
         np.testing.assert_allclose(found.interval, interval, atol=size)
     b = found.interval.midpoint
-    coef = made.model.coef(found.expansion)
+    coef = made.model.coef(found.expansion) if found.coef is None else found.coef
     draft = start.replace(
         alpha=alpha, expansion=found.expansion, coef=coef, intercept=b, width=found.width
     )
