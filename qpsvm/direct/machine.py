@@ -138,6 +138,8 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
         c.curvature if c.curvature[0] > 0.0 else None,
         rows,
         c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit,
+        # weights of zero may be optimal for a linear kernel; for the others they hardly are
+        model.objective_floor if c.relative_to_spread and model.is_linear else 0.0,
         is_free=c.intercept == "free",
         constant=model.constant,
         cost=c.intercept_price,

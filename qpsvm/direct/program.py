@@ -308,11 +308,14 @@ class DirectProgram:
         What its decision values are evaluated with.
     unit : float
         Of violations.
+    floor : float
+        Smallest scale of relative gaps (``Certificate.floor``).
     """
 
     machine: SmallMachine
     matrix: KernelMatrix | Features
     unit: float = 1.0
+    floor: float = 0.0
 
     @classmethod
     def of(
@@ -322,6 +325,7 @@ class DirectProgram:
         curved: Vector | None,
         rows: Index | None = None,
         unit: float = 1.0,
+        floor: float = 0.0,
         **kind: Any,
     ) -> DirectProgram:
         """The program of conditions (signs, required, lower, upper) on the samples of a matrix.
@@ -333,7 +337,7 @@ class DirectProgram:
         by_newton = not kind.get("side") and matrix.are_few(len(signs), d is not None)
         K = None if by_newton else matrix.K
         own = SmallMachine(K, signs, required, lower, upper, d, rows, **kind)
-        return cls(own, matrix, unit)
+        return cls(own, matrix, unit, floor)
 
     def solved(self, eps: float) -> Certified | None:
         """Solve the dual; return the first machine whose proven gap is within ``eps``.
@@ -385,7 +389,7 @@ class DirectProgram:
             ramp = DIRECT.newton_ramp * float(np.max(np.abs(own.required)))
             delta = max(delta, ramp / float(np.max(own.upper - own.lower)), TINY)
         for count in range(1, DIRECT.certificates + 1):
-            run = own.newton(X, DIRECT.newton, delta, gap, start)
+            run = own.newton(X, DIRECT.newton, delta, gap, self.floor, start)
             if run.status is CallStatus.DONE:
                 found = self.certified(run.alpha, run.weights)
                 if found is None:
@@ -518,7 +522,8 @@ class DirectProgram:
             rounding += (
                 len(alpha) * EPS * (found.losses + abs(own.cost * b) + own.total * found.width)
             )
-        relative = (SUMMED * upper + UNDERFLOW) / max(abs(objective) - SUMMED * rounding, TINY)
+        size = max(abs(objective) - SUMMED * rounding, self.floor, TINY)
+        relative = (SUMMED * upper + UNDERFLOW) / size
         # multipliers of the program are those of alpha
         error = float(np.max(found.errors, initial=0.0)) + values_apart
         rest = found.values, error, interval, found.width, relative, found.violation

@@ -319,6 +319,7 @@ class SmallMachine:
         numbers: NewtonNumbers,
         delta: float = 0.0,
         tol: float = 0.0,
+        floor: float = 0.0,
         start: tuple[Vector, Vector] | None = None,
     ) -> NewtonRun:
         """Minimise the primal objective over the weights of features.
@@ -330,8 +331,9 @@ class SmallMachine:
         numbers : NewtonNumbers
         delta : float
             Weight of the proximal term of the first step: above 0 without ``curved``.
-        tol : float
-            Gap, relative to the objective, with which proximal steps end.
+        tol, floor : float
+            Gap with which proximal steps end, relative to the objective or the floor, whichever is
+            larger.
         start : tuple of arrays of shape (p,) and (N,), optional
             Weights, and the intercept where there is one, and a dual point in the box; without
             it those nearest zero.
@@ -341,7 +343,7 @@ class SmallMachine:
         if self.rows is not None:
             require_indices(self.rows, "rows", len(X))
         delta = require_at_least(delta, "delta", 0.0)
-        tol = require_at_least(tol, "tol", 0.0)
+        tol, floor = require_at_least(tol, "tol", 0.0), require_at_least(floor, "floor", 0.0)
         is_smooth = self.curved is not None and np.min(self.curved, initial=1.0) > 0.0
         if self.side or not (is_smooth or delta > 0.0):
             raise InvalidParameterError("newton needs curved or delta above 0, and no width")
@@ -354,7 +356,7 @@ class SmallMachine:
             alpha = require_vector(start[1], "alpha", n, finite=True).copy()
             require_box(alpha, "alpha", self.lower, self.upper)
         counts = np.array([*map(int, numbers[:3]), 0])
-        own = np.array([delta, numbers.shrink, tol])
+        own = np.array([delta, numbers.shrink, tol, floor])
         place = own, counts, u, alpha, np.empty(n, np.int8), np.empty(2 * p * p + 2 * p + 3 * n)
         status = run("machine_newton", self._fields(len(X)), X, d, int(has_intercept), *place)
         return NewtonRun(status, u, alpha, float(own[0]), int(counts[3]))

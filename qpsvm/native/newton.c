@@ -133,12 +133,13 @@ static double gap_of(const struct features *f, const double *u, const double *v,
 /* Minimise from the weights u (p,), p = d + has_intercept, and the dual point alpha (n,) in its box;
  * both are results.
  *
- * X (samples, d). numbers (3,) = delta, by what it is multiplied after each proximal step (it doubles after
- * one that was not finished), and the gap, relative to the objective, at which these steps end (tol); curved > 0, or delta > 0. The last delta is
- * a result. counts (4,) = Newton steps, those in one proximal step, and trials of the length of one, at most,
- * and as a result the number of Newton steps. work (2 p p + 2 p + 3 n,) and sides (n,) are memory. DONE where the
- * gap is at most tol, or with delta = 0 where a full step left the sides of all slopes as they were;
- * LIMIT after so many Newton steps; STALLED where the Hessian is singular. */
+ * X (samples, d). numbers (4,) = delta, by what it is multiplied after each proximal step (it doubles
+ * after one that was not finished), the gap at which these steps end (tol), relative to the objective
+ * or to a floor, whichever is larger, and that floor; curved > 0, or delta > 0. The last delta is a
+ * result. counts (4,) = Newton steps, those in one proximal step, and trials of the length of one, at
+ * most, and as a result the number of Newton steps. work (2 p p + 2 p + 3 n,) and sides (n,) are
+ * memory. DONE where the gap is at most tol, or with delta = 0 where a full step left the sides of all
+ * slopes as they were; LIMIT after so many Newton steps; STALLED where the Hessian is singular. */
 PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, int64_t d,
                                     int64_t has_intercept, double *numbers, int64_t *counts, double *u, double *alpha, int8_t *sides, double *work) {
   int64_t n = m->size, p = d + has_intercept;
@@ -237,7 +238,7 @@ PUBLIC int EXPORTED(machine_newton)(const struct machine *m, const double *X, in
       continue;
     }
     double gap = gap_of(&f, u, v, alpha, &objective);
-    if (is_last && gap <= numbers[2] * size_of(objective)) return DONE;
+    if (is_last && gap <= numbers[2] * larger(size_of(objective), numbers[3])) return DONE;
     f.delta = numbers[0] *= is_last ? numbers[1] : 2.0;
   }
   return LIMIT;

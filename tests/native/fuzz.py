@@ -173,7 +173,7 @@ def machines(rng: Any) -> None:
         run = machine.newton(X, numbers_, delta, float(rng.choice([0.0, 1e-9])))
         finite = np.all(np.isfinite(run.weights)) and run.delta > 0.0
         if finite and np.all((lower <= run.alpha) & (run.alpha <= upper)):
-            machine.newton(X, numbers_, run.delta, 0.0, (run.weights, run.alpha))
+            machine.newton(X, numbers_, run.delta, 0.0, 1e-9, (run.weights, run.alpha))
 
 
 def classes(rng: Any) -> None:

@@ -220,7 +220,7 @@ def test_newtons_method_ends_where_the_gradient_vanishes(
     if run.status is not CallStatus.DONE:
         assert free or run.status is CallStatus.LIMIT  # a free intercept may have no minimiser
         return
-    again = run.delta, first[1], (run.weights, run.alpha)  # from there: without rounding
+    again = run.delta, first[1], 0.0, (run.weights, run.alpha)  # from there: without rounding
     _, u, alpha, _, _ = made.newton(X, NUMBERS_OF_NEWTON, *again)
     given = X if rows is None else X[rows]
     Z = signs[:, None] * (np.column_stack([given, np.ones(n)]) if len(u) > d else given)
