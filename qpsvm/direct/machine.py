@@ -45,7 +45,7 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
         if found is None:
             return None
         solution = solution_of(problem, found, perf_counter() - began)
-        if found.passes(settings.eps) and program.states_enough_digits(found, settings.eps):
+        if found.is_enough:
             return solution
         # more digits of decision values, for a narrower gap, or for multipliers and slack
         evaluation = problem.model.recovered(
@@ -114,7 +114,7 @@ def _is_small(model: SupportVectorModel) -> bool:
         matrix = _features(model)
         if matrix is None:
             return False
-        if not c.width_sign and matrix.are_few(len(c), c.curvature[0] > 0.0):
+        if matrix.are_few(len(c), c.curvature[0] > 0.0):
             return matrix.X.size <= DIRECT.entries
         if len(c) ** 2 > matrix.work(len(c)):
             return False

@@ -273,6 +273,9 @@ class Certified(NamedTuple):
         How many dual points were tried.
     by_newton : bool
         Whether Newton's method on the weights found the machine.
+    is_enough : bool
+        Whether the gap is proven to ``eps``, and slack and multipliers have the digits that the
+        verifier asks for (``states_enough_digits``).
     """
 
     alpha: Vector
@@ -287,6 +290,7 @@ class Certified(NamedTuple):
     below: float
     points: int
     by_newton: bool = False
+    is_enough: bool = False
 
     def passes(self, eps: float) -> bool:
         """Return whether the gap is proven to ``eps`` and complementary slackness nearly holds."""
@@ -334,8 +338,7 @@ class DirectProgram:
         """
         signs, required, lower, upper = map(np.ascontiguousarray, conditions)
         d = None if curved is None else np.ascontiguousarray(curved)
-        by_newton = not kind.get("side") and matrix.are_few(len(signs), d is not None)
-        K = None if by_newton else matrix.K
+        K = None if matrix.are_few(len(signs), d is not None) else matrix.K
         own = SmallMachine(K, signs, required, lower, upper, d, rows, **kind)
         return cls(own, matrix, unit, floor)
 
@@ -352,7 +355,8 @@ class DirectProgram:
         tolerance = DIRECT.tolerance * eps * max(scale, TINY)
         if own.cost:
             tolerance *= DIRECT.boundary
-        run, rough, work = None, DIRECT.numbers.rough * scale, matrix.work(len(own.signs))
+        best, run = None, None
+        rough, work = DIRECT.numbers.rough * scale, matrix.work(len(own.signs))
         numbers = DIRECT.numbers._replace(rough=rough, work=work)
         for count in range(1, DIRECT.certificates + 1):
             run = own.run(tolerance, numbers, run)
@@ -363,18 +367,25 @@ class DirectProgram:
             if is_over or found is None:
                 break
             if found.passes(eps):
-                return found._replace(points=count)
+                is_enough = self.states_enough_digits(found, eps)
+                best = found._replace(points=count, is_enough=is_enough)
+                if is_enough:
+                    break
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
             tolerance *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
-        return None if run is None else self._where_pairs_end(run, eps)
+        if best is not None or run is None:
+            return best
+        return self._where_pairs_end(run, eps)
 
     def _where_pairs_end(self, run: MachineRun, eps: float) -> Certified | None:
         """Finish what steps of pairs did not, on the weights of few features or by larger steps."""
         own, matrix = self.machine, self.matrix
-        if isinstance(matrix, Features) and not own.side and matrix.are_few(len(own.signs), True):
+        if isinstance(matrix, Features) and matrix.are_few(len(own.signs), True):
             return self._by_newton(matrix.X, eps)
         found = self._by_larger_steps(run, eps) if run.status is CallStatus.LIMIT else None
-        return found if found is not None and found.passes(eps) else None
+        if found is None or not found.passes(eps):
+            return None
+        return found._replace(is_enough=self.states_enough_digits(found, eps))
 
     def _by_newton(self, X: Dense, eps: float) -> Certified | None:
         """Minimise the primal by Newton's method, repeated where digits are missing.
@@ -396,8 +407,8 @@ class DirectProgram:
                     break
                 found = found._replace(points=count, by_newton=True)
                 if found.passes(eps) and (best is None or found.error < best.error):
-                    best = found
-                if best is not None and self.states_enough_digits(best, eps):
+                    best = found._replace(is_enough=self.states_enough_digits(found, eps))
+                if best is not None and best.is_enough:
                     break
             elif run.status is not CallStatus.STALLED:
                 break
@@ -445,11 +456,11 @@ class DirectProgram:
         ----------
         alpha : array of shape (N,)
             In the box. Sums that it misses are made up for by variables between their bounds.
-        weights : array of shape (d,) or (d + 1,), optional
-            Of the features, and the intercept where there is one.
+        weights : array of shape (d,), (d + 1,) or (d + 2,), optional
+            Of the features, and the intercept and the width where there are.
         """
-        if weights is not None and self.machine.is_free:  # which has the best intercept
-            weights = weights[:-1].copy()
+        if weights is not None and self.machine.is_free:  # with the best intercept and width
+            weights = weights[: -2 if self.machine.side else -1].copy()
         found = self._bounds(alpha, weights)
         if found is not None and self._misses_sums(alpha, found):
             alpha = self._with_sums(alpha, found)

@@ -39,9 +39,7 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
         for k, matrix in zip(range(*places.indices(len(sides))), matrices(places), strict=True):
             program = _program(shared, sides[k], matrix)
             one = program.solved(settings.eps)
-            if one is None or not one.passes(settings.eps):
-                return
-            if not program.states_enough_digits(one, settings.eps):
+            if one is None or not one.is_enough:
                 return
             answers[k] = one
 
@@ -68,7 +66,7 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
 
 def _is_small(shared: SharedMatrix) -> bool:
     sizes = [len(side.signs) for side in shared.sides]
-    if shared.gram is None and not shared.total:
+    if shared.gram is None:
         features = Features(shared.X)
         if all(features.are_few(size, shared.is_squared) for size in sizes):
             return shared.X.size <= DIRECT.entries

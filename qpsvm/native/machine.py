@@ -335,8 +335,8 @@ class SmallMachine:
             Gap with which proximal steps end, relative to the objective or the floor, whichever is
             larger.
         start : tuple of arrays of shape (p,) and (N,), optional
-            Weights, and the intercept where there is one, and a dual point in the box; without
-            it those nearest zero.
+            Weights, and the intercept and the width where there are, and a dual point in the box;
+            without it those nearest zero.
         """
         n = len(self.signs)
         require_array(X, "X", np.float64, (n if self.rows is None else None, None))
@@ -345,10 +345,10 @@ class SmallMachine:
         delta = require_at_least(delta, "delta", 0.0)
         tol, floor = require_at_least(tol, "tol", 0.0), require_at_least(floor, "floor", 0.0)
         is_smooth = self.curved is not None and np.min(self.curved, initial=1.0) > 0.0
-        if self.side or not (is_smooth or delta > 0.0):
-            raise InvalidParameterError("newton needs curved or delta above 0, and no width")
-        d, has_intercept = X.shape[1], bool(self.is_free or self.constant > 0.0)
-        p = d + has_intercept
+        if not (is_smooth or delta > 0.0):
+            raise InvalidParameterError("newton needs curved or delta above 0")
+        d, more = X.shape[1], int(self.is_free or self.constant > 0.0) + int(self.side != 0.0)
+        p = d + more
         if start is None:
             u, alpha = np.zeros(p), np.minimum(np.maximum(0.0, self.lower), self.upper)
         else:
@@ -358,7 +358,7 @@ class SmallMachine:
         counts = np.array([*map(int, numbers[:3]), 0])
         own = np.array([delta, numbers.shrink, tol, floor])
         place = own, counts, u, alpha, np.empty(n, np.int8), np.empty(2 * p * p + 2 * p + 3 * n)
-        status = run("machine_newton", self._fields(len(X)), X, d, int(has_intercept), *place)
+        status = run("machine_newton", self._fields(len(X)), X, d, more, *place)
         return NewtonRun(status, u, alpha, float(own[0]), int(counts[3]))
 
     def bounds(

@@ -167,7 +167,7 @@ def machines(rng: Any) -> None:
     given = np.clip(integers(rng, size), lower, upper)
     machine.bounds(given, errors, X=X if rng.random() < 0.5 else None)
     delta = 10.0 ** rng.uniform(-300, 300)
-    if machine.side == 0.0 and (machine.rows is not None or size == n):
+    if machine.rows is not None or size == n:
         limits = [int(rng.integers(0, most)) for most in (30, 9, 5)]
         numbers_ = NewtonNumbers(*limits, float(rng.choice([0.1, 1e-9])))
         run = machine.newton(X, numbers_, delta, float(rng.choice([0.0, 1e-9])))

@@ -203,17 +203,20 @@ def test_newtons_method_ends_where_the_gradient_vanishes(
     signs = rng.choice([-1.0, 1.0], n)
     end = np.inf if squared and rng.random() < 0.5 else 1.0
     constant = 0.0 if free else float(rng.integers(0, 2))
+    side = float(rng.integers(-1, 2)) if free and len(set(signs.tolist())) == 2 else 0.0
     made = SmallMachine(
         None,
         signs,
         rng.standard_normal(n),
-        np.full(n, 0.0 if rng.random() < 0.5 else -end),
+        np.full(n, 0.0 if side or rng.random() < 0.5 else -end),
         np.full(n, end),
         curved=0.5 / C if squared else None,
         rows=rows,
         is_free=free,
         constant=constant,
-        cost=float(rng.integers(-1, 2)) if free and end == 1.0 else 0.0,
+        cost=float(rng.integers(-1, 2)) if free and end == 1.0 and not side else 0.0,
+        side=side,
+        total=_total(rng, signs, np.ones(n)) if side else 0.0,
     )
     first = (0.0, 0.0) if squared else (float(rng.uniform(0.1, 10.0)), 1e-9)
     run = made.newton(X, NUMBERS_OF_NEWTON, *first)
@@ -223,11 +226,10 @@ def test_newtons_method_ends_where_the_gradient_vanishes(
     again = run.delta, first[1], 0.0, (run.weights, run.alpha)  # from there: without rounding
     _, u, alpha, _, _ = made.newton(X, NUMBERS_OF_NEWTON, *again)
     given = X if rows is None else X[rows]
-    Z = signs[:, None] * (np.column_stack([given, np.ones(n)]) if len(u) > d else given)
+    Z = signs[:, None] * np.column_stack([given, np.ones(n), side * signs])[:, : len(u)]
     v = made.required - Z @ u
-    weights = u * np.append(np.ones(d), [constant] * (len(u) - d))
-    if len(u) > d:
-        weights[d] += made.cost
+    linear = np.append(np.zeros(d), [made.cost, side * made.total])[: len(u)]
+    weights = u * np.append(np.ones(d), [constant, 0.0])[: len(u)] + linear
     if made.curved is not None:
         slopes = np.clip(v / made.curved, made.lower, made.upper)
         size = 1e-9 * (1.0 + float(np.max(np.abs(u))) / float(np.min(made.curved)))
@@ -235,8 +237,8 @@ def test_newtons_method_ends_where_the_gradient_vanishes(
         np.testing.assert_allclose(weights, Z.T @ alpha, atol=size * n)
     else:
         losses = np.maximum(made.lower * v, made.upper * v)
-        size = 0.5 * float(u[:d] @ u[:d] + constant * u[-1] ** 2) + float(np.sum(losses))
-        size = abs(size + (made.cost * u[d] if len(u) > d else 0.0))
+        size = 0.5 * float(u @ (weights - linear)) + float(np.sum(losses) + linear @ u)
+        size = abs(size)
         assert np.all((made.lower <= alpha) & (alpha <= made.upper))
         assert float(np.sum(losses - alpha * v)) <= 2e-9 * size + 1e-12
         np.testing.assert_allclose(weights, Z.T @ alpha, atol=1e-9 * n * (1.0 + size))
