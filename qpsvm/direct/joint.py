@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dposv
 from qpsvm.backends.own_solvers import BY_ROUNDING
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.machine import is_plain, statistics_of
-from qpsvm.direct.program import DIRECT
+from qpsvm.direct.settings import DIRECT
 from qpsvm.formulations.crammer_singer import JointProblem
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel

@@ -7,7 +7,9 @@ from time import perf_counter
 import numpy as np
 
 from qpsvm.backends.settings import Settings
-from qpsvm.direct.program import DIRECT, Certified, DirectProgram, Features, KernelMatrix
+from qpsvm.direct.matrices import Features, KernelMatrix
+from qpsvm.direct.program import Certified, DirectProgram
+from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.products import is_faster_dense
 from qpsvm.machines.dual_program import bound_multipliers
 from qpsvm.machines.model import SupportVectorModel

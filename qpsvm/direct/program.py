@@ -6,243 +6,33 @@ duality gap is the sum of ``loss(v) + d/2 a^2 - a v`` over the conditions
 kernel values included. What is certified depends on a and the samples, and on nothing that a solver
 said.
 
-The kernel matrix is in memory as a whole; ``KernelMatrix`` and ``Features`` bound the rounding of
-sums of its entries, ``DIRECT`` has the sizes up to which that is done.
+``matrices`` bounds the rounding of decision values, ``settings`` has the sizes up to which that is
+done.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from qpsvm.direct.matrices import SUMMED, Features, KernelMatrix
+from qpsvm.direct.settings import DIRECT
 from qpsvm.display import short_repr
-from qpsvm.kernels.errors import EntryErrors
-from qpsvm.machines.conditions import squared_spread
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.settings import MACHINES
 from qpsvm.native import (
     CallStatus,
     MachineBounds,
     MachineRun,
-    NewtonNumbers,
-    RunNumbers,
     SmallMachine,
-    ValueErrors,
 )
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.balls import UNDERFLOW, gamma
+from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.solvers.box.related import RelatedPrograms
-
-
-@dataclass(frozen=True)
-class DirectSettings:
-    """Sizes and tolerances of the direct solution of small machines on their whole kernel matrix.
-
-    Attributes
-    ----------
-    samples : int
-        Samples, at most, whose kernel matrix is evaluated as a whole.
-    part : int
-        Machines of one kernel matrix that are solved in one thread after the other.
-    tolerance : float
-        Violation of optimality with which the steps of pairs end at first, in units of ``eps``.
-    boundary : float
-        Factor of that tolerance for one class, whose support vectors lie where predictions change.
-    tighter : float
-        Factor of that tolerance, at most, after a certificate that is too wide.
-    aim : float
-        Share of ``eps`` that the next gap is to have, if gaps shrink as tolerances do.
-    certificates : int
-        How many certificates are tried.
-    numbers : RunNumbers
-        Of the runs of steps of pairs and Newton steps.
-    larger_steps : float
-        Gap, in units of ``eps``, to which machines with many free variables are solved.
-    linear_work, linear_share : float
-        Steps of pairs, at most, for a linear machine with n variables and d features: n times their
-        number is at most ``linear_work + linear_share n d^2``: about the time of an interior-point
-        method, which is asked then.
-    class_steps : int
-        Steps of samples in a run, at most, for every sample, with one decision function per class.
-    class_variables : int
-        Free variables, at most, with which Newton steps are made there.
-    class_work : float
-        Multiplications, at most, in the factors of these Newton steps.
-    newton_features : int
-        Features, at most, with which machines are solved by Newton's method on their weights.
-    newton_share : float
-        Features, at most, for every condition, with which losses that have kinks are.
-    entries : int
-        Entries of the samples, at most, with which they are: so many terms add up to within the
-        margin that a certificate has for its own sums.
-    newton : NewtonNumbers
-        Of Newton's method.
-    newton_start : float
-        Weight of the first proximal term of losses with kinks, times the mean of ``|x_i|^2``, at
-        least.
-    newton_ramp : float
-        How far the kinks are drawn out by it, at least, in units of the largest ``|p_i|``, so that
-        slopes begin between their ends.
-    newton_gap : float
-        Gap of the weights, in units of ``eps``, with which proximal steps end at first.
-    sum_roundings : float
-        By how much sums that a machine keeps may be missed, in roundings of the sum of the sizes of
-        all variables.
-    sign : float
-        By how much a multiplier may be below zero, in units of ``eps``.
-    stated : float
-        Errors of decision values, in units of ``eps``, from which multipliers and slack are
-        computed from compensated ones.
-    natural_share : float
-        Share of ``sqrt(eps)`` that the largest distance of a variable from its KKT case may have:
-        the verifier measures it in other units, too.
-    gap_share : float
-        Share of ``eps`` that the certified gap may have, so that the verifier, whose sums round
-        differently, agrees.
-    """
-
-    samples: int = 2500
-    part: int = 6
-    tolerance: float = 0.3
-    boundary: float = 1e-3
-    tighter: float = 0.1
-    aim: float = 0.3
-    certificates: int = 3
-    numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
-    larger_steps: float = 0.05
-    linear_work: float = 4e6
-    linear_share: float = 0.2
-    class_steps: int = 10
-    class_variables: int = 2000
-    class_work: float = 2e10
-    newton_features: int = 300
-    newton_share: float = 0.125
-    entries: int = 5_000_000
-    newton: NewtonNumbers = NewtonNumbers()  # noqa: RUF009 - a tuple
-    newton_start: float = 0.01
-    newton_ramp: float = 2.0
-    newton_gap: float = 0.1
-    sum_roundings: float = 32.0
-    sign: float = 0.5
-    stated: float = 0.1
-    natural_share: float = 0.1
-    gap_share: float = 0.9
-
-
-DIRECT = DirectSettings()
-"""The settings that ``qpsvm.solve`` uses."""
-
-
-SUMMED = 1.0 + 2.0**-30
-"""Covers the rounding of sums of terms that are not negative."""
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class KernelMatrix:
-    """The kernel matrix of a machine that predicts with ``f(x) = sum_i beta_i k(x_i, x) + b``.
-
-    Attributes
-    ----------
-    K : array of shape (n, n)
-    errors : ValueErrors
-        Of its entries: ``|K^_ij - K_ij|`` is at most ``relative_i u_j |K_ij| + left_i right_j``.
-    """
-
-    K: Dense
-    errors: ValueErrors
-    weights_distance = 0.0
-
-    @classmethod
-    def of(cls, K: Dense, errors: EntryErrors) -> KernelMatrix:
-        """Put the kernel matrix of samples together with bounds on the errors of its entries.
-
-        Those are relative ones, ``r_i + c_j + r_i c_j``, at most ``(r_i + (1 + r_i) f) c_j / f``
-        for every f up to the smallest of c: one sample far out widens its own column only.
-        """
-        least = max(float(np.min(errors.columns, initial=np.inf)), EPS)
-        columns = SUMMED * np.maximum(errors.columns / least, 1.0)
-        relative = SUMMED * (errors.rows + (1.0 + errors.rows) * least)
-        return cls(K, ValueErrors(np.array([relative, columns, errors.left, errors.right])))
-
-    def block(self, block: Dense, samples: Index) -> KernelMatrix:
-        """Take a kernel matrix that was evaluated before, for the samples that it belongs to."""
-        return KernelMatrix(block, self.errors.of(samples))
-
-    def are_few(self, _size: int, _are_smooth: bool) -> bool:
-        """Return False: a kernel has many features, or infinitely many."""
-        return False
-
-    def work(self, _size: int) -> float:
-        """Return how many steps of pairs are worth making, times the number of variables."""
-        return np.inf
-
-    @property
-    def diagonal(self) -> Vector:
-        """``|phi(x_i)|^2``, shape (n,)."""
-        return np.diagonal(self.K)
-
-    def squared_spread(self) -> float:
-        """``max_i |phi(x_i) - mean|^2``, as for the unit of violations of a model."""
-        return squared_spread(self.diagonal, np.mean(self.K, axis=1))
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Features:
-    """The samples of a linear machine, which predicts with ``f(x) = w'x + b`` and ``w = X'beta``.
-
-    Attributes
-    ----------
-    X : array of shape (n, d)
-    """
-
-    X: Dense
-
-    @cached_property
-    def K(self) -> Dense:
-        """The kernel matrix ``X X'`` of a linear machine, shape (n, n)."""
-        return self.X @ self.X.T
-
-    def are_few(self, size: int, are_smooth: bool) -> bool:
-        """Return whether Newton's method on the weights is cheap for so many conditions.
-
-        Losses with kinks take more steps, and steps of pairs on a small kernel matrix are their
-        alternative.
-        """
-        share = np.inf if are_smooth else DIRECT.newton_share * size
-        return bool(self.X.shape[1] <= min(DIRECT.newton_features, share))
-
-    def work(self, size: int) -> float:
-        """Return how many steps of pairs are worth making, times the number of variables."""
-        d = float(self.X.shape[1])
-        return DIRECT.linear_work + DIRECT.linear_share * size * d * d
-
-    @cached_property
-    def diagonal(self) -> Vector:
-        """``|x_i|^2``, shape (n,)."""
-        return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
-
-    def squared_spread(self) -> float:
-        """``max_i |x_i - mean|^2``, as for the unit of violations of a model."""
-        return squared_spread(self.diagonal, self.X @ np.mean(self.X, axis=0))
-
-    @property
-    def weights_distance(self) -> float:
-        """Bound on the error of computed weights ``X'beta``, relative to ``sum |beta| |x|``."""
-        return gamma(len(self.X) + 8)
-
-    @cached_property
-    def errors(self) -> ValueErrors:
-        """Bounds for ``X w``: products are rounded, the samples and stored weights are exact."""
-        bounds = np.zeros((4, len(self.X)))
-        bounds[1], bounds[3] = 1.0, SUMMED * np.sqrt(self.diagonal)
-        return ValueErrors(bounds)
 
 
 class Certified(NamedTuple):
@@ -548,7 +338,9 @@ class DirectProgram:
         than complementary slackness allows, while their share in the gap is small.
         """
         own, alpha = self.machine, found.alpha
-        is_exact = found.error <= DIRECT.stated * eps * self.unit
+        # a gradient is measured in units of the largest coefficient, at most 1
+        unit = self.unit if own.required.any() else min(self.unit, 1.0)
+        is_exact = found.error <= DIRECT.stated * eps * unit
         if not (is_exact and found.below <= DIRECT.sign * eps):
             return False
         if own.curved is not None:

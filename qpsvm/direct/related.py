@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from qpsvm.direct.program import DIRECT
+from qpsvm.direct.settings import DIRECT
 from qpsvm.display import short_repr
 from qpsvm.native import CallStatus, MachineRun, SmallMachine
 from qpsvm.numerics.arrays import Dense, Index, Vector

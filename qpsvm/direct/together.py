@@ -10,7 +10,9 @@ import numpy as np
 
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.machine import is_plain, solution_of
-from qpsvm.direct.program import DIRECT, Certified, DirectProgram, Features, KernelMatrix
+from qpsvm.direct.matrices import Features, KernelMatrix
+from qpsvm.direct.program import Certified, DirectProgram
+from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.errors import gram_errors
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution, SharedMatrix, Side, Together
 from qpsvm.machines.solution import SVMSolution

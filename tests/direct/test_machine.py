@@ -16,7 +16,9 @@ import qpsvm
 from qpsvm import kernels
 from qpsvm.backends import Settings
 from qpsvm.direct.machine import program_of, solved_directly, suits
-from qpsvm.direct.program import DIRECT, DirectProgram, Features, KernelMatrix
+from qpsvm.direct.matrices import Features, KernelMatrix
+from qpsvm.direct.program import DirectProgram
+from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.errors import EntryErrors
 from qpsvm.native import SmallMachine
 from tests.strategies import examples
