@@ -118,8 +118,6 @@ def _is_small(model: SupportVectorModel) -> bool:
             return False
         if matrix.are_few(len(c), c.curvature[0] > 0.0):
             return matrix.X.size <= DIRECT.entries
-        if len(c) ** 2 > matrix.work(len(c)):
-            return False
     return n <= DIRECT.samples and 8 * n * n <= default_memory_limit() // 4
 
 

@@ -93,8 +93,9 @@ class Features:
         Losses with kinks take more steps, and steps of pairs on a small kernel matrix are their
         alternative.
         """
-        share = np.inf if are_smooth else DIRECT.newton_share * size
-        return bool(self.X.shape[1] <= min(DIRECT.newton_features, share))
+        d = self.X.shape[1]
+        few = are_smooth or max(d, DIRECT.newton_least) <= DIRECT.newton_share * size
+        return bool(few and d <= DIRECT.newton_features)
 
     def work(self, size: int) -> float:
         """Return how many steps of pairs are worth making, times the number of variables."""

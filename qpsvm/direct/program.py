@@ -208,13 +208,10 @@ class DirectProgram:
     def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:
         """Continue by Newton steps with LAPACK where many variables lie between their bounds.
 
-        None for a machine with a quadratic loss, without an equality row, or with few features, for
-        which interior points take less time.
+        None for a machine with a quadratic loss or without an equality row.
         """
         own = self.machine
         if not own.is_free or own.curved is not None or own.K is None:
-            return None
-        if self.matrix.work(len(own.signs)) < 2.0 * DIRECT.linear_work:
             return None
         q, is_positive = -own.signs * own.required, own.signs > 0.0
         lower = np.where(is_positive, own.lower, -own.upper)

@@ -33,8 +33,8 @@ class DirectSettings:
         Gap, in units of ``eps``, to which machines with many free variables are solved.
     linear_work, linear_share : float
         Steps of pairs, at most, for a linear machine with n variables and d features: n times their
-        number is at most ``linear_work + linear_share n d^2``: about the time of an interior-point
-        method, which is asked then.
+        number is at most ``linear_work + linear_share n d^2``, about the time of Newton's method on
+        the weights, which follows.
     class_steps : int
         Steps of samples in a run, at most, for every sample, with one decision function per class.
     class_variables : int
@@ -43,8 +43,9 @@ class DirectSettings:
         Multiplications, at most, in the factors of these Newton steps.
     newton_features : int
         Features, at most, with which machines are solved by Newton's method on their weights.
-    newton_share : float
-        Features, at most, for every condition, with which losses that have kinks are.
+    newton_share, newton_least : float and int
+        Features, at most, for every condition, with which losses that have kinks are, before steps
+        of pairs are tried; with fewer than ``newton_least`` that number counts.
     entries : int
         Entries of the samples, at most, with which they are: so many terms add up to within the
         margin that a certificate has for its own sums.
@@ -83,13 +84,14 @@ class DirectSettings:
     certificates: int = 3
     numbers: RunNumbers = RunNumbers()  # noqa: RUF009 - a tuple
     larger_steps: float = 0.05
-    linear_work: float = 4e6
+    linear_work: float = 1e5
     linear_share: float = 0.2
     class_steps: int = 10
     class_variables: int = 2000
     class_work: float = 2e10
     newton_features: int = 300
     newton_share: float = 0.125
+    newton_least: int = 16
     entries: int = 5_000_000
     newton: NewtonNumbers = NewtonNumbers()  # noqa: RUF009 - a tuple
     newton_start: float = 0.01
