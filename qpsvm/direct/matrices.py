@@ -1,4 +1,4 @@
-"""Kernel matrices and features of small machines, with bounds on errors of their decision values."""
+"""Kernel matrices and features of small machines, with bounds on errors of decision values."""
 
 from __future__ import annotations
 
