@@ -200,7 +200,7 @@ class DirectProgram:
                     best = found._replace(is_enough=self.states_enough_digits(found, eps))
                 if best is not None and best.is_enough:
                     break
-            elif run.status is not CallStatus.STALLED:
+            elif run.status is not CallStatus.STALLED or not np.isfinite(run.weights).all():
                 break
             start, delta, gap = (run.weights, run.alpha), run.delta, DIRECT.tighter * gap
         return best or found
@@ -306,7 +306,8 @@ class DirectProgram:
         if own.is_free:
             upper += self._missed_sums(found, b)
         elif c:
-            upper += 0.5 * (b - found.balance) ** 2
+            missed = b - found.balance
+            upper += 0.5 * missed * missed  # infinite where ** raises OverflowError
         delta = self.matrix.weights_distance * found.reach + size_apart
         if own.rows is not None:  # beta is a rounded difference
             terms = np.bincount(own.rows, np.abs(alpha), len(beta))

@@ -168,7 +168,7 @@ class NewtonNumbers(NamedTuple):
         after a step whose Newton steps were too few it doubles.
     """
 
-    steps: int = 400
+    steps: int = 200
     between: int = 40
     lengths: int = 60
     shrink: float = 0.2

@@ -1,27 +1,33 @@
-/* Newton's method for machines with explicit features, on the weights and the intercept.
+/* Newton's method for machines with explicit features, on the weights, the intercept and the width.
  *
- * With z_i = s_i (x, 1) for the sample x of condition i and v = p - Z u, the losses are the largest of
- * a v - d a^2 / 2 over lower <= a <= upper. Kinks (d = 0) are rounded first: from the dual point c
+ * With z_i = s_i x for the sample x of condition i, an entry 1 for the intercept behind its features,
+ * and v = p - Z u, the losses are the largest of a v - d a^2 / 2 over lower <= a <= upper. Kinks
+ * (d = 0) are rounded first: from the dual point c
  *
- *     minimise  1/2 u'D u + cost b + sum_i max over a of (a_i v_i - d_i a_i^2 / 2 - delta (a_i - c_i)^2 / 2)
+ *     minimise  1/2 u'D u + cost b + sum_i max over a of (a v_i - d_i a^2 / 2 - delta (a - c_i)^2 / 2)
  *
- * is the proximal point method on the dual, whose next point are the maximisers; D is the identity, with the
- * constant for the intercept. The objective is piecewise quadratic, a = clip((v + delta c) / (d + delta)) are
- * the slopes, D u + cost - Z'a the gradient, D + Z_A' diag(1 / (d + delta)) Z_A the generalised Hessian over
- * the samples A whose slope is inside its ends. A full step after which every slope is inside, or at the same end,
- * as before ends at the exact minimum. With delta = 0 that is the end, and a the optimal dual point.
+ * is the proximal point method on the dual, whose next point are the maximisers; D is the identity,
+ * with the constant for the intercept. The objective is piecewise quadratic,
+ * a = clip((v + delta c) / (d + delta)) are the slopes, D u + cost - Z'a the gradient, and
+ * D + Z_A' diag(1 / (d + delta)) Z_A the generalised Hessian over the samples A whose slope is inside
+ * its ends. A full step after which every slope is inside, or at the same end, as before ends at the
+ * exact minimum. With delta = 0 that is the end, and a the optimal dual point.
  *
  * Source: Mangasarian, "A finite Newton method for classification", Optimization Methods and Software
  * 17 (2002); Keerthi and DeCoste, "A modified finite Newton method for fast solution of large scale
- * linear SVMs", JMLR 6 (2005); Rockafellar, "Augmented Lagrangians and applications of the proximal point
- * algorithm in convex programming", Mathematics of Operations Research 1 (1976); Yan and Li, "An efficient
- * augmented Lagrangian method for support vector machine", Optimization Methods and Software 35 (2020).
+ * linear SVMs", JMLR 6 (2005); Rockafellar, "Augmented Lagrangians and applications of the proximal
+ * point algorithm in convex programming", Mathematics of Operations Research 1 (1976); Yan and Li, "An
+ * efficient augmented Lagrangian method for support vector machine", Optimization Methods and
+ * Software 35 (2020).
  */
 
 #include "common.h"
 
-/* Added to the diagonal of a Hessian that rounding left without a positive pivot, relative to its largest entry. */
+/* Added to the diagonal of a Hessian that rounding left without a positive pivot, relative to its
+ * largest entry. */
 #define RIDGE 1e-13
+
+/* Samples whose squares are added to the Hessian at a time. */
 #define TOGETHER 4
 
 /* The problem of machine m with samples X (n, d); rounded from the dual point `center` (n,) with delta.
@@ -64,7 +70,8 @@ static inline double curvature_of(const struct features *f, int64_t i) {
   return (f->m->curved ? f->m->curved[i] : 0.0) + f->delta;
 }
 
-/* Samples whose squares are to be added to H together: each row of H is read and written once for all. */
+/* Samples whose squares are to be added to H together: each row of H is read and written once for
+ * all of them. */
 struct squares {
   int count;
   const double *x[TOGETHER];
@@ -91,9 +98,10 @@ static void add_squares(const struct features *f, struct squares *s, double *H) 
   s->count = 0;
 }
 
-/* Put the square of sample i, with its sign, 1 / d_i or (without d_i, H is multiplied by 1 / delta later) 1,
- * to those that are added to H next. */
-static inline void add_square(const struct features *f, int64_t i, double sign, struct squares *s, double *H) {
+/* Put the square of sample i, with its sign, to those that are added to H next. Its factor is 1 / d_i;
+ * without d_i it is 1, and H is multiplied by 1 / delta later. */
+static inline void add_square(const struct features *f, int64_t i, double sign, struct squares *s,
+                              double *H) {
   s->x[s->count] = features_of(f, i);
   s->width[s->count] = width_of(f, i);
   s->factor[s->count++] = f->m->curved ? sign / curvature_of(f, i) : sign;
@@ -110,8 +118,8 @@ static void add_inside(const struct features *f, const int8_t *sides, double *H)
   add_squares(f, &some, H);
 }
 
-/* Slopes a (n,) at v - t along, and the derivative there, by t, of the rounded objective of u + t step,
- * whose part without losses is base + t rise. */
+/* Slopes a (n,) at v - t along, and the derivative by t, there, of the rounded objective of
+ * u + t step; without losses the derivative is base + t rise. */
 static double slopes_at(const struct features *f, const double *v, const double *along, double t,
                         double base, double rise, double *a) {
   const struct machine *m = f->m;
@@ -132,8 +140,8 @@ static inline int8_t side_of(const struct machine *m, int64_t i, double a) {
   return (int8_t)(a <= m->lower[i] ? -1 : a >= m->upper[i] ? 1 : 0);
 }
 
-/* The losses minus a v at v, whose sum over all conditions is the gap of u and a, and the objective
- * of u without rounded kinks. */
+/* The gap of u and a, the sum of loss - a v + d a^2 / 2, and the objective of u, both without rounded
+ * kinks. */
 static double gap_of(const struct features *f, const double *u, const double *v, const double *a,
                      double *objective) {
   const struct machine *m = f->m;
@@ -159,7 +167,8 @@ struct newton {
   double *H, *factor, *step, *right;  /* (p, p) twice, (p,) twice */
   double *v, *along;                  /* (n,) violations plus delta c, and what a step takes from them */
   int8_t *sides;                      /* (n,) of the slopes whose squares H has */
-  int64_t inside[2], changes;         /* slopes inside, by group; removed from H since it was added up anew */
+  int64_t inside[2];                  /* how many these are, by group */
+  int64_t changes;                    /* squares that were taken from H since it was added up anew */
 };
 
 /* step = minus the gradient at u, and H with the squares of the samples whose slope is inside there.

@@ -311,3 +311,14 @@ def test_one_fit_takes_few_calls() -> None:
         return package_calls(lambda: machine.fit(X, codes))
 
     assert (calls(8) - calls(4)) / (28 - 6) <= 60
+
+
+@pytest.mark.parametrize("C", [1e200, 1e230, 1e261, 1e290])
+def test_losses_that_overflow_are_not_certified_and_no_error(C: float) -> None:
+    rng = np.random.default_rng(0)
+    formulation = qpsvm.SoftMargin(C=C, loss="squared_hinge", intercept="penalized")
+    for size in (1e-19, 1e-100, 1e-200):
+        X, y = size * rng.standard_normal((40, 3)), np.arange(40) % 2
+        made = formulation.dual(X, y)
+        solution = solved_directly(made, Settings())
+        assert solution is None or qpsvm.verify(made, solution).passed
