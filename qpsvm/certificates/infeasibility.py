@@ -131,6 +131,9 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
         largest = float(np.max(np.abs(model.gram.diagonal())))
         square = 0.0
         if not _cancels(model.data.X, signed):
+            stored = model.data.X.data if sp.issparse(model.data.X) else model.data.X
+            if largest == 0.0 and model.exact_kernel is not None and np.any(stored):
+                return None  # kernel values that underflow say nothing
             product = model.kernel_product(signed)
             rounding = n * float(np.finfo(float).eps) * largest
             square = max(float(signed @ product), 0.0) + rounding

@@ -17,6 +17,7 @@ from qpsvm.exceptions import (
     InfeasibleProgramError,
     InvalidParameterError,
     NotSeparableError,
+    ToleranceNotReachedWarning,
     UnboundedProgramError,
 )
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
@@ -162,3 +163,16 @@ def test_the_width_that_no_margin_exceeds_is_that_of_the_widest(intercept):
     width = 2.0 / np.linalg.norm(solution.coef)
     assert proof.distance * (2.0 if intercept == "none" else 1.0) == pytest.approx(width, rel=1e-6)
     assert f"a margin wider than {width:.2g} (" in str(not_separable(problem, proof))
+
+
+def test_kernel_values_that_underflow_prove_nothing() -> None:
+    """The classes are separable; what is computed of them is a matrix of zeros."""
+    X, y = np.array([[1e-200, 0.0], [0.0, 1e-200], [1e-200, 2e-200]]), [1, -1, 1]
+    kernel = qpsvm.kernels.Polynomial(gamma=0.5, degree=2, coef0=0.0)
+    hard = qpsvm.HardMargin(intercept="none")
+    with pytest.warns(ToleranceNotReachedWarning, match="scale the features"):
+        solution = qpsvm.solve(hard.primal(X, y, kernel=kernel), backend="osqp")
+    assert solution.status is not Status.OPTIMAL
+    for given, how in ((0.0 * X, kernel), (np.zeros((3, 3)), "precomputed")):  # zeros as data
+        with pytest.raises(NotSeparableError, match="cannot be separated"):
+            qpsvm.solve(hard.dual(given, y, kernel=how))
