@@ -27,7 +27,6 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.constraints.rows import NEGLIGIBLE, conflicting
 from qpsvm.display import one_line, short_repr
@@ -36,7 +35,7 @@ from qpsvm.machines.arguments import require_program_solution
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.numerics.arguments import explains_calls
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Vector, is_sparse
 from qpsvm.numerics.rows import row_squares
 from qpsvm.qp.infeasibility import PROOF_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
@@ -131,7 +130,8 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
         largest = float(np.max(np.abs(model.gram.diagonal())))
         square = 0.0
         if not _cancels(model.data.X, signed):
-            stored = model.data.X.data if sp.issparse(model.data.X) else model.data.X
+            X = model.data.X
+            stored = X.data if is_sparse(X) else np.asarray(X)
             if largest == 0.0 and model.exact_kernel is not None and np.any(stored):
                 return None  # kernel values that underflow say nothing
             product = model.kernel_product(signed)
@@ -139,7 +139,7 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
             square = max(float(signed @ product), 0.0) + rounding
         return Inseparability(weights, None, math.sqrt(square), _kernel_radius(problem, balanced))
     X = model.data.X
-    if sp.issparse(X):
+    if is_sparse(X):
         centre, squares = np.zeros(X.shape[1]), row_squares(X)
         difference = np.asarray(X.T @ signed)
     else:
@@ -159,7 +159,7 @@ def _cancels(X: Any, signed: Vector) -> bool:
     """
     sums = defaultdict[bytes, Fraction](Fraction)
     for i in np.flatnonzero(signed):
-        row = X[[i]].toarray() if sp.issparse(X) else X[i]
+        row = X[[i]].toarray() if is_sparse(X) else X[i]
         sums[(row + 0.0).tobytes()] += Fraction(float(signed[i]))  # -0.0 becomes 0.0
     return not any(sums.values())
 
