@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qpsvm.certificates.gap import Certificate
-from qpsvm.certificates.optimum import NORM_ROUNDING, score_errors
+from qpsvm.certificates.optimum import score_errors
 from qpsvm.certificates.predictions import wins
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.certificates.rigorous import decision_enclosure
@@ -31,6 +31,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Index, Mask, Vector
+from qpsvm.numerics.balls import SUM_ROUNDING
 from qpsvm.numerics.precision import EPS
 
 
@@ -151,7 +152,7 @@ def compare(
     n = len(own.lower)
     with np.errstate(all="ignore"):
         farthest = np.maximum(optimum.upper - own.lower, own.upper - optimum.lower)
-        change = NORM_ROUNDING * float(np.max(farthest, initial=0.0))
+        change = SUM_ROUNDING * float(np.max(farthest, initial=0.0))
     change = change if math.isfinite(change) else math.inf
     if not has_labels:
         return PredictionComparison(n, None, None, change, rigorous)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, locate
+from qpsvm.certificates.optimum import OptimumBounds, locate
 from qpsvm.certificates.predictions import (
     CertifiedPredictions,
     DecisionBounds,
@@ -37,7 +37,7 @@ from qpsvm.machines.feasibility import FeasibleMachine
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.numerics.arguments import Samples
-from qpsvm.numerics.balls import UNDERFLOW
+from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW
 from qpsvm.numerics.precision import TINY
 
 
@@ -172,7 +172,7 @@ class Certificate:
         """
         if self.enclosure is not None:
             return self.enclosure.gap_upper
-        upper = NORM_ROUNDING * self.excess_upper + UNDERFLOW
+        upper = SUM_ROUNDING * self.excess_upper + UNDERFLOW
         return upper if math.isfinite(upper) else math.inf
 
     @property
@@ -218,7 +218,7 @@ class Certificate:
         square = 2.0 * self.gap_upper / curvature + self.model.indefinite_term_bound(
             self.evaluation
         )
-        return NORM_ROUNDING * (math.sqrt(square) + scaling)
+        return SUM_ROUNDING * (math.sqrt(square) + scaling)
 
     def decision_bounds(self, X: Samples, *, squares: ArrayLike | None = None) -> DecisionBounds:
         r"""Bound the decision values of the exact optimum from below and above, for every row of X.

@@ -39,14 +39,10 @@ from qpsvm.machines.intercept import EVERYWHERE, Interval, enclosing_intercepts,
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.setup import KernelSetup
 from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.numerics.balls import UNDERFLOW, root
+from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW, root
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
-
-NORM_ROUNDING = 1.0 + 2.0**-30
-"""Factor that covers the rounding of a norm, or of a product of non-negative numbers, of up to a
-million terms, as far as none of them underflows: ``UNDERFLOW`` is added for that."""
 
 NOTHING = Interval(0.0, 0.0)
 
@@ -106,7 +102,7 @@ def locate(
     centre = centre_of(model)
     delta = distances(model, centre, model.data.X, _own_squares(model))
     errors = score_errors(model, evaluation, rigorous) + EPS * abs(b)
-    rows = NORM_ROUNDING * c.row_sizes(radius * delta + errors) + UNDERFLOW
+    rows = SUM_ROUNDING * c.row_sizes(radius * delta + errors) + UNDERFLOW
     rows += required(model).rad + EPS * (np.abs(c.required) + np.abs(v) + abs(c.width_sign * t))
     known = _offsets(model, v + c.width_sign * t, rows)
     moves = _is_flat(model, v, rows)
@@ -117,7 +113,7 @@ def locate(
     # what overflows is not known
     low, high = np.where(np.isfinite(v), low, np.nan), np.where(np.isfinite(v), high, np.nan)
     pad = 4.0 * EPS * (np.abs(v) + abs(t) + rows + np.maximum(np.abs(low), np.abs(high)))
-    away = 0.0 if centre is None else NORM_ROUNDING * radius * float(root(centre @ centre))
+    away = 0.0 if centre is None else SUM_ROUNDING * radius * float(root(centre @ centre))
     if model.constant:
         away = radius
     lower, upper = b + known.shift.lower, b + known.shift.upper
@@ -157,14 +153,14 @@ def distances(
     """
     if centre is not None:
         return feature_norms(model.kernel, X, centre)
-    return NORM_ROUNDING * np.asarray(root(squares + model.constant + 2.0 * model.negative_bound))
+    return SUM_ROUNDING * np.asarray(root(squares + model.constant + 2.0 * model.negative_bound))
 
 
 def _own_squares(model: SupportVectorModel) -> Vector:
     """``k(x_i, x_i)`` of the training samples; upper bounds if a function computes them."""
     if model.exact_kernel is None:
         return np.abs(model.gram.diagonal())
-    return np.asarray(NORM_ROUNDING * own_norms(model) ** 2)
+    return np.asarray(SUM_ROUNDING * own_norms(model) ** 2)
 
 
 def score_errors(model: KernelSetup, evaluation: Evaluation, rigorous: bool) -> Dense:

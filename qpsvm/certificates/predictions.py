@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, distances
+from qpsvm.certificates.optimum import OptimumBounds, distances
 from qpsvm.certificates.rigorous import decision_enclosure, feature_norms
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.display import Column, ColumnTable
@@ -21,6 +21,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.prediction import BaseMachine
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze, stored
+from qpsvm.numerics.balls import SUM_ROUNDING
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
 
@@ -153,13 +154,13 @@ def decision_bounds(
         errors = 2.0 * errors  # sums are rounded in another order in every batch of samples
         if optimum is not None and isinstance(model, SupportVectorModel):
             distance = distances(model, optimum.centre, samples, own)
-            bound = NORM_ROUNDING * (radius * distance + errors)
+            bound = SUM_ROUNDING * (radius * distance + errors)
             lower = values - bound + optimum.shift.lower
             upper = values + bound + optimum.shift.upper
         else:
             constant = model.constant if isinstance(model, JointModel) else 0.0
             norms = np.sqrt(own + constant + 2.0 * model.negative_bound)
-            bound = NORM_ROUNDING * (radius * norms[:, None] + errors)
+            bound = SUM_ROUNDING * (radius * norms[:, None] + errors)
             lower, upper = values - bound, values + bound
         pad = 4.0 * EPS * (np.abs(values) + bound)
     return DecisionBounds(
@@ -224,7 +225,7 @@ def own_squares(kernel: Kernel, samples: Stored, given: ArrayLike | None = None)
         A precomputed kernel, and no numbers are given.
     """
     if not isinstance(kernel, Precomputed):
-        return NORM_ROUNDING * feature_norms(kernel, samples) ** 2
+        return SUM_ROUNDING * feature_norms(kernel, samples) ** 2
     values = None if given is None else stored(given, "squares", InvalidDataError)
     if values is None or values.shape != (samples.shape[0],) or not np.isfinite(values).all():
         raise InvalidDataError(

@@ -34,7 +34,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg
 
-from qpsvm.certificates.optimum import NORM_ROUNDING, OptimumBounds, score_errors
+from qpsvm.certificates.optimum import OptimumBounds, score_errors
 from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.kernels import (
     larger,
@@ -50,7 +50,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
 from qpsvm.machines.solution import SVMSolution, alpha_unit
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
-from qpsvm.numerics.balls import UNDERFLOW, outward, root, up
+from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW, outward, root, up
 from qpsvm.numerics.balls import U as U_ROUNDING
 from qpsvm.numerics.precision import EPS
 
@@ -233,7 +233,7 @@ def _entry_rounding(model: SupportVectorModel, U: Index) -> float:
         left, right = rows @ errors.left, rows @ errors.right
         growth += float((1.0 + np.max(errors.rows)) * (1.0 + np.max(errors.columns)) - 1.0)
     ranks = growth * float(norms @ norms) + math.sqrt(float(left @ left) * float(right @ right))
-    return NORM_ROUNDING * (ranks / c.norm_weight + len(U) * UNDERFLOW)
+    return SUM_ROUNDING * (ranks / c.norm_weight + len(U) * UNDERFLOW)
 
 
 def _weights_below(A: Dense, rounding: float) -> Vector | None:
@@ -289,7 +289,7 @@ def screen_classes(model: JointModel, evaluation: Evaluation, radius: float) -> 
     norms = root(own_norms(model) ** 2 + model.constant)
     errors = np.max(score_errors(model, evaluation, rigorous=True), axis=1)
     errors += 4.0 * EPS * (1.0 + np.max(np.abs(decisions), axis=1))
-    bound = NORM_ROUNDING * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
+    bound = SUM_ROUNDING * (math.sqrt(2.0) * radius * norms + 2.0 * errors)[:, None] + UNDERFLOW
     bound = np.where(own, 0.0, bound)
     surely, possibly = c - bound, c + bound
     idle = possibly < _largest_other(surely)

@@ -250,7 +250,7 @@ class PassSteps:
     def _solved_undecided(
         self, state: State, results: Sequence[ChunkResult], fixed: FixedSums, point: ChunkedDual
     ) -> tuple[State, int]:
-        """Solve the undecided conditions; return the next machine and their number."""
+        """Solve the program over the samples not fixed at a bound; return machine and count."""
         totals, form = self.problem.totals, self.problem.template
         parts = [r.undecided for r in results if r.undecided is not None]
         found = join_undecided(parts)

@@ -26,7 +26,7 @@ from qpsvm.verification import verify_evaluated
 
 ON_KERNEL = "the kernel matrix is small: steps of pairs on all of it"
 ON_WEIGHTS = "the features are few: Newton's method on their weights"
-"""Notes of solutions that were found the short way."""
+"""Reasons that a solution's statistics give for the method that found it."""
 
 
 def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | None:

@@ -13,11 +13,8 @@ from qpsvm.kernels.errors import EntryErrors
 from qpsvm.machines.conditions import squared_spread
 from qpsvm.native import ValueErrors
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.balls import gamma
+from qpsvm.numerics.balls import SUM_ROUNDING, gamma
 from qpsvm.numerics.precision import EPS
-
-SUMMED = 1.0 + 2.0**-30
-"""Covers the rounding of sums of terms that are not negative."""
 
 
 @short_repr
@@ -44,8 +41,8 @@ class KernelMatrix:
         for every f up to the smallest of c: one sample far out widens its own column only.
         """
         least = max(float(np.min(errors.columns, initial=np.inf)), EPS)
-        columns = SUMMED * np.maximum(errors.columns / least, 1.0)
-        relative = SUMMED * (errors.rows + (1.0 + errors.rows) * least)
+        columns = SUM_ROUNDING * np.maximum(errors.columns / least, 1.0)
+        relative = SUM_ROUNDING * (errors.rows + (1.0 + errors.rows) * least)
         return cls(K, ValueErrors(np.array([relative, columns, errors.left, errors.right])))
 
     def block(self, block: Dense, samples: Index) -> KernelMatrix:
@@ -53,20 +50,20 @@ class KernelMatrix:
         return KernelMatrix(block, self.errors.of(samples))
 
     def are_few(self, _size: int, _are_smooth: bool) -> bool:
-        """Return False: a kernel has many features, or infinitely many."""
+        """Return False: Newton's method on explicit weights is not for kernels."""
         return False
 
     def work(self, _size: int) -> float:
-        """Return how many steps of pairs are worth making, times the number of variables."""
+        """Largest number of SMO steps before another method takes over, times the variables."""
         return np.inf
 
     @property
     def diagonal(self) -> Vector:
-        """``|phi(x_i)|^2``, shape (n,)."""
+        """Squared norm of each sample in the kernel's feature space, shape (n,)."""
         return np.diagonal(self.K)
 
     def squared_spread(self) -> float:
-        """``max_i |phi(x_i) - mean|^2``, as for the unit of violations of a model."""
+        """Squared distance of the farthest sample from the mean, in feature space."""
         return squared_spread(self.diagonal, np.mean(self.K, axis=1))
 
 
@@ -98,17 +95,17 @@ class Features:
         return bool(few and d <= DIRECT.newton_features)
 
     def work(self, size: int) -> float:
-        """Return how many steps of pairs are worth making, times the number of variables."""
+        """Largest number of SMO steps before another method takes over, times the variables."""
         d = float(self.X.shape[1])
         return DIRECT.linear_work + DIRECT.linear_share * size * d * d
 
     @cached_property
     def diagonal(self) -> Vector:
-        """``|x_i|^2``, shape (n,)."""
+        """Squared norm ``|x_i|^2`` of each sample, shape (n,)."""
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
     def squared_spread(self) -> float:
-        """``max_i |x_i - mean|^2``, as for the unit of violations of a model."""
+        """Squared distance of the farthest sample from the mean."""
         return squared_spread(self.diagonal, self.X @ np.mean(self.X, axis=0))
 
     @property
@@ -118,7 +115,7 @@ class Features:
 
     @cached_property
     def errors(self) -> ValueErrors:
-        """Bounds for ``X w``: products are rounded, the samples and stored weights are exact."""
+        """Bounds on the rounding errors of the decision values ``X w`` of given weights."""
         bounds = np.zeros((4, len(self.X)))
-        bounds[1], bounds[3] = 1.0, SUMMED * np.sqrt(self.diagonal)
+        bounds[1], bounds[3] = 1.0, SUM_ROUNDING * np.sqrt(self.diagonal)
         return ValueErrors(bounds)

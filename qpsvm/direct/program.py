@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qpsvm.direct.matrices import SUMMED, Features, KernelMatrix
+from qpsvm.direct.matrices import Features, KernelMatrix
 from qpsvm.direct.settings import DIRECT
 from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval
@@ -30,7 +30,7 @@ from qpsvm.native import (
     SmallMachine,
 )
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.balls import UNDERFLOW
+from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.solvers.box.related import RelatedPrograms
 
@@ -133,7 +133,7 @@ class DirectProgram:
         return cls(own, matrix, unit, floor)
 
     def solved(self, eps: float) -> Certified | None:
-        """Solve the dual; return the first machine whose proven gap is within ``eps``.
+        """Solve a small machine; return it with a proven duality gap of at most ``eps``.
 
         None where there is none, or by Newton's method the last machine: rounding may be all that
         its gap is made of.
@@ -168,7 +168,7 @@ class DirectProgram:
         return self._where_pairs_end(run, eps)
 
     def _where_pairs_end(self, run: MachineRun, eps: float) -> Certified | None:
-        """Finish what steps of pairs did not, on the weights of few features or by larger steps."""
+        """Solve a machine that SMO steps did not solve in time, by one of two Newton methods."""
         own, matrix = self.machine, self.matrix
         if isinstance(matrix, Features) and matrix.are_few(len(own.signs), True):
             return self._by_newton(matrix.X, eps)
@@ -321,8 +321,8 @@ class DirectProgram:
             rounding += (
                 len(alpha) * EPS * (found.losses + abs(own.cost * b) + own.total * found.width)
             )
-        size = max(abs(objective) - SUMMED * rounding, self.floor, TINY)
-        relative = (SUMMED * upper + UNDERFLOW) / size
+        size = max(abs(objective) - SUM_ROUNDING * rounding, self.floor, TINY)
+        relative = (SUM_ROUNDING * upper + UNDERFLOW) / size
         # multipliers of the program are those of alpha
         error = float(np.max(found.errors, initial=0.0)) + values_apart
         rest = found.values, error, interval, found.width, relative, found.violation

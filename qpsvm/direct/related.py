@@ -56,7 +56,7 @@ class RelatedMachines:
         return self._solved(lower, upper, start, self._product(start), eps)[0]
 
     def _product(self, v: Vector) -> Vector:
-        """Product of the kernel matrix with v, for the sample of each condition, shape (N,)."""
+        """Multiply the kernel matrix by dual variables v: one value per condition, (N,)."""
         rows = self.rows
         return self.K @ v if rows is None else (self.K @ np.bincount(rows, v, len(self.K)))[rows]
 

@@ -112,7 +112,7 @@ def price_factors(
     above: Fraction = Fraction(1),
     below: Fraction = Fraction(0),
 ) -> PriceFactors:
-    """C, sample weights and class weights as exact factors, whose product is ``C_i``."""
+    """Factors of each sample's upper bound ``C_i``, unrounded: C, sample weight, class weight."""
     codes = weights = None
     if class_weight is not None:
         classes, codes = np.unique(data.targets, return_inverse=True)

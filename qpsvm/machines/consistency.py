@@ -269,7 +269,7 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
 
 
 def _smallest_size(model: PrimalDualPair, size: float) -> float:
-    """Norm of w whose objective counts as zero; 0 where the given size is surely larger."""
+    """Largest norm of weights w that counts as zero; 0 if weights of the given size do not."""
     kappa = model.conditions.norm_weight
     return math.sqrt(2.0 * model.floor_above(0.5 * kappa * size * size) / kappa)
 

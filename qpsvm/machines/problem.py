@@ -258,7 +258,7 @@ class SVMProblem(TrainingProblem[SupportVectorModel, SVMSolution]):
     solution_type: ClassVar[type[SVMSolution]] = SVMSolution
 
     def start_from(self, solution: SVMSolution) -> QPSolution:
-        """Build a warm start from a solution, also of other samples or another C.
+        """Build a starting point from a solution, also of other samples or another C.
 
         Only x for a large kernel program: multipliers would take a pass over the kernel matrix, and
         a solver that goes through it column by column has no use for them.

@@ -39,7 +39,7 @@ def with_sum(a: Vector, lower: Vector, upper: Vector, signs: Vector, total: floa
 
 
 def with_width(a: Vector, c: Conditions, balance: float) -> Vector:
-    """Move dual variables a until ``(R 1)'a = balance``, and ``1'a >= price_t`` or ``<= price_t``.
+    """Make dual variables feasible: ``(R 1)'a = balance``, ``1'a >= price_t`` or ``<= price_t``.
 
     The sums over rows of either sign follow from both.
     """

@@ -153,7 +153,7 @@ class MachineRun(NamedTuple):
 
 
 class NewtonNumbers(NamedTuple):
-    """Settings of Newton's method on the weights of features in the compiled core.
+    """Settings of Newton's method on the primal weights of a linear machine.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class NewtonNumbers(NamedTuple):
 
 
 class NewtonRun(NamedTuple):
-    """The point at which Newton's method on the weights ended, and how it ended.
+    """Result of Newton's method on the primal weights of a linear machine.
 
     Parameters
     ----------

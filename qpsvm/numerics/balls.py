@@ -27,6 +27,10 @@ U = 2.0**-53
 UNDERFLOW = 2.0**-1000
 """More than underflow can take from a sum of products: 2^-1075 from each of them."""
 
+SUM_ROUNDING = 1.0 + 2.0**-30
+"""Factor that covers the rounding of a sum, inner product or norm of up to eight million
+non-negative numbers, as far as none of them underflows: ``UNDERFLOW`` is added for that."""
+
 SLACK = 1.0 + 2.0**-48
 """More than ``(1 - u)^-16``."""
 

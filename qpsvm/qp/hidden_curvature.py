@@ -89,7 +89,7 @@ def _lowered(
     distance: Vector,
     gain: float,
 ) -> float:
-    """Tighten the bound on how far hidden negative curvature lowers the objective."""
+    """Tighten the bound on how much negative eigenvalues of P can lower the objective."""
     (g, error), shift = reduced_costs, program.convexity.shift
     bound = np.where(g > 0.0, program.lb, program.ub)
     # rows have multipliers of their own: of a variable without that bound nothing is known

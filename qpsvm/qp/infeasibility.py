@@ -27,7 +27,7 @@ PROOF_TOLERANCE = 1e-9
 sums, and far below any coefficient that means something beside the others of its column."""
 
 FARTHEST = 1e-3
-"""Distance of a certificate from an exact one, at most, relative to its largest entry."""
+"""Largest residual of a valid certificate of infeasibility, relative to its largest entry."""
 
 MAX_DENSE_RAY = 1500
 """Rays need the null space of P; beyond this size an unstructured P is not searched."""

@@ -32,12 +32,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qpsvm.certificates.optimum import NORM_ROUNDING as ROUNDED_UP
 from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.display import short_repr
 from qpsvm.machines.intercept import Interval, enclosing_intercepts, optimal_intercepts
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.balls import UNDERFLOW, gamma
+from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW, gamma
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.selection.kernel_matrix import Sums
 from qpsvm.selection.settings import SEARCH
@@ -139,7 +138,7 @@ def held_out(
         for k, side in enumerate(sides):
             error = 4.0 * EPS + 4.0 * upper_bound_error
             gap[k], shifts[:, k, 0] = _with_intercepts(side, gap[k], missed[k], abs(b[k]), error)
-        out, radius = others.values, np.sqrt(2.0 * gap) * ROUNDED_UP
+        out, radius = others.values, np.sqrt(2.0 * gap) * SUM_ROUNDING
         away = radius[:, None] * others.norms + of_out
         away += 4.0 * EPS * (np.abs(out) + np.sum(np.abs(shifts), axis=0) + away)
         low, high = out + shifts[0] - away, out + shifts[1] + away
@@ -155,7 +154,7 @@ def _with_intercepts(
     bound = 1.0 + 2.0 * b
     for _ in range(SEARCH.intercepts):
         whole = gap + missed * (b + bound)
-        shift = sides.optimal_intercepts(float(np.sqrt(2.0 * whole)) * ROUNDED_UP, error)
+        shift = sides.optimal_intercepts(float(np.sqrt(2.0 * whole)) * SUM_ROUNDING, error)
         reached = max(abs(shift.lower), abs(shift.upper))
         if missed == 0.0 or reached < bound:
             return whole, shift
@@ -184,7 +183,7 @@ def _gaps(
         norm = square + np.sum(np.abs(beta) * errors + gamma(w.shape[1]) * np.abs(products), axis=1)
         stretched += 0.5 * d[rows] ** 2 * norm[rows]
         gap[rows] = np.fmin(gap[rows], stretched)
-    gap = ROUNDED_UP * gap + 8.0 * EPS * objective + UNDERFLOW
+    gap = SUM_ROUNDING * gap + 8.0 * EPS * objective + UNDERFLOW
     inside = ((beta <= loss.upper) & (beta >= loss.lowest)).all(axis=1)
     return np.where(inside & np.isfinite(gap), gap, np.inf), objective
 

@@ -52,7 +52,7 @@ class Subdifferential:
 
     @classmethod
     def of_conditions(cls, conditions: Conditions, n_samples: int) -> Subdifferential | None:
-        """The subdifferential of each sample's loss; None where a loss is not piecewise linear."""
+        """Subdifferentials of the samples' losses; None unless all losses are piecewise linear."""
         rows = conditions.rows
         one_each = bool((np.diff(rows.indptr) == 1).all() and (np.abs(rows.data) == 1.0).all())
         flat = not conditions.curvature.any() and not conditions.lower.any()
@@ -109,7 +109,7 @@ class Subdifferential:
         return self._added(related.solved(np.zeros(len(upper)), upper, v, eps))
 
     def along(self, K: Dense, C: Vector, eps: float) -> Iterator[Vector]:
-        """Yield the coefficients beta for ascending C; the losses here are those of C = 1."""
+        """Yield the expansion coefficients of the optimal machine for each C, ascending."""
         related, upper = self._related(K)
         for v in related.along(np.zeros(len(upper)), upper, C.tolist(), eps):
             yield self._added(v)

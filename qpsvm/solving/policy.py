@@ -210,7 +210,7 @@ class Solve:
         self.mark("verdict")
 
     def attempt(self, run: BackendRun) -> Attempt:
-        """Run a backend and improve its answer: the first five steps of ``STEPS``."""
+        """Run one backend, then verify its answer and improve it if it misses the tolerance."""
         found = self.answer()
         if not run.settings.attempt and self.needs_certificate_search("first search for evidence"):
             found = self.search(POLICY.first_search_seconds)
@@ -380,7 +380,7 @@ class Solve:
     # --- the steps of an attempt -----------------------------------------------------------------
 
     def answer(self) -> Attempt:
-        """Run one backend and verify its answer; neither is repeated here."""
+        """Run one backend once and verify its answer."""
         run, task = self.run, self.run.task
         backend, program = task.backend, task.program
         if run.settings.attempt:

@@ -1,4 +1,4 @@
-"""Translation of quadratic programs to ``P = F F' + diag(d)`` in a box, and of solutions back.
+"""Rewrite a quadratic program with ``P = F F' + diag(d)`` and box bounds, and map solutions back.
 
 There are two ways: as it is, a program over a box with few other rows; and by its dual, a program
 with many rows and a diagonal Hessian. The primal of a linear machine is
