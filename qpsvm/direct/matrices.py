@@ -45,9 +45,9 @@ class KernelMatrix:
         relative = SUM_ROUNDING * (errors.rows + (1.0 + errors.rows) * least)
         return cls(K, ValueErrors(np.array([relative, columns, errors.left, errors.right])))
 
-    def block(self, block: Dense, samples: Index) -> KernelMatrix:
-        """Take a kernel matrix that was evaluated before, for the samples that it belongs to."""
-        return KernelMatrix(block, self.errors.of(samples))
+    def of_samples(self, samples: Index) -> KernelMatrix:
+        """Return the kernel matrix of some of the samples."""
+        return KernelMatrix(self.K[np.ix_(samples, samples)], self.errors.of(samples))
 
     def are_few(self, _size: int, _are_smooth: bool) -> bool:
         """Return False: Newton's method on explicit weights is not for kernels."""
@@ -83,6 +83,10 @@ class Features:
     def K(self) -> Dense:
         """The kernel matrix ``X X'`` of a linear machine, shape (n, n)."""
         return self.X @ self.X.T
+
+    def of_samples(self, samples: Index) -> Features:
+        """Return the features of some of the samples."""
+        return Features(self.X[samples])
 
     def are_few(self, size: int, are_smooth: bool) -> bool:
         """Return whether Newton's method on the weights is cheap for so many conditions.

@@ -249,25 +249,19 @@ class DirectProgram:
         if weights is not None and self.machine.is_free:  # with the best intercept and width
             weights = weights[: -2 if self.machine.side else -1].copy()
         found = self._bounds(alpha, weights)
-        if found is not None and self._misses_sums(alpha, found):
+        if found is not None and self._misses_sums(found):
             alpha = self._with_sums(alpha, found)
             found = self._bounds(alpha, weights)
-        if found is None or self._misses_sums(alpha, found):
-            return None
-        return self._certificate(alpha, found, weights)
+        return None if found is None else self.of_bounds(alpha, found, weights)
 
     def _bounds(self, alpha: Vector, weights: Vector | None) -> MachineBounds | None:
-        own, flat = self.machine, 0.0
-        if own.is_free and own.curved is None:  # as for ``machines.intercept``
-            ends = float(np.sum(np.maximum(np.abs(own.lower), own.upper)))
-            flat = len(alpha) * EPS * (ends + abs(own.cost) + own.total)
         X = self.matrix.X if isinstance(self.matrix, Features) else None
         errors, unit = self.matrix.errors, self.unit
-        return own.bounds(alpha, errors, X=X, weights=weights, flat=flat, unit=unit)
+        return self.machine.bounds(alpha, errors, X=X, weights=weights, unit=unit)
 
-    def _misses_sums(self, alpha: Vector, found: MachineBounds) -> bool:
+    def _misses_sums(self, found: MachineBounds) -> bool:
         own = self.machine
-        allowed = DIRECT.sum_roundings * EPS * float(np.sum(np.abs(alpha)))
+        allowed = DIRECT.sum_roundings * EPS * found.weight
         if own.is_free and not abs(found.balance - own.cost) <= allowed:
             return True
         return bool(own.side) and not abs(found.total - own.total) <= allowed
@@ -287,21 +281,33 @@ class DirectProgram:
             moved[some] -= own.signs[some] * (missed / max(int(np.count_nonzero(some)), 1))
         return np.minimum(np.maximum(moved, own.lower), own.upper)
 
-    def _certificate(
-        self, alpha: Vector, found: MachineBounds, weights: Vector | None
-    ) -> Certified:
+    def of_bounds(
+        self, alpha: Vector, found: MachineBounds, weights: Vector | None = None
+    ) -> Certified | None:
+        """Bound the excess of a machine by the sums of its conditions; None where it misses sums.
+
+        Parameters
+        ----------
+        alpha, weights : arrays of shape (N,) and (d,), (d + 1,) or (d + 2,)
+            As for ``certified``.
+        found : MachineBounds
+            Of alpha and the weights.
+        """
+        if self._misses_sums(found):
+            return None
         own, coef = self.machine, None
         size_apart = values_apart = 0.0
         if isinstance(self.matrix, Features):
-            coef = found.coef if weights is None else weights[: len(found.coef)]
-            step = coef - found.coef
-            if step.any():
+            coef = found.coef
+            if weights is not None:
+                coef = weights[: len(coef)]
+                step = coef - found.coef
                 size_apart = float(np.linalg.norm(step))
                 values_apart = float(np.max(np.abs(self.matrix.X @ step)))
-        beta, interval = found.expansion, Interval(found.first, found.last)
+        interval = Interval(found.first, found.last)
         b, c = interval.midpoint, own.constant
         linear = own.cost * b + own.side * own.total * found.width
-        objective = 0.5 * float(beta @ found.values) + found.losses + 0.5 * c * b * b + linear
+        objective = 0.5 * found.product + found.losses + 0.5 * c * b * b + linear
         upper = found.gap + MACHINES.product_roundings * EPS * abs(objective)
         if own.is_free:
             upper += self._missed_sums(found, b)
@@ -310,13 +316,12 @@ class DirectProgram:
             upper += 0.5 * missed * missed  # infinite where ** raises OverflowError
         delta = self.matrix.weights_distance * found.reach + size_apart
         if own.rows is not None:  # beta is a rounded difference
-            terms = np.bincount(own.rows, np.abs(alpha), len(beta))
+            terms = np.bincount(own.rows, np.abs(alpha), len(found.expansion))
             delta += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
         upper += 0.5 * delta * delta
-        rounding = found.loss_error
+        rounding = found.loss_error + found.product_error
         if coef is not None and size_apart:  # 1/2 |w|^2 beside 1/2 beta'f
             rounding += 0.5 * delta * float(np.linalg.norm(coef))
-        rounding += float(np.abs(beta) @ (found.errors + len(beta) * EPS * np.abs(found.values)))
         if linear:  # losses and linear terms cancel
             rounding += (
                 len(alpha) * EPS * (found.losses + abs(own.cost * b) + own.total * found.width)
@@ -324,9 +329,9 @@ class DirectProgram:
         size = max(abs(objective) - SUM_ROUNDING * rounding, self.floor, TINY)
         relative = (SUM_ROUNDING * upper + UNDERFLOW) / size
         # multipliers of the program are those of alpha
-        error = float(np.max(found.errors, initial=0.0)) + values_apart
-        rest = found.values, error, interval, found.width, relative, found.violation
-        return Certified(alpha, beta, coef, *rest, self._below(alpha, found.values + b), 0)
+        rest = found.values, found.error + values_apart, interval, found.width, relative
+        below = self._below(alpha, found.values, b)
+        return Certified(alpha, found.expansion, coef, *rest, found.violation, below, 0)
 
     def states_enough_digits(self, found: Certified, eps: float) -> bool:
         """Return whether slack and multipliers are known to the digits that the verifier asks for.
@@ -365,10 +370,10 @@ class DirectProgram:
         of_width = abs(found.total - own.total) + EPS * own.total
         return 2.0 * (missed * abs(b) + of_width * found.width)
 
-    def _below(self, alpha: Vector, values: Vector) -> float:
+    def _below(self, alpha: Vector, values: Vector, b: float) -> float:
         own = self.machine
         if own.curved is None:
             return 0.0
-        f = values if own.rows is None else values[own.rows]
+        f = (values if own.rows is None else values[own.rows]) + b
         excess = own.required - own.signs * f - own.curved * alpha
         return float(np.max(excess[np.isinf(own.upper)], initial=0.0)) / self.unit

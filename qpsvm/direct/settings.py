@@ -16,7 +16,8 @@ class DirectSettings:
     samples : int
         Samples, at most, whose kernel matrix is evaluated as a whole.
     part : int
-        Machines of one kernel matrix that are solved in one thread after the other.
+        Kernel values, at most, of the machines that one call solves on one kernel matrix; a larger
+        machine has a call of its own.
     tolerance : float
         Violation of optimality with which the steps of pairs end at first, in units of ``eps``.
     boundary : float
@@ -76,7 +77,7 @@ class DirectSettings:
     """
 
     samples: int = 2500
-    part: int = 6
+    part: int = 1_000_000
     tolerance: float = 0.3
     boundary: float = 1e-3
     tighter: float = 0.1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -14,9 +16,12 @@ from qpsvm.direct.matrices import Features, KernelMatrix
 from qpsvm.direct.program import Certified, DirectProgram
 from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.errors import gram_errors
+from qpsvm.machines.conditions import squared_spread
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution, SharedMatrix, Side, Together
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.native import BlockMachine, CallStatus, SmallMachine
 from qpsvm.numerics.arrays import Index
+from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.threads import for_each, one_blas_thread
 
 
@@ -29,33 +34,16 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     settings : Settings
     """
     shared = problem.shared
-    if shared is None or not is_plain(settings):
-        return None
-    if not _is_small(shared):
+    if shared is None or not is_plain(settings) or not _is_small(shared):
         return None
     began = perf_counter()
-    sides, found = shared.sides, list[Certified]()
-    answers: list[Certified | None] = [None] * len(sides)
-
-    def solve(places: slice) -> None:
-        for k, matrix in zip(range(*places.indices(len(sides))), matrices(places), strict=True):
-            program = _program(shared, sides[k], matrix)
-            one = program.solved(settings.eps)
-            if one is None or not one.is_enough:
-                return
-            answers[k] = one
-
     with one_blas_thread(), np.errstate(all="ignore"):  # what overflows is not certified
-        matrices = _matrices(shared)
-        for_each(solve, [slice(k, k + DIRECT.part) for k in range(0, len(sides), DIRECT.part)])
-        for one in answers:
-            if one is None:
-                return None  # each by itself, with values of more digits
-            found.append(one)
-        beta = np.zeros((len(shared.order), len(found)))
-        for column, (side, one) in enumerate(zip(shared.sides, found, strict=True)):
-            beta[_places(side), column] = one.expansion
-    beta[shared.order] = beta.copy()
+        found = _certified(shared, settings.eps)
+    if found is None:
+        return None  # each by itself, with values of more digits
+    beta = np.zeros((len(shared.order), len(found)))
+    for column, (side, one) in enumerate(zip(shared.sides, found, strict=True)):
+        beta[shared.order[_places(side)], column] = one.expansion
     weights = [one.coef for one in found if one.coef is not None]
     coef = np.array(weights) if weights else None
     intercepts = np.array([one.interval.midpoint for one in found])
@@ -75,55 +63,127 @@ def _is_small(shared: SharedMatrix) -> bool:
     return max(sizes) <= DIRECT.samples
 
 
-def _matrices(
-    shared: SharedMatrix,
-) -> Callable[[slice], Iterator[KernelMatrix | Features]]:
-    """Return a function that yields the matrices of some machines, in memory used again by each."""
-    sides = shared.sides
-    if shared.gram is None:  # inner products of two classes are computed sooner than copied
-        features = Features(shared.X)
+def _certified(shared: SharedMatrix, eps: float) -> list[Certified] | None:
+    """Solve all machines, in blocks of one matrix where that is enough; None where one fails."""
+    matrix: KernelMatrix | Features = Features(shared.X)
+    if shared.gram is not None:
+        matrix = KernelMatrix.of(shared.gram.dense, gram_errors(shared.kernel, shared.gram))
+    sides, answers = shared.sides, dict[int, Certified]()
+    sizes = [len(side.signs) for side in sides]
+    in_blocks = [k for k in range(len(sides)) if not matrix.are_few(sizes[k], shared.is_squared)]
+    if in_blocks:
+        found = _solved_in_blocks(shared, matrix, [sides[k] for k in in_blocks], eps)
+        for k, one in zip(in_blocks, found, strict=True):
+            if one is not None:
+                answers[k] = one
 
-        def of_features(places: slice) -> Iterator[Features]:
-            for side in sides[places]:
-                yield features if len(side.places) == 1 else Features(shared.X[_places(side)])
+    def alone(places: slice) -> None:
+        for k in rest[places]:
+            side = sides[k]
+            own = matrix if len(side.places) == 1 else matrix.of_samples(_places(side))
+            K = None if own.are_few(sizes[k], shared.is_squared) else own.K
+            unit = shared.total * own.squared_spread() if shared.total else 1.0
+            program = DirectProgram(replace(_machine(shared, [side]), K=K), own, unit)
+            one = program.solved(eps)
+            if one is None or not one.is_enough:
+                return
+            answers[k] = one
 
-        return of_features
-    whole = KernelMatrix.of(shared.gram.dense, gram_errors(shared.kernel, shared.gram))
-
-    def of_kernel(places: slice) -> Iterator[KernelMatrix]:
-        some, K = sides[places], whole.K
-        largest = max([len(side.signs) for side in some if len(side.places) > 1], default=0)
-        memory = np.empty(largest * largest)
-        for side in some:
-            if len(side.places) == 1:
-                yield whole
-                continue
-            first, second = side.places
-            m, k = len(side.signs), first.stop - first.start
-            block = memory[: m * m].reshape(m, m)
-            block[:k, :k], block[:k, k:] = K[first, first], K[first, second]
-            block[k:, :k], block[k:, k:] = K[second, first], K[second, second]
-            yield whole.block(block, _places(side))
-
-    return of_kernel
+    rest = [k for k in range(len(sides)) if k not in answers]
+    for_each(alone, _groups([sizes[k] for k in rest]))
+    return [answers[k] for k in range(len(sides))] if len(answers) == len(sides) else None
 
 
-def _program(shared: SharedMatrix, side: Side, matrix: KernelMatrix | Features) -> DirectProgram:
-    n = len(side.signs)
-    zero, upper, curved = np.zeros(n), side.C, None
+def _groups(sizes: Sequence[int]) -> list[slice]:
+    """Cut a list of machines into such as are solved by one thread, by the sizes of their matrices.
+
+    Each is worth a call, and none is much longer: calls of the core cannot be interrupted.
+    """
+    ends, values = [0], 0
+    for k, size in enumerate(sizes):
+        if values + size * size > DIRECT.part and k > ends[-1]:
+            ends.append(k)
+            values = 0
+        values += size * size
+    ends.append(len(sizes))
+    return [slice(*both) for both in pairwise(ends) if both[0] < both[1]]
+
+
+def _solved_in_blocks(
+    shared: SharedMatrix, matrix: KernelMatrix | Features, sides: Sequence[Side], eps: float
+) -> list[Certified | None]:
+    """Solve machines on blocks of one matrix; None for those that one run does not certify."""
+    sizes, answers = [len(side.signs) for side in sides], list[Certified | None]()
+    ends = [0, *np.cumsum(sizes).tolist()]
+    machine, pieces = _machine(shared, sides), np.array([_pieces(side) for side in sides])
+    units = np.array([_unit(shared, matrix, side) for side in sides])
+    limits = np.empty((len(sides), 4))
+    limits[:, 0] = DIRECT.tolerance * eps * np.maximum(units, TINY)
+    limits[:, 1] = DIRECT.numbers.rough * units
+    limits[:, 2] = [matrix.work(size) for size in sizes]
+    limits[:, 3] = units
+    K, X = matrix.K, matrix.X if isinstance(matrix, Features) else None
+    answers = [None] * len(sides)
+
+    def certified(k: int, block: BlockMachine) -> Certified | None:
+        if block.status not in (CallStatus.DONE, CallStatus.STALLED):
+            return None
+        own = machine.part(slice(ends[k], ends[k + 1]))
+        program = DirectProgram(own, matrix, units[k])
+        found = program.of_bounds(block.alpha, block.bounds)
+        if found is None or not found.passes(eps):
+            return None
+        if not program.states_enough_digits(found, eps):
+            return None
+        return found._replace(points=1, is_enough=True)
+
+    def solve(group: slice) -> None:
+        part = machine.part(slice(ends[group.start], ends[group.stop]))
+        own = pieces[group], limits[group], DIRECT.numbers
+        blocks = part.in_blocks(K, *own, matrix.errors, X)
+        for k, block in enumerate(blocks, group.start):
+            answers[k] = certified(k, block)
+
+    for_each(solve, _groups(sizes))
+    return answers
+
+
+def _machine(shared: SharedMatrix, sides: Sequence[Side]) -> SmallMachine:
+    """Put the conditions of machines together, one machine behind the other."""
+    signs, upper = (
+        np.concatenate([getattr(side, name) for side in sides]) for name in ("signs", "C")
+    )
+    curved = None
     if shared.is_squared:
-        upper, curved = np.full(n, np.inf), 0.5 / side.C
-    required = np.full(n, 0.0 if shared.total else 1.0)
-    return DirectProgram.of(
-        matrix,
-        (side.signs, required, zero, upper),
+        upper, curved = np.full(len(upper), np.inf), 0.5 / upper
+    return SmallMachine(
+        None,
+        signs,
+        np.full(len(signs), 0.0 if shared.total else 1.0),
+        np.zeros(len(signs)),
+        upper,
         curved,
-        unit=shared.total * matrix.squared_spread() if shared.total else 1.0,
         is_free=shared.intercept == "free",
         constant=float(shared.intercept == "penalized"),
         side=-1.0 if shared.total else 0.0,
         total=shared.total,
     )
+
+
+def _unit(shared: SharedMatrix, matrix: KernelMatrix | Features, side: Side) -> float:
+    """The scale of margin violations: 1, or for nu machines the squared spread of their samples."""
+    if not shared.total:
+        return 1.0
+    K, count = matrix.K, len(side.signs)
+    products = [sum(K[a, b].sum(axis=1) for b in side.places) for a in side.places]
+    diagonal = np.concatenate([matrix.diagonal[place] for place in side.places])
+    return shared.total * squared_spread(diagonal, np.concatenate(products) / count)
+
+
+def _pieces(side: Side) -> list[int]:
+    """Begin and length of the two pieces of rows that are the samples of a machine."""
+    both = [*side.places, slice(0, 0)][:2]
+    return [number for place in both for number in (place.start, place.stop - place.start)]
 
 
 def _places(side: Side) -> Index:

@@ -16,6 +16,7 @@ from qpsvm.native.loops import (
     products_by_row,
 )
 from qpsvm.native.machine import (
+    BlockMachine,
     MachineBounds,
     MachineRun,
     NewtonNumbers,
@@ -26,6 +27,7 @@ from qpsvm.native.machine import (
 )
 
 __all__ = [
+    "BlockMachine",
     "CallStatus",
     "CoordinateDescent",
     "Losses",

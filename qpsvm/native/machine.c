@@ -22,6 +22,9 @@ struct machine {
   double side, total; /* side -1 (a margin to widen) or 1 (a tube to narrow): 1'a = total; 0: none */
 };
 
+/* How many sums bound the gap of a machine. */
+#define SUMS 16
+
 static inline double size_of(double x) { return x < 0.0 ? -x : x; }
 
 static inline const double *kernel_row_of(const struct machine *m, int64_t i) {
@@ -263,24 +266,38 @@ static double best_width(struct conditions *c, const struct machine *m, double f
   return shift;
 }
 
+/* What the slopes of losses with kinks only add up to by rounding, at most, at a best intercept. */
+static double flat_slopes(const struct machine *m) {
+  double ends = 0.0;
+  if (!m->is_free || m->curved) return 0.0;
+  for (int64_t i = 0; i < m->size; i++) ends += larger(size_of(m->lower[i]), m->upper[i]);
+  return ends < INFINITE ? (double)m->size * DBL_EPSILON * (ends + size_of(m->cost) + m->total) : 0.0;
+}
+
 /* Decision values of the machine of dual variables alpha, its best intercept, and bounds.
  *
- * results (3 n + 12 + d,) = beta (n,), values (n,), errors (n,), sums (12,), X'beta (d,). The error of
+ * results (3 n + SUMS + d,) = beta (n,), values (n,), errors (n,), sums (SUMS,), X'beta (d,). The error of
  * the value f_i is at most errors_i = (relative_i + gamma_n) (|K| (u |beta|))_i + left_i right'|beta| where K is
  * given; for samples X (n, d) that of the product with w as it is stored, gamma_d (|X| |w|)_i, with the
  * same additions. There w = X'beta, or the given weights (d, and the intercept where c > 0; NULL: none).
- * bounds (4, n) = relative, u >= 1, left and right. sums: the seven of condition_bounds, then the ends
- * of the interval of best intercepts, right'|beta|, the best width and sum a, exact but for one rounding.
- * For a penalised intercept, or none, the ends are c sum beta, or the given one. open (N,) is memory.
- * NOT_FINITE where values overflow. */
+ * bounds (4, n) = relative, u >= 1, left and right. sums: the seven of condition_bounds, then
+ *
+ *     7, 8   the ends of the interval of best intercepts; for a penalised intercept, or none,
+ *            c sum beta or the given one, twice
+ *     9      right'|beta|                  10  the best width
+ *     11     sum a, exact but for one rounding
+ *     12     beta'f                        13  sum |beta_i| (errors_i + n u |f_i|)
+ *     14     the largest of the errors     15  sum |a|
+ *
+ * open (N,) is memory. NOT_FINITE where values overflow. */
 PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, int64_t d,
                                     const double *given, const double *bounds,
-                                    const double *alpha, double flat, double unit, int64_t *open,
+                                    const double *alpha, double unit, int64_t *open,
                                     double *results) {
   int64_t n = m->samples, used = 0;
   const double *relative = bounds, *columns = bounds + n, *left = columns + n, *right = left + n;
   double *beta = results, *values = beta + n, *errors = values + n, *sums = errors + n;
-  double *implied = sums + 12;
+  double *implied = sums + SUMS;
   const double *w = given ? given : implied;
   double total = 0.0, reach = 0.0, weight = 0.0;
   for (int64_t j = 0; j < n; j++) beta[j] = values[j] = errors[j] = 0.0;
@@ -322,7 +339,7 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
   }
   struct conditions c = {m->size,  m->rows,  m->signs,  m->required, values,
                          m->lower, m->upper, m->curved, 0.0};
-  double shift = 0.0;
+  double shift = 0.0, flat = flat_slopes(m);
   sums[7] = sums[8] = given && m->constant > 0.0 ? given[d] : m->constant * total;
   if (m->is_free && m->side != 0.0) shift = best_width(&c, m, flat, open, sums + 7);
   if (m->is_free && !(m->side * shift > 0.0)) {
@@ -336,7 +353,84 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
   if (b - b != 0.0) return NOT_FINITE;
   condition_bounds(&c, errors, alpha, b, shift, unit, sums);
   struct pair all = {0.0, 0.0};
-  for (int64_t i = 0; i < m->size; i++) add(&all, alpha[i]);
+  for (int k = 12; k < SUMS; k++) sums[k] = 0.0;
+  for (int64_t i = 0; i < m->size; i++) {
+    add(&all, alpha[i]);
+    sums[15] += size_of(alpha[i]);
+  }
   sums[11] = rounded(all);
+  sums[12] = product(n, beta, values);
+  for (int64_t j = 0; j < n; j++) {
+    sums[13] += size_of(beta[j]) * (errors[j] + (double)n * DBL_EPSILON * size_of(values[j]));
+    sums[14] = larger(errors[j], sums[14]);
+  }
+  return DONE;
+}
+
+/* The samples of one machine among several: K, X and bounds (4, n) of two pieces of their rows, which
+ * begin at piece[0] and piece[2] and have the lengths piece[1] and piece[3]. What lies in one piece
+ * is used where it is, the rest is copied to memory, (size (size + d + 4),). Returns the bounds. */
+static const double *take_samples(struct machine *m, const int64_t *piece, const double **X,
+                                  int64_t d, const double *bounds, double *memory) {
+  int64_t n = m->samples, size = piece[1] + piece[3], place = 0;
+  double *block = memory, *rows = block + size * size, *own = rows + size * d;
+  for (int part = 0; part < 4; part += 2) {
+    for (int64_t i = piece[part]; i < piece[part] + piece[part + 1]; i++, place++) {
+      for (int k = 0; k < 4; k++) own[k * size + place] = bounds[k * n + i];
+      if (piece[3] == 0) continue;
+      const double *row = m->K + i * m->stride;
+      memcpy(block + place * size, row + piece[0], (size_t)piece[1] * sizeof *row);
+      memcpy(block + place * size + piece[1], row + piece[2], (size_t)piece[3] * sizeof *row);
+      if (*X) memcpy(rows + place * d, *X + i * d, (size_t)d * sizeof *row);
+    }
+  }
+  m->size = m->samples = size;
+  if (piece[3] == 0) {
+    m->K += piece[0] * (m->stride + 1);
+    if (*X) *X += piece[0] * d;
+  } else {
+    m->K = block;
+    m->stride = size;
+    if (*X) *X = rows;
+  }
+  return own;
+}
+
+/* Solve `count` machines on blocks of one kernel matrix, one after the other, and bound their gaps.
+ *
+ * `all` has their conditions, one machine behind the other, and as many samples as K (n, n), X (n, d;
+ * NULL: none) and bounds (4, n) have rows; it has no rows of its own. Condition i of machine k is
+ * about sample i of its two pieces of these samples: pieces (count, 4), see take_samples.
+ * numbers (count, 8) = tol and the six numbers of machine_run, and the unit of machine_bounds.
+ *
+ * statuses (count,), alpha (N,), and of every machine with n_k conditions the 3 n_k + SUMS + d
+ * results of machine_bounds are results. With the largest n_k = m, whole (4 m + 1,) and real
+ * (m (m + d + 16) + most (most + 1),) are memory. Returns DONE; the status of a machine is that of
+ * its run, or NOT_FINITE where its values overflow. */
+PUBLIC int EXPORTED(machines_solve)(const struct machine *all, int64_t count, const int64_t *pieces,
+                                    const double *X, int64_t d, const double *numbers, int64_t most,
+                                    const double *bounds, int64_t *statuses, double *alpha,
+                                    double *results, int64_t *whole, double *real) {
+  struct machine at = *all;
+  for (int64_t k = 0; k < count; k++, pieces += 4, numbers += 8) {
+    int64_t size = pieces[1] + pieces[3], free = most < size ? most : size;
+    struct machine m = at;
+    const double *samples = X;
+    const double *own = take_samples(&m, pieces, &samples, d, bounds, real);
+    double *run = real + size * (size + d + 4), *work = run + 3 * size;
+    int status = EXPORTED(machine_run)(&m, numbers[0], numbers + 1, free, 0, run, whole, work);
+    memcpy(alpha, run + 2 * size, (size_t)size * sizeof *alpha);
+    if (EXPORTED(machine_bounds)(&m, samples, d, NULL, own, alpha, numbers[7], whole + 3 * size + 1,
+                                 results) != DONE)
+      status = NOT_FINITE;
+    statuses[k] = status;
+    alpha += size;
+    results += 3 * size + SUMS + d;
+    at.signs += size;
+    at.required += size;
+    at.lower += size;
+    at.upper += size;
+    if (at.curved) at.curved += size;
+  }
   return DONE;
 }

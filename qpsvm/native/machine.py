@@ -22,6 +22,11 @@ from qpsvm.native.checks import (
 )
 from qpsvm.native.library import CallStatus, Structure, run
 
+_OF_CONDITIONS = ("signs", "required", "lower", "upper")
+
+SUMS = 16
+"""How many sums bound the gap of a machine: ``SUMS`` in ``machine.c``."""
+
 
 class MachineBounds(NamedTuple):
     """Decision values of the machine that dual variables imply, with what bounds its gap.
@@ -53,6 +58,12 @@ class MachineBounds(NamedTuple):
         The best width; 0 where there is none.
     total : float
         ``sum alpha_i``, rounded once.
+    product, product_error : float
+        ``beta'values``, and by how much it is off, at most, beside the rounding of that bound.
+    error : float
+        The largest of ``errors``.
+    weight : float
+        ``sum |alpha_i|``.
     """
 
     expansion: Vector
@@ -71,6 +82,17 @@ class MachineBounds(NamedTuple):
     reach: float
     width: float
     total: float
+    product: float
+    product_error: float
+    error: float
+    weight: float
+
+    @classmethod
+    def of(cls, results: Vector, n: int) -> MachineBounds:
+        """Name the results of the compiled function for n samples."""
+        sums = results[3 * n : 3 * n + SUMS].tolist()
+        beta, values, errors = results[: 3 * n].reshape(3, n)
+        return cls(beta, values, errors, results[3 * n + SUMS :], *sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +172,22 @@ class MachineRun(NamedTuple):
     v: Vector
     gradient: Vector
     steps: int
+
+
+class BlockMachine(NamedTuple):
+    """One of several machines that were solved on blocks of one kernel matrix.
+
+    Parameters
+    ----------
+    status : CallStatus
+        As for one run; NOT_FINITE where its values overflow.
+    alpha : array of shape (N,)
+    bounds : MachineBounds
+    """
+
+    status: CallStatus
+    alpha: Vector
+    bounds: MachineBounds
 
 
 class NewtonNumbers(NamedTuple):
@@ -368,7 +406,6 @@ class SmallMachine:
         *,
         X: Dense | None = None,
         weights: Vector | None = None,
-        flat: float = 0.0,
         unit: float = 1.0,
     ) -> MachineBounds | None:
         """Evaluate the machine that dual variables imply; None where it overflows.
@@ -383,8 +420,6 @@ class SmallMachine:
         weights : array of shape (d,) or (d + 1,), optional
             Weights of the features that predict in place of ``X'beta``; with a penalised intercept
             it is the last of them.
-        flat : float
-            Where there are only kinks, slopes in the intercept of at most this size count as zero.
         unit : float
             Scale of margin violations, above zero.
         """
@@ -403,12 +438,82 @@ class SmallMachine:
             raise InvalidParameterError(f"there are {size} conditions, and errors of {n} samples")
         if self.rows is not None:
             require_indices(self.rows, "rows", n)
-        found, memory = np.empty(3 * n + 12 + d), np.empty(size, np.int64)
+        found, memory = np.empty(3 * n + SUMS + d), np.empty(size, np.int64)
         given = X, d, None if X is None else weights, errors.bounds, alpha
-        numbers = float(flat), float(unit)
-        status = run("machine_bounds", self._fields(n), *given, *numbers, memory, found)
-        if status is not CallStatus.DONE:
-            return None
-        sums = found[3 * n : 3 * n + 12].tolist()
-        beta, values, of_values = found[: 3 * n].reshape(3, n)
-        return MachineBounds(beta, values, of_values, found[3 * n + 12 :], *sums)
+        status = run("machine_bounds", self._fields(n), *given, float(unit), memory, found)
+        return MachineBounds.of(found, n) if status is CallStatus.DONE else None
+
+    def in_blocks(
+        self,
+        K: Dense,
+        pieces: Array,
+        limits: Dense,
+        numbers: RunNumbers,
+        errors: ValueErrors,
+        X: Dense | None = None,
+    ) -> list[BlockMachine]:
+        """Solve several machines on blocks of one kernel matrix, and bound their gaps.
+
+        These are the conditions of all of them, one machine behind the other, without K and rows.
+
+        Parameters
+        ----------
+        K : array of shape (n, n)
+            Each row in one piece.
+        pieces : int64 array of shape (count, 4)
+            Begin and length of two pieces of its rows, of which the second may be empty: the
+            samples of every machine, in the order of its conditions.
+        limits : array of shape (count, 4)
+            Of every machine the violation to end with, that with which the first run of steps of
+            pairs ends, the work of these steps, and the scale of margin violations.
+        numbers : RunNumbers
+            The others, for all machines.
+        errors : ValueErrors
+            Of the decision values of K, or of those of X.
+        X : array of shape (n, d), optional
+            The samples, for decision values ``X X'beta``.
+        """
+        n, size, d, count = len(K), len(self.signs), 0, len(limits)
+        require_array(limits, "limits", np.float64, (None, 4))
+        require_array(pieces, "pieces", np.int64, (count, 4))
+        require_array(errors.bounds, "errors", np.float64, (4, n))
+        if X is not None:
+            d = require_array(X, "X", np.float64, (n, None)).shape[1]
+        stride, lengths = require_row_wise(K, "K"), pieces[:, 1] + pieces[:, 3]
+        is_inside = (pieces >= 0).all() and (pieces <= n).all()
+        is_inside = is_inside and (pieces[:, ::2] + pieces[:, 1::2] <= n).all()
+        if not (is_inside and lengths.sum() == size and K.shape == (n, n)):
+            raise InvalidParameterError(
+                f"pieces have {lengths.sum()} rows for {size} conditions, or reach beyond the {n} "
+                f"rows of K, whose shape is {K.shape}: every condition needs one row"
+            )
+        if self.K is not None or self.rows is not None:
+            raise InvalidParameterError("K and rows of the conditions must be None for blocks")
+        own = np.empty((count, 8))
+        own[:, :2], own[:, 2:6], own[:, 6:] = limits[:, :2], numbers[1:5], limits[:, 2:]
+        most, largest = min(numbers.most, size), int(np.max(lengths, initial=0))
+        alpha, statuses = np.empty(size), np.empty(count, np.int64)
+        found = np.empty(3 * size + count * (SUMS + d))
+        memory = np.empty(largest * (largest + d + 16) + most * (most + 1))
+        whole = np.empty(4 * largest + 1, np.int64)
+        conditions = self.signs, self.required, self.lower, self.upper, self.curved
+        kind = self.is_free, self.constant, self.cost, self.side, self.total
+        structure = (size, n, stride, K, None, *conditions, *kind)
+        given = X, d, own, most, errors.bounds
+        results = statuses, alpha, found
+        run("machines_solve", structure, count, pieces, *given, *results, whole, memory)
+        machines, begin, place = list[BlockMachine](), 0, 0
+        for status, length in zip(statuses.tolist(), lengths.tolist(), strict=True):
+            end, after = begin + length, place + 3 * length + SUMS + d
+            bounds = MachineBounds.of(found[place:after], length)
+            machines.append(BlockMachine(CallStatus(status), alpha[begin:end], bounds))
+            begin, place = end, after
+        return machines
+
+    def part(self, places: slice) -> SmallMachine:
+        """Return the machine of some of the conditions, without K."""
+        made, curved = object.__new__(SmallMachine), self.curved
+        own = {name: getattr(self, name)[places] for name in _OF_CONDITIONS}
+        own["curved"] = None if curved is None else curved[places]
+        vars(made).update({**vars(self), **own, "K": None, "rows": None, "_structures": {}})
+        return made
