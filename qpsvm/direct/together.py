@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from time import perf_counter
 
 import numpy as np
@@ -54,13 +54,17 @@ def solved_together(problem: ReducedProblem, settings: Settings) -> ReducedSolut
     return ReducedSolution.of_all(whole, problem.data, problem.reduction)
 
 
-def _is_small(shared: SharedMatrix) -> bool:
+def _are_few(shared: SharedMatrix) -> bool:
+    """Return whether Newton's method on the weights of all machines is cheap."""
     sizes = [len(side.signs) for side in shared.sides]
-    if shared.gram is None:
-        features = Features(shared.X)
-        if all(features.are_few(size, shared.is_squared) for size in sizes):
-            return shared.X.size <= DIRECT.entries
-    return max(sizes) <= DIRECT.samples
+    features = Features(shared.X)
+    return shared.gram is None and all(features.are_few(m, shared.is_squared) for m in sizes)
+
+
+def _is_small(shared: SharedMatrix) -> bool:
+    if _are_few(shared):
+        return shared.X.size <= DIRECT.entries
+    return max(len(side.signs) for side in shared.sides) <= DIRECT.samples
 
 
 def _certified(shared: SharedMatrix, eps: float) -> list[Certified] | None:
@@ -68,30 +72,28 @@ def _certified(shared: SharedMatrix, eps: float) -> list[Certified] | None:
     matrix: KernelMatrix | Features = Features(shared.X)
     if shared.gram is not None:
         matrix = KernelMatrix.of(shared.gram.dense, gram_errors(shared.kernel, shared.gram))
-    sides, answers = shared.sides, dict[int, Certified]()
-    sizes = [len(side.signs) for side in sides]
-    in_blocks = [k for k in range(len(sides)) if not matrix.are_few(sizes[k], shared.is_squared)]
-    if in_blocks:
-        found = _solved_in_blocks(shared, matrix, [sides[k] for k in in_blocks], eps)
-        for k, one in zip(in_blocks, found, strict=True):
-            if one is not None:
-                answers[k] = one
+    sides, machine, are_few = shared.sides, _machine(shared), _are_few(shared)
+    ends = [0, *accumulate(len(side.signs) for side in sides)]
+    parts = [machine.part(slice(*both)) for both in pairwise(ends)]
+    answers: list[Certified | None] = [None] * len(sides)
+    if not are_few:
+        answers = _solved_in_blocks(shared, matrix, machine, parts, eps)
+    rest = [k for k, one in enumerate(answers) if one is None]
 
     def alone(places: slice) -> None:
         for k in rest[places]:
             side = sides[k]
             own = matrix if len(side.places) == 1 else matrix.of_samples(_places(side))
-            K = None if own.are_few(sizes[k], shared.is_squared) else own.K
+            part = parts[k] if are_few else replace(parts[k], K=own.K)
             unit = shared.total * own.squared_spread() if shared.total else 1.0
-            program = DirectProgram(replace(_machine(shared, [side]), K=K), own, unit)
-            one = program.solved(eps)
+            one = DirectProgram(part, own, unit).solved(eps)
             if one is None or not one.is_enough:
                 return
             answers[k] = one
 
-    rest = [k for k in range(len(sides)) if k not in answers]
-    for_each(alone, _groups([sizes[k] for k in rest]))
-    return [answers[k] for k in range(len(sides))] if len(answers) == len(sides) else None
+    for_each(alone, _groups([len(parts[k].signs) for k in rest]))
+    found = [one for one in answers if one is not None]
+    return found if len(found) == len(sides) else None
 
 
 def _groups(sizes: Sequence[int]) -> list[slice]:
@@ -110,26 +112,32 @@ def _groups(sizes: Sequence[int]) -> list[slice]:
 
 
 def _solved_in_blocks(
-    shared: SharedMatrix, matrix: KernelMatrix | Features, sides: Sequence[Side], eps: float
+    shared: SharedMatrix,
+    matrix: KernelMatrix | Features,
+    machine: SmallMachine,
+    parts: Sequence[SmallMachine],
+    eps: float,
 ) -> list[Certified | None]:
-    """Solve machines on blocks of one matrix; None for those that one run does not certify."""
-    sizes, answers = [len(side.signs) for side in sides], list[Certified | None]()
-    ends = [0, *np.cumsum(sizes).tolist()]
-    machine, pieces = _machine(shared, sides), np.array([_pieces(side) for side in sides])
-    units = np.array([_unit(shared, matrix, side) for side in sides])
-    limits = np.empty((len(sides), 4))
+    """Solve machines on blocks of one matrix; None for those that one run does not certify.
+
+    ``machine`` has the conditions of all of them, one behind the other.
+    """
+    sizes = [len(part.signs) for part in parts]
+    ends = [0, *accumulate(sizes)]
+    pieces = np.array([_pieces(side) for side in shared.sides])
+    units = np.array([_unit(shared, matrix, side) for side in shared.sides])
+    limits = np.empty((len(parts), 4))
     limits[:, 0] = DIRECT.tolerance * eps * np.maximum(units, TINY)
     limits[:, 1] = DIRECT.numbers.rough * units
     limits[:, 2] = [matrix.work(size) for size in sizes]
     limits[:, 3] = units
     K, X = matrix.K, matrix.X if isinstance(matrix, Features) else None
-    answers = [None] * len(sides)
+    answers: list[Certified | None] = [None] * len(parts)
 
     def certified(k: int, block: BlockMachine) -> Certified | None:
         if block.status not in (CallStatus.DONE, CallStatus.STALLED):
             return None
-        own = machine.part(slice(ends[k], ends[k + 1]))
-        program = DirectProgram(own, matrix, units[k])
+        program = DirectProgram(parts[k], matrix, float(units[k]))
         found = program.of_bounds(block.alpha, block.bounds)
         if found is None or not found.passes(eps):
             return None
@@ -138,9 +146,9 @@ def _solved_in_blocks(
         return found._replace(points=1, is_enough=True)
 
     def solve(group: slice) -> None:
-        part = machine.part(slice(ends[group.start], ends[group.stop]))
-        own = pieces[group], limits[group], DIRECT.numbers
-        blocks = part.in_blocks(K, *own, matrix.errors, X)
+        own = machine.part(slice(ends[group.start], ends[group.stop]))
+        given = pieces[group], limits[group], DIRECT.numbers
+        blocks = own.in_blocks(K, *given, matrix.errors, X)
         for k, block in enumerate(blocks, group.start):
             answers[k] = certified(k, block)
 
@@ -148,12 +156,10 @@ def _solved_in_blocks(
     return answers
 
 
-def _machine(shared: SharedMatrix, sides: Sequence[Side]) -> SmallMachine:
-    """Put the conditions of machines together, one machine behind the other."""
-    signs, upper = (
-        np.concatenate([getattr(side, name) for side in sides]) for name in ("signs", "C")
-    )
-    curved = None
+def _machine(shared: SharedMatrix) -> SmallMachine:
+    """Put the conditions of all machines together, one machine behind the other."""
+    signs = np.concatenate([side.signs for side in shared.sides])
+    upper, curved = np.concatenate([side.C for side in shared.sides]), None
     if shared.is_squared:
         upper, curved = np.full(len(upper), np.inf), 0.5 / upper
     return SmallMachine(

@@ -15,15 +15,14 @@ from qpsvm.native.loops import (
     exponent_tile,
     products_by_row,
 )
-from qpsvm.native.machine import (
+from qpsvm.native.machine import SmallMachine, ValueErrors
+from qpsvm.native.machine_results import (
     BlockMachine,
     MachineBounds,
     MachineRun,
     NewtonNumbers,
     NewtonRun,
     RunNumbers,
-    SmallMachine,
-    ValueErrors,
 )
 
 __all__ = [

@@ -64,7 +64,10 @@ _KINDS = {"i": _I, "d": _D, "p": _P}
 
 
 def _structure(name: str, fields: str) -> type[ctypes.Structure]:
-    """A C structure of whole numbers (i), doubles (d) and pointers (p): ``"size:i rows:p"``."""
+    """A C structure of whole numbers (i), doubles (d) and pointers (p): ``"size:i rows:p"``.
+
+    Fields that a caller leaves out at the end are zero, and pointers NULL.
+    """
     pairs = (field.split(":") for field in fields.split())
     members = [(field, _KINDS[kind]) for field, kind in pairs]
     return type(name, (ctypes.Structure,), {"_fields_": members})
@@ -74,14 +77,16 @@ _Samples = _structure("samples", "layout:i width:i stride:i values:p starts:p in
 _BoxProgram = _structure(
     "box_program", "size:i rows:p signs:p linear:p added:p lower:p upper:p constant:d"
 )
-_KernelBlock = _structure("kernel_block", "size:i stride:i block:p offsets:p columns:p constant:d")
+_KernelBlock = _structure(
+    "kernel_block", "size:i stride:i block:p offsets:p columns:p constant:d pieces:p"
+)
 _Conditions = _structure(
     "conditions", "size:i rows:p signs:p required:p values:p lower:p upper:p curved:p only:d"
 )
 _Machine = _structure(
     "machine",
     "size:i samples:i stride:i K:p rows:p signs:p required:p lower:p upper:p curved:p is_free:i "
-    "constant:d cost:d side:d total:d",
+    "constant:d cost:d side:d total:d pieces:p",
 )
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {

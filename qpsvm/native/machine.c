@@ -20,6 +20,7 @@ struct machine {
   double constant;                                /* what a penalised intercept adds to K */
   double cost;                                    /* of a free intercept */
   double side, total; /* side -1 (a margin to widen) or 1 (a tube to narrow): 1'a = total; 0: none */
+  const struct pieces *pieces; /* where the samples lie in K, without rows; NULL: K is theirs */
 };
 
 /* How many sums bound the gap of a machine. */
@@ -27,8 +28,13 @@ struct machine {
 
 static inline double size_of(double x) { return x < 0.0 ? -x : x; }
 
+/* The row of sample j. */
+static inline const double *sample_row(const struct machine *m, int64_t j) {
+  return m->pieces ? copied_row(m->pieces, j) : m->K + j * m->stride;
+}
+
 static inline const double *kernel_row_of(const struct machine *m, int64_t i) {
-  return m->K + (m->rows ? m->rows[i] : i) * m->stride;
+  return sample_row(m, m->rows ? m->rows[i] : i);
 }
 
 static inline double kernel_entry(const struct machine *m, const double *row, int64_t j) {
@@ -205,7 +211,8 @@ PUBLIC int EXPORTED(machine_run)(const struct machine *m, double tol, const doub
   double *v = results, *g = v + n, *alpha = g + n, *box = real, *work = real + 9 * n;
   int64_t at_most = (int64_t)(numbers[2] * (double)n), now;
   double *lower = box, *upper = box + n, violation, until = larger(numbers[0], tol);
-  struct kernel_block block = {n, m->rows ? 0 : m->stride, m->K, NULL, m->rows, m->constant};
+  struct kernel_block block = {n,    m->rows ? 0 : m->stride, m->K,     NULL,
+                               m->rows, m->constant,             m->pieces};
   int8_t *group = (int8_t *)(free + 2 * n);
   int status = LIMIT, n_groups = !m->is_free ? 0 : m->side != 0.0 ? 2 : 1;
   for (int64_t i = 0; i < n; i++) {
@@ -321,9 +328,9 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
     }
   } else
     for (int64_t j = 0; j < n; j++) {
-      const double *row = m->K + j * m->stride;
       double own = beta[j], size = size_of(own) * columns[j];
       if (own == 0.0) continue;
+      const double *row = sample_row(m, j);
       for (int64_t i = 0; i < n; i++) {
         values[i] += own * row[i];
         errors[i] += size * size_of(row[i]);
@@ -367,44 +374,26 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
   return DONE;
 }
 
-/* The samples of one machine among several: K, X and bounds (4, n) of two pieces of their rows, which
- * begin at piece[0] and piece[2] and have the lengths piece[1] and piece[3]. What lies in one piece
- * is used where it is, the rest is copied to memory, (size (size + d + 4),). Returns the bounds. */
-static const double *take_samples(struct machine *m, const int64_t *piece, const double **X,
-                                  int64_t d, const double *bounds, double *memory) {
-  int64_t n = m->samples, size = piece[1] + piece[3], place = 0;
-  double *block = memory, *rows = block + size * size, *own = rows + size * d;
-  for (int part = 0; part < 4; part += 2) {
-    for (int64_t i = piece[part]; i < piece[part] + piece[part + 1]; i++, place++) {
-      for (int k = 0; k < 4; k++) own[k * size + place] = bounds[k * n + i];
-      if (piece[3] == 0) continue;
-      const double *row = m->K + i * m->stride;
-      memcpy(block + place * size, row + piece[0], (size_t)piece[1] * sizeof *row);
-      memcpy(block + place * size + piece[1], row + piece[2], (size_t)piece[3] * sizeof *row);
-      if (*X) memcpy(rows + place * d, *X + i * d, (size_t)d * sizeof *row);
-    }
+/* Copy X and bounds (4, n) of the samples in two pieces (pairs.c) of n to X_own (size, d) and own (4,
+ * size). */
+static void take_samples(const struct pieces *p, int64_t size, int64_t n, const double *X, int64_t d,
+                         const double *bounds, double *X_own, double *own) {
+  for (int64_t i = 0; i < size; i++) {
+    int64_t row = row_in_pieces(p, i);
+    for (int k = 0; k < 4; k++) own[k * size + i] = bounds[k * n + row];
+    if (X) memcpy(X_own + i * d, X + row * d, (size_t)d * sizeof *X);
   }
-  m->size = m->samples = size;
-  if (piece[3] == 0) {
-    m->K += piece[0] * (m->stride + 1);
-    if (*X) *X += piece[0] * d;
-  } else {
-    m->K = block;
-    m->stride = size;
-    if (*X) *X = rows;
-  }
-  return own;
 }
 
 /* Solve `count` machines on blocks of one kernel matrix, one after the other, and bound their gaps.
  *
  * `all` has their conditions, one machine behind the other, and as many samples as K (n, n), X (n, d;
  * NULL: none) and bounds (4, n) have rows; it has no rows of its own. Condition i of machine k is
- * about sample i of its two pieces of these samples: pieces (count, 4), see take_samples.
+ * about sample i of its two pieces of these samples: pieces (count, 4), see pairs.c.
  * numbers (count, 8) = tol and the six numbers of machine_run, and the unit of machine_bounds.
  *
  * statuses (count,), alpha (N,), and of every machine with n_k conditions the 3 n_k + SUMS + d
- * results of machine_bounds are results. With the largest n_k = m, whole (4 m + 1,) and real
+ * results of machine_bounds are results. With the largest n_k = m, whole (5 m + 1,) and real
  * (m (m + d + 16) + most (most + 1),) are memory. Returns DONE; the status of a machine is that of
  * its run, or NOT_FINITE where its values overflow. */
 PUBLIC int EXPORTED(machines_solve)(const struct machine *all, int64_t count, const int64_t *pieces,
@@ -414,14 +403,18 @@ PUBLIC int EXPORTED(machines_solve)(const struct machine *all, int64_t count, co
   struct machine at = *all;
   for (int64_t k = 0; k < count; k++, pieces += 4, numbers += 8) {
     int64_t size = pieces[1] + pieces[3], free = most < size ? most : size;
+    double *X_own = real + size * size, *own = X_own + size * d, *run = own + 4 * size;
     struct machine m = at;
-    const double *samples = X;
-    const double *own = take_samples(&m, pieces, &samples, d, bounds, real);
-    double *run = real + size * (size + d + 4), *work = run + 3 * size;
-    int status = EXPORTED(machine_run)(&m, numbers[0], numbers + 1, free, 0, run, whole, work);
+    struct pieces p = {m.K, m.stride, pieces, real, (int8_t *)(whole + 4 * size + 1)};
+    take_samples(&p, size, m.samples, X, d, bounds, X_own, own);
+    memset(p.is_copied, 0, (size_t)size);
+    m.size = m.samples = size;
+    m.pieces = &p;
+    double *memory = run + 3 * size;
+    int status = EXPORTED(machine_run)(&m, numbers[0], numbers + 1, free, 0, run, whole, memory);
     memcpy(alpha, run + 2 * size, (size_t)size * sizeof *alpha);
-    if (EXPORTED(machine_bounds)(&m, samples, d, NULL, own, alpha, numbers[7], whole + 3 * size + 1,
-                                 results) != DONE)
+    if (EXPORTED(machine_bounds)(&m, X ? X_own : NULL, d, NULL, own, alpha, numbers[7],
+                                 whole + 3 * size + 1, results) != DONE)
       status = NOT_FINITE;
     statuses[k] = status;
     alpha += size;

@@ -18,6 +18,33 @@
 /* The rounding error of a curvature d_i + d_j - 2 K_ij, relative to d_i + d_j. */
 #define FLAT (8.0 * DBL_EPSILON)
 
+/* A block of a larger matrix K that lies in two pieces of its rows and columns: piece[0] and piece[2]
+ * are their begins, piece[1] and piece[3] their lengths, n together. A row is copied when it is first
+ * read: steps of pairs read those of a part of the variables only. */
+struct pieces {
+  const double *K;
+  int64_t stride; /* between rows of K */
+  const int64_t *piece;
+  double *block;     /* (n, n) */
+  int8_t *is_copied; /* (n,) */
+};
+
+/* The row of K that is row i of the block. */
+static inline int64_t row_in_pieces(const struct pieces *p, int64_t i) {
+  return i < p->piece[1] ? p->piece[0] + i : p->piece[2] + (i - p->piece[1]);
+}
+
+static const double *copied_row(const struct pieces *p, int64_t i) {
+  int64_t first = p->piece[1], second = p->piece[3];
+  double *to = p->block + i * (first + second);
+  if (p->is_copied[i]) return to;
+  const double *row = p->K + row_in_pieces(p, i) * p->stride;
+  memcpy(to, row + p->piece[0], (size_t)first * sizeof *to);
+  memcpy(to + first, row + p->piece[2], (size_t)second * sizeof *to);
+  p->is_copied[i] = 1;
+  return to;
+}
+
 /* Row i of the block begins at block + offsets[i] (offsets NULL: i * stride); entry j of it is
  * row[columns[j]] (columns NULL: row[j]). So cached columns are read where they lie, and two
  * variables of one sample share its row. */
@@ -26,13 +53,22 @@ struct kernel_block {
   const double *block;
   const int64_t *offsets, *columns; /* (n,) */
   double constant;                  /* c */
+  const struct pieces *pieces;      /* the rows, in place of the block; NULL: none */
 };
 
 static const double *kernel_row(const struct kernel_block *K, int64_t i, double *buffer) {
+  if (K->pieces) return copied_row(K->pieces, i);
   const double *row = K->block + (K->offsets ? K->offsets[i] : i * K->stride);
   if (!K->columns) return row;
   for (int64_t j = 0; j < K->size; j++) buffer[j] = row[K->columns[j]];
   return buffer;
+}
+
+static double kernel_diagonal(const struct kernel_block *K, int64_t i) {
+  const struct pieces *p = K->pieces;
+  if (p) return p->K[row_in_pieces(p, i) * (p->stride + 1)];
+  const double *row = K->block + (K->offsets ? K->offsets[i] : i * K->stride);
+  return row[K->columns ? K->columns[i] : i];
 }
 
 /* A place among n, and what is extreme there. */
@@ -208,8 +244,7 @@ PUBLIC int EXPORTED(pairs_run)(const struct kernel_block *K, const double *added
   if (n_groups < 2) group = NULL;
   for (int64_t i = 0; i < 4 * n; i++) rising[i] = INFINITE;
   for (int64_t i = 0; i < n; i++) {
-    const double *row = K->block + (K->offsets ? K->offsets[i] : i * K->stride);
-    d[i] = row[K->columns ? K->columns[i] : i] + (added ? added[i] : 0.0);
+    d[i] = kernel_diagonal(K, i) + (added ? added[i] : 0.0);
     if (n_groups == 0) d[i] += K->constant; /* of a pair's curvature the constant cancels */
     note(n, i, group, v, lower, upper, rising, falling);
     if (g[i] - g[i] != 0.0) return NOT_FINITE;

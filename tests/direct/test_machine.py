@@ -310,7 +310,8 @@ def test_one_fit_takes_few_calls() -> None:
         machine.fit(X, codes)
         return package_calls(lambda: machine.fit(X, codes))
 
-    assert (calls(8) - calls(4)) / (28 - 6) <= 60
+    # so small that all pairs are solved in this thread, whose calls are counted
+    assert 0 < (calls(8) - calls(4)) / (28 - 6) <= 60
 
 
 @pytest.mark.parametrize("C", [1e200, 1e230, 1e261, 1e290])

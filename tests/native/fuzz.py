@@ -176,6 +176,40 @@ def machines(rng: Any) -> None:
             machine.newton(X, numbers_, run.delta, 0.0, 1e-9, (run.weights, run.alpha))
 
 
+def blocks(rng: Any) -> None:
+    """Several machines in pieces of one matrix, now and then out of range."""
+    n, d, count = int(rng.integers(0, 40)), int(rng.integers(0, 9)), int(rng.integers(0, 4))
+    X = numbers(rng, n, d)
+    with np.errstate(all="ignore"):
+        K = X @ X.T
+    lengths = rng.integers(0, n // 2 + 1, (count, 2))
+    pieces = np.zeros((count, 4), np.int64)
+    pieces[:, 1::2] = lengths
+    wrong = int(rng.random() < 0.05)
+    pieces[:, ::2] = rng.integers(-wrong, n - lengths + 1 + wrong)
+    size = int(lengths.sum())
+    lower, upper = box(rng, size)
+    conditions = SmallMachine(
+        None,
+        rng.choice([-1.0, 1.0], size),
+        numbers(rng, size),
+        np.minimum(lower, 0.0),
+        np.maximum(upper, 0.0),
+        curved=np.abs(numbers(rng, size)) if rng.random() < 0.5 else None,
+        is_free=bool(rng.random() < 0.6),
+        constant=float(rng.integers(0, 2)),
+    )
+    limits = np.abs(numbers(rng, count, 4))
+    limits[:, 2] = rng.integers(0, 10_000, count)
+    some = RunNumbers(most=int(rng.integers(0, 30)), turns=int(rng.integers(0, 5)))
+    errors = ValueErrors(np.abs(numbers(rng, 4, n)) + np.array([[0], [1], [0], [0]]))
+    given = X if rng.random() < 0.5 else None
+    found = conditions.in_blocks(K, pieces, limits, some, errors, given)
+    alpha = np.concatenate([np.zeros(0), *(one.alpha for one in found)])
+    inside = (conditions.lower <= alpha) & (alpha <= conditions.upper)
+    assert np.all(inside | np.isnan(alpha))
+
+
 def classes(rng: Any) -> None:
     """Steps of samples on any matrix, continued once."""
     n, k = int(rng.integers(0, 30)), int(rng.integers(0, 6))
@@ -212,7 +246,7 @@ def main() -> None:
             print(f"\rseed {seed}", end="", file=sys.stderr, flush=True)
         rng = np.random.default_rng(seed)
         with using(core().variants[seed % len(core().variants)]):
-            for call in (descent, pairs, tile, intercepts, machines, classes, products):
+            for call in (descent, pairs, tile, intercepts, machines, blocks, classes, products):
                 try:
                     with np.errstate(all="ignore"):
                         call(rng)

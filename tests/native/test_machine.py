@@ -148,6 +148,83 @@ def test_bounds_are_no_smaller_than_the_exact_sums(
         total += most * v - Fraction(curve) * most * most / 2
         total += Fraction(curve) * Fraction(a) ** 2 / 2 - Fraction(a) * v
     assert total <= Fraction(found.gap) * (1 + Fraction(1, 10**12)) + Fraction(1e-300)
+    product = sum(b * f for b, f in zip(exact(found.expansion), exact(found.values), strict=True))
+    assert abs(Fraction(found.product) - product) <= Fraction(found.product_error)
+    assert found.error == np.max(found.errors)
+    np.testing.assert_allclose(found.weight, np.sum(np.abs(alpha)))
+
+
+@settings(max_examples=examples(100))
+@given(seeds, st.booleans(), st.booleans(), st.booleans(), sides)
+def test_machines_in_blocks_have_the_bits_of_each_by_itself(
+    seed: int, linear: bool, squared: bool, free: bool, side: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 25))
+    errors = ValueErrors(np.abs(rng.standard_normal((4, n))) + np.eye(4)[:, 1:2])
+    machines, pieces, X = list[SmallMachine](), list[list[int]](), rng.standard_normal((n, 3))
+    K = X @ X.T
+    kind: dict[str, Any] = {"is_free": free, "constant": float(not free), "side": side * free}
+    kind["total"] = float(rng.random()) if kind["side"] else 0.0
+    for _ in range(3):
+        first, middle, last, end = np.sort(rng.integers(0, n + 1, 4)).tolist()
+        pieces.append([first, middle - first, last, end - last])
+        place = np.r_[first:middle, last:end]
+        m = len(place)
+        own = rng.choice([-1.0, 1.0], m), rng.standard_normal(m), np.zeros(m)
+        C = 10.0 ** rng.uniform(-2, 2, m)
+        upper, curved = (np.full(m, np.inf), 0.5 / C) if squared else (C, None)
+        block = np.ascontiguousarray(K[np.ix_(place, place)])
+        machines.append(SmallMachine(block, *own, upper, curved, **kind))
+    names = "signs", "required", "lower", "upper"
+    whole = [np.concatenate([getattr(one, name) for one in machines]) for name in names]
+    curves = [one.curved for one in machines if one.curved is not None]
+    together = SmallMachine(None, *whole, np.concatenate(curves) if curves else None, **kind)
+    limits = np.array([[1e-9, 0.1, 1e4, 0.5 + rng.random()] for _ in machines])
+    given = np.array(pieces), limits, RunNumbers(most=9), errors
+    found = together.in_blocks(K, *given, X if linear else None)
+    for one, (a, k, b, m), limit, block in zip(machines, pieces, limits, found, strict=True):
+        place = np.r_[a : a + k, b : b + m]
+        run = one.run(limit[0], RunNumbers(most=9, work=limit[2]))
+        assert np.array_equal(block.alpha, run.alpha, equal_nan=True)
+        samples = np.ascontiguousarray(X[place]) if linear else None
+        if not np.isfinite(run.alpha).all():
+            assert block.status not in (CallStatus.DONE, CallStatus.STALLED)
+            continue
+        bounds = one.bounds(run.alpha, errors.of(place), X=samples, unit=limit[3])
+        assert block.status is (run.status if bounds is not None else CallStatus.NOT_FINITE)
+        if bounds is not None:
+            for value, other in zip(block.bounds, bounds, strict=True):
+                assert np.array_equal(value, other, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pieces": np.array([[0, 2, 2, 1]])}, "pieces have 3 rows for 2 conditions"),
+        ({"pieces": np.array([[2, 2, 0, 0]])}, "reach beyond the 3 rows"),
+        ({"pieces": np.array([[-1, 2, 0, 0]])}, "reach beyond the 3 rows"),
+        ({"pieces": np.array([[0, 2, 0]])}, "pieces has the shape"),
+        ({"K": np.eye(4)[:3]}, "whose shape is"),
+        ({"limits": np.ones((1, 3))}, "limits has the shape"),
+        ({"errors": none(4)}, "errors has the shape"),
+        ({"X": np.ones((4, 1))}, "X has the shape"),
+    ],
+)
+def test_wrong_blocks_are_refused(change: Any, message: str) -> None:
+    given: Any = {
+        "K": np.eye(3),
+        "pieces": np.array([[0, 1, 2, 1]]),
+        "limits": np.array([[1e-6, 0.1, np.inf, 1.0]]),
+        "numbers": NUMBERS,
+        "errors": none(3),
+    }
+    conditions = np.array([1.0, -1.0]), np.ones(2), np.zeros(2), np.ones(2)
+    SmallMachine(None, *conditions).in_blocks(**given)
+    with pytest.raises(InvalidParameterError, match=message):
+        SmallMachine(None, *conditions).in_blocks(**(given | change))
+    with pytest.raises(InvalidParameterError, match="must be None for blocks"):
+        SmallMachine(np.eye(2), *conditions).in_blocks(**given)
 
 
 def test_errors_cover_the_rounding_of_values() -> None:
