@@ -27,6 +27,9 @@
  * largest entry. */
 #define RIDGE 1e-13
 
+/* Share of the derivative at the begin of a step with which the search for its length ends. */
+#define ENOUGH 0.3
+
 /* Samples whose squares are added to the Hessian at a time. */
 #define TOGETHER 4
 
@@ -69,6 +72,9 @@ static inline double price_of(const struct features *f, int64_t k) {
 static inline double curvature_of(const struct features *f, int64_t i) {
   return (f->m->curved ? f->m->curved[i] : 0.0) + f->delta;
 }
+
+/* Share of the derivative at the begin of a step with which the search for its length ends. */
+#define ENOUGH 0.3
 
 /* Samples whose squares are to be added to H together: each row of H is read and written once for
  * all of them. */
@@ -249,7 +255,7 @@ static int newton_direction(struct newton *s) {
   return -1;
 }
 
-/* Go along the step to where the derivative is at most 0.3 of that at its begin, by a bracketed secant,
+/* Go along the step to where the derivative is at most ENOUGH of that at its begin, by a bracketed secant,
  * in at most so many trials. Returns 1 at a minimum, 0 on the way, -1 where values overflow. */
 static int search(struct newton *s, int is_exact, int64_t trials) {
   const struct features *f = &s->f;
@@ -268,7 +274,7 @@ static int search(struct newton *s, int is_exact, int64_t trials) {
     double g = slopes_at(f, s->v, s->along, t, base, rise, s->alpha);
     for (int64_t i = 0; k == 0 && is_exact && i < n; i++)
       is_exact = s->sides[i] == side_of(f->m, i, s->alpha[i]);
-    if ((k == 0 && is_exact) || size_of(g) <= 0.3 * size_of(first)) break;
+    if ((k == 0 && is_exact) || size_of(g) <= ENOUGH * size_of(first)) break;
     is_exact = 0;
     ends[g > 0.0] = t;
     slopes[g > 0.0] = g;
