@@ -73,9 +73,6 @@ static inline double curvature_of(const struct features *f, int64_t i) {
   return (f->m->curved ? f->m->curved[i] : 0.0) + f->delta;
 }
 
-/* Share of the derivative at the begin of a step with which the search for its length ends. */
-#define ENOUGH 0.3
-
 /* Samples whose squares are to be added to H together: each row of H is read and written once for
  * all of them. */
 struct squares {
