@@ -135,8 +135,7 @@ class DirectProgram:
     def solved(self, eps: float) -> Certified | None:
         """Solve a small machine; return it with a proven duality gap of at most ``eps``.
 
-        None where there is none, or by Newton's method the last machine: rounding may be all that
-        its gap is made of.
+        The last machine in place of one whose gap is made of rounding; None where there is none.
         """
         own, matrix = self.machine, self.matrix
         if isinstance(matrix, Features) and own.K is None:
@@ -161,6 +160,8 @@ class DirectProgram:
                 best = found._replace(points=count, is_enough=is_enough)
                 if is_enough:
                     break
+            elif self.has_converged(found, eps):
+                return best or found
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
             tolerance *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
         if best is not None or run is None:
@@ -173,9 +174,10 @@ class DirectProgram:
         if isinstance(matrix, Features) and matrix.are_few(len(own.signs), True):
             return self._by_newton(matrix.X, eps)
         found = self._by_larger_steps(run, eps) if run.status is CallStatus.LIMIT else None
-        if found is None or not found.passes(eps):
+        if found is None or not (found.passes(eps) or self.has_converged(found, eps)):
             return None
-        return found._replace(is_enough=self.states_enough_digits(found, eps))
+        is_enough = found.passes(eps) and self.states_enough_digits(found, eps)
+        return found._replace(is_enough=is_enough)
 
     def _by_newton(self, X: Dense, eps: float) -> Certified | None:
         """Minimise the primal by Newton's method, repeated where digits are missing.
@@ -332,6 +334,10 @@ class DirectProgram:
         rest = found.values, found.error + values_apart, interval, found.width, relative
         below = self._below(alpha, found.values, b)
         return Certified(alpha, found.expansion, coef, *rest, found.violation, below, 0)
+
+    def has_converged(self, found: Certified, eps: float) -> bool:
+        """Return whether rounding is what keeps a gap from ``eps``: every variable is in its case."""
+        return found.violation <= DIRECT.tolerance * eps
 
     def states_enough_digits(self, found: Certified, eps: float) -> bool:
         """Return whether slack and multipliers are known to the digits that the verifier asks for.

@@ -270,6 +270,20 @@ def test_features_as_they_were_measured_are_solved_the_short_way(name: str) -> N
     assert qpsvm.verify(made, found, eps=1e-8).passed
 
 
+@pytest.mark.parametrize("C", [1e3, 1e4])
+def test_where_rounding_alone_widens_the_gap_values_get_more_digits(C: float) -> None:
+    """Many features and a large C: what steps of pairs have solved is not solved again."""
+    rng = np.random.default_rng(0)
+    X, y = 480.0 + 40.0 * rng.standard_normal((200, 500)), rng.choice([-1, 1], 200)
+    made = qpsvm.SoftMargin(C=C).dual(X, y, kernel=kernels.RBF(1e-6))
+    first = program_of(made.model).solved(1e-8)
+    assert first is not None
+    assert first.relative_gap > 1e-8
+    found = solved_directly(made, Settings(eps=1e-8))
+    assert found is not None
+    assert qpsvm.verify(made, found, eps=1e-8).passed
+
+
 def test_a_machine_that_is_not_certified_goes_the_general_way() -> None:
     """Nothing but rounding: kernel values without digits."""
     rng = np.random.default_rng(0)
