@@ -336,7 +336,7 @@ class DirectProgram:
         return Certified(alpha, found.expansion, coef, *rest, found.violation, below, 0)
 
     def has_converged(self, found: Certified, eps: float) -> bool:
-        """Return whether rounding is what keeps a gap from ``eps``: every variable is in its case."""
+        """Return whether every variable is in its case, so that a wider gap is rounding."""
         return found.violation <= DIRECT.tolerance * eps
 
     def states_enough_digits(self, found: Certified, eps: float) -> bool:

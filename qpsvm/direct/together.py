@@ -76,8 +76,8 @@ def _certified(shared: SharedMatrix, eps: float) -> list[Certified] | None:
     ends = [0, *accumulate(len(side.signs) for side in sides)]
     parts = [machine.part(slice(*both)) for both in pairwise(ends)]
     answers: list[Certified | None] = [None] * len(sides)
-    if not are_few:
-        answers = _solved_in_blocks(shared, matrix, machine, parts, eps)
+    if not are_few or shared.is_squared:
+        answers = _solved_at_once(shared, matrix, machine, parts, eps)
     rest = [k for k, one in enumerate(answers) if one is None]
 
     def alone(places: slice) -> None:
@@ -111,45 +111,47 @@ def _groups(sizes: Sequence[int]) -> list[slice]:
     return [slice(*both) for both in pairwise(ends) if both[0] < both[1]]
 
 
-def _solved_in_blocks(
+def _solved_at_once(
     shared: SharedMatrix,
     matrix: KernelMatrix | Features,
     machine: SmallMachine,
     parts: Sequence[SmallMachine],
     eps: float,
 ) -> list[Certified | None]:
-    """Solve machines on blocks of one matrix; None for those that one run does not certify.
+    """Solve machines, several in one call; None for those that one run does not certify.
 
     ``machine`` has the conditions of all of them, one behind the other.
     """
     sizes = [len(part.signs) for part in parts]
     ends = [0, *accumulate(sizes)]
     pieces = np.array([_pieces(side) for side in shared.sides])
+    X, by_newton = matrix.X if isinstance(matrix, Features) else None, _are_few(shared)
+    K = None if by_newton else matrix.K
+    numbers = DIRECT.newton if by_newton else DIRECT.numbers
     units = np.array([_unit(shared, matrix, side) for side in shared.sides])
     limits = np.empty((len(parts), 4))
     limits[:, 0] = DIRECT.tolerance * eps * np.maximum(units, TINY)
     limits[:, 1] = DIRECT.numbers.rough * units
     limits[:, 2] = [matrix.work(size) for size in sizes]
     limits[:, 3] = units
-    K, X = matrix.K, matrix.X if isinstance(matrix, Features) else None
     answers: list[Certified | None] = [None] * len(parts)
 
     def certified(k: int, block: BlockMachine) -> Certified | None:
-        if block.status not in (CallStatus.DONE, CallStatus.STALLED):
+        has_ended = block.status is CallStatus.STALLED and not by_newton
+        if not (block.status is CallStatus.DONE or has_ended):
             return None
         program = DirectProgram(parts[k], matrix, float(units[k]))
-        found = program.of_bounds(block.alpha, block.bounds)
+        found = program.of_bounds(block.alpha, block.bounds, block.weights)
         if found is None or not found.passes(eps):
             return None
         if not program.states_enough_digits(found, eps):
             return None
-        return found._replace(points=1, is_enough=True)
+        return found._replace(points=1, by_newton=by_newton, is_enough=True)
 
     def solve(group: slice) -> None:
         own = machine.part(slice(ends[group.start], ends[group.stop]))
-        given = pieces[group], limits[group], DIRECT.numbers
-        blocks = own.in_blocks(K, *given, matrix.errors, X)
-        for k, block in enumerate(blocks, group.start):
+        given = pieces[group], limits[group], numbers, matrix.errors
+        for k, block in enumerate(own.solve_together(K, X, *given), group.start):
             answers[k] = certified(k, block)
 
     for_each(solve, _groups(sizes))

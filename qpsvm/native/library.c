@@ -8,6 +8,7 @@
 #include "bounds.c" /* the conditions of intercept.c */
 #include "machine.c" /* the steps of pairs.c, the bounds of bounds.c */
 #include "newton.c" /* the machine and the linear systems of machine.c */
+#include "together.c" /* the methods of machine.c and newton.c */
 #include "classes.c"
 #include "tiles.c"
 

@@ -95,7 +95,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "pairs_run": (_KernelBlock, _P, _P, _P, _P, _I, _D, _I, _P, _P, _P, _P, _P),
     "machine_run": (_Machine, _D, _P, _I, _I, _P, _P, _P),
     "machine_bounds": (_Machine, _P, _I, _P, _P, _P, _D, _P, _P),
-    "machines_solve": (_Machine, _I, _P, _P, _I, _P, _I, _P, _P, _P, _P, _P, _P),
+    "machines_solve": (_Machine, _I, _P, _P, _I, _P, _I, _P, _P, _P, _P, _P, _P, _P),
     "machine_newton": (_Machine, _P, _I, _I, _P, _P, _P, _P, _P, _P),
     "classes_run": (_I, _I, _P, _I, _D, _P, _P, _D, _I, _P, _P, _P, _P, _P, _P),
     "optimal_intercepts": (_Conditions, _D, _D, _P, _P),

@@ -210,8 +210,7 @@ class SmallMachine:
             require_indices(self.rows, "rows", len(X))
         delta = require_at_least(delta, "delta", 0.0)
         tol, floor = require_at_least(tol, "tol", 0.0), require_at_least(floor, "floor", 0.0)
-        is_smooth = self.curved is not None and np.min(self.curved, initial=1.0) > 0.0
-        if not (is_smooth or delta > 0.0):
+        if not (self.is_smooth or delta > 0.0):
             raise InvalidParameterError("newton needs curved or delta above 0")
         d, more = X.shape[1], int(self.is_free or self.constant > 0.0) + int(self.side != 0.0)
         p = d + more
@@ -271,72 +270,86 @@ class SmallMachine:
         status = run("machine_bounds", self._fields(n), *given, float(unit), memory, found)
         return MachineBounds.of(found, n) if status is CallStatus.DONE else None
 
-    def in_blocks(
+    def solve_together(
         self,
-        K: Dense,
+        K: Dense | None,
+        X: Dense | None,
         pieces: Array,
         limits: Dense,
-        numbers: RunNumbers,
+        numbers: RunNumbers | NewtonNumbers,
         errors: ValueErrors,
-        X: Dense | None = None,
     ) -> list[BlockMachine]:
-        """Solve several machines on blocks of one kernel matrix, and bound their gaps.
+        """Solve several machines about parts of the same samples, and bound their gaps.
 
         These are the conditions of all of them, one machine behind the other, without K and rows.
 
         Parameters
         ----------
-        K : array of shape (n, n)
-            Each row in one piece.
+        K : array of shape (n, n) or None
+            Each row in one piece. None for Newton's method, where no loss has kinks.
+        X : array of shape (n, d) or None
+            The samples, for decision values ``X w``. None for those of K.
         pieces : int64 array of shape (count, 4)
-            Begin and length of two pieces of its rows, of which the second may be empty: the
+            Begin and length of two pieces of their rows, of which the second may be empty: the
             samples of every machine, in the order of its conditions.
         limits : array of shape (count, 4)
             Of every machine the violation to end with, that with which the first run of steps of
             pairs ends, the work of these steps, and the scale of margin violations.
-        numbers : RunNumbers
-            The others, for all machines.
+        numbers : RunNumbers or NewtonNumbers
+            The others, for all machines: of steps on K, or of Newton's method on X.
         errors : ValueErrors
-            Of the decision values of K, or of those of X.
-        X : array of shape (n, d), optional
-            The samples, for decision values ``X X'beta``.
+            Of the decision values.
         """
-        n, size, d, count = len(K), len(self.signs), 0, len(limits)
+        n, size, d, count = errors.bounds.shape[1], len(self.signs), 0, len(limits)
         require_array(limits, "limits", np.float64, (None, 4))
         require_array(pieces, "pieces", np.int64, (count, 4))
-        require_array(errors.bounds, "errors", np.float64, (4, n))
         if X is not None:
             d = require_array(X, "X", np.float64, (n, None)).shape[1]
-        stride, lengths = require_row_wise(K, "K"), pieces[:, 1] + pieces[:, 3]
+        stride, lengths = 0 if K is None else require_row_wise(K, "K"), pieces[:, 1] + pieces[:, 3]
         is_inside = (pieces >= 0).all() and (pieces <= n).all()
         is_inside = is_inside and (pieces[:, ::2] + pieces[:, 1::2] <= n).all()
-        if not (is_inside and lengths.sum() == size and K.shape == (n, n)):
+        if not (is_inside and lengths.sum() == size and (K is None or K.shape == (n, n))):
+            shape = None if K is None else K.shape
             raise InvalidParameterError(
-                f"pieces have {lengths.sum()} rows for {size} conditions, or reach beyond the {n} "
-                f"rows of K, whose shape is {K.shape}: every condition needs one row"
+                f"pieces have {lengths.sum()} rows for {size} conditions, or reach beyond {n} "
+                f"samples, or K, whose shape is {shape}, has others: every condition needs a sample"
             )
-        if self.K is not None or self.rows is not None:
-            raise InvalidParameterError("K and rows of the conditions must be None for blocks")
-        own = np.empty((count, 8))
-        own[:, :2], own[:, 2:6], own[:, 6:] = limits[:, :2], numbers[1:5], limits[:, 2:]
-        most, largest = min(numbers.most, size), int(np.max(lengths, initial=0))
+        if self.K is not None or self.rows is not None or self.side * (K is None):
+            raise InvalidParameterError("K and rows of the conditions must be None, side 0")
+        largest, p = int(np.max(lengths, initial=0)), d + 1
+        own, counts, most = np.zeros((count, 8)), None, 0
+        own[:, :2], own[:, 6:] = limits[:, :2], limits[:, 2:]
+        if isinstance(numbers, RunNumbers) and K is not None:
+            own[:, 2:6], most = numbers[1:5], min(numbers.most, size)
+        elif isinstance(numbers, NewtonNumbers) and K is None and X is not None and self.is_smooth:
+            counts = np.array(numbers[:3], dtype=np.int64)
+        else:
+            raise InvalidParameterError("steps need K, and Newton's method X alone and curved > 0")
         alpha, statuses = np.empty(size), np.empty(count, np.int64)
-        found = np.empty(3 * size + count * (SUMS + d))
-        memory = np.empty(largest * (largest + d + 16) + most * (most + 1))
+        found = np.empty(3 * size + count * (SUMS + d + p))
+        square = 0 if K is None else largest * largest
+        memory = np.empty(square + largest * (d + 16) + most * (most + 1) + 2 * p * (p + 1))
         whole = np.empty(5 * largest + 1, np.int64)
         conditions = self.signs, self.required, self.lower, self.upper, self.curved
         kind = self.is_free, self.constant, self.cost, self.side, self.total
         structure = (size, n, stride, K, None, *conditions, *kind)
-        given = X, d, own, most, errors.bounds
+        given = X, d, own, most, counts, errors.bounds
         results = statuses, alpha, found
         run("machines_solve", structure, count, pieces, *given, *results, whole, memory)
         machines, begin, place = list[BlockMachine](), 0, 0
         for status, length in zip(statuses.tolist(), lengths.tolist(), strict=True):
             end, after = begin + length, place + 3 * length + SUMS + d
             bounds = MachineBounds.of(found[place:after], length)
-            machines.append(BlockMachine(CallStatus(status), alpha[begin:end], bounds))
-            begin, place = end, after
+            u = found[after : after + d + (self.constant > 0.0)]
+            weights = None if counts is None else u
+            machines.append(BlockMachine(CallStatus(status), alpha[begin:end], bounds, weights))
+            begin, place = end, after + p
         return machines
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether no loss has kinks."""
+        return self.curved is not None and bool(np.min(self.curved, initial=1.0) > 0.0)
 
     def part(self, places: slice) -> SmallMachine:
         """Return the machine of some of the conditions, without K."""

@@ -130,7 +130,7 @@ class MachineBounds(NamedTuple):
 
 
 class BlockMachine(NamedTuple):
-    """One of several machines that were solved on blocks of one kernel matrix.
+    """One of several machines that were solved in one call.
 
     Parameters
     ----------
@@ -138,11 +138,15 @@ class BlockMachine(NamedTuple):
         As for one run; NOT_FINITE where its values overflow.
     alpha : array of shape (N,)
     bounds : MachineBounds
+        Of the weights, if there are any.
+    weights : array of shape (d,) or (d + 1,), or None
+        With the intercept where it is penalised.
     """
 
     status: CallStatus
     alpha: Vector
     bounds: MachineBounds
+    weights: Vector | None
 
 
 class NewtonNumbers(NamedTuple):

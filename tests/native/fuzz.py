@@ -201,10 +201,14 @@ def blocks(rng: Any) -> None:
     )
     limits = np.abs(numbers(rng, count, 4))
     limits[:, 2] = rng.integers(0, 10_000, count)
-    some = RunNumbers(most=int(rng.integers(0, 30)), turns=int(rng.integers(0, 5)))
     errors = ValueErrors(np.abs(numbers(rng, 4, n)) + np.array([[0], [1], [0], [0]]))
-    given = X if rng.random() < 0.5 else None
-    found = conditions.in_blocks(K, pieces, limits, some, errors, given)
+    if rng.random() < 0.5:
+        some: Any = RunNumbers(most=int(rng.integers(0, 30)), turns=int(rng.integers(0, 5)))
+        given = K, X if rng.random() < 0.5 else None
+    else:
+        some = NewtonNumbers(*(int(rng.integers(0, most)) for most in (30, 9, 5)))
+        given = None, X
+    found = conditions.solve_together(*given, pieces, limits, some, errors)
     alpha = np.concatenate([np.zeros(0), *(one.alpha for one in found)])
     inside = (conditions.lower <= alpha) & (alpha <= conditions.upper)
     assert np.all(inside | np.isnan(alpha))

@@ -156,7 +156,7 @@ def test_bounds_are_no_smaller_than_the_exact_sums(
 
 @settings(max_examples=examples(100))
 @given(seeds, st.booleans(), st.booleans(), st.booleans(), sides)
-def test_machines_in_blocks_have_the_bits_of_each_by_itself(
+def test_machines_solved_in_one_call_have_the_bits_of_each_by_itself(
     seed: int, linear: bool, squared: bool, free: bool, side: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -182,7 +182,7 @@ def test_machines_in_blocks_have_the_bits_of_each_by_itself(
     together = SmallMachine(None, *whole, np.concatenate(curves) if curves else None, **kind)
     limits = np.array([[1e-9, 0.1, 1e4, 0.5 + rng.random()] for _ in machines])
     given = np.array(pieces), limits, RunNumbers(most=9), errors
-    found = together.in_blocks(K, *given, X if linear else None)
+    found = together.solve_together(K, X if linear else None, *given)
     for one, (a, k, b, m), limit, block in zip(machines, pieces, limits, found, strict=True):
         place = np.r_[a : a + k, b : b + m]
         run = one.run(limit[0], RunNumbers(most=9, work=limit[2]))
@@ -194,37 +194,76 @@ def test_machines_in_blocks_have_the_bits_of_each_by_itself(
         bounds = one.bounds(run.alpha, errors.of(place), X=samples, unit=limit[3])
         assert block.status is (run.status if bounds is not None else CallStatus.NOT_FINITE)
         if bounds is not None:
-            for value, other in zip(block.bounds, bounds, strict=True):
-                assert np.array_equal(value, other, equal_nan=True)
+            assert all(map(np.array_equal, block.bounds, bounds))
+
+
+@settings(max_examples=examples(50))
+@given(seeds, st.sampled_from(["free", "penalized", "none"]))
+def test_machines_by_newtons_method_in_one_call_have_the_bits_of_each_by_itself(
+    seed: int, intercept: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 25)), int(rng.integers(1, 5))
+    X, C = rng.standard_normal((n, d)), 10.0 ** rng.uniform(-2, 2, 2 * n)
+    signs, zero = rng.choice([-1.0, 1.0], 2 * n), np.zeros(2 * n)
+    conditions = signs, np.ones(2 * n), zero, zero + np.inf, 0.5 / C
+    kind: dict[str, Any] = {"is_free": intercept == "free"}
+    kind["constant"] = float(intercept == "penalized")
+    both = SmallMachine(None, *conditions, **kind)
+    k = int(rng.integers(0, n))
+    pieces = np.array([[0, n, 0, 0], [k, n - k, 0, k]])
+    errors, limits = none(n), np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 2.0]])
+    found = both.solve_together(None, X, pieces, limits, NUMBERS_OF_NEWTON, errors)
+    for block, place, part, unit in zip(
+        found,
+        (np.arange(n), np.r_[k:n, 0:k]),
+        (slice(0, n), slice(n, 2 * n)),
+        (1.0, 2.0),
+        strict=True,
+    ):
+        one = SmallMachine(None, *(each[part] for each in conditions), **kind)
+        own = np.ascontiguousarray(X[place])
+        run = one.newton(own, NUMBERS_OF_NEWTON)
+        weights = run.weights[:d] if one.is_free else run.weights
+        bounds = one.bounds(run.alpha, errors, X=own, weights=weights, unit=unit)
+        assert block.status is run.status
+        assert np.array_equal(block.alpha, run.alpha)
+        assert np.array_equal(block.weights, weights)
+        assert bounds is not None
+        assert all(map(np.array_equal, block.bounds, bounds))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"pieces": np.array([[0, 2, 2, 1]])}, "pieces have 3 rows for 2 conditions"),
-        ({"pieces": np.array([[2, 2, 0, 0]])}, "reach beyond the 3 rows"),
-        ({"pieces": np.array([[-1, 2, 0, 0]])}, "reach beyond the 3 rows"),
+        ({"pieces": np.array([[2, 2, 0, 0]])}, "reach beyond 3 samples"),
+        ({"pieces": np.array([[-1, 2, 0, 0]])}, "reach beyond 3 samples"),
         ({"pieces": np.array([[0, 2, 0]])}, "pieces has the shape"),
         ({"K": np.eye(4)[:3]}, "whose shape is"),
         ({"limits": np.ones((1, 3))}, "limits has the shape"),
-        ({"errors": none(4)}, "errors has the shape"),
+        ({"errors": none(4)}, "whose shape is"),
         ({"X": np.ones((4, 1))}, "X has the shape"),
+        ({"K": None}, "steps need K"),
+        ({"numbers": NUMBERS_OF_NEWTON}, "Newton's method X alone"),
+        ({"K": None, "X": np.ones((3, 1)), "numbers": NUMBERS_OF_NEWTON}, "and curved > 0"),
     ],
 )
-def test_wrong_blocks_are_refused(change: Any, message: str) -> None:
+def test_wrong_calls_for_several_machines_are_refused(change: Any, message: str) -> None:
     given: Any = {
         "K": np.eye(3),
+        "X": None,
         "pieces": np.array([[0, 1, 2, 1]]),
         "limits": np.array([[1e-6, 0.1, np.inf, 1.0]]),
         "numbers": NUMBERS,
         "errors": none(3),
     }
     conditions = np.array([1.0, -1.0]), np.ones(2), np.zeros(2), np.ones(2)
-    SmallMachine(None, *conditions).in_blocks(**given)
+    SmallMachine(None, *conditions).solve_together(**given)
     with pytest.raises(InvalidParameterError, match=message):
-        SmallMachine(None, *conditions).in_blocks(**(given | change))
-    with pytest.raises(InvalidParameterError, match="must be None for blocks"):
-        SmallMachine(np.eye(2), *conditions).in_blocks(**given)
+        SmallMachine(None, *conditions).solve_together(**(given | change))
+    with pytest.raises(InvalidParameterError, match="must be None"):
+        SmallMachine(np.eye(2), *conditions).solve_together(**given)
 
 
 def test_errors_cover_the_rounding_of_values() -> None:
