@@ -13,7 +13,7 @@ done.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,11 +144,11 @@ class DirectProgram:
         tolerance = DIRECT.tolerance * eps * max(scale, TINY)
         if own.cost:
             tolerance *= DIRECT.boundary
-        best, run = None, None
+        best, run, steps = None, None, own
         rough, work = DIRECT.numbers.rough * scale, matrix.work(len(own.signs))
         numbers = DIRECT.numbers._replace(rough=rough, work=work)
         for count in range(1, DIRECT.certificates + 1):
-            run = own.run(tolerance, numbers, run)
+            run = steps.run(tolerance, numbers, run)
             if run.status in (CallStatus.UNBOUNDED, CallStatus.NOT_FINITE):
                 return None
             is_over = run.status is CallStatus.LIMIT
@@ -161,7 +161,12 @@ class DirectProgram:
                 if is_enough:
                     break
             elif self.has_converged(found, eps):
-                return best or found
+                if steps is not own or not self.is_widened_by_rounding(found, eps):
+                    return best or found
+                steps, more = self._asking_for_more(eps)
+                run.gradient[:] = self._gradient(found) - own.signs * more
+                tolerance = min(tolerance, DIRECT.tighter * more)
+                continue
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
             tolerance *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
         if best is not None or run is None:
@@ -173,9 +178,14 @@ class DirectProgram:
         own, matrix = self.machine, self.matrix
         if isinstance(matrix, Features) and matrix.are_few(len(own.signs), True):
             return self._by_newton(matrix.X, eps)
-        found = self._by_larger_steps(run, eps) if run.status is CallStatus.LIMIT else None
+        if run.status is not CallStatus.LIMIT:
+            return None
+        found = self._by_larger_steps(run.v, run.gradient + own.signs * own.required, eps)
         if found is None or not (found.passes(eps) or self.has_converged(found, eps)):
             return None
+        if not found.passes(eps) and self.is_widened_by_rounding(found, eps):
+            product = self._gradient(found) + own.signs * own.required
+            found = self._by_larger_steps(own.signs * found.alpha, product, eps, more=True) or found
         is_enough = found.passes(eps) and self.states_enough_digits(found, eps)
         return found._replace(is_enough=is_enough)
 
@@ -207,25 +217,47 @@ class DirectProgram:
             start, delta, gap = (run.weights, run.alpha), run.delta, DIRECT.tighter * gap
         return best or found
 
-    def _by_larger_steps(self, run: MachineRun, eps: float) -> Certified | None:
+    def _by_larger_steps(
+        self, v: Vector, product: Vector, eps: float, *, more: bool = False
+    ) -> Certified | None:
         """Continue by Newton steps with LAPACK where many variables lie between their bounds.
 
-        None for a machine with a quadratic loss or without an equality row.
+        None for a machine with a quadratic loss or without an equality row. ``product`` is ``Kv``;
+        with ``more`` conditions ask for more than the machine's own.
         """
-        own = self.machine
-        if not own.is_free or own.curved is not None or own.K is None:
+        own, K, share = self.machine, self.machine.K, DIRECT.larger_steps * eps
+        if not own.is_free or own.curved is not None or K is None:
             return None
+        if more:
+            own, by = self._asking_for_more(eps)
+            share = min(share, DIRECT.tighter * by)
         q, is_positive = -own.signs * own.required, own.signs > 0.0
         lower = np.where(is_positive, own.lower, -own.upper)
         upper = np.where(is_positive, own.upper, -own.lower)
-        programs = RelatedPrograms(own.K, own.rows)
-        product, share = run.gradient - q, DIRECT.larger_steps * eps
+        programs = RelatedPrograms(K, own.rows)
         A, b = np.ones((1, len(q))), np.array([own.cost])
         if own.side:
             A, b = np.vstack([A, own.signs]), np.array([own.cost, own.total])
-        point = programs.solve(q, lower, upper, run.v, eps=share, product=product, rows=(A, b))
+        point = programs.solve(q, lower, upper, v, eps=share, product=product, rows=(A, b))
         alpha = np.minimum(np.maximum(own.signs * point.x, own.lower), own.upper)
         return self.certified(alpha + 0.0)  # no negative zeros
+
+    def is_widened_by_rounding(self, found: Certified, eps: float) -> bool:
+        """Return whether small errors at kinks are what widens the gap of an optimal machine."""
+        own, unit = self.machine, float(np.max(np.abs(self.machine.required)))
+        has_zero = own.curved is None and not own.side and bool((own.lower >= 0.0).all())
+        is_small = found.error <= DIRECT.stated * eps * unit
+        return has_zero and is_small and self.has_converged(found, eps)
+
+    def _asking_for_more(self, eps: float) -> tuple[SmallMachine, float]:
+        """Return the machine with conditions that ask for more, and by how much they do.
+
+        At a kink an error e of a decision value costs ``(C_i - alpha_i) e``, far more than
+        ``alpha_i e`` where C is large. Beyond the kink no error reaches it.
+        """
+        own = self.machine
+        more = DIRECT.stated * eps * float(np.max(np.abs(own.required)))
+        return replace(own, required=own.required + more), more
 
     def _gradient(self, found: Certified) -> Vector:
         """The gradient of the dual in ``v = s a``, from decision values, shape (N,)."""

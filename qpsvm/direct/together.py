@@ -118,7 +118,7 @@ def _solved_at_once(
     parts: Sequence[SmallMachine],
     eps: float,
 ) -> list[Certified | None]:
-    """Solve machines, several in one call; None for those that one run does not certify.
+    """Solve machines, several in one call; None for those that are not certified so.
 
     ``machine`` has the conditions of all of them, one behind the other.
     """
@@ -129,12 +129,12 @@ def _solved_at_once(
     K = None if by_newton else matrix.K
     numbers = DIRECT.newton if by_newton else DIRECT.numbers
     units = np.array([_unit(shared, matrix, side) for side in shared.sides])
-    limits = np.empty((len(parts), 4))
+    limits = np.zeros((len(parts), 5))
     limits[:, 0] = DIRECT.tolerance * eps * np.maximum(units, TINY)
     limits[:, 1] = DIRECT.numbers.rough * units
     limits[:, 2] = [matrix.work(size) for size in sizes]
     limits[:, 3] = units
-    answers: list[Certified | None] = [None] * len(parts)
+    answers, widened = list[Certified | None]([None] * len(parts)), list[int]()
 
     def certified(k: int, block: BlockMachine) -> Certified | None:
         has_ended = block.status is CallStatus.STALLED and not by_newton
@@ -142,7 +142,11 @@ def _solved_at_once(
             return None
         program = DirectProgram(parts[k], matrix, float(units[k]))
         found = program.of_bounds(block.alpha, block.bounds, block.weights)
-        if found is None or not found.passes(eps):
+        if found is None:
+            return None
+        if not found.passes(eps):
+            if program.is_widened_by_rounding(found, eps) and not limits[k, 4]:
+                widened.append(k)
             return None
         if not program.states_enough_digits(found, eps):
             return None
@@ -155,6 +159,9 @@ def _solved_at_once(
             answers[k] = certified(k, block)
 
     for_each(solve, _groups(sizes))
+    more = DIRECT.stated * eps
+    limits[widened, 0], limits[widened, 4] = DIRECT.tighter * more, more
+    for_each(solve, [slice(k, k + 1) for k in widened])
     return answers
 
 

@@ -292,16 +292,17 @@ class SmallMachine:
         pieces : int64 array of shape (count, 4)
             Begin and length of two pieces of their rows, of which the second may be empty: the
             samples of every machine, in the order of its conditions.
-        limits : array of shape (count, 4)
+        limits : array of shape (count, 5)
             Of every machine the violation to end with, that with which the first run of steps of
-            pairs ends, the work of these steps, and the scale of margin violations.
+            pairs ends, the work of these steps, the scale of margin violations, and by how much
+            more than ``required`` these steps ask for.
         numbers : RunNumbers or NewtonNumbers
             The others, for all machines: of steps on K, or of Newton's method on X.
         errors : ValueErrors
             Of the decision values.
         """
         n, size, d, count = errors.bounds.shape[1], len(self.signs), 0, len(limits)
-        require_array(limits, "limits", np.float64, (None, 4))
+        require_array(limits, "limits", np.float64, (None, 5))
         require_array(pieces, "pieces", np.int64, (count, 4))
         if X is not None:
             d = require_array(X, "X", np.float64, (n, None)).shape[1]
@@ -317,7 +318,7 @@ class SmallMachine:
         if self.K is not None or self.rows is not None or self.side * (K is None):
             raise InvalidParameterError("K and rows of the conditions must be None, side 0")
         largest, p = int(np.max(lengths, initial=0)), d + 1
-        own, counts, most = np.zeros((count, 8)), None, 0
+        own, counts, most = np.zeros((count, 9)), None, 0
         own[:, :2], own[:, 6:] = limits[:, :2], limits[:, 2:]
         if isinstance(numbers, RunNumbers) and K is not None:
             own[:, 2:6], most = numbers[1:5], min(numbers.most, size)
@@ -328,7 +329,7 @@ class SmallMachine:
         alpha, statuses = np.empty(size), np.empty(count, np.int64)
         found = np.empty(3 * size + count * (SUMS + d + p))
         square = 0 if K is None else largest * largest
-        memory = np.empty(square + largest * (d + 16) + most * (most + 1) + 2 * p * (p + 1))
+        memory = np.empty(square + largest * (d + 17) + most * (most + 1) + 2 * p * (p + 1))
         whole = np.empty(5 * largest + 1, np.int64)
         conditions = self.signs, self.required, self.lower, self.upper, self.curved
         kind = self.is_free, self.constant, self.cost, self.side, self.total

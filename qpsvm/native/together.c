@@ -33,13 +33,13 @@ static int by_newton(const struct machine *m, const double *X, int64_t d, const 
  * NULL: none) and bounds (4, n) have rows; it has no rows of its own. Condition i of machine k is
  * about sample i of its two pieces of these samples: pieces (count, 4), see pairs.c.
  *
- * counts NULL: steps on K, with numbers (count, 8) = tol and the six numbers of machine_run, and the
- * unit of machine_bounds. Else K is NULL, the losses have no kinks, and Newton's method on X takes
- * counts (3,); of numbers only the unit counts.
+ * counts NULL: steps on K, with numbers (count, 9) = tol and the six numbers of machine_run, the unit
+ * of machine_bounds, and by how much more than p the steps require. Else K is NULL, the losses have no
+ * kinks, and Newton's method on X takes counts (3,); of numbers only the unit counts.
  *
  * statuses (count,), alpha (N,), and of every machine with n_k conditions the 3 n_k + SUMS + d
  * results of machine_bounds and d + 1 weights, of Newton's method, are results. With the largest n_k =
- * m and p = d + 1, whole (5 m + 1,) and real (m (m + d + 16) + most (most + 1) + 2 p (p + 1),) are
+ * m and p = d + 1, whole (5 m + 1,) and real (m (m + d + 17) + most (most + 1) + 2 p (p + 1),) are
  * memory, without m m where K is NULL. Returns DONE; the status of a machine is that of its run, or
  * NOT_FINITE where its values overflow. */
 PUBLIC int EXPORTED(machines_solve)(const struct machine *all, int64_t count, const int64_t *pieces,
@@ -47,10 +47,11 @@ PUBLIC int EXPORTED(machines_solve)(const struct machine *all, int64_t count, co
                                     const int64_t *counts, const double *bounds, int64_t *statuses,
                                     double *alpha, double *results, int64_t *whole, double *real) {
   struct machine at = *all;
-  for (int64_t k = 0; k < count; k++, pieces += 4, numbers += 8) {
+  for (int64_t k = 0; k < count; k++, pieces += 4, numbers += 9) {
     int64_t size = pieces[1] + pieces[3], free = most < size ? most : size;
     double *X_own = real + (counts ? 0 : size * size), *own = X_own + size * d;
-    double *run = own + 4 * size, *memory = run + 3 * size, *u = results + 3 * size + SUMS + d;
+    double *run = own + 4 * size, *more = run + 3 * size, *memory = more + size;
+    double *u = results + 3 * size + SUMS + d;
     struct machine m = at;
     struct pieces p = {m.K, m.stride, pieces, real, (int8_t *)(whole + 4 * size + 1)};
     take_samples(&p, size, m.samples, X, d, bounds, X_own, own);
@@ -61,7 +62,10 @@ PUBLIC int EXPORTED(machines_solve)(const struct machine *all, int64_t count, co
     if (counts)
       status = by_newton(&m, X_own, d, counts, u, alpha, p.is_copied, run);
     else {
+      for (int64_t i = 0; i < size; i++) more[i] = at.required[i] + numbers[8];
+      m.required = more;
       status = EXPORTED(machine_run)(&m, numbers[0], numbers + 1, free, 0, run, whole, memory);
+      m.required = at.required;
       memcpy(alpha, run + 2 * size, (size_t)size * sizeof *alpha);
     }
     if (EXPORTED(machine_bounds)(&m, X ? X_own : NULL, d, counts ? u : NULL, own, alpha, numbers[7],

@@ -271,11 +271,27 @@ def test_features_as_they_were_measured_are_solved_the_short_way(name: str) -> N
 
 
 @pytest.mark.parametrize("C", [1e3, 1e4])
-def test_where_rounding_alone_widens_the_gap_values_get_more_digits(C: float) -> None:
-    """Many features and a large C: what steps of pairs have solved is not solved again."""
+def test_beyond_kinks_small_errors_cost_little(C: float) -> None:
+    """With a large C an error costs C at a kink: conditions that ask for more keep off it."""
     rng = np.random.default_rng(0)
     X, y = 480.0 + 40.0 * rng.standard_normal((200, 500)), rng.choice([-1, 1], 200)
     made = qpsvm.SoftMargin(C=C).dual(X, y, kernel=kernels.RBF(1e-6))
+    program = program_of(made.model)
+    run = program.machine.run(1e-10, DIRECT.numbers)
+    at_kinks = program.certified(run.alpha)
+    assert at_kinks is not None
+    assert at_kinks.relative_gap > 1e-8
+    found = program.solved(1e-8)
+    assert found is not None
+    assert found.is_enough
+    assert found.relative_gap < 3e-9
+
+
+def test_where_rounding_alone_widens_the_gap_values_get_more_digits() -> None:
+    """A polynomial on raw features: what steps of pairs have solved is not solved again."""
+    X, y = sklearn.datasets.load_breast_cancer(return_X_y=True)
+    kernel = kernels.Polynomial(1.0 / (X.shape[1] * X.var()), 5, 1.0)
+    made = qpsvm.SoftMargin(C=100.0).dual(X, y, kernel=kernel)
     first = program_of(made.model).solved(1e-8)
     assert first is not None
     assert first.relative_gap > 1e-8

@@ -199,7 +199,7 @@ def blocks(rng: Any) -> None:
         is_free=bool(rng.random() < 0.6),
         constant=float(rng.integers(0, 2)),
     )
-    limits = np.abs(numbers(rng, count, 4))
+    limits = np.abs(numbers(rng, count, 5))
     limits[:, 2] = rng.integers(0, 10_000, count)
     errors = ValueErrors(np.abs(numbers(rng, 4, n)) + np.array([[0], [1], [0], [0]]))
     if rng.random() < 0.5:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -180,12 +181,13 @@ def test_machines_solved_in_one_call_have_the_bits_of_each_by_itself(
     whole = [np.concatenate([getattr(one, name) for one in machines]) for name in names]
     curves = [one.curved for one in machines if one.curved is not None]
     together = SmallMachine(None, *whole, np.concatenate(curves) if curves else None, **kind)
-    limits = np.array([[1e-9, 0.1, 1e4, 0.5 + rng.random()] for _ in machines])
+    limits = np.array([[1e-9, 0.1, 1e4, 0.5 + rng.random(), rng.integers(2)] for _ in machines])
     given = np.array(pieces), limits, RunNumbers(most=9), errors
     found = together.solve_together(K, X if linear else None, *given)
     for one, (a, k, b, m), limit, block in zip(machines, pieces, limits, found, strict=True):
         place = np.r_[a : a + k, b : b + m]
-        run = one.run(limit[0], RunNumbers(most=9, work=limit[2]))
+        steps = replace(one, required=one.required + limit[4])
+        run = steps.run(limit[0], RunNumbers(most=9, work=limit[2]))
         assert np.array_equal(block.alpha, run.alpha, equal_nan=True)
         samples = np.ascontiguousarray(X[place]) if linear else None
         if not np.isfinite(run.alpha).all():
@@ -212,7 +214,7 @@ def test_machines_by_newtons_method_in_one_call_have_the_bits_of_each_by_itself(
     both = SmallMachine(None, *conditions, **kind)
     k = int(rng.integers(0, n))
     pieces = np.array([[0, n, 0, 0], [k, n - k, 0, k]])
-    errors, limits = none(n), np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 2.0]])
+    errors, limits = none(n), np.array([[0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 2.0, 0.0]])
     found = both.solve_together(None, X, pieces, limits, NUMBERS_OF_NEWTON, errors)
     for block, place, part, unit in zip(
         found,
@@ -254,7 +256,7 @@ def test_wrong_calls_for_several_machines_are_refused(change: Any, message: str)
         "K": np.eye(3),
         "X": None,
         "pieces": np.array([[0, 1, 2, 1]]),
-        "limits": np.array([[1e-6, 0.1, np.inf, 1.0]]),
+        "limits": np.array([[1e-6, 0.1, np.inf, 1.0, 0.0]]),
         "numbers": NUMBERS,
         "errors": none(3),
     }
