@@ -76,6 +76,7 @@ class Certified(NamedTuple):
     interval: Interval
     width: float
     relative_gap: float
+    plain_gap: float
     violation: float
     below: float
     points: int
@@ -144,6 +145,8 @@ class DirectProgram:
         tolerance = DIRECT.tolerance * eps * max(scale, TINY)
         if own.cost:
             tolerance *= DIRECT.boundary
+        if own.side:
+            tolerance *= DIRECT.tighter
         best, run, steps = None, None, own
         rough, work = DIRECT.numbers.rough * scale, matrix.work(len(own.signs))
         numbers = DIRECT.numbers._replace(rough=rough, work=work)
@@ -365,11 +368,13 @@ class DirectProgram:
         # multipliers of the program are those of alpha
         rest = found.values, found.error + values_apart, interval, found.width, relative
         below = self._below(alpha, found.values, b)
-        return Certified(alpha, found.expansion, coef, *rest, found.violation, below, 0)
+        plain = found.plain_gap / size
+        return Certified(alpha, found.expansion, coef, *rest, plain, found.violation, below, 0)
 
     def has_converged(self, found: Certified, eps: float) -> bool:
-        """Return whether every variable is in its case, so that a wider gap is rounding."""
-        return found.violation <= DIRECT.tolerance * eps
+        """Return whether rounding alone widens the gap: further steps would not narrow it."""
+        is_exact = found.violation <= DIRECT.tighter * DIRECT.stated * eps
+        return is_exact or found.plain_gap <= DIRECT.aim * eps
 
     def states_enough_digits(self, found: Certified, eps: float) -> bool:
         """Return whether slack and multipliers are known to the digits that the verifier asks for.

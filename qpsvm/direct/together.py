@@ -131,10 +131,12 @@ def _solved_at_once(
     units = np.array([_unit(shared, matrix, side) for side in shared.sides])
     limits = np.zeros((len(parts), 5))
     limits[:, 0] = DIRECT.tolerance * eps * np.maximum(units, TINY)
+    if shared.total:
+        limits[:, 0] *= DIRECT.tighter
     limits[:, 1] = DIRECT.numbers.rough * units
     limits[:, 2] = [matrix.work(size) for size in sizes]
     limits[:, 3] = units
-    answers, widened = list[Certified | None]([None] * len(parts)), list[int]()
+    answers: list[Certified | None] = [None] * len(parts)
 
     def certified(k: int, block: BlockMachine) -> Certified | None:
         has_ended = block.status is CallStatus.STALLED and not by_newton
@@ -144,25 +146,28 @@ def _solved_at_once(
         found = program.of_bounds(block.alpha, block.bounds, block.weights)
         if found is None:
             return None
-        if not found.passes(eps):
-            if program.is_widened_by_rounding(found, eps) and not limits[k, 4]:
-                widened.append(k)
-            return None
-        if not program.states_enough_digits(found, eps):
-            return None
-        return found._replace(points=1, by_newton=by_newton, is_enough=True)
+        if found.passes(eps):
+            is_enough = program.states_enough_digits(found, eps)
+            return found._replace(points=1, by_newton=by_newton, is_enough=is_enough)
+        if program.is_widened_by_rounding(found, eps):
+            limits[k, 4] = DIRECT.stated * eps
+            limits[k, 0] = DIRECT.tighter * limits[k, 4]
+        else:
+            limits[k, 0] *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
+        return None
 
     def solve(group: slice) -> None:
         own = machine.part(slice(ends[group.start], ends[group.stop]))
         given = pieces[group], limits[group], numbers, matrix.errors
         for k, block in enumerate(own.solve_together(K, X, *given), group.start):
-            answers[k] = certified(k, block)
+            if answers[k] is None:
+                answers[k] = certified(k, block)
 
-    for_each(solve, _groups(sizes))
-    more = DIRECT.stated * eps
-    limits[widened, 0], limits[widened, 4] = DIRECT.tighter * more, more
-    for_each(solve, [slice(k, k + 1) for k in widened])
-    return answers
+    groups = _groups(sizes)
+    for_each(solve, groups)
+    if not by_newton:  # once more, with the limits that the first certificates ask for
+        for_each(solve, [group for group in groups if None in answers[group]])
+    return [one if one is not None and one.is_enough else None for one in answers]
 
 
 def _machine(shared: SharedMatrix) -> SmallMachine:

@@ -24,11 +24,11 @@ static inline double apart(double v, double x, double lower, double upper, doubl
  *
  * where e_i = errors[row] + 4 u (|f_i| + |b| + |p_i| + |shift|) covers the rounding of v_i as well. Values
  * and errors that are not finite leave NaN in the first sum. errors has the shape of the values,
- * sums (7,). */
-static void condition_bounds(const struct conditions *c, const double *errors,
+ * sums (7,). Returns the first sum at v_i alone, as if there were no errors. */
+static double condition_bounds(const struct conditions *c, const double *errors,
                              const double *alpha, double b, double shift, double size,
                              double *sums) {
-  double total[4] = {0.0, 0.0, 0.0, 0.0}, passed = 0.0, worst = 0.0, largest = DBL_MIN;
+  double total[4] = {0.0, 0.0, 0.0, 0.0}, passed = 0.0, worst = 0.0, largest = DBL_MIN, plain = 0.0;
   struct pair balance = {0.0, 0.0};
   for (int64_t i = 0; i < c->size; i++)
     largest = larger(alpha[i] < 0.0 ? -alpha[i] : alpha[i], largest);
@@ -44,6 +44,7 @@ static void condition_bounds(const struct conditions *c, const double *errors,
     double above = apart(v + e, x, lower, upper, d), below = apart(v - e, x, lower, upper, d);
     double most = above > middle ? above : middle;
     most = below > most ? below : most;
+    plain += middle;
     total[0] += most + (v - v) + (e - e); /* NaN and infinity are refused */
     double a = slope(v, lower, upper, d);
     total[1] += a * v - 0.5 * d * a * a;
@@ -68,4 +69,5 @@ static void condition_bounds(const struct conditions *c, const double *errors,
   sums[4] = rounded(balance);
   sums[5] = passed;
   sums[6] = worst;
+  return plain;
 }

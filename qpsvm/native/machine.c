@@ -24,7 +24,7 @@ struct machine {
 };
 
 /* How many sums bound the gap of a machine. */
-#define SUMS 16
+#define SUMS 17
 
 static inline double size_of(double x) { return x < 0.0 ? -x : x; }
 
@@ -295,6 +295,7 @@ static double flat_slopes(const struct machine *m) {
  *     11     sum a, exact but for one rounding
  *     12     beta'f                        13  sum |beta_i| (errors_i + n u |f_i|)
  *     14     the largest of the errors     15  sum |a|
+ *     16     the first sum without errors
  *
  * open (N,) is memory. NOT_FINITE where values overflow. */
 PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, int64_t d,
@@ -358,9 +359,10 @@ PUBLIC int EXPORTED(machine_bounds)(const struct machine *m, const double *X, in
   sums[9] = reach;
   sums[10] = m->side * shift + 0.0; /* no negative zero */
   if (b - b != 0.0) return NOT_FINITE;
-  condition_bounds(&c, errors, alpha, b, shift, unit, sums);
+  double plain = condition_bounds(&c, errors, alpha, b, shift, unit, sums);
   struct pair all = {0.0, 0.0};
   for (int k = 12; k < SUMS; k++) sums[k] = 0.0;
+  sums[16] = plain;
   for (int64_t i = 0; i < m->size; i++) {
     add(&all, alpha[i]);
     sums[15] += size_of(alpha[i]);

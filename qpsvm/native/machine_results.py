@@ -9,7 +9,7 @@ import numpy as np
 from qpsvm.native.checks import Vector
 from qpsvm.native.library import CallStatus
 
-SUMS = 16
+SUMS = 17
 """How many sums bound the gap of a machine: ``SUMS`` in ``machine.c``."""
 
 
@@ -98,6 +98,8 @@ class MachineBounds(NamedTuple):
         The largest of ``errors``.
     weight : float
         ``sum |alpha_i|``.
+    plain_gap : float
+        ``gap`` at ``v_i`` alone, as if decision values had no errors.
     """
 
     expansion: Vector
@@ -120,6 +122,7 @@ class MachineBounds(NamedTuple):
     product_error: float
     error: float
     weight: float
+    plain_gap: float
 
     @classmethod
     def of(cls, results: Vector, n: int) -> MachineBounds:
