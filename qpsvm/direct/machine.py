@@ -8,13 +8,14 @@ import numpy as np
 
 from qpsvm.backends.settings import Settings
 from qpsvm.direct.matrices import Features, KernelMatrix
-from qpsvm.direct.program import Certified, DirectProgram
+from qpsvm.direct.program import Certified, DirectProgram, no_floor
 from qpsvm.direct.settings import DIRECT
 from qpsvm.kernels.products import is_faster_dense
 from qpsvm.machines.dual_program import bound_multipliers
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import stated_solution
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, default_memory_limit, is_sparse
@@ -132,14 +133,20 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     elif model.kernel_errors is not None:
         matrix = KernelMatrix.of(gram.gram.dense, model.kernel_errors)
     assert matrix is not None  # as it suits
+    unit = c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit
+
+    def floor(objective: float) -> float:
+        # up to rounding it is half of this, and takes a product with the kernel matrix to compute
+        largest = MACHINES.smallest_weights**2 * c.unit * unit
+        return model.objective_floor if objective <= largest else 0.0
+
     return DirectProgram.of(
         matrix,
         (signs, c.required, c.lower, c.upper),
         c.curvature if c.curvature[0] > 0.0 else None,
         rows,
-        c.unit * matrix.squared_spread() if c.relative_to_spread else c.unit,
-        # weights of zero may be optimal for a linear kernel; for the others they hardly are
-        model.objective_floor if c.relative_to_spread and model.is_linear else 0.0,
+        unit,
+        floor if c.relative_to_spread else no_floor,
         is_free=c.intercept == "free",
         constant=model.constant,
         cost=c.intercept_price,

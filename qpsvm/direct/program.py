@@ -13,6 +13,7 @@ done.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -54,6 +55,10 @@ class Certified(NamedTuple):
     relative_gap : float
         Bound on the objective minus the optimum, errors of kernel values and rounding included,
         relative to a lower bound on the objective's size.
+    plain_gap : float
+        The gap in the same unit, as if decision values had no errors.
+    scale : float
+        The objective's size for a sum of dual variables of 1: a scale of conditions.
     violation : float
         Largest distance of a variable from its KKT case.
     below : float
@@ -77,6 +82,7 @@ class Certified(NamedTuple):
     width: float
     relative_gap: float
     plain_gap: float
+    scale: float
     violation: float
     below: float
     points: int
@@ -88,6 +94,11 @@ class Certified(NamedTuple):
         if not self.relative_gap <= DIRECT.gap_share * eps:
             return False
         return self.violation <= DIRECT.natural_share * math.sqrt(eps)
+
+
+def no_floor(_objective: float) -> float:
+    """Return 0: the optimum of the machine is surely above zero."""
+    return 0.0
 
 
 @short_repr
@@ -103,14 +114,15 @@ class DirectProgram:
         What its decision values are evaluated with.
     unit : float
         Of violations.
-    floor : float
-        Smallest scale of relative gaps (``Certificate.floor``).
+    floor : callable
+        The smallest scale of relative gaps (``Certificate.floor``), given an objective; at most
+        that objective, or 0, where it is larger.
     """
 
     machine: SmallMachine
     matrix: KernelMatrix | Features
     unit: float = 1.0
-    floor: float = 0.0
+    floor: Callable[[float], float] = no_floor
 
     @classmethod
     def of(
@@ -120,7 +132,7 @@ class DirectProgram:
         curved: Vector | None,
         rows: Index | None = None,
         unit: float = 1.0,
-        floor: float = 0.0,
+        floor: Callable[[float], float] = no_floor,
         **kind: Any,
     ) -> DirectProgram:
         """The program of conditions (signs, required, lower, upper) on the samples of a matrix.
@@ -163,13 +175,14 @@ class DirectProgram:
                 best = found._replace(points=count, is_enough=is_enough)
                 if is_enough:
                     break
-            elif self.has_converged(found, eps):
-                if steps is not own or not self.is_widened_by_rounding(found, eps):
-                    return best or found
-                steps, more = self._asking_for_more(eps)
+            elif steps is own and self.is_widened_at_kinks(found, eps):
+                more = DIRECT.stated * eps * found.scale
+                steps = replace(own, required=own.required + more)
                 run.gradient[:] = self._gradient(found) - own.signs * more
                 tolerance = min(tolerance, DIRECT.tighter * more)
                 continue
+            elif self.has_converged(found, eps):
+                return best or found
             run.gradient[:] = self._gradient(found)  # without the rounding of many steps
             tolerance *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
         if best is not None or run is None:
@@ -184,11 +197,14 @@ class DirectProgram:
         if run.status is not CallStatus.LIMIT:
             return None
         found = self._by_larger_steps(run.v, run.gradient + own.signs * own.required, eps)
-        if found is None or not (found.passes(eps) or self.has_converged(found, eps)):
+        if found is None:
             return None
-        if not found.passes(eps) and self.is_widened_by_rounding(found, eps):
+        if not found.passes(eps) and self.is_widened_at_kinks(found, eps):
             product = self._gradient(found) + own.signs * own.required
-            found = self._by_larger_steps(own.signs * found.alpha, product, eps, more=True) or found
+            more = DIRECT.stated * eps * found.scale
+            found = self._by_larger_steps(own.signs * found.alpha, product, eps, more) or found
+        if not (found.passes(eps) or self.has_converged(found, eps)):
+            return None
         is_enough = found.passes(eps) and self.states_enough_digits(found, eps)
         return found._replace(is_enough=is_enough)
 
@@ -199,13 +215,13 @@ class DirectProgram:
         sizes a sum over the rounded alpha has fewer digits.
         """
         own, start, best, found = self.machine, None, None, None
-        delta, gap = 0.0, DIRECT.newton_gap * eps
+        delta, gap, floor = 0.0, DIRECT.newton_gap * eps, self.floor(0.0)
         if own.curved is None:
             delta = DIRECT.newton_start * float(np.mean(self.matrix.diagonal))
             ramp = DIRECT.newton_ramp * float(np.max(np.abs(own.required)))
             delta = max(delta, ramp / float(np.max(own.upper - own.lower)), TINY)
         for count in range(1, DIRECT.certificates + 1):
-            run = own.newton(X, DIRECT.newton, delta, gap, self.floor, start)
+            run = own.newton(X, DIRECT.newton, delta, gap, floor, start)
             if run.status is CallStatus.DONE:
                 found = self.certified(run.alpha, run.weights)
                 if found is None:
@@ -221,20 +237,19 @@ class DirectProgram:
         return best or found
 
     def _by_larger_steps(
-        self, v: Vector, product: Vector, eps: float, *, more: bool = False
+        self, v: Vector, product: Vector, eps: float, more: float = 0.0
     ) -> Certified | None:
         """Continue by Newton steps with LAPACK where many variables lie between their bounds.
 
         None for a machine with a quadratic loss or without an equality row. ``product`` is ``Kv``;
-        with ``more`` conditions ask for more than the machine's own.
+        the steps ask for ``more`` than is required.
         """
         own, K, share = self.machine, self.machine.K, DIRECT.larger_steps * eps
         if not own.is_free or own.curved is not None or K is None:
             return None
         if more:
-            own, by = self._asking_for_more(eps)
-            share = min(share, DIRECT.tighter * by)
-        q, is_positive = -own.signs * own.required, own.signs > 0.0
+            share = min(share, DIRECT.tighter * more)
+        q, is_positive = -own.signs * (own.required + more), own.signs > 0.0
         lower = np.where(is_positive, own.lower, -own.upper)
         upper = np.where(is_positive, own.upper, -own.lower)
         programs = RelatedPrograms(K, own.rows)
@@ -245,22 +260,16 @@ class DirectProgram:
         alpha = np.minimum(np.maximum(own.signs * point.x, own.lower), own.upper)
         return self.certified(alpha + 0.0)  # no negative zeros
 
-    def is_widened_by_rounding(self, found: Certified, eps: float) -> bool:
-        """Return whether small errors at kinks are what widens the gap of an optimal machine."""
-        own, unit = self.machine, float(np.max(np.abs(self.machine.required)))
-        has_zero = own.curved is None and not own.side and bool((own.lower >= 0.0).all())
-        is_small = found.error <= DIRECT.stated * eps * unit
-        return has_zero and is_small and self.has_converged(found, eps)
+    def is_widened_at_kinks(self, found: Certified, eps: float) -> bool:
+        """Return whether errors at the kinks of losses are what widens the gap.
 
-    def _asking_for_more(self, eps: float) -> tuple[SmallMachine, float]:
-        """Return the machine with conditions that ask for more, and by how much they do.
-
-        At a kink an error e of a decision value costs ``(C_i - alpha_i) e``, far more than
-        ``alpha_i e`` where C is large. Beyond the kink no error reaches it.
+        There an error e of a decision value costs ``(C_i - alpha_i) e``, far more than ``alpha_i
+        e`` where C is large. Conditions that ask for a little more keep off the kinks.
         """
-        own = self.machine
-        more = DIRECT.stated * eps * float(np.max(np.abs(own.required)))
-        return replace(own, required=own.required + more), more
+        own, more = self.machine, DIRECT.stated * eps * found.scale
+        has_zero = own.curved is None and not own.side and bool((own.lower >= 0.0).all())
+        is_optimal = found.violation <= DIRECT.tighter * DIRECT.stated * eps
+        return has_zero and bool(own.required.any()) and found.error <= more and is_optimal
 
     def _gradient(self, found: Certified) -> Vector:
         """The gradient of the dual in ``v = s a``, from decision values, shape (N,)."""
@@ -363,18 +372,18 @@ class DirectProgram:
             rounding += (
                 len(alpha) * EPS * (found.losses + abs(own.cost * b) + own.total * found.width)
             )
-        size = max(abs(objective) - SUM_ROUNDING * rounding, self.floor, TINY)
+        size = max(abs(objective) - SUM_ROUNDING * rounding, TINY)
+        size = max(size, self.floor(size))
         relative = (SUM_ROUNDING * upper + UNDERFLOW) / size
         # multipliers of the program are those of alpha
         rest = found.values, found.error + values_apart, interval, found.width, relative
         below = self._below(alpha, found.values, b)
-        plain = found.plain_gap / size
-        return Certified(alpha, found.expansion, coef, *rest, plain, found.violation, below, 0)
+        measures = found.plain_gap / size, size / max(found.weight, TINY), found.violation
+        return Certified(alpha, found.expansion, coef, *rest, *measures, below, 0)
 
     def has_converged(self, found: Certified, eps: float) -> bool:
         """Return whether rounding alone widens the gap: further steps would not narrow it."""
-        is_exact = found.violation <= DIRECT.tighter * DIRECT.stated * eps
-        return is_exact or found.plain_gap <= DIRECT.aim * eps
+        return found.plain_gap <= DIRECT.aim * eps
 
     def states_enough_digits(self, found: Certified, eps: float) -> bool:
         """Return whether slack and multipliers are known to the digits that the verifier asks for.

@@ -149,8 +149,8 @@ def _solved_at_once(
         if found.passes(eps):
             is_enough = program.states_enough_digits(found, eps)
             return found._replace(points=1, by_newton=by_newton, is_enough=is_enough)
-        if program.is_widened_by_rounding(found, eps):
-            limits[k, 4] = DIRECT.stated * eps
+        if program.is_widened_at_kinks(found, eps):
+            limits[k, 4] = DIRECT.stated * eps * found.scale
             limits[k, 0] = DIRECT.tighter * limits[k, 4]
         else:
             limits[k, 0] *= min(DIRECT.tighter, DIRECT.aim * eps / found.relative_gap)
