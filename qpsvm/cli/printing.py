@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from qpsvm.backends import Progress
 
-_PIPED_WIDTH = 160
-"""Nobody's terminal is that narrow when the output goes to a file."""
-
 
 def console(*, stderr: bool = False) -> Console:
     """A console for stdout or stderr, created anew because tests and pipes replace these."""
@@ -38,7 +35,7 @@ def console(*, stderr: bool = False) -> Console:
         highlight=False,
         emoji=False,
         soft_wrap=True,
-        width=None if stream.isatty() else _PIPED_WIDTH,
+        width=None if stream.isatty() else 160,  # a file is wider than most terminals
     )
 
 

@@ -29,7 +29,6 @@ TEXT, SMALL_TEXT = 11.0, 10.0
 
 RASTERISED = 2_000
 """More points than that become one image inside the SVG: each would take a hundred bytes."""
-DPI = 150
 RINGS = 500
 """More rings than that hide the samples: none are drawn."""
 
@@ -138,7 +137,7 @@ class Picture(ABC):
         figure = self.figure(dark=bool(dark))
         stream = io.BytesIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(stream, format="svg", metadata=nothing, dpi=DPI)
+        figure.savefig(stream, format="svg", metadata=nothing, dpi=150)
         text = _with_plain_ids(stream.getvalue().decode())
         return _following_the_reader(text) if dark is None else text
 

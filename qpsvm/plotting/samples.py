@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
 # --- histograms -----------------------------------------------------------------------------------
 
-BINS = 48
 OVERLAID = 2
 """More groups than that get a row each."""
 ROWS = 8
-ROW_HEIGHT = 0.62
+"""Groups that are drawn, at most."""
 
 
 @short_repr
@@ -126,7 +125,7 @@ class Histogram(Picture):
 
     @property
     def height(self) -> float:
-        return 0.8 + ROW_HEIGHT * len(self.groups[:ROWS]) if self._in_rows else picture.HEIGHT
+        return 0.8 + 0.62 * len(self.groups[:ROWS]) if self._in_rows else picture.HEIGHT
 
     def draw(self, figure: Figure, style: Style) -> None:
         bins, shown = self._bins(), self.groups[:ROWS]
@@ -171,7 +170,7 @@ class Histogram(Picture):
         room = room or 1.0
         low = min(np.min(everything), np.min(at) - room)
         high = max(np.max(everything), np.max(at) + room)
-        return list(np.linspace(low, high, BINS + 1).tolist())
+        return list(np.linspace(low, high, num=49).tolist())
 
 
 def _finite(values: Vector) -> Vector:
@@ -181,8 +180,6 @@ def _finite(values: Vector) -> Vector:
 # --- by KKT case ----------------------------------------------------------------------------------
 
 CASES = ("alpha = 0", "between", "at a bound")
-CORNER = 1e-9
-"""Where a jump is drawn: this share of the axis beside it, on both sides."""
 
 
 @dataclass(frozen=True)
@@ -303,7 +300,7 @@ class Complementarity(Picture):
         low, high = _with_room(np.concatenate([self.x, corners]))
         bottom, top = _with_room(np.concatenate([self.y, [0.0], bounds]))
         if self.conditions:
-            beside = CORNER * (high - low)
+            beside = 1e-9 * (high - low)  # both ends of a jump
             jumps = np.add.outer((-beside, beside), corners).ravel()
             x = np.sort(np.concatenate([np.linspace(low, high, 201), jumps]))
             y = np.sum([condition.value(x) for condition in self.conditions], axis=0)

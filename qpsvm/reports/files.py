@@ -18,29 +18,18 @@ from typing import TYPE_CHECKING, cast
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.io import files, json_text
 from qpsvm.numerics.arguments import an, explains_calls, require_path
+from qpsvm.reports import markup
 from qpsvm.reports.blocks import flat
 from qpsvm.reports.content import Page, ReportContent
 from qpsvm.reports.document import EXPLANATIONS, document
 from qpsvm.reports.implications import implications
 from qpsvm.reports.kinds import class_sizes
-from qpsvm.reports.markup import (
-    html_of,
-    latex_of,
-    markdown_of,
-    one_line,
-    print_sections,
-    require_packages,
-    verdict,
-)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 EMBEDDED_SAMPLES = 10_000
 """Rows of a report's sample tables, all machines together, that the page's JSON holds: 2.5 MB."""
-
-WIDTH = 100
-"""Characters of a line of text, where lines can wrap."""
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -199,7 +188,7 @@ def text(page: Page) -> str:
 
     stream = io.StringIO()
     console = Console(
-        file=stream, width=WIDTH, markup=False, highlight=False, emoji=False, color_system=None
+        file=stream, width=100, markup=False, highlight=False, emoji=False, color_system=None
     )
     print_page(page, console, in_full=True)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
@@ -220,11 +209,13 @@ def print_page(page: Page, console: Console, *, in_full: bool = False) -> None:
     content = document(page, samples=5)
     asked = {f"{report.eps:g}" for report in page.reports}
     where = f"at eps={asked.pop()}:" if len(asked) == 1 else ""
-    console.print(*filter(None, (verdict(content.word), where, content.verdict)), soft_wrap=True)
+    console.print(
+        *filter(None, (markup.verdict(content.word), where, content.verdict)), soft_wrap=True
+    )
     if page.subtitle and not in_full:
-        console.print(one_line(page.subtitle), soft_wrap=True, highlight=False)
+        console.print(markup.one_line(page.subtitle), soft_wrap=True, highlight=False)
     console.print()
-    print_sections(content, console, in_full=in_full)
+    markup.print_sections(content, console, in_full=in_full)
 
 
 def html(page: Page) -> str:
@@ -239,7 +230,7 @@ def html(page: Page) -> str:
     samples = "and all samples as JSON."
     if max(map(n_rows, page.reports), default=0) > EMBEDDED_SAMPLES:
         samples = "as JSON; a .json report all samples, too."
-    return html_of(
+    return markup.html_of(
         content,
         contents=[section for _, section in flat(content.sections)],
         data=page_dict(page, samples=EMBEDDED_SAMPLES),
@@ -253,8 +244,8 @@ WRITERS: Mapping[str, Callable[[Page], str]] = {
     "html": html,
     "htm": html,
     "json": lambda page: json_text.dumps(page_dict(page), indent=1) + "\n",
-    "md": lambda page: markdown_of(document(page, samples=20)),
-    "tex": lambda page: latex_of(document(page, samples=30)),
+    "md": lambda page: markup.markdown_of(document(page, samples=20)),
+    "tex": lambda page: markup.latex_of(document(page, samples=30)),
     "txt": text,
 }
 NEEDS_NOTHING = ("json", "txt")
@@ -431,7 +422,7 @@ def require_reportable(path: str | os.PathLike[str]) -> None:
     ...     require_reportable(Path(folder) / "report.txt")  # nothing happens: it can be written
     """
     if suffix_of(path, WRITERS) not in NEEDS_NOTHING:
-        require_packages()
+        markup.require_packages()
     require_writable(path, "report")
 
 

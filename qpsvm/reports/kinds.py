@@ -27,11 +27,10 @@ from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arrays import Mask, Vector, as_dense
 from qpsvm.plotting import Checks, Complementarity, Group, Histogram, Line, Picture, Plane, Targets
 from qpsvm.plotting.samples import ROWS, Condition, alpha_against, scaled_alpha
-from qpsvm.reports.blocks import Cell
-from qpsvm.reports.columns import TableColumn, cells, words
+from qpsvm.reports.columns import TableColumn, numbers, words
 from qpsvm.reports.numbers import count, figure, residual, value
 
-Row: TypeAlias = Mapping[str, object]
+Row: TypeAlias = Mapping[str, Any]
 """A row of a report's sample table, by the keys of the JSON."""
 
 Pictures: TypeAlias = Iterator[Picture | None]
@@ -81,16 +80,11 @@ class Kind:
     support_name: str = "Support vectors"
 
 
-def class_sizes(data: object) -> list[tuple[object, int]]:
+def class_sizes(data: Any) -> list[tuple[object, int]]:
     """Every class with its number of samples; empty if there are no classes."""
-    if isinstance(data, MulticlassTrainingSet):
-        codes = data.codes
-    elif isinstance(data, BinaryTrainingSet):
-        codes = (data.signs > 0.0).astype(np.intp)
-    else:
-        return []
-    counts = np.bincount(codes, minlength=len(data.classes))
-    return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
+    classes = getattr(data, "classes", np.zeros(0))
+    sizes = [int(np.count_nonzero(data.targets == label)) for label in classes]
+    return list(zip(classes.tolist(), sizes, strict=True))
 
 
 # --- pictures -------------------------------------------------------------------------------------
@@ -322,16 +316,10 @@ def _text(key: str, title: str) -> TableColumn[Row]:
 
 
 def _number(key: str, title: str, written: Callable[[float], str] = figure) -> TableColumn[Row]:
-    def entry(row: Row) -> Cell:
-        found = row[key]
-        if isinstance(found, float):
-            return Cell(written(found), found)
-        return Cell(str(found), found) if isinstance(found, int) else Cell(value(found))
-
-    return cells(title, entry, numeric=True)
+    return numbers(title, lambda row: row[key], written)
 
 
-SAMPLE, LABEL = _number("sample", "Sample"), _text("label", "Label")
+SAMPLE, LABEL = _number("sample", "Sample", str), _text("label", "Label")
 DECISION, MARGIN = _number("decision", "Decision value"), _number("margin", "Margin")
 CONDITION = (
     _number("alpha", "alpha"),
@@ -358,7 +346,7 @@ _BY_DATA: Mapping[type[TrainingSet], Kind] = {
         noun="pair",
         columns=(
             SAMPLE,
-            _number("over", "Over sample"),
+            _number("over", "Over sample", str),
             _text("label", "Relevance"),
             _number("margin", "f(x) ahead by"),
             *CONDITION,
