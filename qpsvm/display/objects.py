@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -126,25 +126,22 @@ def _more(thing: object) -> str:
     return f"  # each field is an attribute{'; also ' + ', '.join(ways) if ways else ''}"
 
 
-def _text(value: object, width: int) -> str:
+def _text(value: Any, width: int) -> str:
     """The ``repr`` of an object on one line, of any length."""
-    if isinstance(value, np.ndarray):
-        return _of_array(value)
-    if _is_sparse(value):
+    match value:
+        case np.ndarray():
+            return _of_array(value)
+        case tuple() | list() | set() | frozenset() | Mapping() if len(value) > SHORT_VECTOR:
+            return _of_many(value, width)
+        case list() | tuple() if type(value) in (list, tuple):
+            inside = ", ".join(brief(each, width) for each in value)
+            comma = "," if type(value) is tuple and len(value) == 1 else ""
+            return f"[{inside}]" if type(value) is list else f"({inside}{comma})"
+    if sp.issparse(value):
         return f"<{type(value).__name__} of shape {value.shape}, {value.nnz} stored>"
-    if isinstance(value, tuple | list | set | frozenset | Mapping) and len(value) > SHORT_VECTOR:
-        return _of_many(value, width)
-    if isinstance(value, tuple | list) and type(value) in (tuple, list):
-        inside = ", ".join(brief(each, width) for each in value)
-        comma = "," if type(value) is tuple and len(value) == 1 else ""
-        return f"[{inside}]" if type(value) is list else f"({inside}{comma})"
     if getattr(type(value), "__repr__", None) is describe:
         return _call(value, (brief(getattr(value, name), width) for name in _field_names(value)))
     return one_line(value)
-
-
-def _is_sparse(value: object) -> TypeGuard[sp.sparray]:
-    return bool(sp.issparse(value))
 
 
 def _of_array(array: npt.NDArray[np.generic]) -> str:

@@ -176,9 +176,7 @@ class ReportContent:
     @property
     def title(self) -> str:
         """Title of the report: the problem and its grade."""
-        what = "Quadratic program" if self.data is None else "Support vector machine"
-        what = "Support vector machines" if self.n_machines else what
-        return f"{what}, {self.grade.description}"
+        return f"{self.kind.title}, {self.grade.description}"
 
     @property
     def family(self) -> str:
@@ -236,8 +234,7 @@ class ReportContent:
     @property
     def qp_solution(self) -> QPSolution | None:
         """The solution of the program; None for a reduction or without a solution."""
-        own = self.solution if self.data is None else getattr(self.solution, "qp", None)
-        return own if isinstance(own, QPSolution) else None
+        return self.solution if self.data is None else getattr(self.solution, "qp", None)
 
     @property
     def statistics(self) -> SolveStatistics:

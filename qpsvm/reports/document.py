@@ -61,7 +61,7 @@ def document(page: Page, *, samples: int) -> blocks.Document:
 def _section(
     report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool = False
 ) -> blocks.Section:
-    title = "Quadratic program"
+    title = report.kind.title
     if report.data is not None:
         title = f"{report.family}, {report.form} form, {report.kernel} kernel"
     worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
@@ -182,7 +182,7 @@ def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
         yield "Iterations", value(statistics.iterations)
     more = ", polished" * statistics.polished + ", asked twice" * statistics.escalated
     yield "Time", f"{statistics.total_seconds:.3f} s{more}"
-    drawn = any(isinstance(picture, Convergence) for picture in report.pictures)
+    drawn = Convergence.name in (picture.name for picture in report.pictures)
     if report.trace and not drawn and report.trace[-1].residual is not None:
         last = residual(report.trace[-1].residual)
         told = f"the solver reported no residuals; the verifier measured {last} at the end"

@@ -21,12 +21,12 @@ from qpsvm.data import (
 from qpsvm.exceptions import QPSVMError
 from qpsvm.formulations.ranking import RankedTrainingSet
 from qpsvm.kernels import Precomputed
-from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arrays import Mask, Vector, as_dense
 from qpsvm.plotting import Checks, Complementarity, Group, Histogram, Line, Picture, Plane, Targets
 from qpsvm.plotting.samples import ROWS, Condition, alpha_against, scaled_alpha
+from qpsvm.qp.program import QuadraticProgram
 from qpsvm.reports.columns import TableColumn, numbers, words
 from qpsvm.reports.numbers import count, figure, residual, value
 
@@ -68,6 +68,8 @@ class Kind:
         From a problem and its sample table to additional entries of the rows, by key.
     support_name : str
         What ``MarginSummary.n_support`` counts.
+    title : str
+        What is solved: the first words of a report's title.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Kind:
     columns: tuple[TableColumn[Row], ...] = ()
     further_columns: Callable[[Any, SampleTable], Mapping[str, Vector]] = lambda _p, _t: {}
     support_name: str = "Support vectors"
+    title: str = "Support vector machine"
 
 
 def class_sizes(data: Any) -> list[tuple[object, int]]:
@@ -333,11 +336,15 @@ CONDITION = (
 
 # --- the kinds ------------------------------------------------------------------------------------
 
-PROGRAM = Kind("program", _of_program)
-REDUCED = Kind("reduced", _of_machines, _score_of_machines, "training accuracy")
-
-# the first that fits: a ranked training set is one of a regression, too
-_BY_DATA: Mapping[type[TrainingSet], Kind] = {
+KINDS: Mapping[type, Kind] = {
+    QuadraticProgram: Kind("program", _of_program, title="Quadratic program"),
+    ReducedProblem: Kind(
+        "reduced",
+        _of_machines,
+        _score_of_machines,
+        "training accuracy",
+        title="Support vector machines",
+    ),
     RankedTrainingSet: Kind(
         "ranking",
         _of_ranking,
@@ -394,12 +401,10 @@ _BY_DATA: Mapping[type[TrainingSet], Kind] = {
         columns=(SAMPLE, DECISION, *CONDITION),
     ),
 }
+"""Kinds by the type of the problem, or of its training set."""
 
 
 def kind_of(problem: object) -> Kind:
-    """Return the kind of a problem."""
-    if isinstance(problem, ReducedProblem):
-        return REDUCED
-    if not isinstance(problem, TrainingProblem):
-        return PROGRAM
-    return next(kind for data, kind in _BY_DATA.items() if isinstance(problem.data, data))
+    """Return the kind of a problem, which is that of its data if its type does not say."""
+    types = (*type(problem).__mro__, *type(getattr(problem, "data", None)).__mro__)
+    return next(KINDS[each] for each in types if each in KINDS)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import importlib.resources
 import importlib.util
 import json
@@ -416,10 +417,7 @@ def markdown_of(content: blocks.Document, extra: Extra = REPORT) -> str:
 
 def escape_markdown(text: object) -> str:
     """Escape a text for Markdown: no markup, tags, links or list markers."""
-    words = one_line(text)
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        words = words.replace(character, entity)
-    words = _SPECIAL.sub(r"\\\1", words)
+    words = _SPECIAL.sub(r"\\\1", html.escape(one_line(text), quote=False))
     # a backslash before a sign, and between a number and its point
     return _LIST.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", words)
 

@@ -197,14 +197,16 @@ def value(anything: object) -> str:
     >>> value(1234), value([True, 0.5, None]), value({"C": 1.0})
     ('1,234', 'yes, 0.5, -', 'C = 1')
     """
-    if isinstance(anything, bool | np.bool_):
-        return "yes" if anything else "no"
-    if isinstance(anything, int | np.integer):
-        return f"{int(anything):,}"
-    if anything is None or isinstance(anything, float | np.floating):
-        return figure(anything)
-    if isinstance(anything, Mapping):
-        return ", ".join(f"{key} = {value(entry)}" for key, entry in anything.items())
-    if isinstance(anything, list | tuple | np.ndarray):
-        return ", ".join(map(value, anything))
-    return str(anything)
+    match anything:
+        case bool() | np.bool_():
+            return "yes" if anything else "no"
+        case int() | np.integer():
+            return f"{int(anything):,}"
+        case None | float() | np.floating():
+            return figure(anything)
+        case Mapping():
+            return ", ".join(f"{key} = {value(entry)}" for key, entry in anything.items())
+        case list() | tuple() | np.ndarray():
+            return ", ".join(map(value, anything))
+        case _:
+            return str(anything)
