@@ -39,10 +39,6 @@ SCHEMA = 2
 
 EVENT = ("stage", "backend", "iteration", "seconds", "objective", "residual")
 KERNEL_REPAIR = ("policy", "smallest_eigenvalue", "n_negative", "relative_change")
-SOLVE = (
-    "iterations", "setup_seconds", "solve_seconds", "seconds", "asked", "polished", "escalated",
-    "settings", "note",
-)  # fmt: skip
 """Attributes that the JSON has under their own names."""
 
 
@@ -139,7 +135,7 @@ def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, ob
             **_picked(statistics, "backend", "version"),
             "status": report.status,
             "native_status": own.native_status if own is not None else "",
-            **_picked(statistics, *SOLVE),
+            **vars(statistics),
         },
         "versions": report.versions,
         "score": None
