@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.contour import QuadContourSet
     from matplotlib.figure import Figure
 
-KERNEL_VALUES = 2e7
-"""About a second of them: with many support vectors the grid gets coarser."""
-FINEST, COARSEST = 160, 40
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InPlane(Picture):
@@ -66,8 +62,9 @@ class InPlane(Picture):
         """Both coordinates of the points of the grid, arrays of shape (side, side)."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         room = np.where(high > low, high - low, 1.0) * 0.06 if self.eps is None else self.eps
-        used = max(1, sum(map(len, self.rings)))
-        quick = int(np.clip(np.sqrt(KERNEL_VALUES / used), COARSEST, FINEST))
+        # about a second: with many support vectors the grid gets coarser
+        kernel_values, used = 2e7, max(1, sum(map(len, self.rings)))
+        quick = int(np.clip(np.sqrt(kernel_values / used), 40, 160))
         ends = np.linspace(low - room, high + room, self.side or quick)
         xx0, xx1 = np.meshgrid(*ends.T)
         return xx0, xx1

@@ -129,18 +129,12 @@ class Histogram(Picture):
 
     def draw(self, figure: Figure, style: Style) -> None:
         bins, shown = self._bins(), self.groups[:ROWS]
-        rows = len(shown) if self._in_rows else 1
-        panels: list[Axes] = []
-        for row in range(rows):
-            above = panels[-1] if panels else None
-            axes = picture.new_axes(figure, style, rows, 1, row + 1, sharex=above)
-            axes.grid(visible=False, axis="x")
-            axes.locator_params(axis="y", integer=True, nbins=2 if self._in_rows else 7)
-            axes.tick_params(labelbottom=row == rows - 1)
-            panels.append(axes)
+        panels = picture.stacked_axes(figure, style, len(shown) if self._in_rows else 1)
         for i, group in enumerate(shown):
             self._bars(panels[i if self._in_rows else 0], style, i, group, bins)
         for axes in panels:
+            axes.grid(visible=False, axis="x")
+            axes.locator_params(axis="y", integer=True, nbins=2 if self._in_rows else 7)
             for line in self.lines:
                 dashes = "-" if line.central else (0, (4, 3))
                 axes.axvline(line.at, color=style.ink, linewidth=1.3, linestyle=dashes)
