@@ -95,7 +95,6 @@ def template(
     filters: Mapping[str, object],
     *,
     package: str = "qpsvm.reports",
-    extra: Extra = REPORT,
     **options: Any,
 ) -> Template:
     """Load a template of this package, or of a package that extends it.
@@ -106,12 +105,9 @@ def template(
     filters : mapping of str to callable
     package : str
         Whose folder of templates is looked into first.
-    extra : Extra
-        What must be installed.
     **options
         Of Jinja2's environment.
     """
-    require_packages(extra)
     import jinja2
 
     environment = jinja2.Environment(
@@ -125,26 +121,17 @@ def template(
     return environment.get_template(name)
 
 
-class Verbatim(str):
-    """Text that is already markup and must not be escaped."""
-
-
 def _written(
-    content: blocks.Document,
-    name: str,
-    escape: Callable[[object], str],
-    extra: Extra,
-    **options: str,
+    content: blocks.Document, name: str, escape: Callable[[object], str], **options: str
 ) -> str:
-    """Render a template, in which everything that is written out is escaped."""
+    """Render a template, in which everything is escaped that the filter ``safe`` does not mark."""
 
-    def finalize(value: object) -> str:
-        return value if isinstance(value, Verbatim) else escape(value)
+    def finalize(value: object) -> object:
+        return value if hasattr(value, "__html__") else escape(value)
 
-    filters = {"verbatim": Verbatim, "listings": blocks.names_and_values}
-    text = template(name, filters, extra=extra, finalize=finalize, **options).render(
-        document=content, sections=blocks.flat(content.sections), written=now()
-    )
+    page = template(name, {"listings": blocks.names_and_values}, finalize=finalize, **options)
+    sections = blocks.flat(content.sections)
+    text = page.render(document=content, sections=sections, written=now())
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
@@ -332,7 +319,8 @@ def html_of(
     >>> page.startswith("<!doctype html>"), "Gaussian" in page
     (True, True)
     """
-    page = template(name, FILTERS, package=package, extra=extra, autoescape=True)
+    require_packages(extra)
+    page = template(name, FILTERS, package=package, autoescape=True)
     all_scripts = (*before, resource("page.js"), *scripts)
     text = page.render(
         document=content,
@@ -412,7 +400,8 @@ def markdown_of(content: blocks.Document, extra: Extra = REPORT) -> str:
     <BLANKLINE>
     <BLANKLINE>
     """
-    return _written(content, "report.md.j2", escape_markdown, extra)
+    require_packages(extra)
+    return _written(content, "report.md.j2", escape_markdown)
 
 
 def escape_markdown(text: object) -> str:
@@ -447,7 +436,8 @@ def latex_of(content: blocks.Document) -> str:
     MissingPackageError
         Jinja2 or Matplotlib is not installed.
     """
-    return _written(content, "report.tex.j2", escape_latex, REPORT, **_DELIMITERS)
+    require_packages()
+    return _written(content, "report.tex.j2", escape_latex, **_DELIMITERS)
 
 
 def escape_latex(text: object) -> str:
