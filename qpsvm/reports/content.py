@@ -283,7 +283,7 @@ class ReportContent:
         table = self.table
         if table is None:
             return []
-        further = self.kind.further_columns(self.problem, table)
+        further = self.kind.further_columns(self)
         return [
             table.row(i) | {key: column[i].item() for key, column in further.items()}
             for i in table.worst_first()[:limit].tolist()
@@ -297,16 +297,14 @@ class ReportContent:
     @cached_property
     def score(self) -> float | None:
         """Score of the machine on its training samples; ``kind.score_name`` names it."""
-        if not self._has_samples:
-            return None
-        return self.kind.score(self.problem, self.solution, self.verified)
+        return self.kind.score(self) if self._has_samples else None
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
         """The pictures of the report, each drawn only on request."""
         found: list[Picture | None] = []
         if self._has_samples:
-            found += self.kind.pictures(self.problem, self.solution, self.verified)
+            found += self.kind.pictures(self)
         if self.table is not None:
             tolerance = Tolerances(self.eps).of("natural")
             found.append(SortedViolations(self.table.violation, tolerance, self.kind.noun))
