@@ -27,12 +27,7 @@ import typer
 
 import qpsvm
 from qpsvm.cli import audit, demo, fit, options, predict, printing, solve
-from qpsvm.exceptions import (
-    NoOptimumError,
-    QPSVMError,
-    ToleranceNotReachedError,
-    UnreadyColumnsError,
-)
+from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedError
 
 NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -46,14 +41,13 @@ class _Guarded(fit.Commands):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return super().invoke(ctx)
-        except UnreadyColumnsError as error:
-            first, *lines = error.on_command_line.splitlines()
+        except QPSVMError as error:
+            # of a table: a line for every column that cannot be used
+            said = getattr(error, "on_command_line", " ".join(str(error).split()))
+            first, *lines = said.split("\n")
             printing.complain(first)
             for line in lines:
                 printing.note(line)
-            code = BAD_INPUT
-        except QPSVMError as error:
-            printing.complain(str(error))
             is_verdict = isinstance(error, NoOptimumError | ToleranceNotReachedError)
             code = NOT_VERIFIED if is_verdict else BAD_INPUT
         except MemoryError as error:
