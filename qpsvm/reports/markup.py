@@ -328,7 +328,7 @@ def html_of(
         style=resource("page.css") + style,
         scripts=all_scripts,
         script_hashes=content_hashes(all_scripts),
-        data=embedded_json(data),
+        data=json_text.dumps(data).replace("<", "\\u003c"),  # or "</" would end the script
         embedded=embedded,
         written=now(),
         **variables,
@@ -356,11 +356,6 @@ def content_hashes(scripts: tuple[str, ...]) -> str:
     """Hashes of scripts for a page's Content-Security-Policy."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-
-
-def embedded_json(content: object) -> str:
-    """JSON that is safe inside a script element: without ``</``."""
-    return json_text.dumps(content).replace("<", "\\u003c")
 
 
 # --- Markdown ------------------------------------------------------------------------------------
