@@ -10,7 +10,8 @@ code  meaning
 130   interrupted with Ctrl-C; nothing half-written is left
 ====  ============================================================================
 
-Heavy packages are imported inside the commands, so that ``--help`` answers at once.
+Rooms and packages that take time to import are read as attributes of ``qpsvm``, or imported inside
+functions, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -20,20 +21,13 @@ import shlex
 import signal
 import sys
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+import qpsvm
 from qpsvm.cli import audit, demo, fit, options, predict, printing, solve
-from qpsvm.exceptions import (
-    NoOptimumError,
-    QPSVMError,
-    ToleranceNotReachedError,
-    UnreadyColumnsError,
-)
-
-if TYPE_CHECKING:
-    from qpsvm.backends import Capabilities
+from qpsvm.exceptions import NoOptimumError, QPSVMError, ToleranceNotReachedError
 
 NOT_VERIFIED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -47,14 +41,13 @@ class _Guarded(fit.Commands):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return super().invoke(ctx)
-        except UnreadyColumnsError as error:
-            first, *lines = error.on_command_line.splitlines()
+        except QPSVMError as error:
+            # of a table: a line for every column that cannot be used
+            said = getattr(error, "on_command_line", " ".join(str(error).split()))
+            first, *lines = said.split("\n")
             printing.complain(first)
             for line in lines:
                 printing.note(line)
-            code = BAD_INPUT
-        except QPSVMError as error:
-            printing.complain(str(error))
             is_verdict = isinstance(error, NoOptimumError | ToleranceNotReachedError)
             code = NOT_VERIFIED if is_verdict else BAD_INPUT
         except MemoryError as error:
@@ -79,8 +72,6 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        import qpsvm
-
         typer.echo(f"qpsvm {qpsvm.__version__}")
         raise typer.Exit
 
@@ -113,9 +104,7 @@ def backends(
     installed: Annotated[bool, typer.Option("--installed", help="Only those installed.")] = False,
 ) -> None:
     """List every backend: version, licence, what it can do, or how to install it."""
-    from qpsvm.backends import available
-
-    infos = [info for info in available() if info.installed or not installed]
+    infos = [info for info in qpsvm.backends.available() if info.installed or not installed]
     if as_json:
         printing.print_json([dataclasses.asdict(info) for info in infos])
         return
@@ -134,7 +123,7 @@ def backends(
             printing.console().print(each, soft_wrap=False)
 
 
-def _described(capabilities: Capabilities) -> str:
+def _described(capabilities: qpsvm.backends.Capabilities) -> str:
     names = ("sparse", "linear_programs", "warm_start", "time_limit", "callback")
     words = [name.replace("_", " ") for name in names if getattr(capabilities, name)]
     if capabilities.max_variables is not None:

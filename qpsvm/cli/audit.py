@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from qpsvm.cli import options, printing
-
-if TYPE_CHECKING:
-    from qpsvm.audits import Audit
+import qpsvm
+from qpsvm.cli import model_files, options, printing
+from qpsvm.io.npz import PICKLES
 
 _PARAMETER = "Value used in training, if the model file does not record it."
 
@@ -36,25 +35,20 @@ def audit(
     table: dict[str, Any],
 ) -> None:
     """Verify a trained model against the optimum of its program, and explain a difference."""
-    from qpsvm.io.npz import PICKLES
-
     if model.suffix.lower() in PICKLES:
         _refuse_to_unpickle(model, file)
     if file is None:
         raise typer.BadParameter("name the data file that the model was trained on.")
-    import qpsvm
-    from qpsvm import datasets, models
     from qpsvm.audits.files import read_model
-    from qpsvm.cli.model_files import options_for
 
     printing.require_outputs(report=report)
     audited: Any = read_model(model)
-    if isinstance(audited, models.SavedModel):
-        reading = options_for(audited, file, reading)
+    if isinstance(audited, qpsvm.models.SavedModel):
+        reading = model_files.options_for(audited, file, reading)
         if audited.preparation is not None:
             table = {"preparation": audited.preparation}
         audited = model
-    data = datasets.load(file, **reading, **table)
+    data = qpsvm.datasets.load(file, **reading, **table)
     known: dict[str, Any] = {"C": C, "nu": nu, "epsilon": epsilon, "eps": eps}
     known["optimum"] = not no_optimum
     with printing.progress(f"{model}: auditing") as callback:
@@ -82,7 +76,7 @@ def _refuse_to_unpickle(model: Path, file: Path | None) -> NoReturn:
     raise typer.Exit(2)
 
 
-def _print(found: Audit, source: str, *, verbose: bool) -> None:
+def _print(found: qpsvm.Audit, source: str, *, verbose: bool) -> None:
     """Print an audit, the verdict first: one machine by its report, several as a table."""
     from qpsvm.audits.result import COLUMNS
     from qpsvm.reports.files import print_page

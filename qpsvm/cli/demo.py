@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+import qpsvm
 from qpsvm.cli import options, printing
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from qpsvm import KKTReport
-    from qpsvm.backends import Progress
-    from qpsvm.machines import SVMProblem, SVMSolution
     from qpsvm.reports import Comparison, ComparisonRow, Report
     from qpsvm.reports.comparison import Verdict
 
-_Answer: TypeAlias = "tuple[SVMSolution, KKTReport, list[Progress]]"
+_Answer: TypeAlias = tuple[qpsvm.SVMSolution, qpsvm.KKTReport, list[qpsvm.backends.Progress]]
 """A solution, its verification, and what the solver said on its way."""
 
 _Merit: TypeAlias = tuple[bool, bool, bool, float]
@@ -75,19 +73,17 @@ def demo(
     Wisconsin breast cancer data (bundled with scikit-learn), standardised; soft margin with C = 1,
     linear and RBF kernel, primal and dual.
     """
-    from qpsvm import backends, exceptions, reports
-
     began = time.perf_counter()
     can_report = True
     try:
-        reports.require_reportable(report)
-    except exceptions.MissingPackageError as error:
+        qpsvm.reports.require_reportable(report)
+    except qpsvm.exceptions.MissingPackageError as error:
         printing.note(f"No report: {error}")
         can_report = False
     names, left_out = ((*backend,), ()) if backend else choose_backends()
     for name in names:
         if name != "auto":
-            backends.get(name)  # or an error, before the first solve
+            qpsvm.backends.get(name)  # or an error, before the first solve
     count = samples or (QUICK_SAMPLES if quick else None)
     source, problems = problems_on(count)
     tasks = [Task(kernel, form, problem, names) for kernel, form, problem in problems]
@@ -95,13 +91,12 @@ def demo(
         tasks = with_fewer_samples(tasks, problems_on(FEW_SAMPLES)[1])
         source += f"; kernel/{FEW_SAMPLES}: only the first {FEW_SAMPLES}, for slow solvers"
     rows, details = _run(tasks, source, eps=eps, seconds=seconds)
-    comparison = reports.Comparison(tuple(rows), eps)
+    comparison = qpsvm.reports.Comparison(tuple(rows), eps)
     _print(source, comparison, left_out, time.perf_counter() - began, verbose=verbose)
     if can_report:
         title = "The same SVM, every solver, verified"
-        printing.write_report(
-            report, reports.Page(title, source, tuple(details), comparison, left_out)
-        )
+        page = qpsvm.reports.Page(title, source, tuple(details), comparison, left_out)
+        printing.write_report(report, page)
     raise typer.Exit(0 if comparison.passed else 1)
 
 
@@ -114,12 +109,14 @@ class Task:
 
     kernel: str
     form: str
-    problem: SVMProblem
+    problem: qpsvm.SVMProblem
     names: tuple[str, ...]
     in_detail: bool = True
 
 
-def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProblem]]) -> list[Task]:
+def with_fewer_samples(
+    tasks: list[Task], smaller: list[tuple[str, str, qpsvm.SVMProblem]]
+) -> list[Task]:
     """Move slow solvers from the tasks to further tasks on fewer samples.
 
     Parameters
@@ -139,10 +136,9 @@ def with_fewer_samples(tasks: list[Task], smaller: list[tuple[str, str, SVMProbl
 
 def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Choose the installed backends to compare; list the others with the reason."""
-    from qpsvm.backends import available
     from qpsvm.backends.solver_table import BEHIND_CVXPY
 
-    installed = [info.name for info in available() if info.installed]
+    installed = [info.name for info in qpsvm.backends.available() if info.installed]
     chosen, left_out = [], []
     for name in installed:
         bridge, _, solver = name.partition(":")
@@ -158,16 +154,13 @@ def choose_backends() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(chosen), tuple(left_out)
 
 
-def problems_on(count: int | None) -> tuple[str, list[tuple[str, str, SVMProblem]]]:
+def problems_on(count: int | None) -> tuple[str, list[tuple[str, str, qpsvm.SVMProblem]]]:
     """Return a description of the data, and (kernel, form, problem) on the first count samples."""
     from sklearn.datasets import load_breast_cancer
 
-    import qpsvm
-    from qpsvm.models import Scaling
-
     bunch = load_breast_cancer()
     X, y = bunch.data[:count], bunch.target_names[bunch.target[:count]]
-    X = Scaling.fit(X)(X)
+    X = qpsvm.models.Scaling.fit(X)(X)
     source = (
         f"Wisconsin breast cancer (bundled with scikit-learn), {X.shape[0]} samples x "
         f"{X.shape[1]} features, standardised; soft margin, C = 1"
@@ -187,18 +180,14 @@ def _run(
     """Solve every task with its backends; report in detail on one answer of each."""
     from rich.progress import Progress
 
-    from qpsvm import reports
-    from qpsvm.backends import choose
-    from qpsvm.reports.numbers import count
-
     rows, details, err = [], [], printing.console(stderr=True)
     with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
         progress = bar.add_task("starting", total=sum(len(task.names) for task in tasks))
         for task in tasks:
             answers: list[tuple[_Merit, _Answer]] = []
-            usual, _ = choose(task.problem.qp)
+            usual, _ = qpsvm.backends.choose(task.problem.qp)
             if not err.is_terminal:
-                solvers = count(len(task.names), "solver")
+                solvers = qpsvm.reports.numbers.count(len(task.names), "solver")
                 printing.note(f"{task.kernel} kernel, {task.form}: {solvers}")
             for name in task.names:
                 bar.update(progress, description=f"{name}: {task.kernel} kernel, {task.form}")
@@ -211,12 +200,12 @@ def _run(
                 _, (solution, verified, trace) = min(answers, key=lambda found: found[0])
                 problem = task.problem
                 details.append(
-                    reports.build(problem, solution, verified, trace=trace, source=source)
+                    qpsvm.reports.build(problem, solution, verified, trace=trace, source=source)
                 )
     return rows, details
 
 
-def _merit(report: KKTReport, *, is_usual: bool) -> _Merit:
+def _merit(report: qpsvm.KKTReport, *, is_usual: bool) -> _Merit:
     """Key that sorts answers by how well they show a solve, the best first.
 
     Verified answers come first, then that of the backend which ``"auto"`` would choose, then
@@ -235,14 +224,10 @@ def _solve_row(
     """
     from threadpoolctl import threadpool_limits
 
-    import qpsvm
-    from qpsvm import exceptions, reports
-    from qpsvm.qp import Status
-
     solution = None
     word: Verdict = "skipped"
     reason = f"no answer within {seconds:g} s (--seconds)"
-    trace: list[Progress] = []
+    trace: list[qpsvm.backends.Progress] = []
     limits: dict[str, Any] = {"eps": eps, "time_limit": seconds}
     began = time.perf_counter()
     try:
@@ -250,9 +235,9 @@ def _solve_row(
             warnings.simplefilter("ignore")
             solution = qpsvm.solve(task.problem, name, callback=trace.append, **limits)
     except (
-        exceptions.UnsupportedProgramError,
-        exceptions.MemoryLimitError,
-        exceptions.BackendNotInstalledError,
+        qpsvm.exceptions.UnsupportedProgramError,
+        qpsvm.exceptions.MemoryLimitError,
+        qpsvm.exceptions.BackendNotInstalledError,
     ) as error:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - one broken backend must not take the others along
@@ -260,9 +245,10 @@ def _solve_row(
     program = (name, task.kernel, task.form, time.perf_counter() - began)
     if solution is not None:
         report = qpsvm.verify(task.problem, solution, eps=eps)
-        if report.passed or solution.status is not Status.TIME_LIMIT:
-            return reports.ComparisonRow.of(*program, solution, report), (solution, report, trace)
-    return reports.ComparisonRow(*program, word, reason), None
+        if report.passed or solution.status is not qpsvm.qp.Status.TIME_LIMIT:
+            row = qpsvm.reports.ComparisonRow.of(*program, solution, report)
+            return row, (solution, report, trace)
+    return qpsvm.reports.ComparisonRow(*program, word, reason), None
 
 
 # --- printing -------------------------------------------------------------------------------------

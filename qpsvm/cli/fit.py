@@ -11,16 +11,14 @@ import inspect
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import typer
 from typer.core import TyperGroup
 
-from qpsvm.cli import options, printing
-
-if TYPE_CHECKING:
-    from qpsvm.datasets import DataFile
+import qpsvm
+from qpsvm.cli import model_files, options, printing
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -50,9 +48,7 @@ class Estimators(Commands):
         del ctx
         if cmd_name not in options.ESTIMATORS:
             return None
-        from qpsvm import estimators
-
-        kind = getattr(estimators, cmd_name)
+        kind = getattr(qpsvm.estimators, cmd_name)
         groups = {"reading": options.READING, "table": options.TABLE}
         own = options.with_options(**groups, parameters=options.options_of(kind))
         command = own(partial(fit, kind))
@@ -89,9 +85,6 @@ def fit(
     parameters: dict[str, Any],
 ) -> None:
     """Fit an estimator, print what is proven, write model and report, and raise the exit code."""
-    from qpsvm import datasets, models, reports
-    from qpsvm.cli import model_files
-
     estimator = kind(**parameters)
     predicts = model_files.kind_of(estimator)
     # what would fail after the fit is refused before it
@@ -101,8 +94,8 @@ def fit(
         raise typer.BadParameter(f"{kind.__name__} has no groups; leave out --groups.")
     printing.require_outputs(report=report, model=model)
     reading |= {"groups": groups, "n_features": n_features, **table}
-    data = datasets.load(file, labelled=predicts != "novelties", **reading)
-    scaling = models.Scaling.fit(data.X) if standardize else None
+    data = qpsvm.datasets.load(file, labelled=predicts != "novelties", **reading)
+    scaling = qpsvm.models.Scaling.fit(data.X) if standardize else None
     with (
         printing.progress(f"{kind.__name__}: fitting", enabled=not estimator.verbose),
         warnings.catch_warnings(record=True) as caught,
@@ -131,14 +124,13 @@ def fit(
         printing.note("Model not written: it is not certified. A larger --eps would accept it.")
     if report is not None:
         solved: Any = estimator.problem_, estimator.solution_  # which belong together
-        printing.write_report(report, reports.build(*solved, source=source, eps=estimator.eps))
+        built = qpsvm.reports.build(*solved, source=source, eps=estimator.eps)
+        printing.write_report(report, built)
     raise typer.Exit(0 if certified else 1)
 
 
-def _fitted(estimator: Any, X: Any, data: DataFile) -> dict[str, Any]:
+def _fitted(estimator: Any, X: Any, data: qpsvm.datasets.DataFile) -> dict[str, Any]:
     """Fit the estimator; return a summary of the result and of its table by name."""
-    from qpsvm.cli import model_files
-
     ranked = {"groups": data.groups} if model_files.kind_of(estimator) == "ranks" else {}
     weights = estimator.get_params(deep=False).get("class_weight")
     if isinstance(weights, dict):
@@ -166,8 +158,6 @@ def _fitted(estimator: Any, X: Any, data: DataFile) -> dict[str, Any]:
 
 
 def _print(found: dict[str, Any], source: str, messages: list[str]) -> None:
-    from qpsvm.cli.model_files import score_line
-
     out = printing.console()
     out.print(
         printing.verdict("PASS" if found["certified"] else "FAIL"),
@@ -179,7 +169,7 @@ def _print(found: dict[str, Any], source: str, messages: list[str]) -> None:
     out.print(found["problem"])
     for line in _table_lines(found):
         out.print(line)
-    out.print(score_line(found["score_name"], found["score"], "Training"))
+    out.print(model_files.score_line(found["score_name"], found["score"], "Training"))
     out.print(f"Support vectors: {found['n_support']:,} of {found['n_samples']:,} samples")
     for message in messages:
         printing.note(f"Warning: {message}")

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+import qpsvm
 from qpsvm.cli.printing import note
-from qpsvm.datasets import DataFile
 from qpsvm.exceptions import InvalidDataError, QPSVMError
 from qpsvm.numerics.arguments import Samples, Targets
-from qpsvm.tables import Preparation
 
 if TYPE_CHECKING:
-    from qpsvm.models.saved import Scaling
+    from qpsvm.datasets import DataFile
+    from qpsvm.models import Scaling
 
 Kind: TypeAlias = Literal["labels", "numbers", "ranks", "novelties"]
 """Kinds of predictions."""
@@ -32,13 +32,11 @@ def kind_of(model: Any) -> Kind:
     """Return what an estimator or SavedModel predicts."""
     from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
-    from qpsvm import formulations, models
-
-    if isinstance(model, models.SavedModel):
-        of_one_class = (formulations.OneClass, formulations.DataDescription)
+    if isinstance(model, qpsvm.models.SavedModel):
+        of_one_class = (qpsvm.OneClass, qpsvm.DataDescription)
         is_novelty_detector = isinstance(model.formulation, of_one_class)
         has_labels = getattr(model, "classes", None) is not None
-        has_numbers = not isinstance(model.formulation, formulations.Ranking)
+        has_numbers = not isinstance(model.formulation, qpsvm.Ranking)
     else:
         is_novelty_detector = is_outlier_detector(model)
         has_labels, has_numbers = is_classifier(model), is_regressor(model)
@@ -68,14 +66,12 @@ def save(path: Path, estimator: Any, scaling: Scaling | None, data: DataFile) ->
     ModelFileError
         What cannot be written as plain data; a path that cannot be written.
     """
-    from qpsvm import verify
-
     if scaling is None:
         estimator.save(path, preparation=data.preparation)
         note(f"Model written to {path}")
         return
     problem, solution = estimator.problem_, estimator.solution_
-    report = verify(problem, solution, eps=estimator.eps)
+    report = qpsvm.verify(problem, solution, eps=estimator.eps)
     save_solved(path, problem, solution, report, scaling, data)
 
 
@@ -83,11 +79,9 @@ def save_solved(
     path: Path, problem: Any, solution: Any, report: Any, scaling: Scaling | None, data: DataFile
 ) -> None:
     """Write a verified solution with what its data file says about features; as ``save``."""
-    from qpsvm import models
-
     names = ("feature_names", "preparation", "zero_based")
     known: dict[str, Any] = {name: getattr(data, name) for name in names}
-    models.save(path, problem, solution, report, scaling=scaling, **known)
+    qpsvm.models.save(path, problem, solution, report, scaling=scaling, **known)
     note(f"Model written to {path}")
 
 
@@ -116,11 +110,9 @@ def options_for(model: object, file: Path, given: Mapping[str, Any]) -> dict[str
         What the options say of this file, as arguments of ``qpsvm.datasets.load``; None where they
         say nothing.
     """
-    from qpsvm import datasets
-
     options = dict(given)
     names, width = _features_of(model)
-    kind = datasets.format_of(str(file), options.get("format"))
+    kind = qpsvm.datasets.format_of(str(file), options.get("format"))
     if kind == "csv" and options.get("header") is None and names is not None:
         options["header"] = True
     if kind == "libsvm":
@@ -149,13 +141,11 @@ def read_for(model: Any, file: Path, **given: Any) -> DataFile:
     InvalidDataError
         There are other columns than in the training data.
     """
-    from qpsvm import datasets
-
-    stored: Preparation | None = getattr(model, "preparation_", getattr(model, "preparation", None))
+    stored = getattr(model, "preparation_", getattr(model, "preparation", None))
     names, width = _features_of(model)
     if stored is None:
-        stored = Preparation.of_numbers(range(width) if names is None else names)
-    data = datasets.load(file, preparation=stored, **options_for(model, file, given))
+        stored = qpsvm.tables.Preparation.of_numbers(range(width) if names is None else names)
+    data = qpsvm.datasets.load(file, preparation=stored, **options_for(model, file, given))
     if data.X.shape[1] != width:
         raise InvalidDataError(
             f"{file} has {data.X.shape[1]} features, the model was trained with {width}; pass the "
@@ -248,14 +238,12 @@ def certified_columns(model: Any, X: Samples, training: DataFile) -> dict[str, A
     ModelFileError
         Other data than those of the fit.
     """
-    from qpsvm import certify, models
-
     kind = kind_of(model)
     known = (training.X, training.y)
     groups = {"groups": training.groups} if kind == "ranks" else {}
-    if isinstance(model, models.SavedModel):
+    if isinstance(model, qpsvm.models.SavedModel):
         problem: Any = model.problem(*known, **groups)
-        proof = proven = certify(problem, model.solution(problem))
+        proof = proven = qpsvm.certify(problem, model.solution(problem))
         X = X if model.scaling is None else model.scaling(X)
     else:
         proven = model.restore(*known, **groups)

@@ -6,17 +6,15 @@ import csv
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from qpsvm.cli import options, printing
+import qpsvm
+from qpsvm.cli import model_files, options, printing
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arrays import Array
-
-if TYPE_CHECKING:
-    from qpsvm import datasets
 
 
 @options.with_options(reading=options.READING)
@@ -57,34 +55,30 @@ def predict(
         )
     if training is not None and not certified:
         raise typer.BadParameter("--training is for --certified; pass both or neither.")
-    import qpsvm
-    from qpsvm import datasets, reports
-    from qpsvm.cli.model_files import certified_columns, data_errors, kind_of, read_for
-
     if output is not None:
-        reports.require_writable(output, "output")
+        qpsvm.reports.require_writable(output, "output")
     fitted = qpsvm.load(model)
     reading |= {"labelled": False, "id": id or (), "decimal": decimal}
-    data = read_for(fitted, file, **reading)
-    with printing.progress(f"{file}: predicting"), data_errors():
+    data = model_files.read_for(fitted, file, **reading)
+    with printing.progress(f"{file}: predicting"), model_files.data_errors():
         if training is None:
             columns = {"prediction": fitted.predict(data.X)}
         else:
-            is_csv = datasets.format_of(str(training)) == "csv"
-            known = read_for(
+            is_csv = qpsvm.datasets.format_of(str(training)) == "csv"
+            known = model_files.read_for(
                 fitted,
                 training,
                 header=reading.get("header") if is_csv else None,
                 label=training_label,
                 groups=training_groups,
-                labelled=kind_of(fitted) != "novelties",
+                labelled=model_files.kind_of(fitted) != "novelties",
             )
-            columns = certified_columns(fitted, data.X, known)
+            columns = model_files.certified_columns(fitted, data.X, known)
     text = _csv(columns, data)
     if output is None:
         typer.echo(text, nl=False)
     else:
-        reports.write_text(output, text, "predictions")
+        qpsvm.reports.write_text(output, text, "predictions")
         printing.note(f"Predictions written to {output}")
 
 
@@ -98,15 +92,16 @@ def score(
     as_json: options.Json = False,
 ) -> None:
     """Score a fitted model on a data file: accuracy, R squared, or the score of its family."""
-    import qpsvm
-    from qpsvm.cli.model_files import data_errors, kind_of, read_for, score_line, score_of
-
     fitted = qpsvm.load(model)
-    reading |= {"groups": groups, "decimal": decimal, "labelled": kind_of(fitted) != "novelties"}
-    data = read_for(fitted, file, **reading)
+    reading |= {
+        "groups": groups,
+        "decimal": decimal,
+        "labelled": model_files.kind_of(fitted) != "novelties",
+    }
+    data = model_files.read_for(fitted, file, **reading)
     n_samples = int(data.X.shape[0])
-    with printing.progress(f"{file}: predicting"), data_errors():
-        name, value = score_of(fitted, data.X, data.y, data.groups)
+    with printing.progress(f"{file}: predicting"), model_files.data_errors():
+        name, value = model_files.score_of(fitted, data.X, data.y, data.groups)
     left_out = 0 if data.n_rows is None else data.n_rows - n_samples
     if left_out:
         printing.note(f"{left_out:,} of {data.n_rows:,} rows left out: a value is missing.")
@@ -114,10 +109,10 @@ def score(
         content = {"model": str(model), "source": str(file), "n_samples": n_samples}
         printing.print_json({"command": "score", **content, "score_name": name, "score": value})
     else:
-        typer.echo(score_line(name, value, ""))
+        typer.echo(model_files.score_line(name, value, ""))
 
 
-def _csv(columns: Mapping[str, Array], data: datasets.DataFile) -> str:
+def _csv(columns: Mapping[str, Array], data: qpsvm.datasets.DataFile) -> str:
     """Identifiers and predictions as CSV, a row for each of the file; empty where there is none.
 
     Raises

@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import qpsvm
 from qpsvm.io import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-
-    from qpsvm.backends import Progress
-
-_PIPED_WIDTH = 160
-"""Nobody's terminal is that narrow when the output goes to a file."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -38,7 +34,7 @@ def console(*, stderr: bool = False) -> Console:
         highlight=False,
         emoji=False,
         soft_wrap=True,
-        width=None if stream.isatty() else _PIPED_WIDTH,
+        width=None if stream.isatty() else 160,  # a file is wider than most terminals
     )
 
 
@@ -80,7 +76,9 @@ def verdict(word: str) -> Text:
 
 
 @contextmanager
-def progress(what: str, *, enabled: bool = True) -> Iterator[Callable[[Progress], None]]:
+def progress(
+    what: str, *, enabled: bool = True
+) -> Iterator[Callable[[qpsvm.backends.Progress], None]]:
     """Show a spinner on a terminal; yields a callback of ``qpsvm.solve`` that says how far it is.
 
     Parameters
@@ -100,7 +98,7 @@ def progress(what: str, *, enabled: bool = True) -> Iterator[Callable[[Progress]
         yield lambda event: spinner.update(Text(_told(event)))
 
 
-def _told(event: Progress) -> str:
+def _told(event: qpsvm.backends.Progress) -> str:
     known = {"iteration": event.iteration, "gap": event.gap, "residual": event.residual}
     words = [f"{name} {number:.4g}" for name, number in known.items() if number is not None]
     return ", ".join([f"{event.backend}: {event.stage}", *words])
@@ -117,19 +115,15 @@ def require_outputs(*, report: Path | None = None, model: Path | None = None) ->
     InvalidParameterError, MissingPackageError
         As ``qpsvm.reports.write``.
     """
-    from qpsvm import reports
-
     if report is not None:
-        reports.require_reportable(report)
+        qpsvm.reports.require_reportable(report)
     if model is not None:
-        reports.require_writable(model, "model")
+        qpsvm.reports.require_writable(model, "model")
 
 
 def write_report(path: Path | None, page: Any) -> None:
     """Write a report or a page, and say so; nothing without a path."""
-    from qpsvm import reports
-
     if path is not None:
         with progress(f"{path}: writing"):  # pictures of many machines take their time
-            reports.write(path, page)
+            qpsvm.reports.write(path, page)
         note(f"Report written to {path}")

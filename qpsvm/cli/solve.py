@@ -6,15 +6,12 @@ import dataclasses
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 
 import typer
 
-from qpsvm.cli import options, printing
-
-if TYPE_CHECKING:
-    from qpsvm.backends import Progress
-    from qpsvm.reports import Report
+import qpsvm
+from qpsvm.cli import model_files, options, printing
 
 Kernel: TypeAlias = Literal["linear", "polynomial", "poly", "rbf", "sigmoid", "precomputed"]
 
@@ -70,10 +67,6 @@ def solve(
         raise typer.BadParameter("the solver's own output would spoil the JSON; choose one.")
     if family == "hard-margin" and C is not None:
         raise typer.BadParameter("a hard margin has no C; use --family soft-margin.")
-    import qpsvm
-    from qpsvm import datasets, models, reports
-    from qpsvm.cli.model_files import save_solved
-
     printing.require_outputs(report=report, model=model)
     formulation: Any = qpsvm.HardMargin(intercept=intercept)
     if family == "soft-margin":
@@ -86,11 +79,11 @@ def solve(
     function = dataclasses.replace(function, **parameters)
     if backend != "auto":
         qpsvm.backends.get(backend)  # or an error, before the file is read
-    data = datasets.load(file, n_features=n_features, **reading, **table)
-    scaling = models.Scaling.fit(data.X) if standardize else None
+    data = qpsvm.datasets.load(file, n_features=n_features, **reading, **table)
+    scaling = qpsvm.models.Scaling.fit(data.X) if standardize else None
     samples = data.X if scaling is None else scaling(data.X)
     problem = getattr(formulation, form)(samples, data.y, kernel=function)
-    trace: list[Progress] = []
+    trace: list[qpsvm.backends.Progress] = []
     with (
         printing.progress(f"{backend}: solving", enabled=not verbose) as show,
         warnings.catch_warnings(record=True) as caught,
@@ -98,7 +91,7 @@ def solve(
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", qpsvm.exceptions.ToleranceNotReachedWarning)
 
-        def callback(event: Progress) -> None:
+        def callback(event: qpsvm.backends.Progress) -> None:
             trace.append(event)
             show(event)
 
@@ -106,10 +99,10 @@ def solve(
         solution = qpsvm.solve(problem, backend, verbose=verbose, callback=callback, **limits)
         verified = qpsvm.verify(problem, solution, eps=eps)
     source = f"{file}, standardised" if standardize else str(file)
-    built = reports.build(problem, solution, verified, trace=trace, source=source)
+    built = qpsvm.reports.build(problem, solution, verified, trace=trace, source=source)
     written = model if verified.passed else None
     if written is not None:
-        save_solved(written, problem, solution, verified, scaling, data)
+        model_files.save_solved(written, problem, solution, verified, scaling, data)
     elif model is not None:
         printing.note("Model not written: it is not verified. A larger --eps would accept it.")
     messages = [str(entry.message) for entry in caught]
@@ -128,22 +121,19 @@ def verify(
     as_json: options.Json = False,
 ) -> None:
     """Rebuild the training problem from the data and check the model from scratch."""
-    from qpsvm import datasets, models, reports
-    from qpsvm.cli.model_files import options_for
-
     printing.require_outputs(report=report)
-    saved = models.load(model)
-    known = options_for(saved, file, reading)
-    data = datasets.load(file, preparation=saved.preparation, **known)
+    saved = qpsvm.models.load(model)
+    known = model_files.options_for(saved, file, reading)
+    data = qpsvm.datasets.load(file, preparation=saved.preparation, **known)
     problem = saved.problem(data.X, data.y)
     solution, verified = saved.verified(problem, eps)
-    built = reports.build(problem, solution, verified, source=f"{file} (model {model})")
+    built = qpsvm.reports.build(problem, solution, verified, source=f"{file} (model {model})")
     _finish("verify", built, report=report, as_json=as_json, verbose=verbose)
 
 
 def _finish(
     command: str,
-    built: Report,
+    built: qpsvm.reports.Report,
     messages: Sequence[str] = (),
     *,
     report: Path | None,
@@ -152,14 +142,13 @@ def _finish(
     **extra: object,
 ) -> NoReturn:
     """Print the outcome, in full if ``verbose``, write the report, and raise the exit code."""
-    from qpsvm import reports
     from qpsvm.reports.files import print_page
 
     if as_json:
         content = {"command": command, **built.to_dict(), **extra}
         printing.print_json({**content, "warnings": list(messages)})
     else:
-        print_page(reports.Page.of(built), printing.console(), in_full=verbose)
+        print_page(qpsvm.reports.Page.of(built), printing.console(), in_full=verbose)
         for message in messages:
             printing.note(f"Warning: {message}")
     printing.write_report(report, built)

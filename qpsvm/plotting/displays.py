@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-AT_A_BOUND = 1e-6
-"""Share of the largest alpha within which an alpha counts as being at one of its bounds."""
-
 
 def is_solution(model: object) -> bool:
     """Return whether a model is a solution of qpsvm: it predicts, and is no estimator."""
@@ -205,7 +202,8 @@ def _of_solution(solution: Any) -> Complementarity | None:
             corner, quantity, x = 0.0, "margin beyond the required one", x - least
     alpha = np.asarray(solution.alpha)
     scaled, _, _, upper, _ = scaled_alpha(alpha, c)
-    slightly = AT_A_BOUND * float(np.max(np.abs(scaled[np.isfinite(scaled)]), initial=0.0))
+    # within this distance of a bound an alpha counts as being there
+    slightly = 1e-6 * float(np.max(np.abs(scaled[np.isfinite(scaled)]), initial=0.0))
     case = np.where(scaled <= slightly, 0, np.where(scaled >= upper - slightly, 2, 1))
     noun = "sample" if len(c) == solution.data.n_samples else "condition"
     heading = "Alpha against margin"

@@ -29,7 +29,6 @@ TEXT, SMALL_TEXT = 11.0, 10.0
 
 RASTERISED = 2_000
 """More points than that become one image inside the SVG: each would take a hundred bytes."""
-DPI = 150
 RINGS = 500
 """More rings than that hide the samples: none are drawn."""
 
@@ -138,7 +137,7 @@ class Picture(ABC):
         figure = self.figure(dark=bool(dark))
         stream = io.BytesIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(stream, format="svg", metadata=nothing, dpi=DPI)
+        figure.savefig(stream, format="svg", metadata=nothing, dpi=150)
         text = _with_plain_ids(stream.getvalue().decode())
         return _following_the_reader(text) if dark is None else text
 
@@ -146,17 +145,25 @@ class Picture(ABC):
 # --- what pictures are made of -------------------------------------------------------------------
 
 
-def new_axes(figure: Figure, style: Style, *where: object, **options: object) -> Axes:
+def new_axes(figure: Figure, style: Style) -> Axes:
     """Add axes with only a left and a bottom line."""
-    axes: Axes = figure.add_subplot(*where, **options)
-    axes.patch.set_alpha(0.0)
-    axes.tick_params(colors=style.soft, labelsize=SMALL_TEXT, labelfontfamily=FONT, which="both")
-    axes.grid(color=style.grid, linewidth=0.6)
-    axes.set_axisbelow(True)
-    for name, spine in axes.spines.items():
-        spine.set_visible(name in ("left", "bottom"))
-        spine.set_color(style.soft)
-    return axes
+    return stacked_axes(figure, style, rows=1)[0]
+
+
+def stacked_axes(figure: Figure, style: Style, rows: int) -> list[Axes]:
+    """Add axes one below the other, which share the horizontal axis, with only two lines each."""
+    panels: list[Axes] = figure.subplots(rows, sharex=True, squeeze=False).ravel().tolist()
+    for axes in panels:
+        axes.patch.set_alpha(0.0)
+        axes.tick_params(
+            colors=style.soft, labelsize=SMALL_TEXT, labelfontfamily=FONT, which="both"
+        )
+        axes.grid(color=style.grid, linewidth=0.6)
+        axes.set_axisbelow(True)
+        for name, spine in axes.spines.items():
+            spine.set_visible(name in ("left", "bottom"))
+            spine.set_color(style.soft)
+    return panels
 
 
 def label(axes: Axes, style: Style, x: str = "", y: str = "") -> None:

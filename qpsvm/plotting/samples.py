@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
 # --- histograms -----------------------------------------------------------------------------------
 
-BINS = 48
 OVERLAID = 2
 """More groups than that get a row each."""
 ROWS = 8
-ROW_HEIGHT = 0.62
+"""Groups that are drawn, at most."""
 
 
 @short_repr
@@ -126,22 +125,16 @@ class Histogram(Picture):
 
     @property
     def height(self) -> float:
-        return 0.8 + ROW_HEIGHT * len(self.groups[:ROWS]) if self._in_rows else picture.HEIGHT
+        return 0.8 + 0.62 * len(self.groups[:ROWS]) if self._in_rows else picture.HEIGHT
 
     def draw(self, figure: Figure, style: Style) -> None:
         bins, shown = self._bins(), self.groups[:ROWS]
-        rows = len(shown) if self._in_rows else 1
-        panels: list[Axes] = []
-        for row in range(rows):
-            above = panels[-1] if panels else None
-            axes = picture.new_axes(figure, style, rows, 1, row + 1, sharex=above)
-            axes.grid(visible=False, axis="x")
-            axes.locator_params(axis="y", integer=True, nbins=2 if self._in_rows else 7)
-            axes.tick_params(labelbottom=row == rows - 1)
-            panels.append(axes)
+        panels = picture.stacked_axes(figure, style, len(shown) if self._in_rows else 1)
         for i, group in enumerate(shown):
             self._bars(panels[i if self._in_rows else 0], style, i, group, bins)
         for axes in panels:
+            axes.grid(visible=False, axis="x")
+            axes.locator_params(axis="y", integer=True, nbins=2 if self._in_rows else 7)
             for line in self.lines:
                 dashes = "-" if line.central else (0, (4, 3))
                 axes.axvline(line.at, color=style.ink, linewidth=1.3, linestyle=dashes)
@@ -171,7 +164,7 @@ class Histogram(Picture):
         room = room or 1.0
         low = min(np.min(everything), np.min(at) - room)
         high = max(np.max(everything), np.max(at) + room)
-        return list(np.linspace(low, high, BINS + 1).tolist())
+        return list(np.linspace(low, high, num=49).tolist())
 
 
 def _finite(values: Vector) -> Vector:
@@ -181,8 +174,6 @@ def _finite(values: Vector) -> Vector:
 # --- by KKT case ----------------------------------------------------------------------------------
 
 CASES = ("alpha = 0", "between", "at a bound")
-CORNER = 1e-9
-"""Where a jump is drawn: this share of the axis beside it, on both sides."""
 
 
 @dataclass(frozen=True)
@@ -303,7 +294,7 @@ class Complementarity(Picture):
         low, high = _with_room(np.concatenate([self.x, corners]))
         bottom, top = _with_room(np.concatenate([self.y, [0.0], bounds]))
         if self.conditions:
-            beside = CORNER * (high - low)
+            beside = 1e-9 * (high - low)  # both ends of a jump
             jumps = np.add.outer((-beside, beside), corners).ravel()
             x = np.sort(np.concatenate([np.linspace(low, high, 201), jumps]))
             y = np.sum([condition.value(x) for condition in self.conditions], axis=0)

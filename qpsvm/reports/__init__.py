@@ -22,10 +22,8 @@ from qpsvm.reports import blocks, columns, numbers
 from qpsvm.reports.comparison import Comparison, ComparisonRow
 from qpsvm.reports.content import Facts, Page
 from qpsvm.reports.files import (
-    SCHEMA,
     require_reportable,
     require_writable,
-    schema,
     suffix_of,
     text_of,
     write,
@@ -38,6 +36,7 @@ from qpsvm.reports.markup import (
     print_sections,
     require_packages,
 )
+from qpsvm.reports.plain import SCHEMA, schema
 from qpsvm.reports.report import Report, build
 
 __all__ = [

@@ -298,7 +298,10 @@ def names_and_values(
     block: Figures | Listing | Listings,
 ) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
     """Title and items of every listing in a block."""
-    if isinstance(block, Figures):
-        return [("", tuple((figure.label, figure.text) for figure in block.figures))]
-    listings = (block,) if isinstance(block, Listing) else block.listings
-    return [(listing.title, listing.items) for listing in listings]
+    match block:
+        case Figures():
+            return [("", tuple((figure.label, figure.text) for figure in block.figures))]
+        case Listing():
+            return [(block.title, block.items)]
+        case Listings():
+            return [(listing.title, listing.items) for listing in block.listings]

@@ -24,18 +24,8 @@ from qpsvm.plotting import Convergence, Picture, SortedViolations
 from qpsvm.qp.kkt_residuals import Check, Tolerances
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics
+from qpsvm.reports import grade as grades
 from qpsvm.reports.comparison import Comparison
-from qpsvm.reports.grade import (
-    Evidence,
-    Grade,
-    Headline,
-    evidence_of_machine,
-    evidence_of_machines,
-    evidence_of_program,
-    predictions_of_machine,
-    predictions_of_machines,
-    worst,
-)
 from qpsvm.reports.kinds import Kind, kind_of
 
 Problem: TypeAlias = MachineProblem | ReducedProblem | QuadraticProgram
@@ -109,7 +99,7 @@ class ReportContent:
     digest: str
     versions: Mapping[str, str]
     compared: PredictionComparison | None = None
-    assessed: Evidence | None = None
+    assessed: grades.Evidence | None = None
 
     # --- the verdict -----------------------------------------------------------------------------
 
@@ -149,29 +139,30 @@ class ReportContent:
         if self.compared is not None:
             return self.compared
         if not self.n_machines:
-            return predictions_of_machine(self.problem, self.verified, self.certificate)
+            return grades.predictions_of_machine(self.problem, self.verified, self.certificate)
         proofs = [machine.certificate for machine in self.machines]
-        return predictions_of_machines(self.problem, self.verified, proofs)
+        return grades.predictions_of_machines(self.problem, self.verified, proofs)
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> grades.Evidence:
         """Evidence for the report's grade: gap, tolerance and compared predictions."""
         if self.assessed is not None:
             return self.assessed
         if self.n_machines:
             parts = [machine.evidence for machine in self.machines]
-            return evidence_of_machines(self.verified, parts, self.predictions)
+            return grades.evidence_of_machines(self.verified, parts, self.predictions)
         if self.data is None:
-            return evidence_of_program(self.verified)
-        return evidence_of_machine(self.problem, self.verified, self.certificate, self.predictions)
+            return grades.evidence_of_program(self.verified)
+        known = self.problem, self.verified, self.certificate, self.predictions
+        return grades.evidence_of_machine(*known)
 
     @property
-    def grade(self) -> Grade:
+    def grade(self) -> grades.Grade:
         """Grade of the answer, one of five."""
         return self.evidence.grade
 
     @property
-    def headline(self) -> Headline:
+    def headline(self) -> grades.Headline:
         """The grade, with its reason in one sentence."""
         return self.evidence.headline
 
@@ -185,9 +176,7 @@ class ReportContent:
     @property
     def title(self) -> str:
         """Title of the report: the problem and its grade."""
-        what = "Quadratic program" if self.data is None else "Support vector machine"
-        what = "Support vector machines" if self.n_machines else what
-        return f"{what}, {self.grade.description}"
+        return f"{self.kind.title}, {self.grade.description}"
 
     @property
     def family(self) -> str:
@@ -245,8 +234,7 @@ class ReportContent:
     @property
     def qp_solution(self) -> QPSolution | None:
         """The solution of the program; None for a reduction or without a solution."""
-        own = self.solution if self.data is None else getattr(self.solution, "qp", None)
-        return own if isinstance(own, QPSolution) else None
+        return self.solution if self.data is None else getattr(self.solution, "qp", None)
 
     @property
     def statistics(self) -> SolveStatistics:
@@ -295,7 +283,7 @@ class ReportContent:
         table = self.table
         if table is None:
             return []
-        further = self.kind.further_columns(self.problem, table)
+        further = self.kind.further_columns(self)
         return [
             table.row(i) | {key: column[i].item() for key, column in further.items()}
             for i in table.worst_first()[:limit].tolist()
@@ -309,16 +297,14 @@ class ReportContent:
     @cached_property
     def score(self) -> float | None:
         """Score of the machine on its training samples; ``kind.score_name`` names it."""
-        if not self._has_samples:
-            return None
-        return self.kind.score(self.problem, self.solution, self.verified)
+        return self.kind.score(self) if self._has_samples else None
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
         """The pictures of the report, each drawn only on request."""
         found: list[Picture | None] = []
         if self._has_samples:
-            found += self.kind.pictures(self.problem, self.solution, self.verified)
+            found += self.kind.pictures(self)
         if self.table is not None:
             tolerance = Tolerances(self.eps).of("natural")
             found.append(SortedViolations(self.table.violation, tolerance, self.kind.noun))
@@ -349,7 +335,7 @@ class Page:
     reports: tuple[ReportContent, ...]
     comparison: Comparison | None = None
     left_out: tuple[str, ...] = ()
-    assessed: Headline | None = None
+    assessed: grades.Headline | None = None
 
     @classmethod
     def of(cls, report: ReportContent) -> Page:
@@ -357,11 +343,11 @@ class Page:
         return cls(report.title, report.source, (report,))
 
     @property
-    def headline(self) -> Headline | None:
+    def headline(self) -> grades.Headline | None:
         """The headline of all reports together; None for a comparison."""
         if self.comparison is not None or not self.reports:
             return None
-        return self.assessed or worst([report.headline for report in self.reports])
+        return self.assessed or grades.worst([report.headline for report in self.reports])
 
     @property
     def verdict(self) -> str:

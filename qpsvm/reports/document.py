@@ -8,20 +8,7 @@ from functools import partial
 from qpsvm.plotting import Convergence
 from qpsvm.qp import exchange
 from qpsvm.qp.kkt_residuals import Check
-from qpsvm.reports.blocks import (
-    Block,
-    Cell,
-    Document,
-    Figure,
-    Figures,
-    Formula,
-    Gallery,
-    Listing,
-    Listings,
-    Section,
-    Sentences,
-    Table,
-)
+from qpsvm.reports import blocks
 from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
 from qpsvm.reports.comparison import comparison_section
 from qpsvm.reports.content import Page, ReportContent
@@ -40,7 +27,7 @@ CASES = (
 )
 
 
-def document(page: Page, *, samples: int) -> Document:
+def document(page: Page, *, samples: int) -> blocks.Document:
     """Convert a page to a document of blocks.
 
     Parameters
@@ -57,7 +44,7 @@ def document(page: Page, *, samples: int) -> Document:
     if page.comparison is not None:
         sections.insert(0, comparison_section(page.comparison, page.left_out))
     has_samples = any(r.table is not None for p in page.reports for r in (p, *p.machines))
-    return Document(
+    return blocks.Document(
         title=page.title,
         subtitle=page.subtitle,
         passed=page.passed,
@@ -73,13 +60,13 @@ def document(page: Page, *, samples: int) -> Document:
 
 def _section(
     report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool = False
-) -> Section:
-    title = "Quadratic program"
+) -> blocks.Section:
+    title = report.kind.title
     if report.data is not None:
         title = f"{report.family}, {report.form} form, {report.kernel} kernel"
     worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
     few = max(1, samples // 4)
-    return Section(
+    return blocks.Section(
         key=key,
         title=report.name or title,
         passed=report.passed,
@@ -94,62 +81,62 @@ def _section(
 
 def _blocks(
     report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool
-) -> Iterator[Block]:
+) -> Iterator[blocks.Block]:
     if report.remarks:
-        yield Sentences("remarks", "Remarks", report.remarks)
+        yield blocks.Sentences("remarks", "Remarks", report.remarks)
     if report.facts is not None:
         yield _values(report.facts.title, report.facts.values)
-    yield Sentences("meaning", "What the gap implies", implications(report))
-    yield Figures(tuple(_figures(report)))
+    yield blocks.Sentences("meaning", "What the gap implies", implications(report))
+    yield blocks.Figures(tuple(_figures(report)))
     if report.machines:
         yield machines_table(report, key)
     if report.pictures and not bare:
-        yield Gallery(report.pictures)
+        yield blocks.Gallery(report.pictures)
     if report.checks:
         yield checks_table(report, key)
     if report.constraints:
         yield constraints_table(report, key, samples)
     if report.verified.notes:
-        yield Sentences("notes", "Notes of the verifier", report.verified.notes)
-    yield Listings(_listings(report), detail=True)
+        yield blocks.Sentences("notes", "Notes of the verifier", report.verified.notes)
+    yield blocks.Listings(_listings(report), detail=True)
     settings = report.statistics.settings
     if settings:
         title = f"Settings of {report.statistics.backend or 'the solver'}"
-        yield Listings((_values(title, settings),), title=title, detail=True)
+        yield blocks.Listings((_values(title, settings),), title=title, detail=True)
     if report.program is not None and not report.name:
-        yield Formula(exchange.latex(report.program))
+        yield blocks.Formula(exchange.latex(report.program))
     if report.table is not None:
         yield samples_table(report, key, samples, folded=folded)
 
 
-def _values(title: str, values: Mapping[str, object]) -> Listing:
-    return Listing(title, tuple((name, value(entry)) for name, entry in values.items()))
+def _values(title: str, values: Mapping[str, object]) -> blocks.Listing:
+    return blocks.Listing(title, tuple((name, value(entry)) for name, entry in values.items()))
 
 
-def _figures(report: ReportContent) -> Iterator[Figure]:
-    yield Figure("relative-gap", "Certified relative gap", residual(report.relative_gap))
+def _figures(report: ReportContent) -> Iterator[blocks.Figure]:
+    yield blocks.Figure("relative-gap", "Certified relative gap", residual(report.relative_gap))
     if report.objective is not None:
-        yield Figure("objective", "Objective", figure(report.objective, 9))
+        yield blocks.Figure("objective", "Objective", figure(report.objective, 9))
     summary = report.summary
     if summary is not None:
-        yield Figure("support", report.kind.support_name, value(summary.n_support))
+        yield blocks.Figure("support", report.kind.support_name, value(summary.n_support))
         if summary.margin_width is not None:
-            yield Figure("margin-width", "Margin width", figure(summary.margin_width, 5))
+            yield blocks.Figure("margin-width", "Margin width", figure(summary.margin_width, 5))
     if report.n_machines:
-        yield Figure("machines", "Machines", value(report.n_machines))
+        yield blocks.Figure("machines", "Machines", value(report.n_machines))
     if report.score is not None:
         name = report.kind.score_name
         shown = figure(report.score, 5) if "R squared" in name else percentage(report.score)
-        yield Figure("score", name[:1].upper() + name[1:], shown)
+        yield blocks.Figure("score", name[:1].upper() + name[1:], shown)
 
 
 # --- names and values about problem, data, solver and solution -----------------------------------
 
 
-def _listings(report: ReportContent) -> tuple[Listing, ...]:
+def _listings(report: ReportContent) -> tuple[blocks.Listing, ...]:
     """Build the listings problem, data, solver and solution, without those that are empty."""
     titled = {"Problem": _problem, "Data": _data, "Solver": _solver, "Solution": _solution}
-    listings = (Listing(title, tuple(items(report))) for title, items in titled.items())
+    listings = (blocks.Listing(title, tuple(items(report))) for title, items in titled.items())
     return tuple(listing for listing in listings if listing.items)
 
 
@@ -195,7 +182,7 @@ def _solver(report: ReportContent) -> Iterator[tuple[str, str]]:
         yield "Iterations", value(statistics.iterations)
     more = ", polished" * statistics.polished + ", asked twice" * statistics.escalated
     yield "Time", f"{statistics.total_seconds:.3f} s{more}"
-    drawn = any(isinstance(picture, Convergence) for picture in report.pictures)
+    drawn = Convergence.name in (picture.name for picture in report.pictures)
     if report.trace and not drawn and report.trace[-1].residual is not None:
         last = residual(report.trace[-1].residual)
         told = f"the solver reported no residuals; the verifier measured {last} at the end"
@@ -250,12 +237,12 @@ EXPLANATIONS: Mapping[str, str] = {
 }
 """What every check of a verdict measures."""
 
-PASSED, FAILED = Cell("PASS", 0.0, "PASS"), Cell("FAIL", 1.0, "FAIL")
-GRADES = {grade: Cell(grade.title, float(i), grade.title) for i, grade in enumerate(Grade)}
+PASSED, FAILED = blocks.Cell("PASS", 0.0, "PASS"), blocks.Cell("FAIL", 1.0, "FAIL")
+GRADES = {grade: blocks.Cell(grade.title, float(i), grade.title) for i, grade in enumerate(Grade)}
 """Cells of verdicts, the best sorted first."""
 
 
-def checks_table(report: ReportContent, key: str) -> Table:
+def checks_table(report: ReportContent, key: str) -> blocks.Table:
     """Table of the checks with their tolerances."""
     columns: tuple[TableColumn[Check], ...] = (
         words("Check", lambda check: check.name.replace("_", " ")),
@@ -275,7 +262,7 @@ def checks_table(report: ReportContent, key: str) -> Table:
     )
 
 
-def machines_table(report: ReportContent, key: str) -> Table:
+def machines_table(report: ReportContent, key: str) -> blocks.Table:
     """Table of the machines of a reduction."""
     columns: tuple[TableColumn[ReportContent], ...] = (
         words("Machine", lambda machine: machine.name),
@@ -295,7 +282,7 @@ def machines_table(report: ReportContent, key: str) -> Table:
     )
 
 
-def constraints_table(report: ReportContent, key: str, limit: int) -> Table:
+def constraints_table(report: ReportContent, key: str, limit: int) -> blocks.Table:
     """Table of the caller's constraints, the largest multiplier first."""
     ordered = sorted(report.constraints, key=lambda row: -abs(row[2]))[:limit]
     return table_of(
@@ -312,7 +299,7 @@ def constraints_table(report: ReportContent, key: str, limit: int) -> Table:
     )
 
 
-def samples_table(report: ReportContent, key: str, limit: int, *, folded: bool) -> Table:
+def samples_table(report: ReportContent, key: str, limit: int, *, folded: bool) -> blocks.Table:
     """Table of the samples with the largest violations."""
     rows, n = report.samples(limit), 0 if report.table is None else len(report.table)
     caption = f"All {n:,} rows, largest violation first"

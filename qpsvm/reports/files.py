@@ -1,193 +1,32 @@
 """Pages and reports in five formats, and their files.
 
-All formats but JSON are written from one document. ``report.schema.json`` describes the JSON,
-``docs/report.md`` explains it, and a test compares both. The suffix of a file selects the format,
-and a file is written completely or not at all.
+All formats but JSON are written from one document. The suffix of a file selects the format, and a
+file is written completely or not at all.
 """
 
 from __future__ import annotations
 
-import importlib.resources
 import io
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.io import files, json_text
 from qpsvm.numerics.arguments import an, explains_calls, require_path
+from qpsvm.reports import markup
 from qpsvm.reports.blocks import flat
 from qpsvm.reports.content import Page, ReportContent
-from qpsvm.reports.document import EXPLANATIONS, document
-from qpsvm.reports.implications import implications
-from qpsvm.reports.kinds import class_sizes
-from qpsvm.reports.markup import (
-    html_of,
-    latex_of,
-    markdown_of,
-    one_line,
-    print_sections,
-    require_packages,
-    verdict,
-)
+from qpsvm.reports.document import document
+from qpsvm.reports.plain import n_rows, page_dict
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 EMBEDDED_SAMPLES = 10_000
 """Rows of a report's sample tables, all machines together, that the page's JSON holds: 2.5 MB."""
-
-WIDTH = 100
-"""Characters of a line of text, where lines can wrap."""
-
-
-# --- JSON -----------------------------------------------------------------------------------------
-
-SCHEMA = 2
-"""Version of the JSON; it grows with every change that could break a reader."""
-
-EVENT = ("stage", "backend", "iteration", "seconds", "objective", "residual")
-KERNEL_REPAIR = ("policy", "smallest_eigenvalue", "n_negative", "relative_change")
-SOLVE = (
-    "iterations", "setup_seconds", "solve_seconds", "seconds", "asked", "polished", "escalated",
-    "settings", "note",
-)  # fmt: skip
-"""Attributes that the JSON has under their own names."""
-
-
-def schema() -> dict[str, object]:
-    """The JSON Schema (draft 2020-12) of ``Report.to_dict`` and of a page's JSON.
-
-    Returns
-    -------
-    dict
-        A fresh one at every call.
-
-    Examples
-    --------
-    >>> schema()["title"], schema()["$schema"]
-    ('qpsvm report', 'https://json-schema.org/draft/2020-12/schema')
-    """
-    text = importlib.resources.files(__package__).joinpath("report.schema.json").read_text("utf-8")
-    return cast("dict[str, object]", json_text.loads(text))
-
-
-def page_dict(page: Page, *, samples: int | None = None) -> dict[str, object]:
-    """Convert a page to plain types; a page with a single report becomes that report.
-
-    Parameters
-    ----------
-    page : Page
-        One report, or several on one page.
-    samples : int, optional
-        Leave the samples out of reports with more than so many.
-    """
-    reports = [
-        report_dict(report, samples=samples is None or n_rows(report) <= samples)
-        for report in page.reports
-    ]
-    if page.comparison is None and len(reports) == 1:
-        return reports[0]
-    return {
-        "schema": SCHEMA,
-        "title": page.title,
-        "passed": page.passed,
-        "grade": page.headline and page.headline.grade.value,
-        "headline": page.headline and page.headline.sentence,
-        "comparison": json_text.plain(page.comparison and page.comparison.to_dict()),
-        "left_out": list(page.left_out),
-        "reports": reports,
-    }
-
-
-def n_rows(report: ReportContent) -> int:
-    """Number of rows of a report's sample tables, all machines together."""
-    tables = (part.table for part in (report, *report.machines))
-    return sum(len(table) for table in tables if table is not None)
-
-
-def report_dict(report: ReportContent, *, samples: bool = False) -> dict[str, object]:
-    """Convert a report to plain Python types: strict JSON by the schema of ``docs/report.md``.
-
-    Parameters
-    ----------
-    samples : bool
-        Include the table of training samples, worst violation first.
-
-    Notes
-    -----
-    NaN and infinities, which JSON lacks, are the strings ``"NaN"``, ``"Infinity"`` and
-    ``"-Infinity"``; Python's ``float`` reads them.
-    """
-    program, own, statistics = report.program, report.qp_solution, report.statistics
-    repair = getattr(report.problem, "kernel_repair", None)
-    bound = getattr(report.verified, "bound", None)
-    result = {
-        "schema": SCHEMA,
-        "kind": report.kind.name,
-        "name": report.name or None,
-        "passed": report.passed,
-        "grade": report.grade.value,
-        "headline": report.headline.sentence,
-        **_picked(report, "eps", "objective", "relative_gap", "worst", "remarks"),
-        "facts": report.facts and _picked(report.facts, "title", "values"),
-        "problem": {
-            **_picked(report, "family", "form", "kernel"),
-            **_picked(program, "n_variables", "n_inequalities", "n_equalities"),
-            "hessian": program and type(program.P).__name__,
-            "n_machines": report.n_machines or None,
-            "kernel_repair": repair and _picked(repair, *KERNEL_REPAIR),
-            "fingerprint": report.digest if report.data is None else None,
-        },
-        "constraints": [
-            {"name": name, "kind": kind, "multiplier": multiplier}
-            for name, kind, multiplier in report.constraints
-        ],
-        "data": None if report.data is None else _data(report),
-        "solver": {
-            **_picked(statistics, "backend", "version"),
-            "status": report.status,
-            "native_status": own.native_status if own is not None else "",
-            **_picked(statistics, *SOLVE),
-        },
-        "versions": report.versions,
-        "score": None
-        if report.score is None
-        else {"name": report.kind.score_name, "value": report.score},
-        "checks": [
-            check.to_dict() | {"meaning": EXPLANATIONS.get(check.name, "")}
-            for check in report.checks
-        ],
-        "certificate": report.certificate and report.certificate.to_dict(),
-        "bound": bound and bound.to_dict(),
-        "implications": implications(report),
-        "predictions": report.predictions and report.predictions.to_dict(),
-        "summary": report.summary and vars(report.summary),
-        "notes": report.verified.notes,
-        "trace": [_picked(event, *EVENT) for event in report.trace],
-        "machines": [report_dict(machine, samples=samples) for machine in report.machines],
-    }
-    if samples:
-        result["samples"] = report.samples()
-    return dict(json_text.plain(result))
-
-
-def _picked(thing: object, *names: str) -> dict[str, object]:
-    """Attributes by their names; None for each where there is no such thing."""
-    return {name: None if thing is None else getattr(thing, name) for name in names}
-
-
-def _data(report: ReportContent) -> dict[str, object]:
-    classes = class_sizes(report.data)
-    return {
-        "source": report.source,
-        "sha256": report.digest,
-        **_picked(report.data, "n_samples", "n_given", "n_features", "storage", "feature_names"),
-        "classes": [label for label, _ in classes] or None,
-        "class_counts": [size for _, size in classes] or None,
-    }
 
 
 # --- pages as text and HTML -----------------------------------------------------------------------
@@ -199,7 +38,7 @@ def text(page: Page) -> str:
 
     stream = io.StringIO()
     console = Console(
-        file=stream, width=WIDTH, markup=False, highlight=False, emoji=False, color_system=None
+        file=stream, width=100, markup=False, highlight=False, emoji=False, color_system=None
     )
     print_page(page, console, in_full=True)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
@@ -220,11 +59,13 @@ def print_page(page: Page, console: Console, *, in_full: bool = False) -> None:
     content = document(page, samples=5)
     asked = {f"{report.eps:g}" for report in page.reports}
     where = f"at eps={asked.pop()}:" if len(asked) == 1 else ""
-    console.print(*filter(None, (verdict(content.word), where, content.verdict)), soft_wrap=True)
+    console.print(
+        *filter(None, (markup.verdict(content.word), where, content.verdict)), soft_wrap=True
+    )
     if page.subtitle and not in_full:
-        console.print(one_line(page.subtitle), soft_wrap=True, highlight=False)
+        console.print(markup.one_line(page.subtitle), soft_wrap=True, highlight=False)
     console.print()
-    print_sections(content, console, in_full=in_full)
+    markup.print_sections(content, console, in_full=in_full)
 
 
 def html(page: Page) -> str:
@@ -239,7 +80,7 @@ def html(page: Page) -> str:
     samples = "and all samples as JSON."
     if max(map(n_rows, page.reports), default=0) > EMBEDDED_SAMPLES:
         samples = "as JSON; a .json report all samples, too."
-    return html_of(
+    return markup.html_of(
         content,
         contents=[section for _, section in flat(content.sections)],
         data=page_dict(page, samples=EMBEDDED_SAMPLES),
@@ -253,8 +94,8 @@ WRITERS: Mapping[str, Callable[[Page], str]] = {
     "html": html,
     "htm": html,
     "json": lambda page: json_text.dumps(page_dict(page), indent=1) + "\n",
-    "md": lambda page: markdown_of(document(page, samples=20)),
-    "tex": lambda page: latex_of(document(page, samples=30)),
+    "md": lambda page: markup.markdown_of(document(page, samples=20)),
+    "tex": lambda page: markup.latex_of(document(page, samples=30)),
     "txt": text,
 }
 NEEDS_NOTHING = ("json", "txt")
@@ -431,7 +272,7 @@ def require_reportable(path: str | os.PathLike[str]) -> None:
     ...     require_reportable(Path(folder) / "report.txt")  # nothing happens: it can be written
     """
     if suffix_of(path, WRITERS) not in NEEDS_NOTHING:
-        require_packages()
+        markup.require_packages()
     require_writable(path, "report")
 
 

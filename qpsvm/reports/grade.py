@@ -109,11 +109,6 @@ def worst(headlines: Sequence[Headline]) -> Headline:
     return max(headlines, key=lambda headline: list(Grade).index(headline.grade))
 
 
-def whose(name: str, n_machines: int) -> str:
-    """Phrase that names the machine of a headline; empty for a single machine."""
-    return f" of {name!r}, the worst of {n_machines} machines," if n_machines > 1 else ""
-
-
 @short_repr
 @dataclass(frozen=True)
 class Evidence:
@@ -395,6 +390,7 @@ def evidence_together(
     worst = max(range(len(parts)), key=badness)
     named = zip(names, parts, strict=True)
     refused = [f"{name}: {part.refused}".removeprefix(": ") for name, part in named if part.refused]
+    whose = f" of {names[worst]!r}, the worst of {len(parts)} machines,"
     return replace(
         parts[worst],
         passed=all(report.passed for report in reports),
@@ -402,7 +398,7 @@ def evidence_together(
         infeasibility=float(np.max([part.infeasibility for part in parts])),
         predictions=predictions,
         refused=refused[0] if refused else "",
-        whose=whose(names[worst], len(parts)),
+        whose=whose if len(parts) > 1 else "",
     )
 
 

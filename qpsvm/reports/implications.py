@@ -26,7 +26,7 @@ def implications(report: ReportContent) -> tuple[str, ...]:
     """State the consequences of a report's gap, the most important sentence first."""
     if report.machines:
         return (_of_machines(report),)
-    if report.data is None and isinstance(report.verified, KKTReport):
+    if report.data is None:
         return (_of_program(report.verified),)
     certificate = report.certificate
     if certificate is None or not math.isfinite(certificate.gap):

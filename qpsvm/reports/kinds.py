@@ -21,17 +21,15 @@ from qpsvm.data import (
 from qpsvm.exceptions import QPSVMError
 from qpsvm.formulations.ranking import RankedTrainingSet
 from qpsvm.kernels import Precomputed
-from qpsvm.machines.problem import TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.machines.samples import SampleTable
-from qpsvm.numerics.arrays import Mask, Vector, as_dense
+from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.plotting import Checks, Complementarity, Group, Histogram, Line, Picture, Plane, Targets
 from qpsvm.plotting.samples import ROWS, Condition, alpha_against, scaled_alpha
-from qpsvm.reports.blocks import Cell
-from qpsvm.reports.columns import TableColumn, cells, words
+from qpsvm.qp.program import QuadraticProgram
+from qpsvm.reports.columns import TableColumn, numbers, words
 from qpsvm.reports.numbers import count, figure, residual, value
 
-Row: TypeAlias = Mapping[str, object]
+Row: TypeAlias = Mapping[str, Any]
 """A row of a report's sample table, by the keys of the JSON."""
 
 Pictures: TypeAlias = Iterator[Picture | None]
@@ -55,10 +53,9 @@ class Kind:
     name : str
         In the JSON.
     pictures : callable
-        From a problem, its solution and its verdict to pictures; None for those that cannot be
-        drawn.
+        From a report (a ``ReportContent``) to its pictures; None for those that cannot be drawn.
     score : callable
-        From the same three to the score of the machine on its training samples, or None.
+        From a report to the score of the machine on its training samples, or None.
     score_name : str
         What ``score`` is; empty without one.
     noun : str
@@ -66,43 +63,41 @@ class Kind:
     columns : tuple of TableColumn
         Of the sample table; empty without one.
     further_columns : callable
-        From a problem and its sample table to additional entries of the rows, by key.
+        From a report to additional entries of the rows of its sample table, by key.
     support_name : str
         What ``MarginSummary.n_support`` counts.
+    title : str
+        What is solved: the first words of a report's title.
     """
 
     name: str
-    pictures: Callable[[Any, Any, Any], Iterable[Picture | None]]
-    score: Callable[[Any, Any, Any], float | None] = lambda _p, _s, _v: None
+    pictures: Callable[[Any], Iterable[Picture | None]]
+    score: Callable[[Any], float | None] = lambda _: None
     score_name: str = ""
     noun: str = "sample"
     columns: tuple[TableColumn[Row], ...] = ()
-    further_columns: Callable[[Any, SampleTable], Mapping[str, Vector]] = lambda _p, _t: {}
+    further_columns: Callable[[Any], Mapping[str, Vector]] = lambda _: {}
     support_name: str = "Support vectors"
+    title: str = "Support vector machine"
 
 
-def class_sizes(data: object) -> list[tuple[object, int]]:
+def class_sizes(data: Any) -> list[tuple[object, int]]:
     """Every class with its number of samples; empty if there are no classes."""
-    if isinstance(data, MulticlassTrainingSet):
-        codes = data.codes
-    elif isinstance(data, BinaryTrainingSet):
-        codes = (data.signs > 0.0).astype(np.intp)
-    else:
-        return []
-    counts = np.bincount(codes, minlength=len(data.classes))
-    return list(zip(data.classes.tolist(), counts.tolist(), strict=True))
+    classes = getattr(data, "classes", np.zeros(0))
+    sizes = [int(np.count_nonzero(data.targets == label)) for label in classes]
+    return list(zip(classes.tolist(), sizes, strict=True))
 
 
 # --- pictures -------------------------------------------------------------------------------------
 
 
-def _of_program(_problem: Any, _solution: Any, verified: Any) -> Pictures:
-    yield Checks(verified.checks)
+def _of_program(report: Any) -> Pictures:
+    yield Checks(report.checks)
 
 
-def _of_two_classes(problem: Any, solution: Any, verified: Any) -> Pictures:
+def _of_two_classes(report: Any) -> Pictures:
     """Yield pictures of two classes, for every loss."""
-    data, table, margin = problem.data, verified.samples, _margin_of(problem, solution)
+    data, table, margin = report.data, report.table, _margin_of(report)
     names, positive = _class_names(data), data.signs > 0.0
     inside = int(np.count_nonzero(table.margin < margin * ON_THE_LINE))
     wrong = int(np.count_nonzero(table.margin <= 0.0))
@@ -113,39 +108,39 @@ def _of_two_classes(problem: Any, solution: Any, verified: Any) -> Pictures:
     decisions = (table.decision[~positive], table.decision[positive])
     groups, lines = tuple(map(Group, names, decisions)), _around(BOUNDARY, margin, "the margin")
     yield Histogram("Decision values by class", groups, lines, DECISION_VALUE, "sample", said)
-    yield _alpha("Alpha against margin", problem, solution, table, "margin y f(x)")
+    yield _alpha(report, "Alpha against margin", "margin y f(x)")
     levels = (0.0, -margin, margin) if margin > 0.0 else (0.0,)
-    case, group = table.case, positive.astype(np.intp)
-    yield _plane(problem, solution, group=group, groups=names, support=case, levels=levels)
+    group = positive.astype(np.intp)
+    yield _plane(report, group=group, groups=names, support=table.case, levels=levels)
 
 
-def _of_novelties(problem: Any, solution: Any, verified: Any) -> Pictures:
+def _of_novelties(report: Any) -> Pictures:
     """Yield pictures of a one-class problem; a decision value of zero or more is inside."""
-    table = verified.samples
-    outside = int(np.count_nonzero(~_is_inside(problem, table)))
+    table = report.table
+    outside = int(np.count_nonzero(~_is_inside(report)))
     said = (
         f"{count(outside, 'sample')} {'is' if outside == 1 else 'are'} outside by more than "
-        f"{_noise(problem):.1g}."
+        f"{_noise(report):.1g}."
     )
     groups = (Group("", table.decision),)
     yield Histogram("Decision values", groups, (BOUNDARY,), DECISION_VALUE, "sample", said)
-    yield _alpha("Alpha against decision value", problem, solution, table, DECISION_VALUE)
-    case, group = table.case, np.zeros(len(table), dtype=np.intp)
-    yield _plane(problem, solution, group=group, groups=("",), support=case, levels=(0.0,))
+    yield _alpha(report, "Alpha against decision value", DECISION_VALUE)
+    group = np.zeros(len(table), dtype=np.intp)
+    yield _plane(report, group=group, groups=("",), support=table.case, levels=(0.0,))
 
 
-def _of_ranking(problem: Any, solution: Any, verified: Any) -> Pictures:
+def _of_ranking(report: Any) -> Pictures:
     """Yield pictures of a ranking, about the pairs."""
-    table, heading = verified.samples, "How far the better sample is ahead"
+    table, heading = report.table, "How far the better sample is ahead"
     lines = (Line(0.0, "a tie", central=True), Line(1.0, "the margin"))
     said = _short_of_margin(table.margin, "pair", "in the wrong order")
     yield Histogram(heading, (Group("", table.margin),), lines, AHEAD, "pair", said)
-    yield _alpha("Alpha against difference", problem, solution, table, AHEAD, noun="pair")
+    yield _alpha(report, "Alpha against difference", AHEAD)
 
 
-def _of_classes(problem: Any, solution: Any, verified: Any) -> Pictures:
+def _of_classes(report: Any) -> Pictures:
     """Yield pictures of several classes in one program."""
-    table, data, own = verified.samples, problem.data, problem.model.own.ravel()
+    table, data, own = report.table, report.data, report.problem.model.own.ravel()
     margin, case, labels = table.margin[own], table.case[own], _class_names(data)
     order = list(range(len(labels)))
     if len(labels) > ROWS:  # those with most errors
@@ -158,19 +153,21 @@ def _of_classes(problem: Any, solution: Any, verified: Any) -> Pictures:
     axes = {"quantity": OVER_OTHERS, "variable": "alpha / C", "noun": "sample"}
     line = (Condition(1.0, 0.0, 1.0, 0.0),)
     yield Complementarity.of("Alpha against margin", margin, share, case, conditions=line, **axes)
-    yield _plane(problem, solution, group=data.codes, groups=labels, support=case, levels=())
+    yield _plane(report, group=data.codes, groups=labels, support=case, levels=())
 
 
-def _of_regression(problem: Any, solution: Any, verified: Any) -> Pictures:
+def _of_regression(report: Any) -> Pictures:
     """Yield pictures of tubes and quantiles."""
-    table, data, c = verified.samples, problem.data, problem.model.conditions
+    table, data, c = report.table, report.data, report.problem.model.conditions
     n, target = data.n_samples, data.values
     predicted = table.decision[:n]
     finite = np.isfinite(predicted)
     if not finite.any():
         return
     # half-width epsilon of the tube: p - e t = s target - epsilon in every row
-    half_width = float(c.signs[0] * target[0] - c.required[0] + c.width_sign * solution.width)
+    half_width = float(
+        c.signs[0] * target[0] - c.required[0] + c.width_sign * report.solution.width
+    )
     deviation = predicted - target
     outside = int(np.count_nonzero(np.abs(deviation[finite]) > half_width / ON_THE_LINE))
     too_high = int(np.count_nonzero(deviation > 0.0))
@@ -196,16 +193,16 @@ def _of_regression(problem: Any, solution: Any, verified: Any) -> Pictures:
     yield Complementarity.of(heading, deviation, y, case, conditions=conditions, **axes)
 
 
-def _of_machines(problem: Any, solution: Any, verified: Any) -> Pictures:
+def _of_machines(report: Any) -> Pictures:
     """Yield the plane of all machines together; each machine has its own pictures."""
-    data, tables = problem.data, [report.samples for report in verified.reports]
+    data, tables = report.data, [machine.samples for machine in report.verified.reports]
     if not tables or None in tables:
         return
     case = np.zeros(data.n_given, dtype=np.intp)
     for table in tables:
         np.maximum.at(case, table.sample, table.case)
     samples = {"group": data.codes, "groups": _class_names(data), "support": case[data.kept]}
-    yield _plane(problem, solution, **samples, levels=())
+    yield _plane(report, **samples, levels=())
 
 
 def _around(central: Line, distance: float, name: str) -> tuple[Line, ...]:
@@ -214,13 +211,13 @@ def _around(central: Line, distance: float, name: str) -> tuple[Line, ...]:
     return (*ends[:1], central, *ends[1:])
 
 
-def _is_inside(problem: Any, table: SampleTable) -> Mask:
+def _is_inside(report: Any) -> Any:
     """Mask of samples with decision values of zero or more, up to a solver's accuracy."""
-    return table.decision >= -_noise(problem)
+    return report.table.decision >= -_noise(report)
 
 
-def _noise(problem: Any) -> float:
-    return float((1.0 - ON_THE_LINE) * problem.model.unit)
+def _noise(report: Any) -> float:
+    return float((1.0 - ON_THE_LINE) * report.problem.model.unit)
 
 
 def _class_names(data: Any) -> tuple[str, ...]:
@@ -234,36 +231,29 @@ def _short_of_margin(margin: Vector, noun: str, where: str) -> str:
     return f"{count(short, noun)} {misses} the margin of 1, {wrong:,} of them {where}."
 
 
-def _margin_of(problem: Any, solution: Any) -> float:
+def _margin_of(report: Any) -> float:
     """The margin that every sample must reach, ``p - e t``."""
-    c = problem.model.conditions
+    c = report.problem.model.conditions
     if c.minus_self_similarity:  # of a ball: p is k(x, x), which decision values have subtracted
         return 0.0
-    return float(c.required[0] - c.width_sign * solution.width)
+    return float(c.required[0] - c.width_sign * report.solution.width)
 
 
-def _alpha(
-    heading: str,
-    problem: Any,
-    solution: Any,
-    table: SampleTable,
-    quantity: str,
-    noun: str = "sample",
-) -> Picture | None:
+def _alpha(report: Any, heading: str, quantity: str) -> Picture | None:
     """Picture of alpha against the value of each condition, for one-sided conditions."""
-    corner = _margin_of(problem, solution)
+    table, corner = report.table, _margin_of(report)
     if not np.isfinite(corner):
         return None
-    points = (table.margin, table.alpha, table.case, problem.model.conditions)
-    return alpha_against(heading, *points, corner, quantity=quantity, noun=noun)
+    points = (table.margin, table.alpha, table.case, report.problem.model.conditions)
+    return alpha_against(heading, *points, corner, quantity=quantity, noun=report.kind.noun)
 
 
-def _plane(problem: Any, solution: Any, **drawn: Any) -> Plane | None:
+def _plane(report: Any, **drawn: Any) -> Plane | None:
     """Picture of the decision boundary of two-feature samples; None for other samples."""
-    data = problem.data
+    data, solution = report.data, report.solution
     if data.n_features != 2 or data.storage == "objects":
         return None
-    if isinstance(getattr(problem, "kernel", None), Precomputed) or not _predicts(solution):
+    if isinstance(getattr(report.problem, "kernel", None), Precomputed) or not _predicts(solution):
         return None
     features, values = data.feature_names or ("feature 0", "feature 1"), solution.decision_function
     return Plane(points=as_dense(data.X), values=values, features=features, **drawn)
@@ -280,16 +270,16 @@ def _predicts(solution: Any) -> bool:
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def _score_of_samples(problem: Any, _solution: Any, verified: Any) -> float:
-    data, decision = problem.data, verified.samples.decision
+def _score_of_samples(report: Any) -> float:
+    data, decision = report.data, report.table.decision
     if isinstance(data, MulticlassTrainingSet):
-        decision = decision.reshape(problem.model.own.shape)
+        decision = decision.reshape(report.problem.model.own.shape)
     return float(data.score(decision[: data.n_samples], data.targets))  # a tube has two rows each
 
 
-def _score_of_machines(problem: Any, solution: Any, _verified: Any) -> float | None:
+def _score_of_machines(report: Any) -> float | None:
     try:
-        return float(solution.score(problem.data.X, problem.data.targets))
+        return float(report.solution.score(report.data.X, report.data.targets))
     except (QPSVMError, ValueError, AttributeError):
         return None  # not a machine that predicts
 
@@ -297,15 +287,14 @@ def _score_of_machines(problem: Any, solution: Any, _verified: Any) -> float | N
 # --- tables of samples ----------------------------------------------------------------------------
 
 
-def _sides(problem: Any, _table: SampleTable) -> Mapping[str, Vector]:
-    signs = problem.model.conditions.signs
-    if (signs > 0.0).all():
-        return {"side": np.full(len(signs), "either")}
-    return {"side": np.where(signs > 0.0, "above", "below")}
+def _sides(report: Any) -> Mapping[str, Vector]:
+    signs = report.problem.model.conditions.signs
+    above = "either" if (signs > 0.0).all() else "above"
+    return {"side": np.where(signs > 0.0, above, "below")}
 
 
-def _pairs(problem: Any, table: SampleTable) -> Mapping[str, Vector]:
-    data = problem.data
+def _pairs(report: Any) -> Mapping[str, Vector]:
+    data, table = report.data, report.table
     better, worse = data.pairs.T
     # the table is about the sample that comes first: f(better) = f(worse) + margin
     decision = table.decision + np.where(better < worse, 0.0, table.margin)
@@ -322,16 +311,10 @@ def _text(key: str, title: str) -> TableColumn[Row]:
 
 
 def _number(key: str, title: str, written: Callable[[float], str] = figure) -> TableColumn[Row]:
-    def entry(row: Row) -> Cell:
-        found = row[key]
-        if isinstance(found, float):
-            return Cell(written(found), found)
-        return Cell(str(found), found) if isinstance(found, int) else Cell(value(found))
-
-    return cells(title, entry, numeric=True)
+    return numbers(title, lambda row: row[key], written)
 
 
-SAMPLE, LABEL = _number("sample", "Sample"), _text("label", "Label")
+SAMPLE, LABEL = _number("sample", "Sample", str), _text("label", "Label")
 DECISION, MARGIN = _number("decision", "Decision value"), _number("margin", "Margin")
 CONDITION = (
     _number("alpha", "alpha"),
@@ -345,20 +328,24 @@ CONDITION = (
 
 # --- the kinds ------------------------------------------------------------------------------------
 
-PROGRAM = Kind("program", _of_program)
-REDUCED = Kind("reduced", _of_machines, _score_of_machines, "training accuracy")
-
-# the first that fits: a ranked training set is one of a regression, too
-_BY_DATA: Mapping[type[TrainingSet], Kind] = {
+KINDS: Mapping[type, Kind] = {
+    QuadraticProgram: Kind("program", _of_program, title="Quadratic program"),
+    ReducedProblem: Kind(
+        "reduced",
+        _of_machines,
+        _score_of_machines,
+        "training accuracy",
+        title="Support vector machines",
+    ),
     RankedTrainingSet: Kind(
         "ranking",
         _of_ranking,
-        lambda _p, _s, verified: float(np.mean(verified.samples.margin > 0.0)),
+        lambda report: float(np.mean(report.table.margin > 0.0)),
         "share of pairs in order",
         noun="pair",
         columns=(
             SAMPLE,
-            _number("over", "Over sample"),
+            _number("over", "Over sample", str),
             _text("label", "Relevance"),
             _number("margin", "f(x) ahead by"),
             *CONDITION,
@@ -401,17 +388,15 @@ _BY_DATA: Mapping[type[TrainingSet], Kind] = {
     TrainingSet: Kind(
         "novelty",
         _of_novelties,
-        lambda problem, _s, verified: float(np.mean(_is_inside(problem, verified.samples))),
+        lambda report: float(np.mean(_is_inside(report))),
         "share of the training samples inside or on the boundary",
         columns=(SAMPLE, DECISION, *CONDITION),
     ),
 }
+"""Kinds by the type of the problem, or of its training set."""
 
 
 def kind_of(problem: object) -> Kind:
-    """Return the kind of a problem."""
-    if isinstance(problem, ReducedProblem):
-        return REDUCED
-    if not isinstance(problem, TrainingProblem):
-        return PROGRAM
-    return next(kind for data, kind in _BY_DATA.items() if isinstance(problem.data, data))
+    """Return the kind of a problem, which is that of its data if its type does not say."""
+    types = (*type(problem).__mro__, *type(getattr(problem, "data", None)).__mro__)
+    return next(KINDS[each] for each in types if each in KINDS)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import importlib.resources
 import importlib.util
 import json
@@ -28,23 +29,13 @@ from qpsvm.exceptions import MissingPackageError
 from qpsvm.io import json_text
 from qpsvm.plotting import Picture
 from qpsvm.qp.exchange import tex
-from qpsvm.reports.blocks import (
-    Document,
-    Figures,
-    Listing,
-    Listings,
-    Section,
-    Sentences,
-    Table,
-    flat,
-    names_and_values,
-)
+from qpsvm.reports import blocks
 from qpsvm.reports.grade import Tone, tone_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from rich.console import Console
-    from rich.table import Table as RichTable
+    from rich.table import Table
     from rich.text import Text
 
 
@@ -104,7 +95,6 @@ def template(
     filters: Mapping[str, object],
     *,
     package: str = "qpsvm.reports",
-    extra: Extra = REPORT,
     **options: Any,
 ) -> Template:
     """Load a template of this package, or of a package that extends it.
@@ -115,12 +105,9 @@ def template(
     filters : mapping of str to callable
     package : str
         Whose folder of templates is looked into first.
-    extra : Extra
-        What must be installed.
     **options
         Of Jinja2's environment.
     """
-    require_packages(extra)
     import jinja2
 
     environment = jinja2.Environment(
@@ -134,22 +121,17 @@ def template(
     return environment.get_template(name)
 
 
-class Verbatim(str):
-    """Text that is already markup and must not be escaped."""
-
-
 def _written(
-    content: Document, name: str, escape: Callable[[object], str], extra: Extra, **options: str
+    content: blocks.Document, name: str, escape: Callable[[object], str], **options: str
 ) -> str:
-    """Render a template, in which everything that is written out is escaped."""
+    """Render a template, in which everything is escaped that the filter ``safe`` does not mark."""
 
-    def finalize(value: object) -> str:
-        return value if isinstance(value, Verbatim) else escape(value)
+    def finalize(value: object) -> object:
+        return value if hasattr(value, "__html__") else escape(value)
 
-    filters = {"verbatim": Verbatim, "listings": names_and_values}
-    text = template(name, filters, extra=extra, finalize=finalize, **options).render(
-        document=content, sections=flat(content.sections), written=now()
-    )
+    page = template(name, {"listings": blocks.names_and_values}, finalize=finalize, **options)
+    sections = blocks.flat(content.sections)
+    text = page.render(document=content, sections=sections, written=now())
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
@@ -175,7 +157,7 @@ def one_line(text: object) -> str:
 STYLES = {"good": "bold green", "neutral": "bold yellow", "bad": "bold red"}
 
 
-def print_sections(content: Document, console: Console, *, in_full: bool = True) -> None:
+def print_sections(content: blocks.Document, console: Console, *, in_full: bool = True) -> None:
     """Print the sections without the verdict; of nested sections only short blocks.
 
     Parameters
@@ -191,6 +173,7 @@ def print_sections(content: Document, console: Console, *, in_full: bool = True)
     --------
     >>> import sys
     >>> from rich.console import Console
+    >>> from qpsvm.reports.blocks import Document, Listing, Section
     >>> section = Section("kernels", "Kernels", None, (Listing("Names", (("rbf", "Gaussian"),)),))
     >>> content = Document("Overview", "", None, "", (section,), ())
     >>> print_sections(content, Console(file=sys.stdout, width=80))
@@ -199,13 +182,13 @@ def print_sections(content: Document, console: Console, *, in_full: bool = True)
       rbf  Gaussian
     <BLANKLINE>
     """
-    for level, section in flat(content.sections):
+    for level, section in blocks.flat(content.sections):
         for part in _parts(section, level, in_full=in_full):
             console.print(part, soft_wrap=hasattr(part, "plain"))
         console.print()
 
 
-def _parts(section: Section, level: int, *, in_full: bool) -> Iterator[Text | RichTable]:
+def _parts(section: blocks.Section, level: int, *, in_full: bool) -> Iterator[Text | Table]:
     """Yield what is printed of a section, one below the other."""
     title = _plain(section.title, "bold")
     if section.verdict and level > 2:
@@ -213,28 +196,28 @@ def _parts(section: Section, level: int, *, in_full: bool) -> Iterator[Text | Ri
     yield title
     for block in section.blocks:
         match block:
-            case Table() | Listings() if block.detail and not in_full:
+            case blocks.Table() | blocks.Listings() if block.detail and not in_full:
                 continue
-            case Sentences():
+            case blocks.Sentences():
                 if block.title:
                     yield _plain(block.title, "bold")
                 before = "note: " if block.role == "notes" else ""
                 style = "bold" if block.role == "remarks" else ""
                 for sentence in block.sentences:
                     yield _plain(before + sentence, style)
-            case Listing():
+            case blocks.Listing():
                 yield from _listing(block)
-            case Figures():
+            case blocks.Figures():
                 yield _plain(", ".join(f"{each.label} {each.text}" for each in block.figures))
-            case Listings() if level == 2:
+            case blocks.Listings() if level == 2:
                 for listing in block.listings:
                     yield from _listing(listing)
-            case Table() if level == 2:
+            case blocks.Table() if level == 2:
                 yield _plain(f"{block.title}: {block.caption}" if block.title else block.caption)
                 yield _table(block)
 
 
-def _listing(listing: Listing) -> Iterator[Text]:
+def _listing(listing: blocks.Listing) -> Iterator[Text]:
     items = [(one_line(name), one_line(words)) for name, words in listing.items]
     if items:
         width = max(len(name) for name, _ in items)
@@ -243,12 +226,12 @@ def _listing(listing: Listing) -> Iterator[Text]:
             yield _text(f"  {name:<{width}}  {words}")
 
 
-def _table(block: Table) -> RichTable:
+def _table(block: blocks.Table) -> Table:
     from rich import box
-    from rich.table import Table as RichTable
+    from rich.table import Table
 
     # eighty columns must do for the figures
-    table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for heading in block.headings:
         table.add_column(
             heading.text.lower(),
@@ -280,9 +263,9 @@ def _text(words: str, style: str = "") -> Text:
 
 
 def html_of(
-    content: Document,
+    content: blocks.Document,
     *,
-    contents: Sequence[Section],
+    contents: Sequence[blocks.Section],
     data: object,
     embedded: str,
     name: str = "page.html.j2",
@@ -329,14 +312,15 @@ def html_of(
 
     Examples
     --------
-    >>> from qpsvm.reports.blocks import Listing
+    >>> from qpsvm.reports.blocks import Document, Listing, Section
     >>> section = Section("kernels", "Kernels", None, (Listing("Names", (("rbf", "Gaussian"),)),))
     >>> content = Document("Overview", "", None, "", (section,), ())
     >>> page = html_of(content, contents=[section], data={}, embedded="It is empty.")
     >>> page.startswith("<!doctype html>"), "Gaussian" in page
     (True, True)
     """
-    page = template(name, FILTERS, package=package, extra=extra, autoescape=True)
+    require_packages(extra)
+    page = template(name, FILTERS, package=package, autoescape=True)
     all_scripts = (*before, resource("page.js"), *scripts)
     text = page.render(
         document=content,
@@ -344,7 +328,7 @@ def html_of(
         style=resource("page.css") + style,
         scripts=all_scripts,
         script_hashes=content_hashes(all_scripts),
-        data=embedded_json(data),
+        data=json_text.dumps(data).replace("<", "\\u003c"),  # or "</" would end the script
         embedded=embedded,
         written=now(),
         **variables,
@@ -374,18 +358,13 @@ def content_hashes(scripts: tuple[str, ...]) -> str:
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-def embedded_json(content: object) -> str:
-    """JSON that is safe inside a script element: without ``</``."""
-    return json_text.dumps(content).replace("<", "\\u003c")
-
-
 # --- Markdown ------------------------------------------------------------------------------------
 
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$@]|:(?=//))")
 _LIST = re.compile(r"^([-+=]|\d+(?=[.)](\s|$)))")
 
 
-def markdown_of(content: Document, extra: Extra = REPORT) -> str:
+def markdown_of(content: blocks.Document, extra: Extra = REPORT) -> str:
     """Convert any document to Markdown.
 
     Parameters
@@ -407,7 +386,7 @@ def markdown_of(content: Document, extra: Extra = REPORT) -> str:
 
     Examples
     --------
-    >>> from qpsvm.reports.blocks import Section
+    >>> from qpsvm.reports.blocks import Document, Section
     >>> sections = (Section("kernels", "Kernels, sorted by name", None, ()),)
     >>> print(markdown_of(Document("Overview", "", None, "", sections, ())).partition("Written")[0])
     # Overview
@@ -416,15 +395,13 @@ def markdown_of(content: Document, extra: Extra = REPORT) -> str:
     <BLANKLINE>
     <BLANKLINE>
     """
-    return _written(content, "report.md.j2", escape_markdown, extra)
+    require_packages(extra)
+    return _written(content, "report.md.j2", escape_markdown)
 
 
 def escape_markdown(text: object) -> str:
     """Escape a text for Markdown: no markup, tags, links or list markers."""
-    words = one_line(text)
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        words = words.replace(character, entity)
-    words = _SPECIAL.sub(r"\\\1", words)
+    words = _SPECIAL.sub(r"\\\1", html.escape(one_line(text), quote=False))
     # a backslash before a sign, and between a number and its point
     return _LIST.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", words)
 
@@ -441,13 +418,12 @@ _DELIMITERS = {
 }
 """Braces are LaTeX's own."""
 
-_UNBROKEN = 24
-"""Longer words may be broken."""
-_LONG = re.compile(rf"\S{{{_UNBROKEN}}}(?=\S)")
+_LONG = re.compile(r"\S{24}(?=\S)")
+"""Where a long word may be broken."""
 _BREAK = "\x00"
 
 
-def latex_of(content: Document) -> str:
+def latex_of(content: blocks.Document) -> str:
     """Convert any document to a complete LaTeX document.
 
     Raises
@@ -455,7 +431,8 @@ def latex_of(content: Document) -> str:
     MissingPackageError
         Jinja2 or Matplotlib is not installed.
     """
-    return _written(content, "report.tex.j2", escape_latex, REPORT, **_DELIMITERS)
+    require_packages()
+    return _written(content, "report.tex.j2", escape_latex, **_DELIMITERS)
 
 
 def escape_latex(text: object) -> str:

@@ -24,12 +24,6 @@ __all__ = [
 
 NOTHING = "-"
 
-SMALLEST_PERCENTAGE, LARGEST_PERCENTAGE = 1e-3, 10.0
-"""Shares from the first to below the second are written as percentages."""
-
-WHOLE = 0.1
-"""From this share on whole percentages will do."""
-
 
 def figure(value: float | np.floating | None, digits: int = 6) -> str:
     """Format a number: 26.5255, 3.1e-09, infinite; a dash for None.
@@ -157,11 +151,11 @@ def share(part: float) -> str:
     >>> share(0.25), share(0.012), share(1e-5), share(12.0)
     ('25%', '1.2%', '1.0e-05 of its value', '12 times its value')
     """
-    if part < SMALLEST_PERCENTAGE:
+    if part < 1e-3:
         return f"{part:.1e} of its value"
-    if part >= LARGEST_PERCENTAGE:
+    if part >= 10.0:
         return f"{part:.3g} times its value"
-    return f"{part:.0%}" if part >= WHOLE else f"{100.0 * part:.2g}%"
+    return f"{part:.0%}" if part >= 0.1 else f"{100.0 * part:.2g}%"
 
 
 def percentage(value: float) -> str:
@@ -203,14 +197,16 @@ def value(anything: object) -> str:
     >>> value(1234), value([True, 0.5, None]), value({"C": 1.0})
     ('1,234', 'yes, 0.5, -', 'C = 1')
     """
-    if isinstance(anything, bool | np.bool_):
-        return "yes" if anything else "no"
-    if isinstance(anything, int | np.integer):
-        return f"{int(anything):,}"
-    if anything is None or isinstance(anything, float | np.floating):
-        return figure(anything)
-    if isinstance(anything, Mapping):
-        return ", ".join(f"{key} = {value(entry)}" for key, entry in anything.items())
-    if isinstance(anything, list | tuple | np.ndarray):
-        return ", ".join(map(value, anything))
-    return str(anything)
+    match anything:
+        case bool() | np.bool_():
+            return "yes" if anything else "no"
+        case int() | np.integer():
+            return f"{int(anything):,}"
+        case None | float() | np.floating():
+            return figure(anything)
+        case Mapping():
+            return ", ".join(f"{key} = {value(entry)}" for key, entry in anything.items())
+        case list() | tuple() | np.ndarray():
+            return ", ".join(map(value, anything))
+        case _:
+            return str(anything)

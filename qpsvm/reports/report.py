@@ -21,8 +21,9 @@ from qpsvm.numerics.arguments import an, explains_calls, require_kind
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.reports.content import Facts, Page, Problem, ReportContent, Solution
-from qpsvm.reports.files import Formats, report_dict
+from qpsvm.reports.files import Formats
 from qpsvm.reports.grade import Evidence
+from qpsvm.reports.plain import report_dict
 from qpsvm.verification import KKTReport, ReducedReport, verify
 
 

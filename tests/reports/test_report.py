@@ -82,7 +82,7 @@ def test_every_row_is_there_worst_first(name):
     assert violations == sorted(violations, reverse=True)
     assert built.samples(3) == rows[:3]
     assert all(column.entry(row).text for column in built.kind.columns for row in rows)
-    own = built.kind.further_columns(built.problem, table).keys()
+    own = built.kind.further_columns(built).keys()
     for row, i in zip(rows, table.worst_first(), strict=True):
         expected = table.row(int(i))
         assert row.keys() == expected.keys() | own

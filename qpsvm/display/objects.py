@@ -1,29 +1,15 @@
-"""Printing of objects within one screen, with a hint on how to see the rest.
-
-``@short_repr`` gives a dataclass or named tuple a ``repr`` with a line per field, where vectors are
-their shapes. ``ColumnTable`` does the same for whatever has columns of one length, and makes a
-pandas DataFrame of it.
-"""
+"""A ``repr`` of dataclasses and named tuples that fits a screen, with vectors by their shapes."""
 
 from __future__ import annotations
 
 import textwrap
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-
-from qpsvm.exceptions import MissingPackageError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-Column: TypeAlias = Sequence[object] | npt.NDArray[np.generic]
-"""A column of a table: a list or an array of shape (N,)."""
 
 COLUMNS = 100
 """Largest width of a ``repr``, in characters."""
@@ -33,12 +19,6 @@ LINES = 24
 
 SHORT_VECTOR = 4
 """Vectors of up to so many numbers are printed in full."""
-
-ROWS = 12
-"""Rows of a table that are printed: half a screen."""
-
-CELL = 14
-"""Characters in a cell of a table."""
 
 WAYS = ("to_frame", "to_dict")
 """Methods that show everything, named at the end of a ``repr`` that leaves something out."""
@@ -93,7 +73,7 @@ def brief(value: object, width: int = COLUMNS) -> str:
     text = _text(value, width)
     if len(text) <= width:
         return text
-    return _cut(text if isinstance(value, str | bytes) else f"<{type(value).__name__}>", width)
+    return cut(text if isinstance(value, str | bytes) else f"<{type(value).__name__}>", width)
 
 
 def one_line(value: object) -> str:
@@ -132,70 +112,6 @@ def first_lines(lines: Sequence[str], room: int, more: str) -> list[str]:
     return [*lines[:kept], f"  ... {len(lines) - kept} {more}"]
 
 
-class ColumnTable(ABC):
-    """Base class of tables: columns of equal length, with a short ``repr`` and a DataFrame."""
-
-    @abstractmethod
-    def columns(self) -> Mapping[str, Column]:
-        """Every column by name: arrays of shape (N,) or lists of length N."""
-
-    def order(self) -> npt.NDArray[np.intp] | None:
-        """Indices of rows in the order to print them; None for stored order."""
-        return None
-
-    def to_frame(self) -> pd.DataFrame:
-        """All rows as a pandas DataFrame, in stored order.
-
-        Raises
-        ------
-        MissingPackageError
-            pandas, the extra ``qpsvm[pandas]``, is not installed.
-        """
-        return data_frame(self.columns(), f"{type(self).__name__}.to_frame()")
-
-    def __repr__(self) -> str:
-        columns = self.columns()
-        total, order = len(next(iter(columns.values()))), self.order()
-        rows = [int(i) for i in (np.arange(total) if order is None else order)[:ROWS]]
-        cells = [[name, *(_cell(column[i]) for i in rows)] for name, column in columns.items()]
-        widths = [2 + max(map(len, column)) for column in cells]
-        fitting = int(np.searchsorted(np.cumsum(widths), COLUMNS, side="right"))
-        padded = [
-            [cell.rjust(width) for cell in column]
-            for column, width in zip(cells[:fitting], widths, strict=False)
-        ]
-        what = f"{type(self).__name__} of {total} rows"
-        if total > ROWS:
-            first = "first" if self.order() is None else "worst"
-            what += f", the {first} {ROWS} of them; .to_frame() has all"
-        missing = ", ".join(column[0] for column in cells[fitting:])
-        rest = [_cut(f"  further columns: {missing}", COLUMNS)] if missing else []
-        return "\n".join([what, *map("".join, zip(*padded, strict=True)), *rest])
-
-
-def data_frame(columns: Mapping[str, Column], what: str) -> pd.DataFrame:
-    """Build a pandas DataFrame; raise MissingPackageError without pandas.
-
-    Parameters
-    ----------
-    columns : mapping of str to arrays of shape (N,) or lists
-    what : str
-        Who needs pandas, for the message.
-
-    Raises
-    ------
-    MissingPackageError
-        pandas is not installed.
-    """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingPackageError(
-            f'{what} needs pandas, which is not installed; run: pip install "qpsvm[pandas]".'
-        ) from error
-    return pd.DataFrame(dict(columns))
-
-
 # --- small pieces -----------------------------------------------------------------------------
 
 
@@ -210,25 +126,22 @@ def _more(thing: object) -> str:
     return f"  # each field is an attribute{'; also ' + ', '.join(ways) if ways else ''}"
 
 
-def _text(value: object, width: int) -> str:
+def _text(value: Any, width: int) -> str:
     """The ``repr`` of an object on one line, of any length."""
-    if isinstance(value, np.ndarray):
-        return _of_array(value)
-    if _is_sparse(value):
+    match value:
+        case np.ndarray():
+            return _of_array(value)
+        case tuple() | list() | set() | frozenset() | Mapping() if len(value) > SHORT_VECTOR:
+            return _of_many(value, width)
+        case list() | tuple() if type(value) in (list, tuple):
+            inside = ", ".join(brief(each, width) for each in value)
+            comma = "," if type(value) is tuple and len(value) == 1 else ""
+            return f"[{inside}]" if type(value) is list else f"({inside}{comma})"
+    if sp.issparse(value):
         return f"<{type(value).__name__} of shape {value.shape}, {value.nnz} stored>"
-    if isinstance(value, tuple | list | set | frozenset | Mapping) and len(value) > SHORT_VECTOR:
-        return _of_many(value, width)
-    if isinstance(value, tuple | list) and type(value) in (tuple, list):
-        inside = ", ".join(brief(each, width) for each in value)
-        comma = "," if type(value) is tuple and len(value) == 1 else ""
-        return f"[{inside}]" if type(value) is list else f"({inside}{comma})"
     if getattr(type(value), "__repr__", None) is describe:
         return _call(value, (brief(getattr(value, name), width) for name in _field_names(value)))
     return one_line(value)
-
-
-def _is_sparse(value: object) -> TypeGuard[sp.sparray]:
-    return bool(sp.issparse(value))
 
 
 def _of_array(array: npt.NDArray[np.generic]) -> str:
@@ -249,10 +162,6 @@ def _call(thing: object, values: Iterable[str]) -> str:
     return f"{type(thing).__name__}({', '.join(f'{name}={text}' for name, text in pairs)})"
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """The beginning of a text, with three dots where it is longer than the width."""
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
-
-
-def _cell(value: object) -> str:
-    text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
-    return _cut(" ".join(text.split()), CELL)
