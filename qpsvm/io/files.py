@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from qpsvm.exceptions import DataFileError
+from qpsvm.exceptions import DataFileError, QPSVMError
 from qpsvm.numerics.arguments import require_path
 
 COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {
@@ -191,6 +191,29 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def writing(
+    path: str | os.PathLike[str], noun: str, error: type[QPSVMError]
+) -> Iterator[IO[bytes]]:
+    """As ``replacing``; a path that cannot be written to is an error that names it.
+
+    Parameters
+    ----------
+    path : path
+    noun : str
+        The content of the file, for the message.
+    error : type of exception
+    """
+    try:
+        with replacing(path) as stream:
+            yield stream
+    except OSError as problem:
+        raise error(
+            f"Cannot write the {noun} to {os.fspath(path)!r}: {problem.strerror or problem}; "
+            "choose another path."
+        ) from problem
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -443,7 +443,7 @@ def test_compressed_bombs_are_refused(tmp_path):
 
 def test_more_than_the_memory_limit_is_refused(saved, monkeypatch):
     path, _, _ = saved
-    monkeypatch.setattr("qpsvm.models.files.default_memory_limit", lambda: 1000)
+    monkeypatch.setattr("qpsvm.io.members.default_memory_limit", lambda: 1000)
     with pytest.raises(ModelFileError, match="limit of 1,000 bytes"):
         models.load(path)
 

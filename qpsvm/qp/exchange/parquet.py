@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError
+from qpsvm.io import files
 from qpsvm.io.parquet_table import pyarrow_modules
 from qpsvm.numerics.arrays import (
     Vector,
     as_vector,
     default_memory_limit,
 )
-from qpsvm.qp.exchange.npz import Path, hessian, unusable, writing
+from qpsvm.qp.exchange.npz import Path, hessian, unusable
 from qpsvm.qp.program import QuadraticProgram, dense_matrix
 from qpsvm.qp.transforms import drop_infinite_rows
 
@@ -76,7 +77,7 @@ def write_parquet(
     schema = pa.schema([(key, numbers) for key in NUMBER_COLUMNS] + [("name", pa.string())])
     # a row group per program: only one of them is dense at a time
     with (
-        writing(path) as stream,
+        files.writing(path, "program", DataFileError) as stream,
         pq.ParquetWriter(stream, schema, write_page_checksum=True) as writer,
     ):
         for name, program in programs.items():

@@ -54,12 +54,12 @@ from typing import IO, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
+from qpsvm.exceptions import DataFileError, InvalidParameterError, InvalidProgramError
 from qpsvm.io import files
 from qpsvm.io.files import COMPRESSIONS
 from qpsvm.numerics.arrays import Matrix, Vector, default_memory_limit, is_sparse
 from qpsvm.numerics.conversion import is_rounded
-from qpsvm.qp.exchange.npz import Path, hessian, unusable, writing
+from qpsvm.qp.exchange.npz import Path, hessian, unusable
 from qpsvm.qp.program import QuadraticProgram
 
 # --- lines, fields and entries ------------------------------------------------------------------
@@ -477,7 +477,10 @@ def write_qps(
             f"name is {name!r}; QPS takes 1 to 200 printable ASCII characters without spaces."
         )
     P = hessian(program.P, memory_limit)
-    with writing(path) as stream, _compressed(stream, path) as target:
+    with (
+        files.writing(path, "program", DataFileError) as stream,
+        _compressed(stream, path) as target,
+    ):
         for lines in _sections(program, P, name):
             target.write("".join(f"{line}\n" for line in lines).encode("ascii"))
 
