@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
 from qpsvm import datasets
+from qpsvm.datasets.loading import FOREIGN
 from qpsvm.exceptions import (
     DataFileError,
     InvalidDataError,
@@ -558,11 +559,11 @@ def test_lines_end_as_on_any_system(name, end, tmp_path):
     same(datasets.load(tmp_path / f"b{name}", **OPTIONS[name]), plain)
 
 
-@pytest.mark.parametrize("suffix", datasets.FOREIGN)
+@pytest.mark.parametrize("suffix", FOREIGN)
 def test_formats_of_other_programs_are_answered_with_the_way_from_them(suffix, tmp_path):
     with pytest.raises(InvalidParameterError) as caught:
         datasets.load(tmp_path / f"a{suffix}")
-    assert datasets.FOREIGN[suffix] in str(caught.value)
+    assert FOREIGN[suffix] in str(caught.value)
     assert suffix not in datasets.SUFFIXES
 
 

@@ -116,11 +116,11 @@ def options_for(model: object, file: Path, given: Mapping[str, Any]) -> dict[str
         What the options say of this file, as arguments of ``qpsvm.datasets.load``; None where they
         say nothing.
     """
-    from qpsvm import datasets
+    from qpsvm.datasets.loading import format_of
 
     options = dict(given)
     names, width = _features_of(model)
-    kind = datasets.format_of(str(file), options.get("format"))
+    kind = format_of(str(file), options.get("format"))
     if kind == "csv" and options.get("header") is None and names is not None:
         options["header"] = True
     if kind == "libsvm":

@@ -58,8 +58,9 @@ def predict(
     if training is not None and not certified:
         raise typer.BadParameter("--training is for --certified; pass both or neither.")
     import qpsvm
-    from qpsvm import datasets, reports
+    from qpsvm import reports
     from qpsvm.cli.model_files import certified_columns, data_errors, kind_of, read_for
+    from qpsvm.datasets.loading import format_of
 
     if output is not None:
         reports.require_writable(output, "output")
@@ -70,7 +71,7 @@ def predict(
         if training is None:
             columns = {"prediction": fitted.predict(data.X)}
         else:
-            is_csv = datasets.format_of(str(training)) == "csv"
+            is_csv = format_of(str(training)) == "csv"
             known = read_for(
                 fitted,
                 training,

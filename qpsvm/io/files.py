@@ -33,8 +33,6 @@ BEGINNINGS: Mapping[bytes, Callable[..., IO[Any]]] = {
 """What compressed texts begin with, whatever their names."""
 STANDARD_INPUT = "-"
 """The path that stands for standard input."""
-SHOWN_CHARACTERS = 20
-"""Characters of a line that a message shows before bytes that are not UTF-8."""
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -110,7 +108,7 @@ def _place_of(source: str, limit_bytes: int | None) -> str:
                 try:
                     line.decode("utf-8")
                 except UnicodeDecodeError as error:
-                    read = line[: error.start + 1].decode("latin-1")[-SHOWN_CHARACTERS:]
+                    read = line[: error.start + 1].decode("latin-1")[-20:]
                     return f" in line {number} (as Latin-1 it reads {read!r})"
     return ""
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.io.cells import CellKind, Numbers
 from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import require_memory
+from qpsvm.tables.cells import CellKind, Numbers
 
 Role: TypeAlias = Literal["feature", "label", "groups", "id", "left out"]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from qpsvm.exceptions import UnreadyColumnsError
-from qpsvm.io.cells import CellKind, Cells, Mask, is_number, label_kind
-from qpsvm.io.table import FileTable, Roles
+from qpsvm.tables.cells import CellKind, Cells, Mask, is_number, label_kind
+from qpsvm.tables.table import FileTable, Roles
 
 LISTS = ("id", "drop", "categorical")
 """Parameters that take several columns."""
@@ -28,10 +28,6 @@ EXAMPLES = 3
 
 EXAMPLE_LENGTH = 40
 """Characters of such a value."""
-
-MOSTLY = 0.5
-"""Share of cells that are numbers from which the others are taken for mistakes; and of different
-values from which texts are taken for identifiers, so that categories are not the first remedy."""
 
 _OF_INDEX = re.compile(r"|Unnamed: \d+(\.\d+|_level_\d+)*|__index_level_\d+__|\.\.\.\d+")
 """Names of columns without one: none, and what pandas and R write in its place."""
@@ -237,7 +233,7 @@ def _of_texts(table: FileTable, i: int, missing: str) -> Finding:
     drop, id_, categorical = _remedies(table, i)
     numbers, written = cells.numbers(CellKind.NUMBERS), ~cells.missing(CellKind.NUMBERS)
     n_numbers = int((~np.isnan(numbers)).sum())  # infinite ones included
-    if n_numbers and n_numbers >= MOSTLY * written.sum():
+    if n_numbers and 2 * n_numbers >= written.sum():  # the others are mistakes
         wrong = ~np.isfinite(numbers) & written
         first = int(np.flatnonzero(wrong)[0])
         what = "is infinite" if np.isinf(numbers[first]) else "is not a number"
@@ -252,7 +248,7 @@ def _of_texts(table: FileTable, i: int, missing: str) -> Finding:
         correct = Remedy("store them as plain numbers, such as 1000.5")
         text = f"numbers written as texts from {place} on, such as {_examples(cells)}"
         return Finding(name, text, (correct, id_, categorical, drop))
-    identifying = len(set(texts)) > MOSTLY * len(texts)
+    identifying = 2 * len(set(texts)) > len(texts)
     remedies = (id_, categorical, drop) if identifying else (categorical, drop)
     text = f"texts from {place} on, not numbers: {_values(cells)}"
     found = _with_missing(table, i, CellKind.TEXTS, text, missing)

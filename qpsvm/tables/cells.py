@@ -10,13 +10,13 @@ from contextlib import suppress
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from types import ModuleType
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.io import parquet
 from qpsvm.numerics.conversion import EXACT, Rounded, first_rounded
 
 Labels: TypeAlias = npt.NDArray[Any]
@@ -164,14 +164,13 @@ class ArrowCells:
     Parameters
     ----------
     column : pyarrow.ChunkedArray
-    types : module
-        ``pyarrow.types``.
     """
 
-    def __init__(self, column: Any, types: ModuleType) -> None:
+    def __init__(self, column: Any) -> None:
+        types = parquet.pyarrow_modules()[0].types
         if types.is_dictionary(column.type):  # pandas' categoricals
             column = column.cast(column.type.value_type)
-        self._column, self._types = column, types
+        self._column = column
         self._null = np.asarray(column.is_null(), dtype=np.bool_)
         self._is_truth = types.is_boolean(column.type)
         self._is_float = types.is_floating(column.type)
@@ -181,7 +180,7 @@ class ArrowCells:
     @cached_property
     def kind(self) -> CellKind:
         """The kind of the column."""
-        types, stored = self._types, self._column.type
+        types, stored = parquet.pyarrow_modules()[0].types, self._column.type
         if self._is_truth:
             return CellKind.TRUTH_VALUES
         if self._is_integer or self._is_float:
@@ -226,7 +225,7 @@ class ArrowCells:
 
     def taken(self, rows: Rows) -> Self:
         """The cells of some rows."""
-        return type(self)(self._column.take(rows), self._types)
+        return type(self)(self._column.take(rows))
 
     def _complete(self) -> Labels:
         """The stored numbers, with 0 or False in place of nulls: integers stay integers."""

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from qpsvm.datasets.data_file import DataFile
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
-from qpsvm.io.cells import CellKind, Labels, Mask, Numbers, Rows, label_kind, read_cells
-from qpsvm.io.inspection import listed, require_ready, shown
-from qpsvm.io.preparation import (
+from qpsvm.tables.cells import CellKind, Labels, Mask, Numbers, Rows, label_kind, read_cells
+from qpsvm.tables.inspection import listed, require_ready, shown
+from qpsvm.tables.preparation import (
     CategoryColumn,
     FeatureColumn,
     Missing,
@@ -20,7 +21,7 @@ from qpsvm.io.preparation import (
     learnt_column,
     written_name,
 )
-from qpsvm.io.table import DataFile, FileTable, Roles, Wanted, position_of, roles
+from qpsvm.tables.table import FileTable, Roles, Wanted, position_of, roles
 
 
 def learnt_samples(table: FileTable, wanted: Wanted, missing: Missing, decimal: str) -> DataFile:

@@ -22,8 +22,8 @@ from typing import IO
 
 from qpsvm.exceptions import DataFileError
 from qpsvm.io import files
-from qpsvm.io.cells import MISSING, TextCells, is_number
-from qpsvm.io.table import FileTable, Wanted
+from qpsvm.tables.cells import MISSING, TextCells, is_number
+from qpsvm.tables.table import FileTable, Wanted
 
 _EXCEL = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
 _DECIMAL_COMMAS = re.compile(r"(?:^|(?<=[;\t])) *[+-]?\d+,\d+ *(?=[;\t\r\n]|$)")
