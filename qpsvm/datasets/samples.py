@@ -17,7 +17,6 @@ from qpsvm.tables.preparation import (
     Preparation,
     Role,
     TableColumn,
-    kind_of,
     learnt_column,
     written_name,
 )
@@ -81,11 +80,8 @@ def prepared_samples(table: FileTable, wanted: Wanted, preparation: Preparation)
             f"{table.source!r}: column {table.name(label)!r} is named as the label, and the model "
             "was trained with it as a feature; name another one."
         )
-    categorical = tuple(
-        i
-        for i, column in zip(features, preparation.columns, strict=True)
-        if isinstance(column, CategoryColumn)
-    )
+    columns = zip(features, preparation.columns, strict=True)
+    categorical = tuple(i for i, column in columns if column.kind is CellKind.TEXTS)
     found_roles = Roles(label, groups, features, categorical, ids)
     return _samples(table, preparation, found_roles, wanted.labelled)
 
@@ -131,7 +127,7 @@ def _last(table: FileTable, preparation: Preparation, taken: set[int | None]) ->
 
 
 def _samples(table: FileTable, preparation: Preparation, found: Roles, labelled: bool) -> DataFile:
-    kinds = dict(zip(found.features, map(kind_of, preparation.columns), strict=True))
+    kinds = {i: c.kind for i, c in zip(found.features, preparation.columns, strict=True)}
     others = [i for i in (found.label if labelled else None, found.groups) if i is not None]
     whole, rows = table, np.arange(table.n_rows)
     if preparation.missing == "drop":
@@ -267,8 +263,7 @@ def matched_cells(
     """
     cells, lines = list[Numbers | list[str]](), list[str]()
     for i, column in zip(positions, preparation.columns, strict=True):
-        stored, kind = table.columns[i], kind_of(column)
-        cells.append(read_cells(stored, kind))
+        cells.append(read_cells(table.columns[i], column.kind))
         for text in _problems(table, i, column, preparation):
             lines.append(f"  {table.name(i)!r}: {text}")
     if lines:
@@ -281,7 +276,7 @@ def _problems(
     table: FileTable, i: int, expected: FeatureColumn, preparation: Preparation
 ) -> Iterator[str]:
     """Yield a sentence for everything that is wrong with the cells of a column."""
-    stored, kind = table.columns[i], kind_of(expected)
+    stored, kind = table.columns[i], expected.kind
     missing = stored.missing(kind)
     if missing.any() and preparation.missing == "error":
         yield (

@@ -36,37 +36,6 @@ STANDARD_INPUT = "-"
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
-class _Limited(io.RawIOBase):
-    """Binary stream that counts the bytes read from it, and refuses more than a limit."""
-
-    def __init__(self, stream: IO[bytes], source: str, limit_bytes: int) -> None:
-        self._stream: Any = stream
-        self._source = source
-        self._limit = self._left = limit_bytes
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._left = self._limit
-        return int(self._stream.seek(offset, whence))
-
-    def readinto(self, buffer: Any) -> int:
-        n_bytes = int(self._stream.readinto(buffer))
-        self._left -= n_bytes
-        if self._left < 0:
-            raise DataFileError(
-                f"{self._source!r} has {os.path.getsize(self._source):,} bytes and expands to more "
-                f"than the limit of {self._limit:,} bytes; if it is not made to fill the memory, "
-                "pass a larger limit_bytes to qpsvm.datasets.load, or decompress the file: plain "
-                "text has no limit."
-            )
-        return n_bytes
-
-
 @contextmanager
 def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
     """Open a text file to read its bytes, decompressed if it is compressed, whatever its name.
@@ -86,10 +55,10 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
     try:
         opener = _opener(source)
         with _opened(source, opener) as stream:
-            if opener is None or limit_bytes is None:
-                yield stream
+            if opener is not None and limit_bytes is not None:
+                yield _decompressed(stream, source, limit_bytes)
             else:
-                yield io.BufferedReader(_Limited(stream, source, limit_bytes), buffer_size=2**16)
+                yield stream
     except UnicodeDecodeError as error:
         place = _place_of(source, limit_bytes)
         raise DataFileError(
@@ -98,6 +67,22 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
         ) from error
     except UNREADABLE as error:
         raise unreadable(source, error) from error
+
+
+def _decompressed(stream: IO[bytes], source: str, limit_bytes: int) -> IO[bytes]:
+    """All bytes of a compressed file, in memory; refuse more than a limit."""
+    content = io.BytesIO()
+    while block := stream.read(2**20):
+        content.write(block)
+        if content.tell() > limit_bytes:
+            raise DataFileError(
+                f"{source!r} has {os.path.getsize(source):,} bytes and expands to more than the "
+                f"limit of {limit_bytes:,} bytes; if it is not made to fill the memory, pass a "
+                "larger limit_bytes to qpsvm.datasets.load, or decompress the file: plain text has "
+                "no limit."
+            )
+    content.seek(0)
+    return content
 
 
 def _place_of(source: str, limit_bytes: int | None) -> str:
