@@ -228,11 +228,8 @@ def solution_of(problem: Any, numbers: Numbers, qp: QPSolution) -> SVMSolution |
 
 def targets_of(data: TrainingSet) -> Array | None:
     """Targets of a training set, or places of its labels among the classes; None without any."""
-    if isinstance(data, BinaryTrainingSet):
-        return (data.signs > 0.0).astype(np.int64)
-    if isinstance(data, MulticlassTrainingSet):
-        return data.codes.astype(np.int64)
-    return data.values if isinstance(data, RegressionTrainingSet) else None
+    classes, values = getattr(data, "classes", None), getattr(data, "values", None)
+    return values if classes is None else np.searchsorted(classes, data.targets).astype(np.int64)
 
 
 def sample_weight_of(data: TrainingSet) -> Vector | None:
