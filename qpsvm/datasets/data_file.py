@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from qpsvm.display import short_repr
-from qpsvm.numerics.arrays import Matrix
-from qpsvm.tables.cells import Labels, Rows
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Index, Matrix
 from qpsvm.tables.preparation import Preparation, TableColumn
 
 Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
@@ -57,6 +57,6 @@ class DataFile:
     columns: tuple[TableColumn, ...] | None = None
     preparation: Preparation | None = None
     ids: Mapping[str, list[str]] = field(default_factory=dict)
-    rows: Rows | None = None
+    rows: Index | None = None
     n_rows: int | None = None
     zero_based: bool | None = None

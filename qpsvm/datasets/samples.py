@@ -8,7 +8,9 @@ import numpy as np
 
 from qpsvm.datasets.data_file import DataFile
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
-from qpsvm.tables.cells import CellKind, Labels, Mask, Numbers, Rows, label_kind, read_cells
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.tables.cells import CellKind, label_kind, read_cells
 from qpsvm.tables.inspection import listed, require_ready, shown
 from qpsvm.tables.preparation import (
     CategoryColumn,
@@ -245,7 +247,7 @@ def _positions_without_names(
 
 def matched_cells(
     preparation: Preparation, table: FileTable, positions: Sequence[int]
-) -> list[Numbers | list[str]]:
+) -> list[Vector | list[str]]:
     """Read the cells of a table that a preparation uses, for ``Preparation.features``.
 
     Parameters
@@ -261,7 +263,7 @@ def matched_cells(
         Cells that are no numbers, categories that the training rows do not have, missing values
         that nothing fills: all columns, with the first row of each.
     """
-    cells, lines = list[Numbers | list[str]](), list[str]()
+    cells, lines = list[Vector | list[str]](), list[str]()
     for i, column in zip(positions, preparation.columns, strict=True):
         cells.append(read_cells(table.columns[i], column.kind))
         for text in _problems(table, i, column, preparation):
@@ -355,7 +357,7 @@ def learn(table: FileTable, roles: Roles, missing: Missing, decimal: str) -> Pre
     return Preparation(columns, label, groups, ids, width, missing, decimal)
 
 
-def complete_rows(table: FileTable, kinds: Mapping[int, CellKind]) -> Rows:
+def complete_rows(table: FileTable, kinds: Mapping[int, CellKind]) -> Index:
     """Rows without a missing value.
 
     Parameters

@@ -216,8 +216,7 @@ class SavedModel:
             )
         options: dict[str, object] = {"constraints": self.constraints, "groups": groups}
         options = {name: value for name, value in options.items() if value is not None}
-        build = self.formulation.primal if self.form == "primal" else self.formulation.dual
-        problem = build(
+        problem = getattr(self.formulation, self.form)(
             samples,
             y,
             kernel=self.kernel,

@@ -13,18 +13,12 @@ from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.io import parquet
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.conversion import EXACT, Rounded, first_rounded
-
-Labels: TypeAlias = npt.NDArray[Any]
-"""One label per sample: integers, numbers or texts."""
-
-Numbers = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.intp]
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 """Cells that are missing in a column of numbers or truth values, in lower case.
@@ -67,7 +61,7 @@ class TextCells:
     def __init__(self, cells: Sequence[str], decimal: str = ".") -> None:
         self._cells = [cell.strip() for cell in cells]
         self._decimal = decimal
-        self._numbers: dict[CellKind, Numbers] = {}
+        self._numbers: dict[CellKind, Vector] = {}
 
     @cached_property
     def kind(self) -> CellKind:
@@ -94,7 +88,7 @@ class TextCells:
         words = MISSING if kind in (CellKind.NUMBERS, CellKind.TRUTH_VALUES) else {""}
         return np.array([cell.lower() in words for cell in self._cells], dtype=np.bool_)
 
-    def numbers(self, kind: CellKind) -> Numbers:
+    def numbers(self, kind: CellKind) -> Vector:
         """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
         if kind not in self._numbers:
             self._numbers[kind] = np.array(
@@ -104,7 +98,7 @@ class TextCells:
             )
         return self._numbers[kind]
 
-    def rounded(self, numbers: Numbers) -> Rounded | None:
+    def rounded(self, numbers: Vector) -> Rounded | None:
         """The first integer that float64 does not have."""
         written = [_with_point(cell, self._decimal) for cell in self._cells]
         return first_rounded(written, numbers)
@@ -119,7 +113,7 @@ class TextCells:
         numeric = self._decimal != "." and all(map(is_number, written))
         return narrowest(np.array(written if numeric else self._cells), source)
 
-    def taken(self, rows: Rows) -> Self:
+    def taken(self, rows: Index) -> Self:
         """The cells of some rows."""
         return type(self)([self._cells[i] for i in rows.tolist()], self._decimal)
 
@@ -196,7 +190,7 @@ class ArrowCells:
             self._null | np.isnan(self.numbers(CellKind.NUMBERS)) if self._is_float else self._null
         )
 
-    def numbers(self, kind: CellKind) -> Numbers:
+    def numbers(self, kind: CellKind) -> Vector:
         """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
         is_number = kind is CellKind.NUMBERS and (self._is_integer or self._is_float)
         if not (self._is_truth or is_number):
@@ -205,7 +199,7 @@ class ArrowCells:
         values[self._null] = np.nan
         return values
 
-    def rounded(self, numbers: Numbers) -> Rounded | None:
+    def rounded(self, numbers: Vector) -> Rounded | None:
         """The first integer that float64 does not have."""
         return first_rounded(self._complete(), np.nan_to_num(numbers))
 
@@ -223,7 +217,7 @@ class ArrowCells:
             return narrowest(self.numbers(CellKind.NUMBERS), source)
         return np.array(self.texts(), dtype=np.str_)
 
-    def taken(self, rows: Rows) -> Self:
+    def taken(self, rows: Index) -> Self:
         """The cells of some rows."""
         return type(self)(self._column.take(rows))
 
@@ -237,7 +231,7 @@ Cells: TypeAlias = TextCells | ArrowCells
 """The cells of one column of a file, whatever its format."""
 
 
-def read_cells(cells: Cells, kind: CellKind) -> Numbers | list[str]:
+def read_cells(cells: Cells, kind: CellKind) -> Vector | list[str]:
     """The cells of a feature: texts of a category, else numbers."""
     return cells.texts() if kind is CellKind.TEXTS else cells.numbers(kind)
 

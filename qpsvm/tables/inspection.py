@@ -13,7 +13,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from qpsvm.exceptions import UnreadyColumnsError
-from qpsvm.tables.cells import CellKind, Cells, Mask, is_number, label_kind
+from qpsvm.numerics.arrays import Mask
+from qpsvm.tables.cells import CellKind, Cells, is_number, label_kind
 from qpsvm.tables.table import FileTable, Roles
 
 LISTS = ("id", "drop", "categorical")

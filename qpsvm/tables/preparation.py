@@ -20,8 +20,8 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import is_finite_number, require_choice, require_flag, require_kind
-from qpsvm.numerics.arrays import require_memory
-from qpsvm.tables.cells import CellKind, Numbers
+from qpsvm.numerics.arrays import Vector, require_memory
+from qpsvm.tables.cells import CellKind
 
 Role: TypeAlias = Literal["feature", "label", "groups", "id", "left out"]
 
@@ -78,7 +78,7 @@ class NumberColumn:
         """The name of the only feature: that of the column."""
         return (written_name(self.name),)
 
-    def write_features(self, cells: Numbers | list[str], into: Numbers) -> None:
+    def write_features(self, cells: Vector | list[str], into: Vector) -> None:
         """Write the numbers of n rows into an array of shape (n, 1), with gaps filled in."""
         numbers = np.asarray(cells, dtype=np.float64)
         fill = math.nan if self.fill is None else self.fill
@@ -125,7 +125,7 @@ class CategoryColumn:
         """A name for the feature of every value, such as ``city=Paris``."""
         return tuple(f"{written_name(self.name)}={value}" for value in self.values)
 
-    def write_features(self, cells: Numbers | list[str], into: Numbers) -> None:
+    def write_features(self, cells: Vector | list[str], into: Vector) -> None:
         """Write a 1 for the value of each of n rows into an array of zeros of shape (n, k)."""
         places = {value: i for i, value in enumerate(self.values)}
         into[np.arange(len(cells)), [places[str(text or self.fill)] for text in cells]] = 1.0
@@ -225,7 +225,7 @@ class Preparation:
         width = len(columns) if isinstance(columns, range) else None
         return cls(tuple(NumberColumn(column) for column in columns), width=width)
 
-    def features(self, cells: Sequence[Numbers | list[str]]) -> Numbers:
+    def features(self, cells: Sequence[Vector | list[str]]) -> Vector:
         """The features of rows whose cells were checked.
 
         Parameters
@@ -259,7 +259,7 @@ class Preparation:
 
 
 def learnt_column(
-    name: str | int, kind: CellKind, cells: Numbers | list[str], missing: Missing
+    name: str | int, kind: CellKind, cells: Vector | list[str], missing: Missing
 ) -> FeatureColumn:
     """Fit a column to the cells of the training rows.
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from qpsvm.exceptions import DataFileError, InvalidParameterError
-from qpsvm.tables.cells import Cells, Rows
+from qpsvm.numerics.arrays import Index
+from qpsvm.tables.cells import Cells
 
 Column: TypeAlias = str | int
 """A column by its name, or by its position from 0 (negative: from the end)."""
@@ -71,7 +72,7 @@ class FileTable:
         """Name of a column, or its position in a file without names: where other tables have it."""
         return position if self.names is None else self.names[position]
 
-    def taken(self, rows: Rows) -> FileTable:
+    def taken(self, rows: Index) -> FileTable:
         """The table of some rows only."""
         columns = tuple(column.taken(rows) for column in self.columns)
         return replace(self, columns=columns, places=[self.places[i] for i in rows.tolist()])
