@@ -383,6 +383,22 @@ def test_parquet_errors(tmp_path, columns, error, message):
         datasets.load(parquet(tmp_path / "a.parquet", **columns))
 
 
+def test_empty_texts_of_parquet_are_missing(tmp_path):
+    import pyarrow as pa
+
+    texts = pa.array([None, None], pa.string())
+    path = parquet(tmp_path / "a.parquet", a=texts, b=[1, 2], y=[0, 1])
+    with pytest.raises(UnreadyColumnsError, match="'a'  all cells are empty or missing"):
+        datasets.load(path)
+    known = datasets.load(parquet(tmp_path / "b.parquet", a=[1.0, 2.0], y=[0, 1])).preparation
+    path = parquet(tmp_path / "a.parquet", a=texts, y=[0, 1])
+    with pytest.raises(UnreadyColumnsError, match="'a': row 0 .*is missing; fill it in"):
+        datasets.load(path, preparation=known)
+    path = parquet(tmp_path / "a.parquet", a=["u", ""], y=[0, 1])
+    found = datasets.load(path, categorical="a", missing="median")
+    assert found.X.tolist() == [[1.0], [1.0]]
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(50) + b"PAR1", b"no parquet"])
 def test_damaged_parquet(tmp_path, content):
     (tmp_path / "a.parquet").write_bytes(content)

@@ -79,7 +79,8 @@ def read(
         raise DataFileError(
             f"{source!r} holds no samples, only a header (header=False or --no-header: a sample)."
         )
-    cells = tuple(TextCells(column, decimal) for column in zip(*rows, strict=True))
+    columns = ([cell.strip() for cell in column] for column in zip(*rows, strict=True))
+    cells = tuple(TextCells(column, decimal) for column in columns)
     return FileTable(source, own, cells, lines, "line", None if own is None else first_line)
 
 
