@@ -392,7 +392,7 @@ def test_empty_texts_of_parquet_are_missing(tmp_path):
         datasets.load(path)
     known = datasets.load(parquet(tmp_path / "b.parquet", a=[1.0, 2.0], y=[0, 1])).preparation
     path = parquet(tmp_path / "a.parquet", a=texts, y=[0, 1])
-    with pytest.raises(UnreadyColumnsError, match="'a': row 0 .*is missing; fill it in"):
+    with pytest.raises(UnreadyColumnsError, match=r"'a': row 0 .*is missing; fill it in"):
         datasets.load(path, preparation=known)
     path = parquet(tmp_path / "a.parquet", a=["u", ""], y=[0, 1])
     found = datasets.load(path, categorical="a", missing="median")
