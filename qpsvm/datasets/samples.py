@@ -22,7 +22,7 @@ from qpsvm.tables.preparation import (
     learnt_column,
     written_name,
 )
-from qpsvm.tables.table import FileTable, Roles, Wanted, position_of, roles
+from qpsvm.tables.table import FileTable, Roles, Wanted, roles
 
 
 def learnt_samples(table: FileTable, wanted: Wanted, missing: Missing, decimal: str) -> DataFile:
@@ -33,7 +33,7 @@ def learnt_samples(table: FileTable, wanted: Wanted, missing: Missing, decimal: 
     InvalidDataError, InvalidParameterError, DataFileError
         As ``qpsvm.datasets.load``.
     """
-    found = roles(table.source, table.names, len(table.columns), wanted)
+    found = roles(table, wanted)
     return _samples(table, learn(table, found, missing, decimal), found, wanted.labelled)
 
 
@@ -54,14 +54,10 @@ def prepared_samples(table: FileTable, wanted: Wanted, preparation: Preparation)
     InvalidDataError, InvalidParameterError
         As ``qpsvm.datasets.load``.
     """
-
-    def position(column: str | int) -> int:
-        return position_of(table.source, column, table.names, len(table.columns))
-
-    ids = tuple(position(column) for column in wanted.ids)
+    ids = tuple(map(table.position, wanted.ids))
     by_name = preparation.width is None and table.names is not None
     label, groups = (
-        _known(table, preparation, trained, role) if named is None else position(named)
+        _known(table, preparation, trained, role) if named is None else table.position(named)
         for named, trained, role in (
             (wanted.label, preparation.label if wanted.labelled or not by_name else None, "label"),
             (wanted.groups, preparation.groups, "groups"),

@@ -56,12 +56,47 @@ class FileTable:
 
     def reference(self, position: int) -> str:
         """Text by which a caller names a column: its name, or a position."""
-        width = len(self.columns)
         for text in (self.names[position] if self.names else "", str(position)):
             with suppress(InvalidParameterError):
-                if text and position_of(self.source, text, self.names, width) == position:
+                if text and self.position(text) == position:
                     return text
-        return str(position - width)
+        return str(position - len(self.columns))
+
+    def position(self, column: Column) -> int:
+        """Find the position of a column from 0.
+
+        Raises
+        ------
+        InvalidParameterError
+            There is no such column, or there are several of its name.
+        """
+        position, width = _as_position(column), len(self.columns)
+        if isinstance(column, str) and self.names is not None and column in self.names:
+            first = self.names.index(column)
+            if position is not None and 0 <= position < width and position != first:
+                raise InvalidParameterError(
+                    f"{self.source!r}: {column!r} is the name of column {first} and the position "
+                    f"of column {position} (counted from 0); name the column by its position from "
+                    f"the end, {first - width} or {position - width}."
+                )
+            if self.names.count(column) > 1:
+                raise InvalidParameterError(
+                    f"{self.source!r} has {self.names.count(column)} columns named {column!r}; "
+                    "name the column by its position, counted from 0."
+                )
+            return first
+        if position is None:
+            known = f"its columns are {', '.join(self.names)}" if self.names else "it has no header"
+            raise InvalidParameterError(
+                f"{self.source!r} has no column named {column!r}: {known}; name one, or give a "
+                "position counted from 0."
+            )
+        if not -width <= position < width:
+            raise InvalidParameterError(
+                f"{self.source!r} has no column {position}; it has {width}, counted from 0 to "
+                f"{width - 1}."
+            )
+        return position % width
 
     def place(self, row: int) -> str:
         """The place of a row in the file: ``line 7``, or ``row 5 (counted from 0)``."""
@@ -141,17 +176,12 @@ class Roles:
 # --- the roles of columns -----------------------------------------------------------------------
 
 
-def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted) -> Roles:
-    """Find the columns of a table.
+def roles(table: FileTable, wanted: Wanted) -> Roles:
+    """Find the columns that are wanted in a table.
 
     Parameters
     ----------
-    source : str
-        The file, for messages.
-    names : tuple of str or None
-        Of all columns; None without a header.
-    width : int
-        Number of columns.
+    table : FileTable
     wanted : Wanted
 
     Raises
@@ -163,15 +193,18 @@ def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted
 
     Examples
     --------
-    >>> roles("a.csv", ("a", "b", "y"), 3, Wanted())
+    >>> from qpsvm.tables.cells import TextCells
+    >>> table = FileTable("a.csv", ("id", "city", "y"), (TextCells(["u"]),) * 3, [2], "line")
+    >>> roles(table, Wanted())
     Roles(label=2, groups=None, features=(0, 1), categorical=(), ids=())
-    >>> roles("a.csv", ("id", "city", "y"), 3, Wanted(ids=("id",), categorical=("city",)))
+    >>> roles(table, Wanted(ids=("id",), categorical=("city",)))
     Roles(label=2, groups=None, features=(1,), categorical=(1,), ids=(0,))
     """
 
     def positions(columns: Columns) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(position_of(source, column, names, width) for column in columns))
+        return tuple(dict.fromkeys(map(table.position, columns)))
 
+    source, width = table.source, len(table.columns)
     given = {
         "the label": () if wanted.label is None else (wanted.label,),
         "the groups": () if wanted.groups is None else (wanted.groups,),
@@ -210,48 +243,6 @@ def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted
         found["an identifier"],
         wanted.label is not None,
     )
-
-
-def position_of(source: str, column: str | int, names: tuple[str, ...] | None, width: int) -> int:
-    """Find the position of a column from 0.
-
-    Raises
-    ------
-    InvalidParameterError
-        There is no such column, or there are several of its name.
-    """
-    if isinstance(column, str) and names is not None and column in names:
-        if _is_other_position(column, names, width):
-            raise InvalidParameterError(
-                f"{source!r}: {column!r} is the name of column {names.index(column)} and the "
-                f"position of column {int(column) % width} (counted from 0); name the column by "
-                f"its position from the end, {names.index(column) - width} or "
-                f"{int(column) % width - width}."
-            )
-        if names.count(column) > 1:
-            raise InvalidParameterError(
-                f"{source!r} has {names.count(column)} columns named {column!r}; name the column "
-                "by its position, counted from 0."
-            )
-        return names.index(column)
-    position = _as_position(column)
-    if position is None:
-        known = f"its columns are {', '.join(names)}" if names else "it has no header"
-        raise InvalidParameterError(
-            f"{source!r} has no column named {column!r}: {known}; name one, or give a position "
-            "counted from 0."
-        )
-    if not -width <= position < width:
-        raise InvalidParameterError(
-            f"{source!r} has no column {position}; it has {width}, counted from 0 to {width - 1}."
-        )
-    return position % width
-
-
-def _is_other_position(column: str, names: tuple[str, ...], width: int) -> bool:
-    """Whether the name of a column is also the position of another one."""
-    position = _as_position(column)
-    return position is not None and 0 <= position < width and position != names.index(column)
 
 
 def _as_position(column: str | int) -> int | None:
