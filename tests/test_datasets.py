@@ -394,6 +394,9 @@ def test_empty_texts_of_parquet_are_missing(tmp_path):
     path = parquet(tmp_path / "a.parquet", a=texts, y=[0, 1])
     with pytest.raises(UnreadyColumnsError, match=r"'a': row 0 .*is missing; fill it in"):
         datasets.load(path, preparation=known)
+    path = parquet(tmp_path / "a.parquet", a=["1", "NA"], y=[0, 1])
+    with pytest.raises(UnreadyColumnsError, match=r"'a': row 0 .*is '1', which is not a number"):
+        datasets.load(path, preparation=known)  # the file says that they are texts
     path = parquet(tmp_path / "a.parquet", a=["u", ""], y=[0, 1])
     found = datasets.load(path, categorical="a", missing="median")
     assert found.X.tolist() == [[1.0], [1.0]]
