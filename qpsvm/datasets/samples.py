@@ -96,7 +96,7 @@ def _known(
     """
     if not isinstance(column, str):
         return column if len(table.columns) == preparation.width else None
-    places = [i for i, name in enumerate(table.names or ()) if name == column]
+    places = table.named(column)
     if len(places) > 1:
         from_end = " or ".join(str(place - len(table.columns)) for place in places)
         raise InvalidDataError(
@@ -200,22 +200,22 @@ def feature_positions(
     InvalidDataError
         Columns are missing, or a table without names has another number of them.
     """
-    columns = preparation.columns
     if preparation.width is None and table.names is not None:
-        lacking = [str(c.name) for c in columns if c.name not in table.names]
+        places = {column.name: table.named(column.name) for column in preparation.columns}
+        lacking = [name for name, own in places.items() if not own]
         if lacking:
             raise InvalidDataError(
                 f"{table.source} has no column{'s' * (len(lacking) > 1)} "
                 f"{', '.join(map(repr, lacking))}, which the model was trained with; its columns "
                 f"are {', '.join(table.names)} (without a header: --no-header)."
             )
-        repeated = [str(c.name) for c in columns if table.names.count(str(c.name)) > 1]
+        repeated = [name for name, own in places.items() if len(own) > 1]
         if repeated:
             raise InvalidDataError(
                 f"{table.source} has several columns named {', '.join(map(repr, repeated))}, with "
                 "which the model was trained; rename all but one."
             )
-        return tuple(table.names.index(str(c.name)) for c in columns)
+        return tuple(first for first, *_ in places.values())
     return _positions_without_names(preparation, len(table.columns), others, table.source)
 
 

@@ -154,7 +154,7 @@ def _finding(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
 def _named(table: FileTable, names: Sequence[str], i: int, found: Finding) -> Finding:
     """Report a column whose name is missing or repeated, with the options that settle it."""
     text, remedies = found
-    same = [j for j, name in enumerate(names) if name == names[i]]
+    same = table.named(names[i])
     if _OF_INDEX.fullmatch(names[i]):
         trouble = f"no name but {names[i]!r}, as the index of a pandas frame is written"
         name_it = Remedy("or name it in the file (frame.to_csv(index=False) writes no index)")

@@ -62,6 +62,10 @@ class FileTable:
                     return text
         return str(position - len(self.columns))
 
+    def named(self, name: str | int) -> list[int]:
+        """Positions of the columns of a name."""
+        return [i for i, own in enumerate(self.names or ()) if own == name]
+
     def position(self, column: Column) -> int:
         """Find the position of a column from 0.
 
@@ -71,20 +75,20 @@ class FileTable:
             There is no such column, or there are several of its name.
         """
         position, width = _as_position(column), len(self.columns)
-        if isinstance(column, str) and self.names is not None and column in self.names:
-            first = self.names.index(column)
-            if position is not None and 0 <= position < width and position != first:
+        same = self.named(column)
+        if same:
+            if position is not None and 0 <= position < width and position != same[0]:
                 raise InvalidParameterError(
-                    f"{self.source!r}: {column!r} is the name of column {first} and the position "
+                    f"{self.source!r}: {column!r} is the name of column {same[0]} and the position "
                     f"of column {position} (counted from 0); name the column by its position from "
-                    f"the end, {first - width} or {position - width}."
+                    f"the end, {same[0] - width} or {position - width}."
                 )
-            if self.names.count(column) > 1:
+            if len(same) > 1:
                 raise InvalidParameterError(
-                    f"{self.source!r} has {self.names.count(column)} columns named {column!r}; "
-                    "name the column by its position, counted from 0."
+                    f"{self.source!r} has {len(same)} columns named {column!r}; name the column by "
+                    "its position, counted from 0."
                 )
-            return first
+            return same[0]
         if position is None:
             known = f"its columns are {', '.join(self.names)}" if self.names else "it has no header"
             raise InvalidParameterError(
