@@ -6,7 +6,7 @@ columns with what can be done about each. So is an integer that float64 does not
 is ever unpickled.
 """
 
-from qpsvm.datasets.data_file import DataFile, Format
 from qpsvm.datasets.loading import SUFFIXES, load
+from qpsvm.datasets.samples import DataFile, Format
 
 __all__ = ["SUFFIXES", "DataFile", "Format", "load"]

@@ -12,7 +12,7 @@ from typing import IO, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.datasets.data_file import DataFile
+from qpsvm.datasets.samples import DataFile
 from qpsvm.exceptions import DataFileError, InvalidDataError
 from qpsvm.io import files
 from qpsvm.numerics.arrays import Sparse

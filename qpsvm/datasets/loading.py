@@ -11,8 +11,7 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 
 from qpsvm.datasets import csv_table, libsvm_table, parquet_table
-from qpsvm.datasets.data_file import DataFile, Format
-from qpsvm.datasets.samples import learnt_samples, prepared_samples
+from qpsvm.datasets.samples import DataFile, Format, learnt_samples, prepared_samples
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.io import npz
 from qpsvm.io.files import COMPRESSIONS, STANDARD_INPUT
@@ -60,9 +59,6 @@ ABOUT: Mapping[str, tuple[str, tuple[Format, ...]]] = {
     "n_features": ("the indices of a LIBSVM file", ("libsvm",)),
 }
 """The subject of a parameter, and the formats that have it; all others are about columns."""
-
-TEXT_SHARE = 16
-"""Memory of the parsed words of a text, in multiples of the size of the text."""
 
 
 @explains_calls
@@ -282,7 +278,8 @@ def _is_count(value: object) -> bool:
 def _limit(limit_bytes: int | None, kind: Format) -> int:
     """Limit in bytes on the decompressed size of a file of this format."""
     if limit_bytes is None:
-        return default_memory_limit() // (TEXT_SHARE if kind in ("libsvm", "csv") else 1)
+        # the words of a text take sixteen times as much memory once they are parsed
+        return default_memory_limit() // (16 if kind in ("libsvm", "csv") else 1)
     if not _is_count(limit_bytes):
         raise InvalidParameterError(f"limit_bytes is {limit_bytes!r}; pass an integer above 0.")
     return limit_bytes

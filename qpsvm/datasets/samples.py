@@ -1,15 +1,17 @@
-"""Samples, labels and identifiers of a table, by a preparation that is fitted to it or given."""
+"""Content of data files: samples, labels and identifiers; those of a table by a preparation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from qpsvm.datasets.data_file import DataFile
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
 from qpsvm.tables.cells import CellKind, label_kind, read_cells
 from qpsvm.tables.inspection import listed, require_ready, shown
 from qpsvm.tables.preparation import (
@@ -23,6 +25,59 @@ from qpsvm.tables.preparation import (
     written_name,
 )
 from qpsvm.tables.table import FileTable, Roles, Wanted, roles
+
+Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class DataFile:
+    """The content of a data file: samples, labels and feature names.
+
+    Attributes
+    ----------
+    X : array or CSR array of shape (n, d)
+    y : array of shape (n,) or None
+        Integers where every label is one, exact whatever their size, then numbers, otherwise text.
+    groups : array of shape (n,) or None
+        The group of every sample, such as the query of a ranking.
+    feature_names : tuple of str or None
+        From a CSV header, or of the columns of a Parquet file; ``city=Paris`` for the value of a
+        category. None without a header.
+    source : str
+        The path as given.
+    format : "libsvm", "csv", "npz" or "parquet"
+    columns : tuple of TableColumn or None
+        Name, kind and role of every column of a CSV or Parquet file.
+    preparation : Preparation or None
+        The way from the columns of a CSV or Parquet file to the features: ``load(other,
+        preparation=...)`` reads another file in the same way.
+    ids : mapping of str to list of str
+        The columns named as ``id``, of all rows of the file.
+    rows : array of shape (n,) or None
+        The rows of a CSV or Parquet file that are samples, counted from 0; fewer than the file has
+        where a value is missing and ``missing="drop"``.
+    n_rows : int or None
+        Number of rows of a CSV or Parquet file.
+    zero_based : bool or None
+        LIBSVM: whether column j has the index j in the file, and not j + 1.
+    """
+
+    X: Matrix
+    y: Labels | None
+    groups: Labels | None
+    feature_names: tuple[str, ...] | None
+    source: str
+    format: Format
+    columns: tuple[TableColumn, ...] | None = None
+    preparation: Preparation | None = None
+    ids: Mapping[str, list[str]] = field(default_factory=dict)
+    rows: Index | None = None
+    n_rows: int | None = None
+    zero_based: bool | None = None
+
+
+# --- the samples of a table --------------------------------------------------------------------
 
 
 def learnt_samples(table: FileTable, wanted: Wanted, missing: Missing, decimal: str) -> DataFile:

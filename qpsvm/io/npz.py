@@ -31,7 +31,6 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 KINDS = "biufUS"
 """Booleans, integers, real numbers and texts of fixed length; no objects, no records."""
 
-_MAX_MEMBERS = 64
 _MAX_QUOTED = 200
 _ONE_HEADER = threading.RLock()
 """Held while a header is parsed: Python 3.11 counts the depth of syntax trees for all threads
@@ -129,7 +128,7 @@ def _require_harmless(
     compressed: bool,
 ) -> None:
     names = [member.filename for member in members]
-    if len(names) > _MAX_MEMBERS or len(set(names)) != len(names):
+    if len(names) > 64 or len(set(names)) != len(names):  # twice as many as any file needs
         raise error(f"{os.fspath(path)!r} holds {len(names)} members, some twice or too many.")
     total = sum(member.file_size for member in members)
     if total > limit_bytes:

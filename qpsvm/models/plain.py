@@ -53,8 +53,6 @@ KNOWN: Mapping[str, type[object]] = {
 _SCALARS = (bool, int, float, str)
 _ARRAY_KINDS = "biufUO"
 """Truth values, integers, numbers and texts (also as Python objects)."""
-_MAX_ITEM = 2**16
-"""Bytes of the longest text in an array."""
 
 
 # --- objects -> plain data -------------------------------------------------------------------
@@ -188,7 +186,8 @@ def _to_collection(data: Any, what: str) -> object:
             return compressed_rows(np.array(values, dtype=np.float64), indices, indptr, shape)
         case ["array", "dtype", "shape"]:
             dtype = np.dtype(data["dtype"])
-            if dtype.kind in _ARRAY_KINDS and dtype.itemsize <= _MAX_ITEM:
+            # a dtype of long texts could fill the memory with few entries
+            if dtype.kind in _ARRAY_KINDS and dtype.itemsize <= 2**16:
                 array = np.array(entries(data["array"]), dtype=dtype).reshape(data["shape"])
                 if from_value(array, what) == data:
                     return array

@@ -20,9 +20,6 @@ from qpsvm.tables.table import FileTable, Roles
 LISTS = ("id", "drop", "categorical")
 """Parameters that take several columns."""
 
-ALL_SHOWN = 40
-"""Columns of a table up to which a message lists also those without trouble."""
-
 EXAMPLES = 3
 """Values of a column that a message shows."""
 
@@ -107,7 +104,7 @@ def _usual(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
 def _lines(
     table: FileTable, findings: Sequence[Finding], written: Callable[[str, list[str]], str]
 ) -> Iterator[str]:
-    shows_all = len(findings) <= ALL_SHOWN
+    shows_all = len(findings) <= 40  # of a wide table only the columns with trouble
     shown = {i: found for i, found in enumerate(findings) if found[1] or shows_all}
     width = max(len(repr(table.name(i))) for i in shown)
     for i, (text, remedies) in shown.items():
