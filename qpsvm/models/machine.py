@@ -24,7 +24,7 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.prediction import KernelMachine
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array, Dense, Index, Matrix, Vector, freeze
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import VECTORS, QPSolution, Status
 
 Numbers: TypeAlias = Mapping[str, Array]
 """The arrays of a solution by the names of its fields; those of its program begin with ``qp_``."""
@@ -39,10 +39,9 @@ OF_SOLUTION = (
     "slack",
     "constraint_multipliers",
 )
-OF_PROGRAM = ("x", "z", "y", "z_lower", "z_upper")
 REPAIRED = "repaired_expansion"
 """Coefficients of the kernel as it is, where an indefinite one was repaired."""
-FLOATS = (*OF_SOLUTION, REPAIRED, *(f"qp_{name}" for name in OF_PROGRAM))
+FLOATS = (*OF_SOLUTION, REPAIRED, *(f"qp_{name}" for name in VECTORS))
 INTEGERS = ("kept", "support")
 
 
@@ -100,17 +99,15 @@ class SavedMachine(KernelMachine):
 
 def numbers_of(solution: SVMSolution | JointSolution) -> dict[str, Array]:
     """The numbers of a solution: its arrays, the rows it is about, its program's vectors."""
-    numbers: dict[str, Array] = {}
-    for name in OF_SOLUTION:
-        value = getattr(solution, name, None)
-        if value is not None:
-            numbers[name] = np.asarray(value, dtype=np.float64)
+    stated = {name: getattr(solution, name, None) for name in OF_SOLUTION}
+    stated |= {f"qp_{name}": getattr(solution.qp, name) for name in VECTORS}
     if solution.repair is not None and solution.expansion is not None:
-        numbers[REPAIRED] = solution.repair.coefficients(solution.expansion)
-    for name in OF_PROGRAM:
-        vector = getattr(solution.qp, name)
-        if vector is not None:
-            numbers[f"qp_{name}"] = vector
+        stated[REPAIRED] = solution.repair.coefficients(solution.expansion)
+    numbers = {
+        name: np.asarray(value, dtype=np.float64)
+        for name, value in stated.items()
+        if value is not None
+    }
     numbers["kept"] = solution.data.kept.astype(np.int64)
     numbers["support"] = solution.support.astype(np.int64)
     return numbers
@@ -199,7 +196,7 @@ def unknown_matrix(n: int) -> Matrix:
 def solution_of(problem: Any, numbers: Numbers, qp: QPSolution) -> SVMSolution | JointSolution:
     """Build the solution of a problem that these numbers claim."""
     model = problem.model
-    vectors = {name: numbers.get(f"qp_{name}") for name in OF_PROGRAM}
+    vectors = {name: numbers.get(f"qp_{name}") for name in VECTORS}
     known = {
         "alpha": numbers["alpha"],
         "expansion": numbers.get("expansion"),
