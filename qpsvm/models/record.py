@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from qpsvm.exceptions import ModelFileError
 from qpsvm.io.members import METADATA, FileKind, Members
 from qpsvm.io.npz import Arrays
 from qpsvm.models.machine import FLOATS, INTEGERS, Numbers
-from qpsvm.numerics.arguments import an, with_article
+from qpsvm.numerics.arguments import an
 from qpsvm.numerics.arrays import Array
 
 MODEL = FileKind("model", 2, "qpsvm.models.save", ModelFileError)
@@ -89,8 +89,9 @@ def entry(data: Mapping[str, Any], name: str, kind: Any) -> Any:
     """Return an entry of a JSON object; refuse a missing one, or one of another type."""
     value = data.get(name)
     if not isinstance(value, kind):
-        wanted = with_article(kind.__name__) if isinstance(kind, type) else kind
-        raise ModelFileError(f"the metadata's {name} is {an(value)}, not {wanted}.")
+        kinds = kind if isinstance(kind, tuple) else get_args(kind) or (kind,)
+        wanted = " or ".join(each.__name__ for each in kinds)
+        raise ModelFileError(f"the metadata's {name} is {an(value)}, not of type {wanted}.")
     return value
 
 
