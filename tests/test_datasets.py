@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
 
 from qpsvm import datasets
+from qpsvm.datasets.loading import FOREIGN
 from qpsvm.exceptions import (
     DataFileError,
     InvalidDataError,
@@ -382,6 +383,25 @@ def test_parquet_errors(tmp_path, columns, error, message):
         datasets.load(parquet(tmp_path / "a.parquet", **columns))
 
 
+def test_empty_texts_of_parquet_are_missing(tmp_path):
+    import pyarrow as pa
+
+    texts = pa.array([None, None], pa.string())
+    path = parquet(tmp_path / "a.parquet", a=texts, b=[1, 2], y=[0, 1])
+    with pytest.raises(UnreadyColumnsError, match="'a'  all cells are empty or missing"):
+        datasets.load(path)
+    known = datasets.load(parquet(tmp_path / "b.parquet", a=[1.0, 2.0], y=[0, 1])).preparation
+    path = parquet(tmp_path / "a.parquet", a=texts, y=[0, 1])
+    with pytest.raises(UnreadyColumnsError, match=r"'a': row 0 .*is missing; fill it in"):
+        datasets.load(path, preparation=known)
+    path = parquet(tmp_path / "a.parquet", a=["1", "NA"], y=[0, 1])
+    with pytest.raises(UnreadyColumnsError, match=r"'a': row 0 .*is '1', which is not a number"):
+        datasets.load(path, preparation=known)  # the file says that they are texts
+    path = parquet(tmp_path / "a.parquet", a=["u", ""], y=[0, 1])
+    found = datasets.load(path, categorical="a", missing="median")
+    assert found.X.tolist() == [[1.0], [1.0]]
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(50) + b"PAR1", b"no parquet"])
 def test_damaged_parquet(tmp_path, content):
     (tmp_path / "a.parquet").write_bytes(content)
@@ -558,11 +578,11 @@ def test_lines_end_as_on_any_system(name, end, tmp_path):
     same(datasets.load(tmp_path / f"b{name}", **OPTIONS[name]), plain)
 
 
-@pytest.mark.parametrize("suffix", datasets.FOREIGN)
+@pytest.mark.parametrize("suffix", FOREIGN)
 def test_formats_of_other_programs_are_answered_with_the_way_from_them(suffix, tmp_path):
     with pytest.raises(InvalidParameterError) as caught:
         datasets.load(tmp_path / f"a{suffix}")
-    assert datasets.FOREIGN[suffix] in str(caught.value)
+    assert FOREIGN[suffix] in str(caught.value)
     assert suffix not in datasets.SUFFIXES
 
 

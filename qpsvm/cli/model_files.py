@@ -112,7 +112,7 @@ def options_for(model: object, file: Path, given: Mapping[str, Any]) -> dict[str
     """
     options = dict(given)
     names, width = _features_of(model)
-    kind = qpsvm.datasets.format_of(str(file), options.get("format"))
+    kind = qpsvm.datasets.loading.format_of(str(file), options.get("format"))
     if kind == "csv" and options.get("header") is None and names is not None:
         options["header"] = True
     if kind == "libsvm":

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from qpsvm.io.cells import is_number
+from qpsvm.tables.cells import is_number
 
 Options: TypeAlias = Mapping[str, inspect.Parameter]
 """Options that belong together, by name."""

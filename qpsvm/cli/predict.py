@@ -64,7 +64,7 @@ def predict(
         if training is None:
             columns = {"prediction": fitted.predict(data.X)}
         else:
-            is_csv = qpsvm.datasets.format_of(str(training)) == "csv"
+            is_csv = qpsvm.datasets.loading.format_of(str(training)) == "csv"
             known = model_files.read_for(
                 fitted,
                 training,

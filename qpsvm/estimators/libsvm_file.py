@@ -44,13 +44,8 @@ def write(estimator: object, vectors: Any, path: str | os.PathLike[str]) -> None
         cannot be written.
     """
     text = "\n".join(lines(estimator, vectors)) + "\n"
-    try:
-        files.write_text(path, text)
-    except OSError as error:
-        raise ModelFileError(
-            f"Cannot write the model to {os.fspath(path)!r}: {error.strerror or error}; choose "
-            "another path."
-        ) from error
+    with files.writing(path, "model", ModelFileError) as stream:
+        stream.write(text.encode())
 
 
 def lines(estimator: Any, vectors: Any) -> Iterator[str]:

@@ -14,6 +14,7 @@ from qpsvm.estimators.ranking import SVMRanker
 from qpsvm.estimators.regression import SVR, NuSVR, QuantileSVR
 from qpsvm.exceptions import ModelFileError
 from qpsvm.models import SavedModel, files
+from qpsvm.models.record import MODEL
 from qpsvm.numerics.arguments import explains_calls
 
 ESTIMATORS: dict[str, type[QPEstimator]] = {
@@ -70,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> Loaded:
     >>> loaded.predict([[4.0]])
     array(['b'], dtype='<U1')
     """
-    arrays = files.read(path)
+    arrays = MODEL.read(path)
     model = files.model_in(path, arrays)
     if model.estimator is None:
         return model

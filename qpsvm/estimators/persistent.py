@@ -30,10 +30,11 @@ from qpsvm.estimators import inputs
 from qpsvm.estimators.inputs import WITHOUT_EFFECT, accuracy
 from qpsvm.exceptions import ModelFileError
 from qpsvm.io.npz import Arrays
-from qpsvm.models import SavedModel, files
+from qpsvm.models import SavedModel
 from qpsvm.models.files import contents_of, with_estimator
 from qpsvm.models.plain import from_value, to_value
 from qpsvm.models.reading import model_of
+from qpsvm.models.record import MODEL
 from qpsvm.models.saved import predictions_check
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Vector
@@ -165,7 +166,7 @@ class PersistentEstimator(BaseEstimator):
             A preparation with another number of features.
         """
         check_is_fitted(self)
-        files.write(path, contents(self, preparation))
+        MODEL.write(path, contents(self, preparation))
 
     def restore(self, X: Samples, y: Targets | None = None, **groups: object) -> Self:
         """Give an estimator that was loaded from a file its training data again.

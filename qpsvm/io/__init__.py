@@ -1,5 +1,5 @@
-"""Safe reading of untrusted files, their tables as numbers, and atomic writing.
+"""Safe reading of untrusted files, and atomic writing.
 
-``datasets`` and ``tables`` are what users see of it. Nothing here knows machines: what a model file
-holds, ``models`` says.
+Nothing here knows tables or machines: what a data file holds, ``datasets`` and ``tables`` say, and
+what a model file holds, ``models``.
 """

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from qpsvm.exceptions import DataFileError
+from qpsvm.exceptions import DataFileError, QPSVMError
 from qpsvm.numerics.arguments import require_path
 
 COMPRESSIONS: Mapping[str, Callable[..., IO[Any]]] = {
@@ -33,40 +33,7 @@ BEGINNINGS: Mapping[bytes, Callable[..., IO[Any]]] = {
 """What compressed texts begin with, whatever their names."""
 STANDARD_INPUT = "-"
 """The path that stands for standard input."""
-SHOWN_CHARACTERS = 20
-"""Characters of a line that a message shows before bytes that are not UTF-8."""
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
-
-
-class _Limited(io.RawIOBase):
-    """Binary stream that counts the bytes read from it, and refuses more than a limit."""
-
-    def __init__(self, stream: IO[bytes], source: str, limit_bytes: int) -> None:
-        self._stream: Any = stream
-        self._source = source
-        self._limit = self._left = limit_bytes
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._left = self._limit
-        return int(self._stream.seek(offset, whence))
-
-    def readinto(self, buffer: Any) -> int:
-        n_bytes = int(self._stream.readinto(buffer))
-        self._left -= n_bytes
-        if self._left < 0:
-            raise DataFileError(
-                f"{self._source!r} has {os.path.getsize(self._source):,} bytes and expands to more "
-                f"than the limit of {self._limit:,} bytes; if it is not made to fill the memory, "
-                "pass a larger limit_bytes to qpsvm.datasets.load, or decompress the file: plain "
-                "text has no limit."
-            )
-        return n_bytes
 
 
 @contextmanager
@@ -88,10 +55,10 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
     try:
         opener = _opener(source)
         with _opened(source, opener) as stream:
-            if opener is None or limit_bytes is None:
-                yield stream
+            if opener is not None and limit_bytes is not None:
+                yield _decompressed(stream, source, limit_bytes)
             else:
-                yield io.BufferedReader(_Limited(stream, source, limit_bytes), buffer_size=2**16)
+                yield stream
     except UnicodeDecodeError as error:
         place = _place_of(source, limit_bytes)
         raise DataFileError(
@@ -102,6 +69,22 @@ def opened(source: str, limit_bytes: int | None) -> Iterator[IO[bytes]]:
         raise unreadable(source, error) from error
 
 
+def _decompressed(stream: IO[bytes], source: str, limit_bytes: int) -> IO[bytes]:
+    """All bytes of a compressed file, in memory; refuse more than a limit."""
+    content = io.BytesIO()
+    while block := stream.read(2**20):
+        content.write(block)
+        if content.tell() > limit_bytes:
+            raise DataFileError(
+                f"{source!r} has {os.path.getsize(source):,} bytes and expands to more than the "
+                f"limit of {limit_bytes:,} bytes; if it is not made to fill the memory, pass a "
+                "larger limit_bytes to qpsvm.datasets.load, or decompress the file: plain text has "
+                "no limit."
+            )
+    content.seek(0)
+    return content
+
+
 def _place_of(source: str, limit_bytes: int | None) -> str:
     """Build the error for a file that is not UTF-8: the line, and how it reads as Latin-1."""
     if source != STANDARD_INPUT:  # which has been read
@@ -110,7 +93,7 @@ def _place_of(source: str, limit_bytes: int | None) -> str:
                 try:
                     line.decode("utf-8")
                 except UnicodeDecodeError as error:
-                    read = line[: error.start + 1].decode("latin-1")[-SHOWN_CHARACTERS:]
+                    read = line[: error.start + 1].decode("latin-1")[-20:]
                     return f" in line {number} (as Latin-1 it reads {read!r})"
     return ""
 
@@ -191,6 +174,29 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def writing(
+    path: str | os.PathLike[str], noun: str, error: type[QPSVMError]
+) -> Iterator[IO[bytes]]:
+    """As ``replacing``; a path that cannot be written to is an error that names it.
+
+    Parameters
+    ----------
+    path : path
+    noun : str
+        The content of the file, for the message.
+    error : type of exception
+    """
+    try:
+        with replacing(path) as stream:
+            yield stream
+    except OSError as problem:
+        raise error(
+            f"Cannot write the {noun} to {os.fspath(path)!r}: {problem.strerror or problem}; "
+            "choose another path."
+        ) from problem
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -31,8 +31,6 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 KINDS = "biufUS"
 """Booleans, integers, real numbers and texts of fixed length; no objects, no records."""
 
-_MAX_MEMBERS = 64
-_MAX_HEADER = 10_000
 _MAX_QUOTED = 200
 _ONE_HEADER = threading.RLock()
 """Held while a header is parsed: Python 3.11 counts the depth of syntax trees for all threads
@@ -97,11 +95,9 @@ def read(
         reason = problem.strerror or str(problem)
         raise error(f"Cannot read {os.fspath(path)!r}: {reason}; check the path.") from problem
     except _DAMAGE as problem:
-        pickled = (
-            ""
-            if not os.fspath(path).endswith(PICKLES)
-            else (" By its name it is a pickle; pickles are not read, since they can run any code.")
-        )
+        pickled = ""
+        if os.fspath(path).endswith(PICKLES):
+            pickled = " By its name it is a pickle; pickles are not read: they can run any code."
         raise error(
             f"{os.fspath(path)!r} is not a readable NPZ file: it is damaged, incomplete, or of "
             f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]}); write it "
@@ -132,7 +128,7 @@ def _require_harmless(
     compressed: bool,
 ) -> None:
     names = [member.filename for member in members]
-    if len(names) > _MAX_MEMBERS or len(set(names)) != len(names):
+    if len(names) > 64 or len(set(names)) != len(names):  # twice as many as any file needs
         raise error(f"{os.fspath(path)!r} holds {len(names)} members, some twice or too many.")
     total = sum(member.file_size for member in members)
     if total > limit_bytes:
@@ -162,9 +158,9 @@ def _array(
         warnings.simplefilter("ignore")  # a header written by Python 2 is not worth a word
         version = np.lib.format.read_magic(stream)
         if version == (1, 0):
-            header = np.lib.format.read_array_header_1_0(stream, max_header_size=_MAX_HEADER)
+            header = np.lib.format.read_array_header_1_0(stream)
         elif version == (2, 0):
-            header = np.lib.format.read_array_header_2_0(stream, max_header_size=_MAX_HEADER)
+            header = np.lib.format.read_array_header_2_0(stream)
         else:
             raise error(f"{where} has version {version} of the NPY format; 1.0 and 2.0 are read.")
     shape, fortran_order, dtype = header

@@ -15,28 +15,22 @@ from typing import Any
 import numpy as np
 
 from qpsvm.data.fingerprints import fingerprint
-from qpsvm.data.training_sets import TrainingSet
 from qpsvm.display import one_line
 from qpsvm.exceptions import InvalidParameterError, ModelFileError
-from qpsvm.io import files, npz
+from qpsvm.io.members import matrix_members
 from qpsvm.io.npz import Arrays
 from qpsvm.kernels import Precomputed
 from qpsvm.machines.arguments import require_pair
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.models.machine import needed_rows, numbers_of, sample_weight_of, targets_of
-from qpsvm.models.plain import FORMULATIONS, from_value
+from qpsvm.models.plain import from_value
 from qpsvm.models.reading import model_of
-from qpsvm.models.record import CSR_PARTS, count, digest, metadata_of, packed, written
+from qpsvm.models.record import MODEL, count, digest, not_finite, packed, sealed
 from qpsvm.models.saved import SavedModel, Scaling
-from qpsvm.numerics.arguments import Labels, explains_calls, require_kind, require_path
-from qpsvm.numerics.arrays import default_memory_limit, is_sparse
-from qpsvm.numerics.single_precision import Stored
+from qpsvm.numerics.arguments import explains_calls, require_kind, require_path
 from qpsvm.qp.solution import QPSolution
 from qpsvm.tables import Preparation
 from qpsvm.verification import KKTReport, ReducedReport
-
-LABEL_KINDS = "biufUO"
-"""Labels as booleans, integers, numbers and texts (also as Python objects)."""
 
 
 @explains_calls
@@ -106,25 +100,7 @@ def save(
         preparation=preparation,
         zero_based=zero_based,
     )
-    write(path, contents)
-
-
-def write(path: str | os.PathLike[str], contents: Arrays) -> None:
-    """Write the arrays of a model file, completely or not at all.
-
-    Raises
-    ------
-    ModelFileError
-        The path cannot be written.
-    """
-    try:
-        with files.replacing(path) as stream:
-            npz.write(stream, contents)
-    except OSError as error:
-        raise ModelFileError(
-            f"Cannot write the model to {os.fspath(path)!r}: {error.strerror or error}; choose "
-            "another path."
-        ) from error
+    MODEL.write(path, contents)
 
 
 @explains_calls
@@ -157,19 +133,7 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
     >>> machine.predict([[1.9]])
     array(['b'], dtype='<U1')
     """
-    return model_in(path, read(path))
-
-
-def read(path: str | os.PathLike[str]) -> Arrays:
-    """Read the arrays of a model file.
-
-    Raises
-    ------
-    ModelFileError
-        The file cannot be read, or is no NPZ file of plain arrays.
-    """
-    limit = default_memory_limit()
-    return npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)
+    return model_in(path, MODEL.read(path))
 
 
 def model_in(path: str | os.PathLike[str], arrays: Arrays) -> SavedModel:
@@ -196,7 +160,7 @@ def unusable(path: str | os.PathLike[str], reason: ModelFileError) -> ModelFileE
 
 def contents_of(
     problem: Any,
-    solution: object,
+    solution: Any,
     report: Any = None,
     *,
     scaling: Scaling | None = None,
@@ -249,19 +213,30 @@ def contents_of(
         arrays["rows"] = rows
         if len(rows):
             X = data.X[np.searchsorted(data.kept, rows)]
-            arrays |= _matrix_parts("support_vectors", X)
-    arrays |= _of_data(data, scaling)
-    _require_numbers(arrays, solution)
+            arrays |= matrix_members("support_vectors", X, np.int64)
+    others = {
+        "targets": targets_of(data),
+        "weights": sample_weight_of(data),
+        "scaling_mean": getattr(scaling, "mean", None),
+        "scaling_scale": getattr(scaling, "scale", None),
+    }
+    arrays |= {name: value for name, value in others.items() if value is not None}
+    wrong = not_finite(arrays)
+    if wrong is not None:
+        raise ModelFileError(
+            f"The solution cannot be saved: its {wrong} holds NaN or infinite numbers (status "
+            f"{solution.status.value!r}); solve the problem first."
+        )
     versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
     statistics = parts[0][1].qp.statistics
     entries = {
         "versions": versions | {"backend": f"{statistics.backend} {statistics.version}".strip()},
-        "formulation": _formulation(whole),
+        "formulation": from_value(whole, "formulation"),
         "form": problem.form,
         "indefinite": policies.pop() if policies else "error",
         "constraints": _constraints(parts),
         "kernel": kernel,
-        "classes": _classes(getattr(data, "classes", None)),
+        "classes": from_value(getattr(data, "classes", None), "labels"),
         "n_samples": data.n_samples,
         "n_given": data.n_given,
         "n_features": data.n_features,
@@ -270,14 +245,14 @@ def contents_of(
         "zero_based": zero_based,
         "fingerprint": fingerprint(data),
         "machines": [
-            {"shapes": {k: v.shape for k, v in own.items()}, "program": _program(part.qp)}
+            {"shapes": {k: v.shape for k, v in own.items()}, "program": _claims(part.qp)}
             for own, (_, part) in zip(numbers, parts, strict=True)
         ],
         "certificate": {} if report is None else report.to_dict(),
         "estimator": estimator,
         "sha256": {name: digest(array) for name, array in arrays.items()},
     }
-    return arrays | written(entries)
+    return arrays | sealed(MODEL.metadata(entries))
 
 
 def with_estimator(
@@ -292,24 +267,15 @@ def with_estimator(
     InvalidParameterError
         A preparation with another number of features.
     """
-    data = metadata_of(contents["metadata"])
+    data = MODEL.entries_of(contents)
     plain = _preparation(preparation, count(data, "n_features"))
     entries = data | {"estimator": estimator, "preparation": plain}
-    return contents | written(entries)
+    return contents | sealed(MODEL.metadata(entries))
 
 
-def _program(qp: QPSolution) -> dict[str, object]:
+def _claims(qp: QPSolution) -> dict[str, object]:
     """The solver's status and statistics, without vectors."""
     return {"status": qp.status.value, "native_status": qp.native_status, **vars(qp.statistics)}
-
-
-def _formulation(formulation: object) -> object:
-    name = type(formulation).__name__
-    if FORMULATIONS.get(name) is not type(formulation):
-        raise ModelFileError(
-            f"A model of the formulation {name} cannot be saved; {', '.join(FORMULATIONS)} can."
-        )
-    return from_value(formulation, "formulation")
 
 
 def _preparation(preparation: Preparation | None, n_features: int) -> object:
@@ -320,19 +286,6 @@ def _preparation(preparation: Preparation | None, n_features: int) -> object:
             f"with {n_features}; pass that of the training data."
         )
     return from_value(preparation, "preparation")
-
-
-def _classes(classes: Labels | None) -> object:
-    """Labels as plain data with their dtype; None without any."""
-    if classes is None:
-        return None
-    plain = all(isinstance(label, bool | int | float | str) for label in classes.tolist())
-    if classes.dtype.kind not in LABEL_KINDS or not plain:
-        raise ModelFileError(
-            f"The labels {', '.join(map(repr, classes[:3].tolist()))} (dtype {classes.dtype}) "
-            "cannot be saved; use texts, numbers or booleans."
-        )
-    return from_value(classes, "labels")
 
 
 def _constraints(parts: list[tuple[Any, object]]) -> object:
@@ -347,37 +300,3 @@ def _constraints(parts: list[tuple[Any, object]]) -> object:
             "itself and save these."
         )
     return first
-
-
-def _of_data(data: TrainingSet, scaling: Scaling | None) -> Arrays:
-    arrays: Arrays = {}
-    for name, value in (("targets", targets_of(data)), ("weights", sample_weight_of(data))):
-        if value is not None:
-            arrays[name] = value
-    if scaling is not None:
-        arrays["scaling_scale"] = scaling.scale
-        if scaling.mean is not None:
-            arrays["scaling_mean"] = scaling.mean
-    return arrays
-
-
-def _matrix_parts(name: str, matrix: Stored) -> Arrays:
-    if not is_sparse(matrix):
-        return {name: np.asarray(matrix)}
-    parts = (
-        matrix.data,
-        matrix.indices.astype(np.int64),
-        matrix.indptr.astype(np.int64),
-        np.array(matrix.shape, dtype=np.int64),
-    )
-    return {f"{name}_{part}": value for part, value in zip(CSR_PARTS, parts, strict=True)}
-
-
-def _require_numbers(arrays: Arrays, solution: Any) -> None:
-    for name, array in arrays.items():
-        fine = ~np.isnan(array) if name == "intercept_interval" else np.isfinite(array)
-        if not fine.all():
-            raise ModelFileError(
-                f"The solution cannot be saved: its {name} holds NaN or infinite numbers (status "
-                f"{solution.status.value!r}); solve the problem first."
-            )

@@ -15,9 +15,8 @@ from qpsvm.data.training_sets import (
     TrainingSet,
 )
 from qpsvm.exceptions import ModelFileError
-from qpsvm.formulations import CrammerSinger, Ranking
-from qpsvm.formulations.family import Classifier, Regressor
-from qpsvm.formulations.multiclass import Reduction
+from qpsvm.formulations import Ranking
+from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.ranking import RankedTrainingSet
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines import Interval, SVMProblem, SVMSolution
@@ -25,8 +24,7 @@ from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.prediction import KernelMachine
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Array, Dense, Index, Matrix, Vector, freeze
-from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import VECTORS, QPSolution, Status
 
 Numbers: TypeAlias = Mapping[str, Array]
 """The arrays of a solution by the names of its fields; those of its program begin with ``qp_``."""
@@ -41,10 +39,9 @@ OF_SOLUTION = (
     "slack",
     "constraint_multipliers",
 )
-OF_PROGRAM = ("x", "z", "y", "z_lower", "z_upper")
 REPAIRED = "repaired_expansion"
 """Coefficients of the kernel as it is, where an indefinite one was repaired."""
-FLOATS = (*OF_SOLUTION, REPAIRED, *(f"qp_{name}" for name in OF_PROGRAM))
+FLOATS = (*OF_SOLUTION, REPAIRED, *(f"qp_{name}" for name in VECTORS))
 INTEGERS = ("kept", "support")
 
 
@@ -102,17 +99,15 @@ class SavedMachine(KernelMachine):
 
 def numbers_of(solution: SVMSolution | JointSolution) -> dict[str, Array]:
     """The numbers of a solution: its arrays, the rows it is about, its program's vectors."""
-    numbers: dict[str, Array] = {}
-    for name in OF_SOLUTION:
-        value = getattr(solution, name, None)
-        if value is not None:
-            numbers[name] = np.asarray(value, dtype=np.float64)
+    stated = {name: getattr(solution, name, None) for name in OF_SOLUTION}
+    stated |= {f"qp_{name}": getattr(solution.qp, name) for name in VECTORS}
     if solution.repair is not None and solution.expansion is not None:
-        numbers[REPAIRED] = solution.repair.coefficients(solution.expansion)
-    for name in OF_PROGRAM:
-        vector = getattr(solution.qp, name)
-        if vector is not None:
-            numbers[f"qp_{name}"] = vector
+        stated[REPAIRED] = solution.repair.coefficients(solution.expansion)
+    numbers = {
+        name: np.asarray(value, dtype=np.float64)
+        for name, value in stated.items()
+        if value is not None
+    }
     numbers["kept"] = solution.data.kept.astype(np.int64)
     numbers["support"] = solution.support.astype(np.int64)
     return numbers
@@ -164,12 +159,12 @@ def machine_of(
         The file lacks samples that the machine needs.
     """
     kept, weights = numbers["kept"], weights_of(numbers)
-    data, taking_part = whole, np.isin(whole.kept, kept)
-    if not taking_part.all():
-        m = int(np.sum(taking_part))
-        X = unknown_matrix(m) if isinstance(kernel, Precomputed) else whole.X[taking_part]
-        rows, ones = freeze(whole.kept[taking_part]), freeze(np.ones(m))
-        data = TrainingSet(freeze(X), ones, rows, whole.n_given, whole.feature_names)
+    data, rows = whole, np.flatnonzero(np.isin(whole.kept, kept))
+    if len(rows) < whole.n_samples:
+        X = unknown_matrix(len(rows)) if isinstance(kernel, Precomputed) else whole.X[rows]
+        ones = freeze(np.ones(len(rows)))
+        own = freeze(whole.kept[rows])
+        data = TrainingSet(freeze(X), ones, own, whole.n_given, whole.feature_names)
     if weights is not None:
         used = np.isin(kept, data.kept)
         if "coef" not in numbers and weights[~used].any():
@@ -201,7 +196,7 @@ def unknown_matrix(n: int) -> Matrix:
 def solution_of(problem: Any, numbers: Numbers, qp: QPSolution) -> SVMSolution | JointSolution:
     """Build the solution of a problem that these numbers claim."""
     model = problem.model
-    vectors = {name: numbers.get(f"qp_{name}") for name in OF_PROGRAM}
+    vectors = {name: numbers.get(f"qp_{name}") for name in VECTORS}
     known = {
         "alpha": numbers["alpha"],
         "expansion": numbers.get("expansion"),
@@ -228,23 +223,10 @@ def solution_of(problem: Any, numbers: Numbers, qp: QPSolution) -> SVMSolution |
 # --- the training set ---------------------------------------------------------------------------
 
 
-def has_classes(formulation: object) -> bool:
-    """Return whether a formulation is about labels."""
-    return isinstance(formulation, Classifier | CrammerSinger | Reduction)
-
-
-def has_values(formulation: object) -> bool:
-    """Return whether a formulation is about numeric targets."""
-    return isinstance(formulation, Regressor | Ranking)
-
-
 def targets_of(data: TrainingSet) -> Array | None:
     """Targets of a training set, or places of its labels among the classes; None without any."""
-    if isinstance(data, BinaryTrainingSet):
-        return (data.signs > 0.0).astype(np.int64)
-    if isinstance(data, MulticlassTrainingSet):
-        return data.codes.astype(np.int64)
-    return data.values if isinstance(data, RegressionTrainingSet) else None
+    classes, values = getattr(data, "classes", None), getattr(data, "values", None)
+    return values if classes is None else np.searchsorted(classes, data.targets).astype(np.int64)
 
 
 def sample_weight_of(data: TrainingSet) -> Vector | None:
@@ -257,58 +239,28 @@ def sample_weight_of(data: TrainingSet) -> Vector | None:
 
 
 def training_set(
-    formulation: object,
-    X: Stored,
-    rows: Index,
-    *,
-    kept: Index,
-    n_given: int,
-    feature_names: tuple[str, ...] | None,
-    sample_weight: Vector | None,
-    targets: Array | None,
-    classes: Labels | None,
+    formulation: object, targets: Array | None, classes: Labels | None, **samples: Any
 ) -> TrainingSet:
-    """Build the training set of some of the samples.
+    """Build the training set of some samples, of the kind that a formulation has.
 
     Parameters
     ----------
     formulation : object
-        Decides of which kind it is.
-    X : array or CSR array of shape (m, d)
-    rows : array of int of shape (m,)
-        Which of the caller's rows they are, ascending.
-    kept : array of int of shape (n,)
-        The caller's rows that were trained on.
-    n_given, feature_names, sample_weight, targets, classes
-        As in the file: ``sample_weight`` of all rows given, ``targets`` of those kept.
-
-    Raises
-    ------
-    ModelFileError
-        Rows that were not trained on; places of labels beyond the classes.
+    targets : array of shape (m,) or None
+        Targets of the samples, or places of their labels among the classes.
+    classes : array of shape (k,) or None
+    **samples
+        The fields that every training set has.
     """
-    at = np.minimum(np.searchsorted(kept, rows), len(kept) - 1)
-    if not np.array_equal(kept[at], rows):
-        raise ModelFileError("it holds support vectors that are no training samples.")
-    weights = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
-    base: dict[str, Any] = {
-        "X": freeze(X),
-        "weights": freeze(weights),
-        "kept": freeze(rows.astype(np.intp)),
-        "n_given": n_given,
-        "feature_names": feature_names,
-    }
-    if classes is not None and targets is not None:
-        if targets.min() < 0 or targets.max() >= len(classes):
-            raise ModelFileError("its targets are no places among the classes.")
-        if isinstance(formulation, Classifier):
-            signs = freeze(np.where(targets[at] > 0, 1.0, -1.0))
-            return BinaryTrainingSet(**base, signs=signs, classes=classes)
-        return MulticlassTrainingSet(**base, codes=freeze(targets[at]), classes=classes)
     if targets is None:
-        return TrainingSet(**base)
-    values = freeze(np.asarray(targets[at], dtype=np.float64))
-    if isinstance(formulation, Ranking):
-        pairs = freeze(np.zeros((0, 2), dtype=np.intp))
-        return RankedTrainingSet(**base, values=values, pairs=pairs)
-    return RegressionTrainingSet(**base, values=values)
+        return TrainingSet(**samples)
+    if classes is None:
+        values = freeze(targets)
+        if isinstance(formulation, Ranking):
+            pairs = freeze(np.zeros((0, 2), dtype=np.intp))
+            return RankedTrainingSet(**samples, values=values, pairs=pairs)
+        return RegressionTrainingSet(**samples, values=values)
+    if isinstance(formulation, Classifier):
+        signs = freeze(np.where(targets > 0, 1.0, -1.0))
+        return BinaryTrainingSet(**samples, signs=signs, classes=classes)
+    return MulticlassTrainingSet(**samples, codes=freeze(targets), classes=classes)

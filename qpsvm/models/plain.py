@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,13 +53,12 @@ KNOWN: Mapping[str, type[object]] = {
 _SCALARS = (bool, int, float, str)
 _ARRAY_KINDS = "biufUO"
 """Truth values, integers, numbers and texts (also as Python objects)."""
-_MAX_ITEM = 2**16
 
 
 # --- objects -> plain data -------------------------------------------------------------------
 
 
-def from_value(value: object, what: str) -> object:
+def from_value(value: Any, what: str) -> Any:
     """Convert a parameter to plain data.
 
     Parameters
@@ -82,44 +81,45 @@ def from_value(value: object, what: str) -> object:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
-    if value is None or type(value) in _SCALARS:
-        return value
     name = type(value).__name__
     if KNOWN.get(name) is type(value):
-        given: Any = value
-        parameters = {f.name: getattr(given, f.name) for f in dataclasses.fields(given)}
+        known: Any = value
+        parameters = {f.name: getattr(known, f.name) for f in dataclasses.fields(known)}
         plain = {key: from_value(entry, f"{key} of {name}") for key, entry in parameters.items()}
         return {"name": name, "parameters": plain}
-    return _from_collection(value, what)
+    match value:
+        case float() if not math.isfinite(value):
+            return {"float": repr(value)}
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {"dict": [_entries(pair, what) for pair in value.items()]}
+        case list() | tuple():
+            return {"list" if isinstance(value, list) else "tuple": _entries(value, what)}
+    return _from_array(value, what)
 
 
-def _from_collection(value: object, what: str) -> Any:
-    """Convert a mapping, sequence, array or sparse matrix; refuse anything else."""
-    if isinstance(value, Mapping):
-        return {"dict": [[from_value(k, what), from_value(v, what)] for k, v in value.items()]}
-    if isinstance(value, list | tuple):
-        kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [from_value(entry, what) for entry in value]}
-    if sp.issparse(value):
-        matrix = sp.csr_array(value)
-        parts = (matrix.data, matrix.indices, matrix.indptr, matrix.shape)
-        return {"csr": [np.asarray(part).tolist() for part in parts]}
-    if isinstance(value, np.ndarray) and value.dtype.kind in _ARRAY_KINDS:
-        entries = [from_value(entry, what) for entry in value.ravel().tolist()]
-        return {"array": entries, "dtype": value.dtype.str, "shape": list(value.shape)}
-    raise ModelFileError(_refusal(value, what))
+def _entries(values: Iterable[object], what: str) -> list[Any]:
+    return [from_value(entry, what) for entry in values]
 
 
-def _refusal(value: object, what: str) -> str:
+def _from_array(value: object, what: str) -> dict[str, Any]:
+    """Convert an array or a sparse matrix; refuse anything else."""
+    match value:
+        case sp.sparray() | sp.spmatrix():
+            matrix = sp.csr_array(value)
+            parts = (matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+            return {"csr": [np.asarray(part).tolist() for part in parts]}
+        case np.ndarray() if value.dtype.kind in _ARRAY_KINDS:
+            entries = _entries(value.ravel().tolist(), what)
+            return {"array": entries, "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, kernels.Kernel) or callable(value):
-        return (
+        raise ModelFileError(
             f"The {what} is {value!r}, which is code, and a model file holds none. Use one of "
             f"{', '.join(KERNELS)}: for your own kernel compute the matrix and train with "
             "kernel='precomputed'; for your own constraint pass LinearConstraints(G=..., h=...)."
         )
-    return (
+    raise ModelFileError(
         f"The {what} is {value!r} ({type(value).__name__}), which a model file cannot hold; use "
         "numbers, texts, arrays of them, or objects of qpsvm made of these."
     )
@@ -128,7 +128,7 @@ def _refusal(value: object, what: str) -> str:
 # --- plain data -> objects -------------------------------------------------------------------
 
 
-def to_value(data: object, what: str) -> object:
+def to_value(data: Any, what: str) -> Any:
     """Rebuild a parameter from plain data.
 
     Raises
@@ -144,11 +144,23 @@ def to_value(data: object, what: str) -> object:
     if data is None or isinstance(data, _SCALARS):
         return data
     if isinstance(data, dict) and set(data) == {"name", "parameters"}:
-        return to_object(data, KNOWN, what)
+        return _to_object(data["name"], data["parameters"], what)
     try:
         return _to_collection(data, what)
-    except (ValueError, TypeError, KeyError, OverflowError, SyntaxError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, SyntaxError) as error:
         raise ModelFileError(f"the {what} is not usable ({error}).") from error
+
+
+def _to_object(name: object, parameters: object, what: str) -> Any:
+    """Build an object of one of the known classes."""
+    kind = KNOWN.get(name) if isinstance(name, str) else None
+    if kind is None or not isinstance(parameters, dict):
+        raise ModelFileError(f"the {what} {name!r} is unknown; known are {', '.join(KNOWN)}.")
+    values = {key: to_value(value, f"{key} of {name}") for key, value in parameters.items()}
+    try:
+        return kind(**values)
+    except (QPSVMError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise ModelFileError(f"the {what} {name!r} cannot be built ({error}).") from error
 
 
 def _to_collection(data: Any, what: str) -> object:
@@ -159,57 +171,24 @@ def _to_collection(data: Any, what: str) -> object:
             raise ValueError(f"{str(content)[:60]!r} is no list")
         return [to_value(entry, what) for entry in content]
 
-    kinds = list(data) if isinstance(data, dict) else []
-    match kinds:
-        case ["float"]:
-            if data["float"] not in ("inf", "-inf", "nan"):
-                raise ValueError(f"{data['float']!r} is not inf, -inf or nan")
+    match sorted(data) if isinstance(data, dict) else []:
+        case ["float"] if data["float"] in ("inf", "-inf", "nan"):
             return float(data["float"])
         case ["list"]:
             return entries(data["list"])
         case ["tuple"]:
             return tuple(entries(data["tuple"]))
         case ["dict"]:
-            pairs = data["dict"] if isinstance(data["dict"], list) else [data["dict"]]
-            return dict(entries(pair) for pair in pairs)
+            return dict(map(entries, data["dict"]))
         case ["csr"]:
             values, *places = map(entries, data["csr"])
             indices, indptr, shape = (np.array(part, dtype=np.int64) for part in places)
-            try:
-                return compressed_rows(np.array(values, dtype=np.float64), indices, indptr, shape)
-            except IndexError as error:
-                raise ValueError(str(error)) from error
-    if set(kinds) == {"array", "dtype", "shape"}:
-        return _to_array(entries(data["array"]), str(data["dtype"]), data["shape"])
+            return compressed_rows(np.array(values, dtype=np.float64), indices, indptr, shape)
+        case ["array", "dtype", "shape"]:
+            dtype = np.dtype(data["dtype"])
+            # a dtype of long texts could fill the memory with few entries
+            if dtype.kind in _ARRAY_KINDS and dtype.itemsize <= 2**16:
+                array = np.array(entries(data["array"]), dtype=dtype).reshape(data["shape"])
+                if from_value(array, what) == data:
+                    return array
     raise ValueError(f"{str(data)[:60]!r} is no plain value")
-
-
-def _to_array(entries: list[Any], kind: str, sizes: Sequence[Any]) -> np.ndarray[Any, Any]:
-    dtype, shape = np.dtype(kind), tuple(int(n) for n in sizes)
-    if dtype.kind not in _ARRAY_KINDS:
-        raise ValueError(f"no array has the dtype {dtype}")
-    if dtype.itemsize > _MAX_ITEM or math.prod(shape) != len(entries) or min(shape, default=0) < 0:
-        raise ValueError(f"{len(entries)} entries are no array of shape {shape} and {dtype}")
-    array = np.array(entries, dtype=dtype).reshape(shape)
-    if array.ravel().tolist() != entries and dtype.kind != "f":
-        raise ValueError(f"the entries do not fit the dtype {dtype}")
-    return array
-
-
-def to_object(data: Mapping[str, object], known: Mapping[str, type[object]], what: str) -> Any:
-    """Build an object of one of the known classes from its name and parameters.
-
-    Raises
-    ------
-    ModelFileError
-        Another class, or parameters that it refuses.
-    """
-    name, parameters = data.get("name"), data.get("parameters")
-    kind = known.get(name) if isinstance(name, str) else None
-    if kind is None or not isinstance(parameters, dict):
-        raise ModelFileError(f"the {what} {name!r} is unknown; known are {', '.join(known)}.")
-    values = {key: to_value(value, f"{key} of {name}") for key, value in parameters.items()}
-    try:
-        return kind(**values)
-    except (QPSVMError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise ModelFileError(f"the {what} {name!r} cannot be built ({error}).") from error

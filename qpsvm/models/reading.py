@@ -7,33 +7,26 @@ together. What is built from it is not checked again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from qpsvm.constraints import LinearConstraints
 from qpsvm.exceptions import ModelFileError, QPSVMError
-from qpsvm.formulations import CrammerSinger, DataDescription, OneVsOne, OneVsRest
+from qpsvm.formulations import CrammerSinger, DataDescription, OneVsOne, OneVsRest, Ranking
+from qpsvm.formulations.family import Classifier, Regressor
 from qpsvm.formulations.multiclass import Reduction
+from qpsvm.io.members import Members
 from qpsvm.io.npz import Arrays
 from qpsvm.kernels import Kernel, Precomputed
-from qpsvm.kernels.gram import KERNELS
-from qpsvm.kernels.kernel_repair import require_policy
+from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.reduced import ReducedSolution
-from qpsvm.models.machine import (
-    REPAIRED,
-    SavedMachine,
-    has_classes,
-    has_values,
-    machine_of,
-    training_set,
-    unknown_matrix,
-)
-from qpsvm.models.plain import FORMULATIONS, to_object, to_value
-from qpsvm.models.record import count, entry, opened, taken, taken_machines, taken_matrix
+from qpsvm.models.machine import REPAIRED, Numbers, machine_of, training_set, unknown_matrix
+from qpsvm.models.plain import FORMULATIONS, to_value
+from qpsvm.models.record import count, entry, opened, taken_machines
 from qpsvm.models.saved import SavedModel, Scaling
 from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Array, Index, freeze
+from qpsvm.numerics.arrays import Array, Index, Vector, freeze
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.tables import Preparation
 
@@ -46,246 +39,231 @@ def model_of(contents: Arrays) -> SavedModel:
     ModelFileError
         Anything but what ``contents_of`` writes.
     """
-    data, arrays = opened(contents)
     try:
-        return _model(data, arrays)
+        return _model(*opened(contents))
     except ModelFileError:
         raise
-    except (QPSVMError, ValueError, TypeError, IndexError, KeyError, OverflowError) as error:
+    except (
+        QPSVMError, ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError,
+        RecursionError,
+    ) as error:  # fmt: skip
         raise ModelFileError(f"its parts do not go together ({error}).") from error
 
 
-def _model(data: Mapping[str, Any], arrays: Arrays) -> SavedModel:
-    formulation = to_object(entry(data, "formulation", dict), FORMULATIONS, "formulation")
-    kernel = _kernel(data)
+def _model(data: Mapping[str, Any], members: Members) -> SavedModel:
+    formulation = _value(data, "formulation", tuple(FORMULATIONS.values()))
+    kernel = _value(data, "kernel", Kernel)
+    if any(isinstance(value, str) for value in kernel.parameters().values()):
+        raise ModelFileError(f"the kernel {kernel} has a parameter that is not a number.")
     n, n_given, d = (count(data, name) for name in ("n_samples", "n_given", "n_features"))
-    classes = _classes(data) if has_classes(formulation) else None
-    machines = _objects(data, "machines")
-    numbers = taken_machines(arrays, [entry(machine, "shapes", dict) for machine in machines])
-    programs = [_program(entry(machine, "program", dict)) for machine in machines]
+    has_classes = isinstance(formulation, Classifier | CrammerSinger | Reduction)
+    classes = _classes(data) if has_classes else None
+    k = 1 if classes is None else len(classes)
+    n_machines = {OneVsRest: k, OneVsOne: k * (k - 1) // 2}.get(type(formulation), 1)
+    numbers, programs = _machines(data, members, n_machines)
     targets: Array | None = None
-    if classes is not None or has_values(formulation):
-        targets = taken(arrays, "targets", np.float64 if classes is None else np.int64, n)
-    weights = taken(arrays, "weights", np.float64, n_given) if "weights" in arrays else None
-    if weights is None:  # an array of a size that nothing in the file has could fill the memory
-        of_samples = numbers[0].get("kept") if targets is None else targets
-        if of_samples is None or len(of_samples) != n or n_given != n:
-            raise ModelFileError(
-                f"the metadata's n_samples is {n} and n_given {n_given}, which no array of the "
-                "file has."
-            )
-    kept = np.arange(n_given) if weights is None else np.flatnonzero(weights)
-    _require_shapes(formulation, numbers, kept, n, d, 1 if classes is None else len(classes))
+    if has_classes or isinstance(formulation, Regressor | Ranking):
+        targets = members.take("targets", n, dtypes=(np.int64 if has_classes else np.float64,))
+    if classes is not None and targets is not None and not np.isin(targets, np.arange(k)).all():
+        raise ModelFileError("its targets are no places among the classes.")
+    of_samples = numbers[0].get("kept") if targets is None else targets
+    kept, weights = _kept(members, of_samples, n, n_given)
+    for own in numbers:
+        _require_shapes(own, kept, d, (k,) if isinstance(formulation, CrammerSinger) else ())
     rows, X = kept, unknown_matrix(n)
     if not isinstance(kernel, Precomputed):
-        rows = taken(arrays, "rows", np.int64, None)
-        X = taken_matrix(arrays, "support_vectors", d) if len(rows) else np.empty((0, d))
+        rows = members.take("rows", None, dtypes=(np.int64,))
+        X = np.empty((0, d))
+        if len(rows):
+            X = members.take_matrix("support_vectors", len(rows), d)
     elif d not in (n, n_given):
         raise ModelFileError(f"the metadata's n_features is {d} for a kernel matrix of {n} rows.")
-    if X.shape[0] != len(rows) or (np.diff(rows) <= 0).any():
-        raise ModelFileError("its rows are not those of its support vectors.")
-    names = _feature_names(data, d)
+    if not _are_rows(rows, kept):
+        raise ModelFileError("its rows are no training samples in order.")
+    names = entry(data, "feature_names", list | None)
+    if names is not None and (len(names) != d or not all(isinstance(each, str) for each in names)):
+        raise ModelFileError(f"the metadata's feature_names must be {d} texts.")
     samples = training_set(
         formulation,
-        X,
-        rows,
-        kept=kept,
+        None if targets is None else targets[np.searchsorted(kept, rows)],
+        classes,
+        X=freeze(X),
+        weights=freeze(np.ones(len(rows)) if weights is None else weights[rows]),
+        kept=freeze(rows.astype(np.intp)),
         n_given=n_given,
-        feature_names=names,
-        sample_weight=weights,
-        targets=targets,
-        classes=classes,
+        feature_names=None if names is None else tuple(names),
     )
     is_ball = isinstance(formulation, DataDescription)
     parts = tuple(
         machine_of(own, qp, kernel, samples, is_ball=is_ball)
         for own, qp in zip(numbers, programs, strict=True)
     )
-    whole: SavedMachine | ReducedSolution = parts[0]
+    machine: Any = parts[0]
     if isinstance(formulation, Reduction):
-        whole = ReducedSolution(parts, samples, formulation)  # type: ignore[arg-type]
-    policy: Any = data.get("indefinite")
-    require_policy(policy)
+        machine = ReducedSolution(parts, samples, formulation)  # type: ignore[arg-type]
+    preparation = _value(data, "preparation", Preparation | None)
+    if preparation is not None and preparation.n_features != d:
+        raise ModelFileError(
+            f"the metadata's preparation gives {preparation.n_features} features, and n_features "
+            f"is {d}."
+        )
     model = SavedModel(
         formulation=formulation,
         form=_one_of(data, "form", ("primal", "dual")),
-        indefinite=policy,
-        constraints=_built(data, "constraints", LinearConstraints),
+        indefinite=_one_of(data, "indefinite", get_args(Indefinite)),
+        constraints=_value(data, "constraints", LinearConstraints | None),
         kernel=kernel,
         classes=classes,
         n_samples=n,
         n_given=n_given,
         n_features=d,
-        feature_names=names,
+        feature_names=samples.feature_names,
         sample_weight=weights,
         targets=targets,
-        machine=whole,
+        machine=machine,
         numbers=tuple(numbers),
         programs=tuple(programs),
-        scaling=_scaling(arrays, d),
-        preparation=_preparation(data, d),
-        zero_based=_one_of(data, "zero_based", (None, True, False)),
+        scaling=_scaling(members, d),
+        preparation=preparation,
+        zero_based=_value(data, "zero_based", bool | None),
         fingerprint=entry(data, "fingerprint", str),
         versions={str(k): str(v) for k, v in entry(data, "versions", dict).items()},
         certificate=entry(data, "certificate", dict),
-        estimator=None if data.get("estimator") is None else entry(data, "estimator", dict),
+        estimator=entry(data, "estimator", dict | None),
     )
-    if arrays:
-        raise ModelFileError(f"it holds unknown arrays: {', '.join(sorted(arrays))}.")
+    members.require_empty()
     return model
 
 
 # --- entries of the metadata ---------------------------------------------------------------------
 
 
-def _objects(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """An entry that must be a list of one or more objects."""
-    objects: list[dict[str, Any]] = entry(data, name, list)
-    if not objects or not all(isinstance(each, dict) for each in objects):
-        raise ModelFileError(f"the metadata's {name} must be a list of objects.")
-    return objects
+def _value(data: Mapping[str, Any], name: str, kind: Any) -> Any:
+    """An entry that must be a value of some kind, in the form of ``from_value``."""
+    return entry({name: to_value(data.get(name), name)}, name, kind)
 
 
-def _one_of(data: Mapping[str, Any], name: str, choices: Sequence[object]) -> Any:
-    """An entry that must be one of a few values."""
+def _one_of(data: Mapping[str, Any], name: str, choices: Sequence[str]) -> Any:
+    """An entry that must be one of a few words."""
     value = data.get(name)
-    if not any(value == choice and type(value) is type(choice) for choice in choices):
+    if value not in choices:
         raise ModelFileError(f"the metadata's {name} is {value!r}, not one of {choices}.")
     return value
 
 
-def _built(data: Mapping[str, Any], name: str, kind: type) -> Any:
-    """An entry that must be an object of a class; None without one."""
-    value = to_value(data.get(name), name)
-    if value is not None and not isinstance(value, kind):
-        raise ModelFileError(f"the metadata's {name} are not {kind.__name__}.")
-    return value
-
-
-def _kernel(data: Mapping[str, Any]) -> Kernel:
-    known = {kind.__name__: kind for kind in KERNELS.values()}
-    kernel: Kernel = to_object(entry(data, "kernel", dict), known, "kernel")
-    if any(isinstance(value, str) for value in kernel.parameters().values()):
-        raise ModelFileError(f"the kernel {kernel} has a parameter that is not a number.")
-    return kernel
-
-
 def _classes(data: Mapping[str, Any]) -> Labels:
     """The labels with their dtype."""
-    classes = to_value(data.get("classes"), "classes")
-    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or len(classes) < 2:
-        raise ModelFileError("the metadata's classes are not two or more labels.")
-    try:
-        ordered = bool(np.all(classes[:-1] < classes[1:]))
-    except TypeError as error:
-        raise ModelFileError(f"the metadata's classes cannot be compared ({error}).") from error
-    if not ordered:
-        raise ModelFileError(f"the metadata's classes {classes[:3].tolist()} are not in order.")
+    classes: Labels = _value(data, "classes", np.ndarray)
+    if classes.ndim != 1 or len(classes) < 2 or not (classes[:-1] < classes[1:]).all():
+        raise ModelFileError(
+            f"the metadata's classes {classes[:3].tolist()} are not two or more labels in order."
+        )
     return freeze(classes)
 
 
-def _preparation(data: Mapping[str, Any], d: int) -> Preparation | None:
-    given: Preparation | None = _built(data, "preparation", Preparation)
-    if given is not None and given.n_features != d:
-        raise ModelFileError(
-            f"the metadata's preparation gives {given.n_features} features, and n_features is {d}."
-        )
-    return given
-
-
-def _scaling(arrays: Arrays, d: int) -> Scaling | None:
-    if "scaling_mean" not in arrays and "scaling_scale" not in arrays:
+def _scaling(members: Members, d: int) -> Scaling | None:
+    if "scaling_scale" not in members:
         return None
-    mean = taken(arrays, "scaling_mean", np.float64, d) if "scaling_mean" in arrays else None
-    scale = taken(arrays, "scaling_scale", np.float64, d)
+    mean = members.take("scaling_mean", d) if "scaling_mean" in members else None
+    scale = members.take("scaling_scale", d)
     if not (scale > 0.0).all():
         raise ModelFileError("array 'scaling_scale' must be positive.")
     return Scaling(mean, scale)
 
 
-def _feature_names(data: Mapping[str, Any], d: int) -> tuple[str, ...] | None:
-    names = data.get("feature_names")
-    if names is None:
-        return None
-    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    if not is_list or len(names) != d:
-        raise ModelFileError(f"the metadata's feature_names must be {d} texts.")
-    return tuple(names)
-
-
 def _program(data: Mapping[str, Any]) -> QPSolution:
-    """Rebuild a QPSolution without vectors; its status is only a claim."""
+    """Rebuild a QPSolution without vectors; its status and statistics are only claims."""
     try:
         status = Status(data.get("status"))
     except ValueError as error:
         raise ModelFileError(f"the metadata's status is unknown ({error}).") from error
-    statistics: dict[str, Any] = {}
-    statistics |= {name: entry(data, name, str) for name in ("backend", "version", "note")}
-    statistics |= {name: entry(data, name, float) for name in ("setup_seconds", "solve_seconds")}
-    statistics |= {name: data.get(name) is True for name in ("polished", "escalated")}
-    for name, kind, instead in (("iterations", int, None), ("settings", dict, {})):
-        value = data.get(name)
-        statistics[name] = value if isinstance(value, kind) else instead
-    steps, asked = data.get("seconds"), data.get("asked")
-    numbers = steps.items() if isinstance(steps, dict) else ()
-    statistics["seconds"] = {k: float(v) for k, v in numbers if isinstance(v, int | float)}
-    names = asked if isinstance(asked, list) else ()
-    statistics["asked"] = tuple(name for name in names if isinstance(name, str))
-    native_status = entry(data, "native_status", str)
-    return QPSolution(status, native_status=native_status, statistics=SolveStatistics(**statistics))
+    # an entry that is missing, or of another type, was not known when the file was written
+    known = vars(SolveStatistics(iterations=0)) | {"asked": []}
+    stated = {key: data[key] for key in known if type(data.get(key)) is type(known[key])}
+    seconds = {key: float(value) for key, value in stated.get("seconds", {}).items()}
+    stated |= {"seconds": seconds, "asked": tuple(map(str, stated.get("asked", ())))}
+    return QPSolution(
+        status,
+        native_status=entry(data, "native_status", str),
+        statistics=SolveStatistics(**stated),
+    )
 
 
 # --- the numbers of the machines -----------------------------------------------------------------
 
 
-def _require_shapes(
-    formulation: object,
-    machines: Sequence[Mapping[str, Array]],
-    kept: Index,
-    n: int,
-    d: int,
-    k: int,
-) -> None:
-    """Refuse numbers that are missing, or of shapes that no solution of k classes has."""
+def _machines(
+    data: Mapping[str, Any], members: Members, wanted: int
+) -> tuple[list[dict[str, Array]], list[QPSolution]]:
+    """Numbers and program of every machine."""
+    machines = entry(data, "machines", list)
+    if len(machines) != wanted:
+        raise ModelFileError(f"it holds {len(machines)} machines instead of {wanted}.")
+    numbers = taken_machines(members, [entry(machine, "shapes", dict) for machine in machines])
+    return numbers, [_program(entry(machine, "program", dict)) for machine in machines]
+
+
+def _kept(
+    members: Members, of_samples: Array | None, n: int, n_given: int
+) -> tuple[Index, Vector | None]:
+    """The caller's rows that were trained on, and the sample weights of all; None for ones.
+
+    An array of a size that nothing in the file has could fill the memory.
+    """
+    if "weights" in members:
+        weights = members.take("weights", n_given)
+        kept = np.flatnonzero(weights)
+    elif of_samples is not None and len(of_samples) == n_given:
+        weights, kept = None, np.arange(n_given)
+    else:
+        raise ModelFileError(f"the metadata's n_given is {n_given}, which no array of it has.")
     if len(kept) != n:
-        raise ModelFileError(
-            f"array 'weights' has {len(kept)} entries above zero; the model has {n} samples."
-        )
-    pairs: dict[type, int] = {OneVsRest: k, OneVsOne: k * (k - 1) // 2}
-    if len(machines) != pairs.get(type(formulation), 1):
-        raise ModelFileError(f"it holds {len(machines)} machines, another number than its classes.")
-    joint = isinstance(formulation, CrammerSinger)
-    each = (k,) if joint else ()
-    for numbers in machines:
-        required = ["alpha", "slack", "intercept", "kept", "support"]
-        if not joint:
-            required += ["intercept_interval", "width", "constraint_multipliers"]
-        for name in required:
-            if name not in numbers:
-                raise ModelFileError(f"array {name!r} is missing.")
-        if "coef" not in numbers and "expansion" not in numbers:
+        raise ModelFileError(f"the metadata's n_samples is {n}, and {len(kept)} have a weight.")
+    return kept, weights
+
+
+def _are_rows(rows: Array, kept: Index) -> bool:
+    """Whether numbers are rows that were trained on, in order."""
+    rising = rows.ndim == 1 and not (np.diff(rows) <= 0).any()
+    return rising and bool(np.isin(rows, kept).all())
+
+
+def _require_shapes(numbers: Numbers, kept: Index, d: int, each: tuple[int, ...]) -> None:
+    """Refuse numbers that are missing, or of shapes that no solution has.
+
+    Parameters
+    ----------
+    numbers : mapping
+    kept : array of int of shape (n,)
+        The caller's rows that were trained on.
+    d : int
+        Number of features.
+    each : tuple of int
+        ``(k,)`` where k decision functions are found together, else ``()``.
+    """
+    required = {"kept", "support", "alpha", "slack", "intercept"}
+    if not each:
+        required |= {"intercept_interval", "width", "constraint_multipliers"}
+    for name in sorted(required - numbers.keys()):
+        raise ModelFileError(f"array {name!r} is missing.")
+    if "coef" not in numbers and "expansion" not in numbers:
+        raise ModelFileError("it has neither coef nor expansion: there is nothing to predict with.")
+    m = len(numbers["kept"])
+    shapes = {
+        "coef": (*each, d),
+        "expansion": (m, *each),
+        REPAIRED: (m, *each),
+        "intercept": each,
+        "width": (),
+        "intercept_interval": (2,),
+    }
+    if each:  # of one function there are as many as conditions
+        shapes |= {"alpha": (m, *each), "slack": (m,)}
+    for name, shape in shapes.items():
+        if name in numbers and numbers[name].shape != shape:
             raise ModelFileError(
-                "it has neither coef nor expansion: there is nothing to predict with."
+                f"array {name!r} has shape {numbers[name].shape} for a machine instead of {shape}."
             )
-        m = len(numbers["kept"])
-        shapes = {
-            "coef": (*each, d),
-            "expansion": (m, *each),
-            REPAIRED: (m, *each),
-            "intercept": each,
-            "width": (),
-            "intercept_interval": (2,),
-        }
-        if joint:  # of one function there are as many as conditions
-            shapes |= {"alpha": (m, *each), "slack": (m,)}
-        for name, shape in shapes.items():
-            if name in numbers and numbers[name].shape != shape:
-                raise ModelFileError(
-                    f"array {name!r} has shape {numbers[name].shape} for a machine instead of "
-                    f"{shape}."
-                )
-        for name in ("kept", "support"):
-            rows = numbers[name]
-            ascending = rows.ndim == 1 and not (np.diff(rows) <= 0).any()
-            if not ascending or not np.isin(rows, kept).all():
-                raise ModelFileError(f"array {name!r} is no list of training samples in order.")
+    for name in ("kept", "support"):
+        if not _are_rows(numbers[name], kept):
+            raise ModelFileError(f"array {name!r} is no list of training samples in order.")

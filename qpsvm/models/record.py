@@ -1,10 +1,10 @@
-"""The stored form of a model: a JSON text and arrays of numbers, each checked as it is read.
+"""The stored form of a model: its checksums, and the arrays of its machines.
 
-The metadata say format and version, list the SHA-256 of every array, and the shapes of the arrays
-of every machine: the arrays of all machines are stored end to end, so that a file has as many of
-them for forty-five machines as for one. A sparse matrix is four arrays. The member
-``metadata_sha256`` is the checksum of the metadata. Checksums find damage and careless edits. Who
-edits a file on purpose can compute them anew: whether a model is right, ``SavedModel.verify`` says.
+The metadata list the SHA-256 of every array, and the shapes of the arrays of every machine: the
+arrays of all machines are stored end to end, so that a file has as many of them for forty-five
+machines as for one. The member ``metadata_sha256`` is the checksum of the metadata. Checksums find
+damage and careless edits. Who edits a file on purpose can compute them anew: whether a model is
+right, ``SavedModel.verify`` says.
 """
 
 from __future__ import annotations
@@ -12,63 +12,31 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from qpsvm.exceptions import ModelFileError
-from qpsvm.io import json_text
+from qpsvm.io.members import METADATA, FileKind, Members
 from qpsvm.io.npz import Arrays
 from qpsvm.models.machine import FLOATS, INTEGERS, Numbers
-from qpsvm.numerics.arrays import Array, Matrix
-from qpsvm.numerics.conversion import compressed_rows
+from qpsvm.numerics.arguments import an
+from qpsvm.numerics.arrays import Array
 
-FORMAT = "qpsvm model"
-FORMAT_VERSION = 2
-"""Version 1 had two-class machines only, and no checksums."""
+MODEL = FileKind("model", 2, "qpsvm.models.save", ModelFileError)
+"""Model files. Version 1 had two-class machines only, and no checksums."""
 
 OF_METADATA = "metadata_sha256"
 """Member with the checksum of the metadata."""
 
-CSR_PARTS = ("data", "indices", "indptr", "shape")
-"""The arrays that a sparse matrix is stored as."""
 
-MAX_METADATA = 2**26
-
-WORDS: Mapping[type, str] = {
-    dict: "an object",
-    list: "a list",
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-}
-
-
-# --- writing -------------------------------------------------------------------------------------
-
-
-def written(entries: Mapping[str, object]) -> Arrays:
-    """The members of a file with its metadata and their checksum.
-
-    Raises
-    ------
-    ModelFileError
-        The metadata are larger than ``metadata_of`` accepts.
-    """
-    text = json_text.dumps({"format": FORMAT, "format_version": FORMAT_VERSION} | dict(entries))
-    array = np.frombuffer(text.encode(), dtype=np.uint8)
-    if array.size > MAX_METADATA:
-        raise ModelFileError(
-            f"The metadata of the model take {array.size:,} bytes, more than {MAX_METADATA:,}: "
-            "its constraints or parameters are too large; pass them as fewer rows."
-        )
-    return sealed(array)
+# --- checksums -----------------------------------------------------------------------------------
 
 
 def sealed(metadata: Array) -> Arrays:
-    """Add the checksum of the metadata to a file's members."""
+    """The metadata of a file and their checksum, as members."""
     own = np.frombuffer(bytes.fromhex(digest(metadata)), dtype=np.uint8)
-    return {"metadata": metadata, OF_METADATA: own}
+    return {METADATA: metadata, OF_METADATA: own}
 
 
 def digest(array: Array) -> str:
@@ -82,6 +50,70 @@ def digest(array: Array) -> str:
     found = hashlib.sha256(f"{array.dtype.str} {array.shape}\n".encode())
     found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
+
+
+def opened(arrays: Arrays) -> tuple[dict[str, Any], Members]:
+    """Read the metadata of a file, and its other arrays, all with the checksums that are stated.
+
+    Raises
+    ------
+    ModelFileError
+        They were changed; an array is missing, or unknown, or holds NaN or infinite numbers.
+    """
+    data = MODEL.entries_of(arrays)
+    of_metadata = sealed(arrays[METADATA])[OF_METADATA]
+    stated = entry(data, "sha256", dict) | {OF_METADATA: digest(of_metadata)}
+    found = {name: digest(array) for name, array in arrays.items() if name != METADATA}
+    for name in sorted({*stated, *found}):
+        if name not in found:
+            raise ModelFileError(f"array {name!r} is missing.")
+        if name not in stated:
+            raise ModelFileError(f"it holds an array that the metadata do not list, {name!r}.")
+        if stated[name] != found[name]:
+            what = "metadata" if name == OF_METADATA else f"array {name!r}"
+            raise ModelFileError(
+                f"its {what} is not what was written (its SHA-256 differs); it was changed or "
+                "damaged: save the model again."
+            )
+    numbers = {name: array for name, array in arrays.items() if name != OF_METADATA}
+    wrong = not_finite(numbers)
+    if wrong is not None:
+        raise ModelFileError(f"array {wrong!r} holds NaN or infinite numbers.")
+    return data, Members(numbers, ModelFileError)
+
+
+# --- entries of the metadata ---------------------------------------------------------------------
+
+
+def entry(data: Mapping[str, Any], name: str, kind: Any) -> Any:
+    """Return an entry of a JSON object; refuse a missing one, or one of another type."""
+    value = data.get(name)
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else get_args(kind) or (kind,)
+        wanted = " or ".join(each.__name__ for each in kinds)
+        raise ModelFileError(f"the metadata's {name} is {an(value)}, not of type {wanted}.")
+    return value
+
+
+def count(data: Mapping[str, Any], name: str) -> int:
+    """Return an entry of a JSON object that must be a positive integer."""
+    value = data.get(name)
+    if type(value) is not int or not 1 <= value < 2**62:
+        raise ModelFileError(f"the metadata's {name} is {value!r}; it must be at least 1.")
+    return value
+
+
+# --- the arrays of the machines ------------------------------------------------------------------
+
+
+def not_finite(arrays: Arrays) -> str | None:
+    """Name of the first array with NaN or, but for intervals of intercepts, infinite numbers."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "f":
+            fine = ~np.isnan(array) if name == "intercept_interval" else np.isfinite(array)
+            if not fine.all():
+                return name
+    return None
 
 
 def packed(machines: Sequence[Numbers]) -> Arrays:
@@ -99,127 +131,7 @@ def packed(machines: Sequence[Numbers]) -> Arrays:
     return {name: np.concatenate(own) for name, own in parts.items() if own}
 
 
-# --- the metadata --------------------------------------------------------------------------------
-
-
-def metadata_of(array: Array) -> dict[str, Any]:
-    """Parse the metadata from their bytes.
-
-    Raises
-    ------
-    ModelFileError
-        Not JSON, not of this format, or of another version.
-    """
-    if array.dtype != np.uint8 or array.ndim != 1 or array.size > MAX_METADATA:
-        raise ModelFileError("its metadata are not a JSON text.")
-    try:
-        data = json_text.loads(array.tobytes().decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"its metadata are not a JSON text ({error}).") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ModelFileError("its metadata are those of something else.")
-    version = data.get("format_version")
-    if version != FORMAT_VERSION:
-        older = type(version) is int and version < FORMAT_VERSION
-        remedy = "save the model again" if older else "upgrade qpsvm"
-        raise ModelFileError(
-            f"it has version {version!r} of the format, this qpsvm reads {FORMAT_VERSION}; "
-            f"{remedy}."
-        )
-    return data
-
-
-def entry(data: Mapping[str, Any], name: str, kind: type) -> Any:
-    """Return a field of a model file's JSON; refuse a missing one, or one of another type."""
-    value: Any = data.get(name)
-    is_right: bool = isinstance(value, (int, float) if kind is float else kind)
-    if not is_right:
-        raise ModelFileError(f"the metadata's {name} is {type(value).__name__}, not {WORDS[kind]}.")
-    return float(value) if kind is float else value
-
-
-def count(data: Mapping[str, Any], name: str) -> int:
-    """Return an entry of a JSON object that must be a positive integer."""
-    value: int = entry(data, name, int)
-    if isinstance(value, bool) or not 1 <= value < 2**62:
-        raise ModelFileError(f"the metadata's {name} is {value!r}; it must be at least 1.")
-    return value
-
-
-def opened(contents: Arrays) -> tuple[dict[str, Any], Arrays]:
-    """Read the metadata of a file, and its other arrays, all with the checksums that are stated.
-
-    Raises
-    ------
-    ModelFileError
-        They were changed; an array is missing, or unknown.
-    """
-    arrays = dict(contents)
-    if "metadata" not in arrays:
-        raise ModelFileError("it has no metadata; write models with qpsvm.models.save.")
-    text, stated = arrays.pop("metadata"), arrays.pop(OF_METADATA, None)
-    data, own = metadata_of(text), sealed(text)[OF_METADATA]
-    if stated is None or stated.dtype != np.uint8 or not np.array_equal(stated, own):
-        raise ModelFileError(
-            "its metadata are not those that were written (their SHA-256 differs); it was changed "
-            "or damaged: save the model again."
-        )
-    digests = entry(data, "sha256", dict)
-    for name in sorted({*arrays, *digests}):
-        if name not in arrays:
-            raise ModelFileError(f"array {name!r} is missing.")
-        if name not in digests:
-            raise ModelFileError(f"it holds an array that the metadata do not list, {name!r}.")
-        if digest(arrays[name]) != digests[name]:
-            raise ModelFileError(
-                f"array {name!r} is not the one that was written (its SHA-256 differs); it was "
-                "changed or damaged: save the model again."
-            )
-    return data, arrays
-
-
-# --- the arrays: each is taken out of the file once ----------------------------------------------
-
-
-def taken(
-    arrays: Arrays, name: str, dtype: type, *shape: int | None, infinite: bool = False
-) -> Array:
-    """Take an array of a dtype and shape, None for any length; ``infinite`` entries may be that."""
-    if name not in arrays:
-        raise ModelFileError(f"array {name!r} is missing.")
-    array = arrays.pop(name)
-    if array.dtype != dtype:
-        raise ModelFileError(
-            f"array {name!r} has dtype {array.dtype} instead of {np.dtype(dtype)}."
-        )
-    if np.isnan(array).any() or not (infinite or np.isfinite(array).all()):
-        raise ModelFileError(f"array {name!r} holds NaN or infinite numbers.")
-    wanted = [own if n is None else n for n, own in zip(shape, array.shape, strict=False)]
-    if array.ndim != len(shape) or list(array.shape) != wanted:
-        raise ModelFileError(f"array {name!r} has shape {array.shape} instead of {shape}.")
-    # a copy is aligned, which sums may depend on to the last bit
-    return np.array(array, order="C")
-
-
-def taken_matrix(arrays: Arrays, name: str, columns: int) -> Matrix:
-    """Take a float64 matrix, dense or from the parts of a CSR matrix."""
-    if name in arrays:
-        matrix: Matrix = taken(arrays, name, np.float64, None, None)
-    else:
-        parts = [taken(arrays, f"{name}_data", np.float64, None)]
-        parts += [taken(arrays, f"{name}_{part}", np.int64, None) for part in CSR_PARTS[1:]]
-        try:
-            matrix = compressed_rows(*parts)
-            if not matrix.has_canonical_format:
-                raise ValueError("the columns of a row do not rise")
-        except (ValueError, TypeError, OverflowError, IndexError) as error:
-            raise ModelFileError(f"{name!r} is not a CSR matrix ({error}).") from error
-    if matrix.shape[1] != columns:
-        raise ModelFileError(f"{name!r} has shape {matrix.shape}; the model has {columns} columns.")
-    return matrix
-
-
-def taken_machines(arrays: Arrays, shapes: Sequence[Mapping[str, Any]]) -> list[dict[str, Array]]:
+def taken_machines(members: Members, shapes: Sequence[Mapping[str, Any]]) -> list[dict[str, Array]]:
     """Take the arrays of all machines, which are stored end to end.
 
     Raises
@@ -234,8 +146,7 @@ def taken_machines(arrays: Arrays, shapes: Sequence[Mapping[str, Any]]) -> list[
             continue
         sizes = [math.prod(shape) for shape in own.values()]
         dtype = np.int64 if name in INTEGERS else np.float64
-        infinite = name == "intercept_interval"
-        values = taken(arrays, name, dtype, sum(sizes), infinite=infinite)
+        values = members.take(name, sum(sizes), dtypes=(dtype,))
         parts = np.split(values, np.cumsum(sizes)[:-1])
         for (i, shape), part in zip(own.items(), parts, strict=True):
             machines[i][name] = np.array(part).reshape(shape)

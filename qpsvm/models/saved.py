@@ -21,8 +21,8 @@ from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.setup import Form
 from qpsvm.models.machine import Numbers, SavedMachine, solution_of, targets_of
 from qpsvm.numerics.arguments import Labels, Samples, Targets, explains_constructor
-from qpsvm.numerics.arrays import Array, Dense, Matrix, Sparse, Vector, is_sparse
-from qpsvm.numerics.precision import EPS, TINY
+from qpsvm.numerics.arrays import Array, Dense, Matrix, Vector, is_sparse
+from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.qp.solution import QPSolution, Status
@@ -57,22 +57,11 @@ class Scaling:
         InvalidDataError
             X is not a table of finite numbers.
         """
-        samples = as_samples(X)
-        if is_sparse(samples):
-            return cls._fit_sparse(samples)
-        mean, scale = samples.mean(axis=0), samples.std(axis=0)
-        return cls(mean, _usable(scale, np.abs(mean)))
+        from sklearn.preprocessing import StandardScaler
 
-    @classmethod
-    def _fit_sparse(cls, samples: Sparse) -> Scaling:
-        n, d = samples.shape
-        columns = samples.indices
-        mean = np.bincount(columns, samples.data, minlength=d) / n
-        # around the mean, entries that are not stored included: a difference of sums of squares
-        # would lose a small variance to rounding
-        squares = np.bincount(columns, (samples.data - mean[columns]) ** 2, minlength=d)
-        squares += (n - np.bincount(columns, minlength=d)) * mean**2
-        return cls(None, _usable(np.sqrt(squares / n), np.abs(mean)))
+        samples = as_samples(X)
+        fitted = StandardScaler(with_mean=not is_sparse(samples)).fit(samples)
+        return cls(None if is_sparse(samples) else fitted.mean_, fitted.scale_)
 
     def __call__(self, X: Samples) -> Matrix:
         """The scaled samples, as an array or CSR array."""
@@ -82,12 +71,6 @@ class Scaling:
             scaled.data = samples.data / self.scale[samples.indices]
             return scaled
         return (samples if self.mean is None else samples - self.mean) / self.scale
-
-
-def _usable(scale: Vector, size: Vector) -> Vector:
-    """The scale, with 1 for columns that are constant up to rounding."""
-    constant = scale <= 10 * EPS * size
-    return np.where(constant | (scale == 0.0), 1.0, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +199,7 @@ class SavedModel:
             )
         options: dict[str, object] = {"constraints": self.constraints, "groups": groups}
         options = {name: value for name, value in options.items() if value is not None}
-        build = self.formulation.primal if self.form == "primal" else self.formulation.dual
-        problem = build(
+        problem = getattr(self.formulation, self.form)(
             samples,
             y,
             kernel=self.kernel,

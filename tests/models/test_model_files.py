@@ -376,6 +376,25 @@ def test_wrong_members(saved, name, value, words):
         models.load(path)
 
 
+def test_support_vectors_in_another_order_are_refused(saved):
+    """Coefficients belong to rows in order: those of two samples would change places."""
+    path, _, _ = saved
+    arrays = members(path)
+    for name in ("rows", "support_vectors"):
+        arrays[name][[0, 1]] = arrays[name][[1, 0]]
+    reseal(path, arrays)
+    with pytest.raises(ModelFileError, match="no training samples in order"):
+        models.load(path)
+
+
+def test_targets_beyond_the_classes_are_refused(saved):
+    path, _, _ = saved
+    arrays = members(path)
+    reseal(path, arrays | {"targets": arrays["targets"] + 1})
+    with pytest.raises(ModelFileError, match="no places among the classes"):
+        models.load(path)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -443,7 +462,7 @@ def test_compressed_bombs_are_refused(tmp_path):
 
 def test_more_than_the_memory_limit_is_refused(saved, monkeypatch):
     path, _, _ = saved
-    monkeypatch.setattr("qpsvm.models.files.default_memory_limit", lambda: 1000)
+    monkeypatch.setattr("qpsvm.io.members.default_memory_limit", lambda: 1000)
     with pytest.raises(ModelFileError, match="limit of 1,000 bytes"):
         models.load(path)
 

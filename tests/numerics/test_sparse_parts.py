@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import qpsvm
 from qpsvm import datasets, models
 from qpsvm.exceptions import DataFileError, InvalidDataError, ModelFileError
-from qpsvm.models.record import taken_matrix
+from qpsvm.io.members import Members
 from qpsvm.numerics.conversion import require_sound
 
 ENTRIES = np.random.default_rng(0).standard_normal((24, 3))
@@ -51,8 +51,9 @@ def test_files_with_such_pointers_are_refused(tmp_path: Path, how: str) -> None:
     X, pointer = sp.csr_array(ENTRIES), broken_pointers()[how]
     parts = {"data": X.data, "indices": X.indices.astype(np.int64), "indptr": pointer}
     parts["shape"] = np.array(X.shape, dtype=np.int64)
+    members = Members({f"X_{name}": part for name, part in parts.items()}, ModelFileError)
     with pytest.raises(ModelFileError, match="not a CSR matrix"):
-        taken_matrix({f"X_{name}": part for name, part in parts.items()}, "X", 3)
+        members.take_matrix("X", None, 3)
     path = tmp_path / "data.npz"
     np.savez(path, y=LABELS, **{f"X_{name}": part for name, part in parts.items()})
     with pytest.raises(DataFileError, match="not a CSR matrix"):

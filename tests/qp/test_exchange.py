@@ -684,6 +684,8 @@ def test_ranges_mean_what_they_mean_to_highs(tmp_path: Path) -> None:
         (" UP BND y 6", " UP BND z 6", "line 17: column 'z' is not declared"),
         (" UP BND y 6", " UP BND y", "line 17"),
         (" UP BND y 6", " BV BND y", "line 17"),
+        (" UP BND y 6", " UP y", "line 17: a bound needs one of"),
+        (" UP BND y 6", " FR BND y 6", "line 17: a bound needs one of"),
         (" UP BND y 6", " UI BND y 6", "line 17: a bound needs one of LO, UP"),
         (" UP BND y 6", " UP BND y 6\n FX BND y 6", "line 18: the upper bound of 'y'"),
         (" UP BND y 6", " UP BND y -6", "'y' has the upper bound -6.0 and no lower one"),

@@ -517,16 +517,16 @@ def test_model_files_have_the_preparation(file: Path, tmp_path: Path) -> None:
 def test_files_without_the_entry_are_read(tmp_path: Path) -> None:
     """Model files written before there were preparations have no such entry in their metadata."""
     from qpsvm.io import json_text
-    from qpsvm.models import files, record
+    from qpsvm.models import record
 
     machine = SVC().fit([[0.0], [1.0], [3.0]], ["a", "a", "b"])
     path = tmp_path / "m.npz"
     machine.save(path)
-    arrays = dict(files.read(path))
+    arrays = dict(record.MODEL.read(path))
     entries = json_text.loads(arrays["metadata"].tobytes().decode())
     assert entries.pop("preparation", "absent") is None
     text = np.frombuffer(json_text.dumps(entries).encode(), dtype=np.uint8)
-    files.write(path, arrays | record.sealed(text))
+    record.MODEL.write(path, arrays | record.sealed(text))
     assert qpsvm.load(path).predict([[4.0]]).tolist() == ["b"]
 
 

@@ -14,17 +14,15 @@ member                                 content
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import IO, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
-import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError
-from qpsvm.io import files, json_text, npz
+from qpsvm.io.members import METADATA, FileKind, Members, matrix_members
 from qpsvm.io.npz import Arrays
-from qpsvm.numerics.arrays import Array, Matrix, default_memory_limit
+from qpsvm.numerics.arrays import Matrix, is_sparse
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic, Quadratic, SparseQuadratic
@@ -50,36 +48,12 @@ def hessian(P: Quadratic, memory_limit: int | None) -> Matrix:
     return DenseQuadratic(P.to_dense(memory_limit)).matrix
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a binary file that gets its name only when it is complete.
-
-    Raises
-    ------
-    DataFileError
-        The path cannot be written to.
-    """
-    try:
-        with files.replacing(path) as stream:
-            yield stream
-    except OSError as error:
-        raise DataFileError(
-            f"Cannot write the program to {os.fspath(path)!r}: {error.strerror or error}; choose "
-            "another path."
-        ) from error
+PROGRAM = FileKind("program", 1, "qpsvm.qp.exchange.write_npz", DataFileError)
 
 
 def unusable(path: Path, kind: str, reason: object) -> DataFileError:
     """Build the error for a readable file that is not a program."""
     return DataFileError(f"{os.fspath(path)!r} is not a usable {kind} file: {reason}")
-
-
-FORMAT = "qpsvm program"
-FORMAT_VERSION = 1
-
-_VECTORS = ("q", "h", "b", "lb", "ub")
-_COLUMNS = ("data", "indices", "indptr", "shape")
-_INTEGERS = (np.int32, np.int64)
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -116,27 +90,18 @@ def write_npz(program: QuadraticProgram, path: Path, *, memory_limit: int | None
     ...     read_npz(Path(folder) / "program.npz").ub.item()
     0.30000000000000004
     """
-    arrays: Arrays = {name: getattr(program, name) for name in _VECTORS}
+    names = {str(key): str(name) for key, name in program.names.items()}
+    arrays: Arrays = {METADATA: PROGRAM.metadata({"names": names})}
+    arrays |= {name: getattr(program, name) for name in ("q", "h", "b", "lb", "ub")}
     if isinstance(program.P, LowRankQuadratic):
         arrays |= _stored("F", program.P.factor) | {"d": program.P.diag}
     else:
         arrays |= _stored("P", hessian(program.P, memory_limit))
-    arrays |= _stored("G", program.G) | _stored("A", program.A)
-    names = {str(key): str(name) for key, name in program.names.items()}
-    header = {"format": FORMAT, "format_version": FORMAT_VERSION, "names": names}
-    # what UTF-8 cannot hold (half a surrogate pair) becomes the escape that JSON reads back
-    content = json_text.dumps(header).encode("utf-8", "backslashreplace")
-    arrays["metadata"] = np.frombuffer(content, dtype=np.uint8)
-    with writing(path) as stream:
-        npz.write(stream, arrays)
+    PROGRAM.write(path, arrays | _stored("G", program.G) | _stored("A", program.A))
 
 
 def _stored(name: str, matrix: Matrix) -> Arrays:
-    if not sp.issparse(matrix):
-        return {name: np.asarray(matrix)}
-    columns = sp.csc_array(matrix)
-    parts = (columns.data, columns.indices, columns.indptr, np.array(columns.shape, np.int64))
-    return {f"{name}_{part}": value for part, value in zip(_COLUMNS, parts, strict=True)}
+    return matrix_members(name, sp.csc_array(matrix) if is_sparse(matrix) else matrix)
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -173,86 +138,28 @@ def read_npz(path: Path) -> QuadraticProgram:
     >>> program.ub
     array([2.])
     """
-    arrays = npz.read(path, DataFileError, limit_bytes=default_memory_limit(), compressed=False)
+    arrays = PROGRAM.read(path)
     try:
-        return _program(arrays)
+        return _program(PROGRAM.entries_of(arrays), Members(arrays, DataFileError))
     except (DataFileError, InvalidProgramError) as error:
         raise unusable(path, "program", error) from error
 
 
-def _program(arrays: Arrays) -> QuadraticProgram:
-    names = _names(arrays)
-    q, h, b, lb, ub = (_vector(arrays, name) for name in _VECTORS)
-    if "F" in arrays or "F_data" in arrays:
-        d = _vector(arrays, "d")
-        P: Quadratic | Matrix = LowRankQuadratic(_matrix(arrays, "F", d.size, None), d)
-    else:
-        P = _matrix(arrays, "P", q.size, q.size)
-    G, A = (_matrix(arrays, name, v.size, q.size) for name, v in (("G", h), ("A", b)))
-    if arrays:
-        raise DataFileError(f"it holds unknown arrays: {', '.join(sorted(arrays))}.")
-    return QuadraticProgram(P, q, G, h, A, b, lb, ub, names=names)
-
-
-def _names(arrays: Arrays) -> Mapping[str, str]:
-    raw = arrays.pop("metadata", None)
-    if raw is None or raw.dtype != np.uint8 or raw.ndim != 1:
-        raise DataFileError("it has no metadata; write programs with qpsvm.qp.exchange.write_npz.")
-    try:
-        header = json_text.loads(raw.tobytes().decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataFileError(f"its metadata is not JSON ({error}).") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DataFileError(f"its metadata does not say {FORMAT!r}; it is something else.")
-    if header.get("format_version") != FORMAT_VERSION:
-        raise DataFileError(
-            f"it has format version {header.get('format_version')!r}, this qpsvm reads "
-            f"{FORMAT_VERSION}; update qpsvm."
-        )
+def _program(header: Mapping[str, Any], members: Members) -> QuadraticProgram:
     names = header.get("names")
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
         raise DataFileError("its names are not texts.")
-    return names
-
-
-def _take(arrays: Arrays, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Array:
-    """Take an array out of the file's, which hold each once."""
-    if name not in arrays:
-        raise DataFileError(f"array {name!r} is missing.")
-    array = arrays.pop(name)
-    if array.dtype not in kinds:
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise DataFileError(f"array {name!r} has dtype {array.dtype} instead of {expected}.")
-    return array
-
-
-def _vector(arrays: Arrays, name: str, kinds: tuple[type, ...] = (np.float64,)) -> Array:
-    array = _take(arrays, name, kinds)
-    if array.ndim != 1:
-        raise DataFileError(f"array {name!r} has shape {array.shape}, not one dimension.")
-    return array
-
-
-def _matrix(arrays: Arrays, name: str, rows: int, columns: int | None) -> Matrix:
-    """Take a matrix with the given numbers of rows and columns (None: any)."""
-    matrix = _take(arrays, name) if name in arrays else _columns(arrays, name)
-    expected = (rows, matrix.shape[-1] if columns is None else columns)
-    if matrix.shape != expected:
-        raise DataFileError(f"{name!r} has shape {matrix.shape} instead of {expected}.")
-    return matrix
-
-
-def _columns(arrays: Arrays, name: str) -> Matrix:
-    data = _vector(arrays, f"{name}_data")
-    # copies: SciPy's checks write into what they are given
-    indices, indptr, shape = (
-        np.array(_vector(arrays, f"{name}_{part}", _INTEGERS)) for part in _COLUMNS[1:]
+    q, h, b, lb, ub = (members.take(name, None) for name in ("q", "h", "b", "lb", "ub"))
+    n = q.size
+    if "F" in members or "F_data" in members:
+        d = members.take("d", None)
+        F = members.take_matrix("F", d.size, None, by_columns=True)
+        P: Quadratic | Matrix = LowRankQuadratic(F, d)
+    else:
+        P = members.take_matrix("P", n, n, by_columns=True)
+    G, A = (
+        members.take_matrix(name, rows, n, by_columns=True)
+        for name, rows in (("G", h.size), ("A", b.size))
     )
-    try:
-        matrix = sp.csc_array((data, indices, indptr), shape=tuple(shape.tolist()))
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError, OverflowError, IndexError) as error:
-        raise DataFileError(f"{name!r} is not a matrix in compressed columns ({error}).") from error
-    if not matrix.has_canonical_format:
-        raise DataFileError(f"{name!r} has unsorted or repeated entries.")
-    return matrix
+    members.require_empty()
+    return QuadraticProgram(P, q, G, h, A, b, lb, ub, names=names)

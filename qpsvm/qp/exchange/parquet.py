@@ -13,24 +13,23 @@ et al., *qpbenchmark: Benchmark for quadratic programming solvers available in P
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qpsvm.exceptions import DataFileError, InvalidProgramError
-from qpsvm.io.parquet_table import pyarrow_modules
+from qpsvm.io import files, parquet
 from qpsvm.numerics.arrays import (
     Vector,
     as_vector,
     default_memory_limit,
 )
-from qpsvm.qp.exchange.npz import Path, hessian, unusable, writing
+from qpsvm.qp.exchange.npz import Path, hessian, unusable
 from qpsvm.qp.program import QuadraticProgram, dense_matrix
 from qpsvm.qp.transforms import drop_infinite_rows
 
 if TYPE_CHECKING:
-    import pyarrow.parquet
+    import pyarrow
 
 REMEDY = "Parquet test sets are dense; write_npz and write_qps keep it sparse."
 NUMBER_COLUMNS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
@@ -71,12 +70,12 @@ def write_parquet(
     ...     read_parquet(Path(folder) / "set.parquet")
     {'small': QuadraticProgram(1 variable, 0 inequalities, 0 equalities, 1 finite bound, P dense)}
     """
-    pa, pq = pyarrow_modules()
+    pa, pq = parquet.pyarrow_modules()
     numbers = pa.list_(pa.float64())
     schema = pa.schema([(key, numbers) for key in NUMBER_COLUMNS] + [("name", pa.string())])
     # a row group per program: only one of them is dense at a time
     with (
-        writing(path) as stream,
+        files.writing(path, "program", DataFileError) as stream,
         pq.ParquetWriter(stream, schema, write_page_checksum=True) as writer,
     ):
         for name, program in programs.items():
@@ -136,32 +135,26 @@ def read_parquet(path: Path) -> dict[str, QuadraticProgram]:
     >>> list(programs), programs["small"].q
     (['small'], array([-3.]))
     """
-    pa, pq = pyarrow_modules()
     programs: dict[str, QuadraticProgram] = {}
     try:
-        with open(path, "rb") as stream:
-            file = pq.ParquetFile(stream, page_checksum_verification=True)
-            _require_columns(file.schema_arrow, pa.types)
-            file.scan_contents()  # raises on damage, on which reading the metadata would abort
-            _require_size(file.metadata)
+        with parquet.opened(path, default_memory_limit()) as file:
+            _require_columns(file.schema_arrow)
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group, columns=[*NUMBER_COLUMNS, "name"])
                 for row in range(table.num_rows):
                     _add(programs, {key: table.column(key)[row] for key in table.column_names})
-    except (DataFileError, InvalidProgramError) as error:
+    except InvalidProgramError as error:
         raise unusable(path, "Parquet", error) from error
-    except (OSError, ValueError, pa.ArrowException) as error:
-        # pyarrow reports damage as any of these
-        raise unusable(path, "Parquet", f"{type(error).__name__}: {error}") from error
     return programs
 
 
-def _require_columns(schema: pyarrow.Schema, types: ModuleType) -> None:
+def _require_columns(schema: pyarrow.Schema) -> None:
     """Check the columns: lists of numbers or null, and a text."""
+    types = parquet.pyarrow_modules()[0].types
     for key in (*NUMBER_COLUMNS, "name"):
         fields = schema.get_all_field_indices(key)
         if len(fields) != 1:
-            raise DataFileError(f"it has {len(fields)} columns {key!r} instead of one.")
+            raise InvalidProgramError(f"it has {len(fields)} columns {key!r} instead of one.")
         kind = schema.field(fields[0]).type
         if key == "name":
             fits = types.is_string(kind) or types.is_large_string(kind)
@@ -171,50 +164,38 @@ def _require_columns(schema: pyarrow.Schema, types: ModuleType) -> None:
             fits = types.is_null(kind)
         if not fits:
             wanted = "text" if key == "name" else "lists of numbers"
-            raise DataFileError(f"column {key!r} holds {kind} instead of {wanted}.")
-
-
-def _require_size(metadata: pyarrow.parquet.FileMetaData) -> None:
-    """Refuse sizes beyond the limit, since a few compressed bytes can mean many zeros."""
-    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-    values = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
-    limit = default_memory_limit()
-    if 8 * values > limit:
-        raise DataFileError(
-            f"it declares {values:,} numbers, more than fit into the limit of {limit:,} bytes; it "
-            "is damaged or made to fill the memory."
-        )
+            raise InvalidProgramError(f"column {key!r} holds {kind} instead of {wanted}.")
 
 
 def _add(programs: dict[str, QuadraticProgram], row: Mapping[str, pyarrow.Scalar]) -> None:
     name = row["name"].as_py()
     if name is None or name in programs:
-        raise DataFileError(f"the name {name!r} is missing or comes twice.")
+        raise InvalidProgramError(f"the name {name!r} is missing or comes twice.")
     try:
         programs[name] = _program({key: _vector(row[key], key) for key in NUMBER_COLUMNS})
-    except (DataFileError, InvalidProgramError) as error:
-        raise DataFileError(f"program {name!r}: {error}") from error
+    except InvalidProgramError as error:
+        raise InvalidProgramError(f"program {name!r}: {error}") from error
 
 
 def _vector(entry: pyarrow.Scalar, name: str) -> Vector | None:
     if not entry.is_valid:
         return None
     if entry.values.null_count:
-        raise DataFileError("a list has entries that are null.")
+        raise InvalidProgramError("a list has entries that are null.")
     return as_vector(entry.values.to_numpy(zero_copy_only=False), name)
 
 
 def _program(numbers: dict[str, Vector | None]) -> QuadraticProgram:
     fields, q = dict(numbers), numbers["q"]
     if q is None:
-        raise DataFileError("q is null.")
+        raise InvalidProgramError("q is null.")
     n = q.size
     for name, side in (("P", "q"), ("G", "h"), ("A", "b")):
         matrix, vector = fields[name], fields[side]
         if matrix is None or vector is None:
             continue  # no quadratic term, no rows, or a half that QuadraticProgram names
         if matrix.size != vector.size * n:
-            raise DataFileError(
+            raise InvalidProgramError(
                 f"{name} has {matrix.size} entries instead of {vector.size} x {n}, the lengths of "
                 f"{side} and q."
             )

@@ -54,12 +54,12 @@ from typing import IO, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.exceptions import InvalidParameterError, InvalidProgramError
+from qpsvm.exceptions import DataFileError, InvalidParameterError, InvalidProgramError
 from qpsvm.io import files
 from qpsvm.io.files import COMPRESSIONS
 from qpsvm.numerics.arrays import Matrix, Vector, default_memory_limit, is_sparse
 from qpsvm.numerics.conversion import is_rounded
-from qpsvm.qp.exchange.npz import Path, hessian, unusable, writing
+from qpsvm.qp.exchange.npz import Path, hessian, unusable
 from qpsvm.qp.program import QuadraticProgram
 
 # --- lines, fields and entries ------------------------------------------------------------------
@@ -69,16 +69,13 @@ _T = TypeVar("_T")
 LONGEST_LINE = 10_000
 """In characters; no writer comes near."""
 
-DENSE_SHARE = 2 / 3
-"""A matrix fuller than that takes less memory as an array (8 bytes an entry against 12)."""
-
 
 class Refusal(Exception):  # noqa: N818
     """The reason why a line or the whole file is refused."""
 
 
 def pairs(fields: list[str]) -> list[tuple[str, float]]:
-    """Yield the pairs of ``row number row number ...``."""
+    """Split ``row number row number ...`` into pairs."""
     if not fields or len(fields) % 2:
         raise Refusal(f"{shown(fields)} is not a list of rows, each with a number.")
     return [(row, number(value)) for row, value in zip(fields[::2], fields[1::2], strict=True)]
@@ -103,13 +100,6 @@ def known(table: Mapping[str, _T], name: str, what: str) -> _T:
     if name not in table:
         raise Refusal(f"{what} {name[:40]!r} is not declared.")
     return table[name]
-
-
-def once(table: dict[str, _T], name: str, value: _T, what: str) -> None:
-    """Add an entry to a table; refuse the line if it exists already."""
-    if name in table:
-        raise Refusal(f"{what} {name[:40]!r} is given twice.")
-    table[name] = value
 
 
 def shown(fields: list[str]) -> str:
@@ -142,8 +132,8 @@ class Entries:
 
 
 def compact(matrix: sp.csc_array) -> Matrix:
-    """The matrix as an array if it takes less memory so."""
-    return matrix.toarray() if matrix.nnz > DENSE_SHARE * math.prod(matrix.shape) else matrix
+    """The matrix as an array if it takes less memory so: 8 bytes an entry against 12."""
+    return matrix.toarray() if 12 * matrix.nnz > 8 * math.prod(matrix.shape) else matrix
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -154,6 +144,8 @@ _SECTIONS = ("NAME", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", *_HESSIANS, "
 _ROWS = ("N", "L", "G", "E")
 _BOUNDS = {"LO": "l", "UP": "u", "FX": "lu", "MI": "l", "PL": "u", "FR": "lu"}
 """Type of bound -> which of lower and upper it sets; the last three without a value."""
+_NUMBERS = ("cost", "right-hand side", "range", "lower bound", "upper bound")
+"""Numbers of which a row or column has one."""
 
 
 def read_qps(path: Path) -> QuadraticProgram:
@@ -237,18 +229,13 @@ class _Reader:
 
     def __init__(self) -> None:
         self.characters_left = default_memory_limit()
-        self.section = ""
+        self.section = self.objective = ""
         self.seen: set[str] = set()
         self.sets: dict[str, str] = {}
         self.rows: dict[str, _Row] = {}
-        self.objective = ""
         self.columns: dict[str, int] = {}
         self.entries, self.hessian = Entries(), Entries()
-        self.costs: dict[str, float] = {}
-        self.right: dict[str, float] = {}
-        self.ranges: dict[str, float] = {}
-        self.lower: dict[str, float] = {}
-        self.upper: dict[str, float] = {}
+        self.numbers: dict[str, dict[str, float]] = {name: {} for name in _NUMBERS}
 
     def take(self, line: str) -> None:
         """Process one line of the file."""
@@ -273,16 +260,11 @@ class _Reader:
                 self.columns.setdefault(column, len(self.columns))
                 for row, value in pairs(rest):
                     self._entry(row, column, value)
-            case "RHS", _:
+            case (("RHS" | "RANGES"), _):
                 for row, value in pairs(self._without_set(fields, len(fields) % 2 == 1)):
-                    self._right_hand_side(row, value)
-            case "RANGES", _:
-                for row, value in pairs(self._without_set(fields, len(fields) % 2 == 1)):
-                    self._range(row, value)
-            case "BOUNDS", [("FR" | "MI" | "PL") as kind, *rest]:
-                self._bound(kind, *self._without_set(rest, len(rest) == 2))
-            case "BOUNDS", [kind, *rest, value]:
-                self._bound(kind, *self._without_set(rest, len(rest) == 2), value=value)
+                    self._side(row, value)
+            case "BOUNDS", [kind, *rest]:
+                self._bound(kind, rest)
             case (("QUADOBJ" | "QSECTION" | "QMATRIX"), [first, second, value]):
                 i, j = (known(self.columns, name, "column") for name in (first, second))
                 self.hessian.add(i, j, number(value))
@@ -315,8 +297,10 @@ class _Reader:
     def _row(self, kind: str, name: str) -> None:
         if kind not in _ROWS:
             raise Refusal(f"row type {kind!r}; N, L, G and E are known.")
+        if name in self.rows:
+            raise Refusal(f"row {name[:40]!r} is given twice.")
         is_objective = kind == "N" and not self.objective
-        once(self.rows, name, _Row(kind, -1 if is_objective else self.n_rows), "row")
+        self.rows[name] = _Row(kind, -1 if is_objective else self.n_rows)
         if is_objective:
             self.objective = name
 
@@ -325,15 +309,27 @@ class _Reader:
         """Rows after the objective, those of G and A together."""
         return len(self.rows) - bool(self.objective)
 
+    def _once(self, what: str, name: str, value: float) -> None:
+        """Store a number of a row or column; refuse the line if it has one already."""
+        if name in self.numbers[what]:
+            raise Refusal(f"the {what} of {name[:40]!r} is given twice.")
+        self.numbers[what][name] = value
+
     def _entry(self, name: str, column: str, value: float) -> None:
         row = known(self.rows, name, "row")
         if row.is_objective:
-            once(self.costs, column, value, "the cost of")
+            self._once("cost", column, value)
         else:
             self.entries.add(row.number, self.columns[column], value)
 
-    def _right_hand_side(self, name: str, value: float) -> None:
+    def _side(self, name: str, value: float) -> None:
+        """Store the right-hand side or the range of a row, by the section."""
         row = known(self.rows, name, "row")
+        if self.section == "RANGES":
+            if row.kind == "N":
+                raise Refusal(f"a range for the row {name!r}, which has no sides.")
+            self._once("range", name, value)
+            return
         if row.is_objective and value != 0.0:
             raise Refusal(
                 f"the objective has the constant {-value!r}, a QuadraticProgram has none; leave it "
@@ -341,24 +337,19 @@ class _Reader:
             )
         if row.kind == "N" and not row.is_objective:
             raise Refusal(f"a right-hand side for the free row {name!r}.")
-        once(self.right, name, value, "the right-hand side of")
+        self._once("right-hand side", name, value)
 
-    def _range(self, name: str, value: float) -> None:
-        if known(self.rows, name, "row").kind == "N":
-            raise Refusal(f"a range for the row {name!r}, which has no sides.")
-        once(self.ranges, name, value, "the range of")
-
-    def _bound(self, kind: str, *column: str, value: str = "") -> None:
-        if kind not in _BOUNDS or len(column) != 1:
+    def _bound(self, kind: str, fields: list[str]) -> None:
+        n_values = 0 if kind in ("FR", "MI", "PL") else 1
+        rest = self._without_set(fields, len(fields) == 2 + n_values)
+        if kind not in _BOUNDS or len(rest) != 1 + n_values:
             raise Refusal(f"a bound needs one of {', '.join(_BOUNDS)} and a column.")
-        known(self.columns, column[0], "column")
-        sides = _BOUNDS[kind]
-        if "l" in sides:
-            lower = number(value, infinite=True) if value else -math.inf
-            once(self.lower, column[0], lower, "the lower bound of")
-        if "u" in sides:
-            upper = number(value, infinite=True) if value else math.inf
-            once(self.upper, column[0], upper, "the upper bound of")
+        column, *values = rest
+        known(self.columns, column, "column")
+        for side, infinity in (("lower", -math.inf), ("upper", math.inf)):
+            if side[0] in _BOUNDS[kind]:
+                value = number(values[0], infinite=True) if values else infinity
+                self._once(f"{side} bound", column, value)
 
     def program(self) -> QuadraticProgram:
         """Build the program from all lines."""
@@ -366,8 +357,9 @@ class _Reader:
             raise Refusal("it ends without ENDATA; part of it is missing.")
         if not self.objective:
             raise Refusal("no row is of type N: the objective is missing.")
-        for name, bound in self.upper.items():
-            if bound <= 0.0 and name not in self.lower:
+        costs, right, ranges, lower, upper = (self.numbers[name] for name in _NUMBERS)
+        for name, bound in upper.items():
+            if bound <= 0.0 and name not in lower:
                 raise Refusal(
                     f"column {name!r} has the upper bound {bound!r} and no lower one, which is 0 "
                     "to some programs and -inf to others; add a line LO, MI or FR."
@@ -377,7 +369,7 @@ class _Reader:
         G, A = list[tuple[int, float, float]](), list[tuple[int, float, float]]()
         for name, row in self.rows.items():
             try:
-                low, high = row.sides(self.right.get(name, 0.0), self.ranges.get(name))
+                low, high = row.sides(right.get(name, 0.0), ranges.get(name))
             except Refusal as problem:
                 raise Refusal(f"row {name[:40]!r}: {problem}") from problem
             if low == high:
@@ -387,11 +379,11 @@ class _Reader:
                 G += [(row.number, -1.0, 0.0 - low)] * (low > -math.inf)
         return QuadraticProgram(
             self.hessian.matrix("P", (n, n), triangle=bool(self.seen.intersection(_TRIANGLES))),
-            [self.costs.get(name, 0.0) for name in self.columns],
+            [costs.get(name, 0.0) for name in self.columns],
             *_signed(rows, G),
             *_signed(rows, A),
-            [self.lower.get(name, 0.0) for name in self.columns],
-            [self.upper.get(name, math.inf) for name in self.columns],
+            [lower.get(name, 0.0) for name in self.columns],
+            [upper.get(name, math.inf) for name in self.columns],
         )
 
 
@@ -477,7 +469,10 @@ def write_qps(
             f"name is {name!r}; QPS takes 1 to 200 printable ASCII characters without spaces."
         )
     P = hessian(program.P, memory_limit)
-    with writing(path) as stream, _compressed(stream, path) as target:
+    with (
+        files.writing(path, "program", DataFileError) as stream,
+        _compressed(stream, path) as target,
+    ):
         for lines in _sections(program, P, name):
             target.write("".join(f"{line}\n" for line in lines).encode("ascii"))
 

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice, pairwise
 from typing import IO
 
 from qpsvm.exceptions import DataFileError
 from qpsvm.io import files
-from qpsvm.io.cells import MISSING, TextCells, is_number
-from qpsvm.io.table import FileTable, Wanted
+from qpsvm.tables.cells import MISSING, TextCells, is_number
+from qpsvm.tables.table import FileTable, Wanted
 
 _EXCEL = re.compile(r'"?sep=([^"\r\n])"?\s*', re.IGNORECASE)
 _DECIMAL_COMMAS = re.compile(r"(?:^|(?<=[;\t])) *[+-]?\d+,\d+ *(?=[;\t\r\n]|$)")
@@ -79,7 +79,8 @@ def read(
         raise DataFileError(
             f"{source!r} holds no samples, only a header (header=False or --no-header: a sample)."
         )
-    cells = tuple(TextCells(column, decimal) for column in zip(*rows, strict=True))
+    columns = ([cell.strip() for cell in column] for column in zip(*rows, strict=True))
+    cells = tuple(TextCells(column, decimal) for column in columns)
     return FileTable(source, own, cells, lines, "line", None if own is None else first_line)
 
 
@@ -198,19 +199,11 @@ def _has_named_column(first: Row, wanted: Wanted) -> bool | None:
     return None
 
 
-class _Below:
-    """The cells of a column below the first row, which are not copied."""
-
-    def __init__(self, rows: Sequence[Row], position: int) -> None:
-        self._rows, self._position = rows, position
-
-    def __iter__(self) -> Iterator[str]:
-        return (row[self._position].strip() for row in self._rows)
-
-
 def _is_header(first: Row, rows: Sequence[Row]) -> bool | None:
     """Whether the first row can only be a header (True) or a row (False); None: either."""
-    cells = [(cell, _Below(rows, j)) for j, cell in enumerate(first) if cell]
+    below = zip(*rows, strict=True) if rows else ((),) * len(first)
+    stripped = ([cell.strip() for cell in column] for column in below)
+    cells = [pair for pair in zip(first, stripped, strict=True) if pair[0]]
     numbers = [(cell, column) for cell, column in cells if _is_number(cell)]
     words = [(cell, column) for cell, column in cells if not _is_number(cell)]
     if not rows and not (numbers and words):
@@ -234,7 +227,7 @@ def _is_header(first: Row, rows: Sequence[Row]) -> bool | None:
     return True if is_counted and words else None
 
 
-def _differs_in_kind(cell: str, column: _Below) -> bool:
+def _differs_in_kind(cell: str, column: Row) -> bool:
     """Whether a cell is a word above numbers only, or a number above words only."""
     kinds = (_kind(value) for value in column if value.lower() not in _SAYS_NOTHING)
     own, first = _kind(cell), next(kinds, "")

@@ -1,26 +1,83 @@
-"""Samples, labels and identifiers of a table, by a preparation that is fitted to it or given."""
+"""Content of data files: samples, labels and identifiers; those of a table by a preparation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, UnreadyColumnsError
-from qpsvm.io.cells import CellKind, Labels, Mask, Numbers, Rows, label_kind, read_cells
-from qpsvm.io.inspection import listed, require_ready, shown
-from qpsvm.io.preparation import (
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.tables.cells import CellKind, label_kind, read_cells
+from qpsvm.tables.inspection import listed, require_ready, shown
+from qpsvm.tables.preparation import (
     CategoryColumn,
     FeatureColumn,
     Missing,
     Preparation,
     Role,
     TableColumn,
-    kind_of,
     learnt_column,
     written_name,
 )
-from qpsvm.io.table import DataFile, FileTable, Roles, Wanted, position_of, roles
+from qpsvm.tables.table import FileTable, Roles, Wanted, roles
+
+Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class DataFile:
+    """The content of a data file: samples, labels and feature names.
+
+    Attributes
+    ----------
+    X : array or CSR array of shape (n, d)
+    y : array of shape (n,) or None
+        Integers where every label is one, exact whatever their size, then numbers, otherwise text.
+    groups : array of shape (n,) or None
+        The group of every sample, such as the query of a ranking.
+    feature_names : tuple of str or None
+        From a CSV header, or of the columns of a Parquet file; ``city=Paris`` for the value of a
+        category. None without a header.
+    source : str
+        The path as given.
+    format : "libsvm", "csv", "npz" or "parquet"
+    columns : tuple of TableColumn or None
+        Name, kind and role of every column of a CSV or Parquet file.
+    preparation : Preparation or None
+        The way from the columns of a CSV or Parquet file to the features: ``load(other,
+        preparation=...)`` reads another file in the same way.
+    ids : mapping of str to list of str
+        The columns named as ``id``, of all rows of the file.
+    rows : array of shape (n,) or None
+        The rows of a CSV or Parquet file that are samples, counted from 0; fewer than the file has
+        where a value is missing and ``missing="drop"``.
+    n_rows : int or None
+        Number of rows of a CSV or Parquet file.
+    zero_based : bool or None
+        LIBSVM: whether column j has the index j in the file, and not j + 1.
+    """
+
+    X: Matrix
+    y: Labels | None
+    groups: Labels | None
+    feature_names: tuple[str, ...] | None
+    source: str
+    format: Format
+    columns: tuple[TableColumn, ...] | None = None
+    preparation: Preparation | None = None
+    ids: Mapping[str, list[str]] = field(default_factory=dict)
+    rows: Index | None = None
+    n_rows: int | None = None
+    zero_based: bool | None = None
+
+
+# --- the samples of a table --------------------------------------------------------------------
 
 
 def learnt_samples(table: FileTable, wanted: Wanted, missing: Missing, decimal: str) -> DataFile:
@@ -31,7 +88,7 @@ def learnt_samples(table: FileTable, wanted: Wanted, missing: Missing, decimal: 
     InvalidDataError, InvalidParameterError, DataFileError
         As ``qpsvm.datasets.load``.
     """
-    found = roles(table.source, table.names, len(table.columns), wanted)
+    found = roles(table, wanted)
     return _samples(table, learn(table, found, missing, decimal), found, wanted.labelled)
 
 
@@ -52,14 +109,10 @@ def prepared_samples(table: FileTable, wanted: Wanted, preparation: Preparation)
     InvalidDataError, InvalidParameterError
         As ``qpsvm.datasets.load``.
     """
-
-    def position(column: str | int) -> int:
-        return position_of(table.source, column, table.names, len(table.columns))
-
-    ids = tuple(position(column) for column in wanted.ids)
+    ids = tuple(map(table.position, wanted.ids))
     by_name = preparation.width is None and table.names is not None
     label, groups = (
-        _known(table, preparation, trained, role) if named is None else position(named)
+        _known(table, preparation, trained, role) if named is None else table.position(named)
         for named, trained, role in (
             (wanted.label, preparation.label if wanted.labelled or not by_name else None, "label"),
             (wanted.groups, preparation.groups, "groups"),
@@ -80,11 +133,8 @@ def prepared_samples(table: FileTable, wanted: Wanted, preparation: Preparation)
             f"{table.source!r}: column {table.name(label)!r} is named as the label, and the model "
             "was trained with it as a feature; name another one."
         )
-    categorical = tuple(
-        i
-        for i, column in zip(features, preparation.columns, strict=True)
-        if isinstance(column, CategoryColumn)
-    )
+    columns = zip(features, preparation.columns, strict=True)
+    categorical = tuple(i for i, column in columns if column.kind is CellKind.TEXTS)
     found_roles = Roles(label, groups, features, categorical, ids)
     return _samples(table, preparation, found_roles, wanted.labelled)
 
@@ -101,7 +151,7 @@ def _known(
     """
     if not isinstance(column, str):
         return column if len(table.columns) == preparation.width else None
-    places = [i for i, name in enumerate(table.names or ()) if name == column]
+    places = table.named(column)
     if len(places) > 1:
         from_end = " or ".join(str(place - len(table.columns)) for place in places)
         raise InvalidDataError(
@@ -130,7 +180,7 @@ def _last(table: FileTable, preparation: Preparation, taken: set[int | None]) ->
 
 
 def _samples(table: FileTable, preparation: Preparation, found: Roles, labelled: bool) -> DataFile:
-    kinds = dict(zip(found.features, map(kind_of, preparation.columns), strict=True))
+    kinds = {i: c.kind for i, c in zip(found.features, preparation.columns, strict=True)}
     others = [i for i in (found.label if labelled else None, found.groups) if i is not None]
     whole, rows = table, np.arange(table.n_rows)
     if preparation.missing == "drop":
@@ -205,22 +255,22 @@ def feature_positions(
     InvalidDataError
         Columns are missing, or a table without names has another number of them.
     """
-    columns = preparation.columns
     if preparation.width is None and table.names is not None:
-        lacking = [str(c.name) for c in columns if c.name not in table.names]
+        places = {column.name: table.named(column.name) for column in preparation.columns}
+        lacking = [name for name, own in places.items() if not own]
         if lacking:
             raise InvalidDataError(
                 f"{table.source} has no column{'s' * (len(lacking) > 1)} "
                 f"{', '.join(map(repr, lacking))}, which the model was trained with; its columns "
                 f"are {', '.join(table.names)} (without a header: --no-header)."
             )
-        repeated = [str(c.name) for c in columns if table.names.count(str(c.name)) > 1]
+        repeated = [name for name, own in places.items() if len(own) > 1]
         if repeated:
             raise InvalidDataError(
                 f"{table.source} has several columns named {', '.join(map(repr, repeated))}, with "
                 "which the model was trained; rename all but one."
             )
-        return tuple(table.names.index(str(c.name)) for c in columns)
+        return tuple(first for first, *_ in places.values())
     return _positions_without_names(preparation, len(table.columns), others, table.source)
 
 
@@ -248,7 +298,7 @@ def _positions_without_names(
 
 def matched_cells(
     preparation: Preparation, table: FileTable, positions: Sequence[int]
-) -> list[Numbers | list[str]]:
+) -> list[Vector | list[str]]:
     """Read the cells of a table that a preparation uses, for ``Preparation.features``.
 
     Parameters
@@ -264,10 +314,9 @@ def matched_cells(
         Cells that are no numbers, categories that the training rows do not have, missing values
         that nothing fills: all columns, with the first row of each.
     """
-    cells, lines = list[Numbers | list[str]](), list[str]()
+    cells, lines = list[Vector | list[str]](), list[str]()
     for i, column in zip(positions, preparation.columns, strict=True):
-        stored, kind = table.columns[i], kind_of(column)
-        cells.append(read_cells(stored, kind))
+        cells.append(read_cells(table.columns[i], column.kind))
         for text in _problems(table, i, column, preparation):
             lines.append(f"  {table.name(i)!r}: {text}")
     if lines:
@@ -280,7 +329,7 @@ def _problems(
     table: FileTable, i: int, expected: FeatureColumn, preparation: Preparation
 ) -> Iterator[str]:
     """Yield a sentence for everything that is wrong with the cells of a column."""
-    stored, kind = table.columns[i], kind_of(expected)
+    stored, kind = table.columns[i], expected.kind
     missing = stored.missing(kind)
     if missing.any() and preparation.missing == "error":
         yield (
@@ -359,7 +408,7 @@ def learn(table: FileTable, roles: Roles, missing: Missing, decimal: str) -> Pre
     return Preparation(columns, label, groups, ids, width, missing, decimal)
 
 
-def complete_rows(table: FileTable, kinds: Mapping[int, CellKind]) -> Rows:
+def complete_rows(table: FileTable, kinds: Mapping[int, CellKind]) -> Index:
     """Rows without a missing value.
 
     Parameters

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from qpsvm.display import short_repr
 from qpsvm.exceptions import DataFileError, InvalidParameterError
-from qpsvm.io.cells import Cells, Labels, Rows
-from qpsvm.io.preparation import Preparation, TableColumn
-from qpsvm.numerics.arrays import Matrix
-
-Format: TypeAlias = Literal["libsvm", "csv", "npz", "parquet"]
+from qpsvm.numerics.arrays import Index
+from qpsvm.tables.cells import Cells
 
 Column: TypeAlias = str | int
 """A column by its name, or by its position from 0 (negative: from the end)."""
@@ -60,12 +56,51 @@ class FileTable:
 
     def reference(self, position: int) -> str:
         """Text by which a caller names a column: its name, or a position."""
-        width = len(self.columns)
         for text in (self.names[position] if self.names else "", str(position)):
             with suppress(InvalidParameterError):
-                if text and position_of(self.source, text, self.names, width) == position:
+                if text and self.position(text) == position:
                     return text
-        return str(position - width)
+        return str(position - len(self.columns))
+
+    def named(self, name: str | int) -> list[int]:
+        """Positions of the columns of a name."""
+        return [i for i, own in enumerate(self.names or ()) if own == name]
+
+    def position(self, column: Column) -> int:
+        """Find the position of a column from 0.
+
+        Raises
+        ------
+        InvalidParameterError
+            There is no such column, or there are several of its name.
+        """
+        position, width = _as_position(column), len(self.columns)
+        same = self.named(column)
+        if same:
+            if position is not None and 0 <= position < width and position != same[0]:
+                raise InvalidParameterError(
+                    f"{self.source!r}: {column!r} is the name of column {same[0]} and the position "
+                    f"of column {position} (counted from 0); name the column by its position from "
+                    f"the end, {same[0] - width} or {position - width}."
+                )
+            if len(same) > 1:
+                raise InvalidParameterError(
+                    f"{self.source!r} has {len(same)} columns named {column!r}; name the column by "
+                    "its position, counted from 0."
+                )
+            return same[0]
+        if position is None:
+            known = f"its columns are {', '.join(self.names)}" if self.names else "it has no header"
+            raise InvalidParameterError(
+                f"{self.source!r} has no column named {column!r}: {known}; name one, or give a "
+                "position counted from 0."
+            )
+        if not -width <= position < width:
+            raise InvalidParameterError(
+                f"{self.source!r} has no column {position}; it has {width}, counted from 0 to "
+                f"{width - 1}."
+            )
+        return position % width
 
     def place(self, row: int) -> str:
         """The place of a row in the file: ``line 7``, or ``row 5 (counted from 0)``."""
@@ -76,7 +111,7 @@ class FileTable:
         """Name of a column, or its position in a file without names: where other tables have it."""
         return position if self.names is None else self.names[position]
 
-    def taken(self, rows: Rows) -> FileTable:
+    def taken(self, rows: Index) -> FileTable:
         """The table of some rows only."""
         columns = tuple(column.taken(rows) for column in self.columns)
         return replace(self, columns=columns, places=[self.places[i] for i in rows.tolist()])
@@ -142,68 +177,15 @@ class Roles:
     label_was_named: bool = field(default=True, repr=False)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class DataFile:
-    """The content of a data file: samples, labels and feature names.
-
-    Attributes
-    ----------
-    X : array or CSR array of shape (n, d)
-    y : array of shape (n,) or None
-        Integers where every label is one, exact whatever their size, then numbers, otherwise text.
-    groups : array of shape (n,) or None
-        The group of every sample, such as the query of a ranking.
-    feature_names : tuple of str or None
-        From a CSV header, or of the columns of a Parquet file; ``city=Paris`` for the value of a
-        category. None without a header.
-    source : str
-        The path as given.
-    format : "libsvm", "csv", "npz" or "parquet"
-    columns : tuple of TableColumn or None
-        Name, kind and role of every column of a CSV or Parquet file.
-    preparation : Preparation or None
-        The way from the columns of a CSV or Parquet file to the features: ``load(other,
-        preparation=...)`` reads another file in the same way.
-    ids : mapping of str to list of str
-        The columns named as ``id``, of all rows of the file.
-    rows : array of shape (n,) or None
-        The rows of a CSV or Parquet file that are samples, counted from 0; fewer than the file has
-        where a value is missing and ``missing="drop"``.
-    n_rows : int or None
-        Number of rows of a CSV or Parquet file.
-    zero_based : bool or None
-        LIBSVM: whether column j has the index j in the file, and not j + 1.
-    """
-
-    X: Matrix
-    y: Labels | None
-    groups: Labels | None
-    feature_names: tuple[str, ...] | None
-    source: str
-    format: Format
-    columns: tuple[TableColumn, ...] | None = None
-    preparation: Preparation | None = None
-    ids: Mapping[str, list[str]] = field(default_factory=dict)
-    rows: Rows | None = None
-    n_rows: int | None = None
-    zero_based: bool | None = None
-
-
 # --- the roles of columns -----------------------------------------------------------------------
 
 
-def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted) -> Roles:
-    """Find the columns of a table.
+def roles(table: FileTable, wanted: Wanted) -> Roles:
+    """Find the columns that are wanted in a table.
 
     Parameters
     ----------
-    source : str
-        The file, for messages.
-    names : tuple of str or None
-        Of all columns; None without a header.
-    width : int
-        Number of columns.
+    table : FileTable
     wanted : Wanted
 
     Raises
@@ -215,15 +197,18 @@ def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted
 
     Examples
     --------
-    >>> roles("a.csv", ("a", "b", "y"), 3, Wanted())
+    >>> from qpsvm.tables.cells import TextCells
+    >>> table = FileTable("a.csv", ("id", "city", "y"), (TextCells(["u"]),) * 3, [2], "line")
+    >>> roles(table, Wanted())
     Roles(label=2, groups=None, features=(0, 1), categorical=(), ids=())
-    >>> roles("a.csv", ("id", "city", "y"), 3, Wanted(ids=("id",), categorical=("city",)))
+    >>> roles(table, Wanted(ids=("id",), categorical=("city",)))
     Roles(label=2, groups=None, features=(1,), categorical=(1,), ids=(0,))
     """
 
     def positions(columns: Columns) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(position_of(source, column, names, width) for column in columns))
+        return tuple(dict.fromkeys(map(table.position, columns)))
 
+    source, width = table.source, len(table.columns)
     given = {
         "the label": () if wanted.label is None else (wanted.label,),
         "the groups": () if wanted.groups is None else (wanted.groups,),
@@ -262,48 +247,6 @@ def roles(source: str, names: tuple[str, ...] | None, width: int, wanted: Wanted
         found["an identifier"],
         wanted.label is not None,
     )
-
-
-def position_of(source: str, column: str | int, names: tuple[str, ...] | None, width: int) -> int:
-    """Find the position of a column from 0.
-
-    Raises
-    ------
-    InvalidParameterError
-        There is no such column, or there are several of its name.
-    """
-    if isinstance(column, str) and names is not None and column in names:
-        if _is_other_position(column, names, width):
-            raise InvalidParameterError(
-                f"{source!r}: {column!r} is the name of column {names.index(column)} and the "
-                f"position of column {int(column) % width} (counted from 0); name the column by "
-                f"its position from the end, {names.index(column) - width} or "
-                f"{int(column) % width - width}."
-            )
-        if names.count(column) > 1:
-            raise InvalidParameterError(
-                f"{source!r} has {names.count(column)} columns named {column!r}; name the column "
-                "by its position, counted from 0."
-            )
-        return names.index(column)
-    position = _as_position(column)
-    if position is None:
-        known = f"its columns are {', '.join(names)}" if names else "it has no header"
-        raise InvalidParameterError(
-            f"{source!r} has no column named {column!r}: {known}; name one, or give a position "
-            "counted from 0."
-        )
-    if not -width <= position < width:
-        raise InvalidParameterError(
-            f"{source!r} has no column {position}; it has {width}, counted from 0 to {width - 1}."
-        )
-    return position % width
-
-
-def _is_other_position(column: str, names: tuple[str, ...], width: int) -> bool:
-    """Whether the name of a column is also the position of another one."""
-    position = _as_position(column)
-    return position is not None and 0 <= position < width and position != names.index(column)
 
 
 def _as_position(column: str | int) -> int | None:

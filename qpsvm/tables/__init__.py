@@ -3,6 +3,6 @@
 ``qpsvm.datasets.load`` fits a ``Preparation`` and returns it; files of models hold it.
 """
 
-from qpsvm.io.preparation import CategoryColumn, NumberColumn, Preparation, TableColumn
+from qpsvm.tables.preparation import CategoryColumn, NumberColumn, Preparation, TableColumn
 
 __all__ = ["CategoryColumn", "NumberColumn", "Preparation", "TableColumn"]

@@ -13,16 +13,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.io.cells import CellKind, Numbers
-from qpsvm.numerics.arguments import require_choice
-from qpsvm.numerics.arrays import require_memory
+from qpsvm.numerics.arguments import is_finite_number, require_choice, require_flag, require_kind
+from qpsvm.numerics.arrays import Vector, require_memory
+from qpsvm.tables.cells import CellKind
 
 Role: TypeAlias = Literal["feature", "label", "groups", "id", "left out"]
 
@@ -65,12 +64,25 @@ class NumberColumn:
 
     def __post_init__(self) -> None:
         require_name(self.name)
-        if type(self.truth) is not bool:
-            raise InvalidParameterError(f"truth is {self.truth!r}; pass True or False.")
-        if self.fill is not None and not (
-            isinstance(self.fill, int | float) and math.isfinite(self.fill)
-        ):
+        require_flag(self.truth, "truth")
+        if self.fill is not None and not is_finite_number(self.fill):
             raise InvalidParameterError(f"fill is {self.fill!r}; pass a finite number or None.")
+
+    @property
+    def kind(self) -> CellKind:
+        """The kind of cells that the column is read as."""
+        return CellKind.TRUTH_VALUES if self.truth else CellKind.NUMBERS
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The name of the only feature: that of the column."""
+        return (written_name(self.name),)
+
+    def write_features(self, cells: Vector | list[str], into: Vector) -> None:
+        """Write the numbers of n rows into an array of shape (n, 1), with gaps filled in."""
+        numbers = np.asarray(cells, dtype=np.float64)
+        fill = math.nan if self.fill is None else self.fill
+        into[:, 0] = np.where(np.isnan(numbers), fill, numbers)
 
 
 @dataclass(frozen=True)
@@ -93,19 +105,30 @@ class CategoryColumn:
 
     def __post_init__(self) -> None:
         require_name(self.name)
-        values = self.values
-        if not (
-            isinstance(values, tuple)
-            and values
-            and all(isinstance(value, str) and value for value in values)
-            and all(one < other for one, other in pairwise(values))
-        ):
+        require_kind(self.values, tuple, "values", "a tuple of texts")
+        are_texts = all(isinstance(value, str) and value for value in self.values)
+        if not are_texts or not self.values or sorted(set(self.values)) != [*self.values]:
             raise InvalidParameterError(
-                f"values are {str(values)[:80]}; pass a tuple of different texts in ascending "
-                "order, none empty."
+                f"values are {str(self.values)[:80]}; pass different texts in ascending order, "
+                "none empty."
             )
-        if self.fill is not None and self.fill not in values:
+        if self.fill is not None and self.fill not in self.values:
             raise InvalidParameterError(f"fill is {self.fill!r}; pass one of the values, or None.")
+
+    @property
+    def kind(self) -> CellKind:
+        """The kind of cells that the column is read as."""
+        return CellKind.TEXTS
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """A name for the feature of every value, such as ``city=Paris``."""
+        return tuple(f"{written_name(self.name)}={value}" for value in self.values)
+
+    def write_features(self, cells: Vector | list[str], into: Vector) -> None:
+        """Write a 1 for the value of each of n rows into an array of zeros of shape (n, k)."""
+        places = {value: i for i, value in enumerate(self.values)}
+        into[np.arange(len(cells)), [places[str(text or self.fill)] for text in cells]] = 1.0
 
 
 def require_name(name: object) -> None:
@@ -169,21 +192,17 @@ class Preparation:
 
     def __post_init__(self) -> None:
         require_policies(self.missing, self.decimal)
-        known = isinstance(self.columns, tuple) and self.columns
-        if not known or not all(isinstance(c, NumberColumn | CategoryColumn) for c in self.columns):
-            raise InvalidParameterError(
-                f"columns are {str(self.columns)[:80]}; pass a tuple of NumberColumn and "
-                "CategoryColumn."
-            )
-        if not isinstance(self.ids, tuple):
-            raise InvalidParameterError(f"ids are {self.ids!r}; pass a tuple of columns.")
-        others = [name for name in (self.label, self.groups) if name is not None]
-        for name in (*others, *self.ids):
+        require_kind(self.columns, tuple, "columns", "a tuple of NumberColumn and CategoryColumn")
+        require_kind(self.ids, tuple, "ids", "a tuple of columns")
+        for column in self.columns or (None,):
+            require_kind(column, FeatureColumn, "a column", "NumberColumn or CategoryColumn")
+        others = [name for name in (self.label, self.groups, *self.ids) if name is not None]
+        for name in others:
             require_name(name)
         names = [column.name for column in self.columns]
         if len(set(map(written_name, names))) < len(names):
             raise InvalidParameterError(f"columns are named twice among {names}; name each once.")
-        has_positions = [isinstance(name, int) for name in (*names, *others, *self.ids)]
+        has_positions = [isinstance(name, int) for name in (*names, *others)]
         if any(has_positions) != (self.width is not None) or len(set(has_positions)) > 1:
             raise InvalidParameterError(
                 f"width is {self.width!r} for the columns {names}; positions need a width, names "
@@ -193,15 +212,7 @@ class Preparation:
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
         """A name for every feature: that of its column, or ``city=Paris`` for a category."""
-        return tuple(
-            name
-            for column in self.columns
-            for name in (
-                [written_name(column.name)]
-                if isinstance(column, NumberColumn)
-                else [f"{written_name(column.name)}={value}" for value in column.values]
-            )
-        )
+        return tuple(name for column in self.columns for name in column.feature_names)
 
     @property
     def n_features(self) -> int:
@@ -214,7 +225,7 @@ class Preparation:
         width = len(columns) if isinstance(columns, range) else None
         return cls(tuple(NumberColumn(column) for column in columns), width=width)
 
-    def features(self, cells: Sequence[Numbers | list[str]]) -> Numbers:
+    def features(self, cells: Sequence[Vector | list[str]]) -> Vector:
         """The features of rows whose cells were checked.
 
         Parameters
@@ -241,21 +252,14 @@ class Preparation:
         X = np.zeros((len(cells[0]), self.n_features))
         first = 0
         for column, own in zip(self.columns, cells, strict=True):
-            if isinstance(column, NumberColumn):
-                numbers = np.asarray(own, dtype=np.float64)
-                gone = np.isnan(numbers) & (self.missing == "median")
-                X[:, first] = np.where(gone, column.fill or 0.0, numbers)
-                first += 1
-            else:
-                fill = column.fill or column.values[0]
-                places = {value: first + i for i, value in enumerate(column.values)}
-                X[np.arange(len(own)), [places[str(text) or fill] for text in own]] = 1.0
-                first += len(places)
+            last = first + len(column.feature_names)
+            column.write_features(own, X[:, first:last])
+            first = last
         return X
 
 
 def learnt_column(
-    name: str | int, kind: CellKind, cells: Numbers | list[str], missing: Missing
+    name: str | int, kind: CellKind, cells: Vector | list[str], missing: Missing
 ) -> FeatureColumn:
     """Fit a column to the cells of the training rows.
 
@@ -274,13 +278,6 @@ def learnt_column(
         return CategoryColumn(name, values, most if fills else None)
     median = float(np.nanmedian(np.asarray(cells))) if fills else None
     return NumberColumn(name, kind is CellKind.TRUTH_VALUES, median)
-
-
-def kind_of(column: FeatureColumn) -> CellKind:
-    """The kind of cells that a column is read as."""
-    if isinstance(column, CategoryColumn):
-        return CellKind.TEXTS
-    return CellKind.TRUTH_VALUES if column.truth else CellKind.NUMBERS
 
 
 def require_policies(missing: object, decimal: object) -> None:

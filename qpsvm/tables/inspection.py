@@ -8,30 +8,23 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from qpsvm.exceptions import UnreadyColumnsError
-from qpsvm.io.cells import CellKind, Cells, Mask, is_number, label_kind
-from qpsvm.io.table import FileTable, Roles
+from qpsvm.numerics.arrays import Mask
+from qpsvm.tables.cells import CellKind, Cells, is_number, label_kind
+from qpsvm.tables.table import FileTable, Roles
 
 LISTS = ("id", "drop", "categorical")
 """Parameters that take several columns."""
-
-ALL_SHOWN = 40
-"""Columns of a table up to which a message lists also those without trouble."""
 
 EXAMPLES = 3
 """Values of a column that a message shows."""
 
 EXAMPLE_LENGTH = 40
 """Characters of such a value."""
-
-MOSTLY = 0.5
-"""Share of cells that are numbers from which the others are taken for mistakes; and of different
-values from which texts are taken for identifiers, so that categories are not the first remedy."""
 
 _OF_INDEX = re.compile(r"|Unnamed: \d+(\.\d+|_level_\d+)*|__index_level_\d+__|\.\.\.\d+")
 """Names of columns without one: none, and what pandas and R write in its place."""
@@ -59,22 +52,11 @@ class Remedy(NamedTuple):
     value: str = ""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A column of a table: its content, and what can be done where it cannot be used as it is.
+Finding: TypeAlias = tuple[str, tuple[Remedy, ...]]
+"""The content of a column, or the trouble with it; and what can be done, the usual remedy first.
 
-    Attributes
-    ----------
-    name : str
-    text : str
-        The content of the column, or the trouble with it.
-    remedies : tuple of Remedy
-        The first is the usual one. None for a column without trouble.
-    """
-
-    name: str
-    text: str
-    remedies: tuple[Remedy, ...] = ()
+A column without trouble has no remedies.
+"""
 
 
 def require_ready(table: FileTable, roles: Roles, missing: str) -> None:
@@ -92,7 +74,7 @@ def require_ready(table: FileTable, roles: Roles, missing: str) -> None:
     UnreadyColumnsError
     """
     findings = [_finding(table, roles, i, missing) for i in range(len(table.columns))]
-    bad = [finding for finding in findings if finding.remedies]
+    bad = [remedies for _, remedies in findings if remedies]
     if not bad:
         return
     first = (
@@ -100,32 +82,35 @@ def require_ready(table: FileTable, roles: Roles, missing: str) -> None:
         f"{'needs' if len(bad) == 1 else 'need'} a decision."
     )
     values = dict[str, list[str]]()  # of the parameters after which nothing is left to be done
-    for _, parameter, value in (remedy for finding in bad for remedy in _usual(finding)):
+    for _, parameter, value in (remedy for remedies in bad for remedy in _usual(remedies)):
         known = values.setdefault(parameter, [])
         known += [value] if value not in known else []
     messages = []
     for written, between in ((_argument, ", "), (_option, " ")):
-        lines = [first, *_lines(findings, written)]
+        lines = [first, *_lines(table, findings, written)]
         if "" not in values:
             lines.append(f"For example: {between.join(map(written, values, values.values()))}")
         messages.append("\n".join(lines))
     raise UnreadyColumnsError(*messages)
 
 
-def _usual(finding: Finding) -> tuple[Remedy, ...]:
+def _usual(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Remedies after which nothing is left to be done about the column."""
-    first, *others = finding.remedies
+    first, *others = remedies
     fills = [remedy for remedy in others if remedy.parameter == "missing"][:1]
     return (first, *fills) if first.parameter == "categorical" else (first,)
 
 
-def _lines(findings: Sequence[Finding], written: Callable[[str, list[str]], str]) -> Iterator[str]:
-    shown = [finding for finding in findings if finding.remedies or len(findings) <= ALL_SHOWN]
-    width = max(len(repr(finding.name)) for finding in shown)
-    for finding in shown:
-        yield f"  {finding.name!r:{width}}  {finding.text}"
-        if finding.remedies:
-            all_of_them = (f"{written(p, [v])} {words}".strip() for words, p, v in finding.remedies)
+def _lines(
+    table: FileTable, findings: Sequence[Finding], written: Callable[[str, list[str]], str]
+) -> Iterator[str]:
+    shows_all = len(findings) <= 40  # of a wide table only the columns with trouble
+    shown = {i: found for i, found in enumerate(findings) if found[1] or shows_all}
+    width = max(len(repr(table.name(i))) for i in shown)
+    for i, (text, remedies) in shown.items():
+        yield f"  {table.name(i)!r:{width}}  {text}"
+        if remedies:
+            all_of_them = (f"{written(p, [v])} {words}".strip() for words, p, v in remedies)
             yield f"  {'':{width}}  -> {'; '.join(all_of_them)}"
     if len(shown) < len(findings):
         yield f"  and {len(findings) - len(shown)} columns that can be used as they are"
@@ -149,15 +134,14 @@ def _option(parameter: str, values: list[str]) -> str:
 
 
 def _finding(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
-    name, cells = table.name(i), table.columns[i]
     if i in (roles.label, roles.groups):
         return _of_labels(table, roles, i, missing)
     if i in roles.ids:
-        return Finding(name, "identifiers, carried into predictions")
+        return "identifiers, carried into predictions", ()
     if i not in roles.features:
-        return Finding(name, "left out")
+        return "left out", ()
     if i in roles.categorical:
-        text = f"categories: {_values(cells)}"
+        text = f"categories: {_values(table.columns[i])}"
         found = _with_missing(table, i, CellKind.TEXTS, text, missing)
     else:
         found = _feature(table, i, missing)
@@ -166,15 +150,15 @@ def _finding(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
 
 def _named(table: FileTable, names: Sequence[str], i: int, found: Finding) -> Finding:
     """Report a column whose name is missing or repeated, with the options that settle it."""
-    remedies = found.remedies
-    same = [j for j, name in enumerate(names) if name == names[i]]
+    text, remedies = found
+    same = table.named(names[i])
     if _OF_INDEX.fullmatch(names[i]):
-        text = f"no name but {names[i]!r}, as the index of a pandas frame is written"
+        trouble = f"no name but {names[i]!r}, as the index of a pandas frame is written"
         name_it = Remedy("or name it in the file (frame.to_csv(index=False) writes no index)")
         drop, id_, _ = _remedies(table, i)
         remedies = (drop, id_, name_it)
     elif len(same) > 1:
-        text = f"columns {' and '.join(map(str, same))} (counted from 0) have this name"
+        trouble = f"columns {' and '.join(map(str, same))} (counted from 0) have this name"
         rename = Remedy("rename all but one, since a model finds columns by their names")
         remedies = (rename, *remedies)
     else:
@@ -182,7 +166,7 @@ def _named(table: FileTable, names: Sequence[str], i: int, found: Finding) -> Fi
     if table.header_line is not None:
         either = f"or pass header=False (--no-header), if line {table.header_line} is a sample"
         remedies = (*remedies, Remedy(either))
-    return Finding(found.name, f"{text}; {found.text}", remedies)
+    return f"{trouble}; {text}", remedies
 
 
 def _of_labels(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
@@ -192,18 +176,18 @@ def _of_labels(table: FileTable, roles: Roles, i: int, missing: str) -> Finding:
     text = f"{text}: {_values(cells)}"
     gone = cells.missing(label_kind(cells))
     if not gone.any() or (missing == "drop" and not gone.all()):
-        return Finding(table.name(i), text)
+        return text, ()
     remedy = Remedy("leaves these rows out", "missing", "drop")
     if gone.all():
         remedy = Remedy("name another column, or fill the cells in")
     elif missing != "error":
         remedy = Remedy("fill the cells in")
-    return Finding(table.name(i), f"{text}; {_empty(table, i, gone)}", (remedy,))
+    return f"{text}; {_empty(table, i, gone)}", (remedy,)
 
 
 def _feature(table: FileTable, i: int, missing: str) -> Finding:
     """The finding on a feature that is not categorical."""
-    name, cells = table.name(i), table.columns[i]
+    cells = table.columns[i]
     drop, id_, categorical = _remedies(table, i)
     remedies: tuple[Remedy, ...] = (drop,)
     match cells.kind:
@@ -212,7 +196,7 @@ def _feature(table: FileTable, i: int, missing: str) -> Finding:
             if rounded is None:
                 return _with_missing(table, i, CellKind.NUMBERS, "numbers", missing)
             place = table.place(rounded.place[0])
-            text = f"{place}, column {name!r} is {rounded.value}, {rounded.problem}"
+            text = f"{place}, column {table.name(i)!r} is {rounded.value}, {rounded.problem}"
             remedies = id_, categorical, drop
         case CellKind.TEXTS:
             return _of_texts(table, i, missing)
@@ -228,16 +212,16 @@ def _feature(table: FileTable, i: int, missing: str) -> Finding:
             text = "all cells are empty or missing"
         case CellKind.OTHER:
             text = f"{cells.stored_as}: not numbers"
-    return Finding(name, text, remedies)
+    return text, remedies
 
 
 def _of_texts(table: FileTable, i: int, missing: str) -> Finding:
     """The finding on texts: mistakes among numbers, identifiers, or categories."""
-    name, cells = table.name(i), table.columns[i]
+    cells = table.columns[i]
     drop, id_, categorical = _remedies(table, i)
     numbers, written = cells.numbers(CellKind.NUMBERS), ~cells.missing(CellKind.NUMBERS)
     n_numbers = int((~np.isnan(numbers)).sum())  # infinite ones included
-    if n_numbers and n_numbers >= MOSTLY * written.sum():
+    if n_numbers and 2 * n_numbers >= written.sum():  # the others are mistakes
         wrong = ~np.isfinite(numbers) & written
         first = int(np.flatnonzero(wrong)[0])
         what = "is infinite" if np.isinf(numbers[first]) else "is not a number"
@@ -245,18 +229,17 @@ def _of_texts(table: FileTable, i: int, missing: str) -> Finding:
             f"numbers, but {table.place(first)} is {shown(cells.texts()[first])}, which {what} "
             f"({wrong.sum()} of {table.n_rows} cells)"
         )
-        return Finding(name, text, (Remedy("correct the file"), drop))
+        return text, (Remedy("correct the file"), drop)
     texts = [text for text in cells.texts() if text]
     place = table.place(int(np.flatnonzero(~cells.missing(CellKind.TEXTS))[0]))
     if all(is_number(_DECORATION.sub("", text).replace("\u2212", "-")) for text in texts):
         correct = Remedy("store them as plain numbers, such as 1000.5")
         text = f"numbers written as texts from {place} on, such as {_examples(cells)}"
-        return Finding(name, text, (correct, id_, categorical, drop))
-    identifying = len(set(texts)) > MOSTLY * len(texts)
-    remedies = (id_, categorical, drop) if identifying else (categorical, drop)
+        return text, (correct, id_, categorical, drop)
     text = f"texts from {place} on, not numbers: {_values(cells)}"
-    found = _with_missing(table, i, CellKind.TEXTS, text, missing)
-    return Finding(name, found.text, (*remedies, *found.remedies))
+    text, remedies = _with_missing(table, i, CellKind.TEXTS, text, missing)
+    identifying = 2 * len(set(texts)) > len(texts)
+    return text, ((id_,) * identifying + (categorical, drop, *remedies))
 
 
 def _remedies(table: FileTable, i: int) -> tuple[Remedy, Remedy, Remedy]:
@@ -273,8 +256,7 @@ def _with_missing(table: FileTable, i: int, kind: CellKind, text: str, missing: 
     """The finding on a column that can be used, unless cells are missing and nothing fills them."""
     gone = table.columns[i].missing(kind)
     if not gone.any():
-        return Finding(table.name(i), text)
-    text = f"{text}; {_empty(table, i, gone)}"
+        return text, ()
     remedies: tuple[Remedy, ...] = ()
     if gone.all():
         remedies = _remedies(table, i)[:1]
@@ -282,7 +264,7 @@ def _with_missing(table: FileTable, i: int, kind: CellKind, text: str, missing: 
         what = "most frequent value" if kind is CellKind.TEXTS else "median"
         fills = Remedy(f"puts the {what} there", "missing", "median")
         remedies = fills, Remedy("leaves these rows out", "missing", "drop")
-    return Finding(table.name(i), text, remedies)
+    return f"{text}; {_empty(table, i, gone)}", remedies
 
 
 def _empty(table: FileTable, i: int, gone: Mask) -> str:

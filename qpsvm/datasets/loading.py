@@ -1,10 +1,4 @@
-"""Reading of data files (LIBSVM/svmlight, CSV, NPZ, Parquet) as samples and labels.
-
-Nothing is guessed about values: a column that is not one of numbers is an error that lists all
-columns with what can be done about each. So is an integer that float64 does not have (some beyond
-2^53); decimal fractions, and numbers with an exponent, are rounded to the nearest float64. Nothing
-is ever unpickled.
-"""
+"""Reading of a data file: the format that its name or content has, and its parameters."""
 
 from __future__ import annotations
 
@@ -16,12 +10,11 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
+from qpsvm.datasets import csv_table, libsvm_table, parquet_table
+from qpsvm.datasets.samples import DataFile, Format, learnt_samples, prepared_samples
 from qpsvm.exceptions import DataFileError, InvalidParameterError
-from qpsvm.io import csv_table, libsvm_table, npz, parquet_table
+from qpsvm.io import npz
 from qpsvm.io.files import COMPRESSIONS, STANDARD_INPUT
-from qpsvm.io.preparation import Missing, Preparation, require_policies
-from qpsvm.io.samples import learnt_samples, prepared_samples
-from qpsvm.io.table import Column, Columns, DataFile, Format, Wanted
 from qpsvm.numerics.arguments import (
     explains_calls,
     require_choice,
@@ -32,8 +25,8 @@ from qpsvm.numerics.arguments import (
 )
 from qpsvm.numerics.arrays import Matrix, default_memory_limit
 from qpsvm.numerics.conversion import compressed_rows
-
-__all__ = ["SUFFIXES", "DataFile", "Format", "load"]
+from qpsvm.tables.preparation import Missing, Preparation, require_policies
+from qpsvm.tables.table import Column, Columns, Wanted
 
 FORMATS: tuple[Format, ...] = ("libsvm", "csv", "npz", "parquet")
 
@@ -66,9 +59,6 @@ ABOUT: Mapping[str, tuple[str, tuple[Format, ...]]] = {
     "n_features": ("the indices of a LIBSVM file", ("libsvm",)),
 }
 """The subject of a parameter, and the formats that have it; all others are about columns."""
-
-TEXT_SHARE = 16
-"""Memory of the parsed words of a text, in multiples of the size of the text."""
 
 
 @explains_calls
@@ -288,7 +278,8 @@ def _is_count(value: object) -> bool:
 def _limit(limit_bytes: int | None, kind: Format) -> int:
     """Limit in bytes on the decompressed size of a file of this format."""
     if limit_bytes is None:
-        return default_memory_limit() // (TEXT_SHARE if kind in ("libsvm", "csv") else 1)
+        # the words of a text take sixteen times as much memory once they are parsed
+        return default_memory_limit() // (16 if kind in ("libsvm", "csv") else 1)
     if not _is_count(limit_bytes):
         raise InvalidParameterError(f"limit_bytes is {limit_bytes!r}; pass an integer above 0.")
     return limit_bytes

@@ -5,19 +5,19 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
+from qpsvm.datasets.samples import DataFile
 from qpsvm.exceptions import DataFileError, InvalidDataError
 from qpsvm.io import files
-from qpsvm.io.cells import Labels, is_number, narrowest
-from qpsvm.io.table import DataFile
 from qpsvm.numerics.arrays import Sparse
 from qpsvm.numerics.conversion import EXACT, first_rounded
+from qpsvm.tables.cells import is_number, narrowest
 
 LARGEST_WIDTH = 2**27
 """Largest number of features that a file may have without ``n_features``.
@@ -25,9 +25,6 @@ LARGEST_WIDTH = 2**27
 The weights of so many features take 1 GB; public data sets have up to half as many. A larger index
 is mostly a slip of the pen, and would take all memory.
 """
-
-INDEX_MAX = 2**31 - 1
-"""Indices are C's ``int`` to LIBSVM."""
 
 
 def read(
@@ -70,7 +67,7 @@ def read(
     if X.shape[0] == 0:
         raise DataFileError(f"{source!r} holds no samples; each line is one.")
     if not np.isfinite(X.data).all():
-        line, index, value = file.first(lambda _, value: not math.isfinite(float(value)))
+        line, index, value = next(e for e in file.entries() if not math.isfinite(float(e[2])))
         raise InvalidDataError(
             f"{source!r} line {line}, feature {index} is {value}; impute missing values, or drop "
             "the sample."
@@ -84,7 +81,13 @@ def read(
     zero_based = _is_zero_based(file, zero_based, n_features, X)
     width = n_features or X.shape[1] - (not zero_based)
     if max(np.max(np.abs(X.data), initial=0.0), np.max(np.abs(y))) >= EXACT:
-        y = _exact_labels(file)
+        for line, index, value in file.entries():
+            rounded = first_rounded([value], [float(value)])
+            if rounded is not None:
+                raise InvalidDataError(
+                    f"{source!r} line {line}, feature {index} is {rounded.value}, {rounded.problem}"
+                )
+        y = np.array([label for _, (label, *_) in file.tokens()])
     indices = X.indices - (not zero_based)
     samples = sp.csr_array((X.data, indices, X.indptr), shape=(X.shape[0], max(width, 1)))
     groups = queries if len(queries) else None
@@ -110,7 +113,7 @@ def _is_zero_based(file: _Text, given: bool | None, n_features: int | None, X: S
             "(--zero-based or --one-based)."
         )
     if smallest == 0 and not zero_based:
-        line, _, _ = file.first(lambda index, _: index == 0)
+        line = next(line for line, index, _ in file.entries() if index == 0)
         raise DataFileError(
             f"{file.source!r} line {line} has the index 0, and indices are to count from 1 "
             "(zero_based=False, --one-based, or as the training data of the model did). If this "
@@ -125,7 +128,7 @@ def _is_zero_based(file: _Text, given: bool | None, n_features: int | None, X: S
         )
     limit = LARGEST_WIDTH if n_features is None else n_features
     if largest > limit - zero_based:
-        line, index, _ = file.first(lambda index, _: index > limit - zero_based)
+        line, index, _ = next(e for e in file.entries() if e[1] > limit - zero_based)
         if n_features is None:
             gigabytes = 8 * largest / 2**30
             raise DataFileError(
@@ -186,36 +189,13 @@ class _Text:
                 if tokens:
                     yield number, tokens
 
-    def first(self, is_wanted: Callable[[int, str], bool]) -> tuple[int, int, str]:
-        """Line, index and value of the first entry for which a condition on the two holds."""
+    def entries(self) -> Iterator[tuple[int, int, str]]:
+        """Yield line, index and value of every entry."""
         for line, (_, *entries) in self.tokens():
             for entry in entries:
                 index, _, value = entry.partition(":")
-                if index != "qid" and is_wanted(int(index), value):
-                    return line, int(index), value
-        raise DataFileError(f"{self.source!r} has changed while it was read; read it again.")
-
-
-def _exact_labels(file: _Text) -> Labels:
-    """Read the label of every line of a LIBSVM file, as it is written.
-
-    Raises
-    ------
-    InvalidDataError
-        A feature that is an integer that float64 would round.
-    """
-    labels = list[str]()
-    for number, (label, *entries) in file.tokens():
-        labels.append(label)
-        for entry in entries:
-            index, _, value = entry.partition(":")
-            rounded = first_rounded([value], [float(value)])
-            if index != "qid" and rounded is not None:
-                raise InvalidDataError(
-                    f"{file.source!r} line {number}, feature {index} is {rounded.value}, "
-                    f"{rounded.problem}"
-                )
-    return np.array(labels)
+                if index != "qid":
+                    yield line, int(index), value
 
 
 def _first_bad_line(file: _Text) -> str:
@@ -243,6 +223,7 @@ def _problem_of(entry: str, place: int, last: int) -> str:
         return "" if good else f"{entry!r}, which is no integer of 64 bits"
     if not (colon and re.fullmatch(r"\+?[0-9]+", index) and is_number(value)):
         return f"{entry!r}, which is not index:value"
-    if int(index) > INDEX_MAX:
-        return f"the index {index[:40]}, beyond {INDEX_MAX}"
+    largest = np.iinfo(np.int32).max  # of C's int, as which LIBSVM reads it
+    if int(index) > largest:
+        return f"the index {index[:40]}, beyond {largest}"
     return f"index {index} after {last}" if int(index) <= last else ""

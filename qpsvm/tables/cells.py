@@ -10,21 +10,14 @@ from contextlib import suppress
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from types import ModuleType
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from qpsvm.exceptions import InvalidDataError
+from qpsvm.numerics.arguments import Labels
+from qpsvm.numerics.arrays import Array, Index, Mask, Vector
 from qpsvm.numerics.conversion import EXACT, Rounded, first_rounded
-
-Labels: TypeAlias = npt.NDArray[Any]
-"""One label per sample: integers, numbers or texts."""
-
-Numbers = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.intp]
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 """Cells that are missing in a column of numbers or truth values, in lower case.
@@ -55,25 +48,38 @@ class CellKind(StrEnum):
 
 
 class TextCells:
-    """Cells of a text file.
+    """Cells that are texts, of a file without types or of a column of another type than numbers.
 
     Parameters
     ----------
     cells : sequence of str
+        Empty where they are missing.
     decimal : {".", ","}
         The decimal mark. With a comma, a cell with a point is no number.
+    stored : CellKind, optional
+        The kind of the column, in a file with types: then texts are no numbers.
+    stored_as : str, optional
+        The type of the column in words; by default the kind.
     """
 
-    def __init__(self, cells: Sequence[str], decimal: str = ".") -> None:
-        self._cells = [cell.strip() for cell in cells]
-        self._decimal = decimal
-        self._numbers: dict[CellKind, Numbers] = {}
+    def __init__(
+        self,
+        cells: Sequence[str],
+        decimal: str = ".",
+        stored: CellKind | None = None,
+        stored_as: str = "",
+    ) -> None:
+        self._cells, self._decimal, self._stored = list(cells), decimal, stored
+        self._numbers: dict[CellKind, Vector] = {}
+        self.stored_as = stored_as
 
     @cached_property
     def kind(self) -> CellKind:
         """The kind of the column."""
         if self.missing(CellKind.NUMBERS).all():
             return CellKind.EMPTY
+        if self._stored is not None:
+            return self._stored
         for kind in (CellKind.NUMBERS, CellKind.TRUTH_VALUES):
             if (self.missing(kind) | np.isfinite(self.numbers(kind))).all():
                 return kind
@@ -84,18 +90,16 @@ class TextCells:
             return CellKind.DECIMAL_COMMAS
         return CellKind.DATES if all(map(_is_date, values)) else CellKind.TEXTS
 
-    @property
-    def stored_as(self) -> str:
-        """The kind: a text file has no types."""
-        return self.kind.value
-
     def missing(self, kind: CellKind) -> Mask:
         """Mask of the cells that are missing in a column of this kind, shape (n,)."""
-        words = MISSING if kind in (CellKind.NUMBERS, CellKind.TRUTH_VALUES) else {""}
+        is_numeric = kind in (CellKind.NUMBERS, CellKind.TRUTH_VALUES) and self._stored is None
+        words = MISSING if is_numeric else {""}
         return np.array([cell.lower() in words for cell in self._cells], dtype=np.bool_)
 
-    def numbers(self, kind: CellKind) -> Numbers:
+    def numbers(self, kind: CellKind) -> Vector:
         """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
+        if self._stored is not None:
+            return np.full(len(self._cells), np.nan)
         if kind not in self._numbers:
             self._numbers[kind] = np.array(
                 [TRUTH.get(cell.lower(), math.nan) for cell in self._cells]
@@ -104,24 +108,81 @@ class TextCells:
             )
         return self._numbers[kind]
 
-    def rounded(self, numbers: Numbers) -> Rounded | None:
+    def rounded(self, numbers: Vector) -> Rounded | None:
         """The first integer that float64 does not have."""
         written = [_with_point(cell, self._decimal) for cell in self._cells]
         return first_rounded(written, numbers)
 
     def texts(self) -> list[str]:
-        """The cells as they are, without spaces around them."""
+        """The cells as they are; empty where they are missing."""
         return self._cells
 
     def labels(self, source: str) -> Labels:
         """The cells as exact integers, numbers or texts."""
+        if self._stored is not None:
+            return np.array(self._cells, dtype=np.str_)
         written = [_with_point(cell, self._decimal) for cell in self._cells]
         numeric = self._decimal != "." and all(map(is_number, written))
         return narrowest(np.array(written if numeric else self._cells), source)
 
-    def taken(self, rows: Rows) -> Self:
+    def taken(self, rows: Index) -> Self:
         """The cells of some rows."""
-        return type(self)([self._cells[i] for i in rows.tolist()], self._decimal)
+        cells = [self._cells[i] for i in rows.tolist()]
+        return type(self)(cells, self._decimal, self._stored, self.stored_as)
+
+
+class NumberCells:
+    """Cells that are stored as integers, floats or truth values.
+
+    Parameters
+    ----------
+    stored : array of shape (n,)
+        Any number where a cell is missing.
+    missing : array of bool of shape (n,)
+        The cells without a number; NaN is missing, too.
+    """
+
+    stored_as = ""
+
+    def __init__(self, stored: Array, missing: Mask) -> None:
+        self._stored = stored
+        self._missing = missing | np.isnan(stored)
+
+    @property
+    def kind(self) -> CellKind:
+        """The kind of the column."""
+        if self._stored.dtype == np.bool_:
+            return CellKind.TRUTH_VALUES
+        return CellKind.EMPTY if self._missing.all() else CellKind.NUMBERS
+
+    def missing(self, kind: CellKind) -> Mask:
+        """Mask of the cells that are missing, shape (n,)."""
+        del kind
+        return self._missing
+
+    def numbers(self, kind: CellKind) -> Vector:
+        """The cells as numbers, shape (n,); NaN where they are missing, or no truth values."""
+        numbers = np.array(self._stored, dtype=np.float64)
+        is_other = kind is CellKind.TRUTH_VALUES and self._stored.dtype != np.bool_
+        numbers[self._missing | is_other] = np.nan
+        return numbers
+
+    def rounded(self, numbers: Vector) -> Rounded | None:
+        """The first integer that float64 does not have."""
+        return first_rounded(self._stored, np.nan_to_num(numbers))
+
+    def texts(self) -> list[str]:
+        """The cells as texts; empty where they are missing."""
+        pairs = zip(self._missing, self._stored.tolist(), strict=True)
+        return ["" if gone else str(value) for gone, value in pairs]
+
+    def labels(self, source: str) -> Labels:
+        """The cells as exact integers, truth values or numbers."""
+        return narrowest(self._stored, source) if self._stored.dtype.kind == "f" else self._stored
+
+    def taken(self, rows: Index) -> Self:
+        """The cells of some rows."""
+        return type(self)(self._stored[rows], self._missing[rows])
 
 
 def _with_point(cell: str, decimal: str) -> str:
@@ -158,87 +219,11 @@ def _is_date(cell: str) -> bool:
     return True
 
 
-class ArrowCells:
-    """Cells of a typed column.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    types : module
-        ``pyarrow.types``.
-    """
-
-    def __init__(self, column: Any, types: ModuleType) -> None:
-        if types.is_dictionary(column.type):  # pandas' categoricals
-            column = column.cast(column.type.value_type)
-        self._column, self._types = column, types
-        self._null = np.asarray(column.is_null(), dtype=np.bool_)
-        self._is_truth = types.is_boolean(column.type)
-        self._is_float = types.is_floating(column.type)
-        self._is_integer = types.is_integer(column.type)
-        self.stored_as = str(column.type)
-
-    @cached_property
-    def kind(self) -> CellKind:
-        """The kind of the column."""
-        types, stored = self._types, self._column.type
-        if self._is_truth:
-            return CellKind.TRUTH_VALUES
-        if self._is_integer or self._is_float:
-            return CellKind.EMPTY if self.missing(CellKind.NUMBERS).all() else CellKind.NUMBERS
-        if types.is_string(stored) or types.is_large_string(stored):
-            return CellKind.TEXTS
-        return CellKind.DATES if types.is_temporal(stored) else CellKind.OTHER
-
-    def missing(self, kind: CellKind) -> Mask:
-        """Mask of the cells that are null or NaN, shape (n,)."""
-        del kind
-        return (
-            self._null | np.isnan(self.numbers(CellKind.NUMBERS)) if self._is_float else self._null
-        )
-
-    def numbers(self, kind: CellKind) -> Numbers:
-        """The cells as numbers, shape (n,); NaN where a cell is none, or is missing."""
-        is_number = kind is CellKind.NUMBERS and (self._is_integer or self._is_float)
-        if not (self._is_truth or is_number):
-            return np.full(len(self._column), np.nan)
-        values = np.array(self._complete(), dtype=np.float64)
-        values[self._null] = np.nan
-        return values
-
-    def rounded(self, numbers: Numbers) -> Rounded | None:
-        """The first integer that float64 does not have."""
-        return first_rounded(self._complete(), np.nan_to_num(numbers))
-
-    def texts(self) -> list[str]:
-        """The cells as texts; empty where they are missing."""
-        missing = self.missing(CellKind.TEXTS)
-        values = self._column.to_pylist()
-        return ["" if gone else str(value) for gone, value in zip(missing, values, strict=True)]
-
-    def labels(self, source: str) -> Labels:
-        """The cells as exact integers, truth values, numbers or texts."""
-        if self._is_integer or self._is_truth:
-            return np.asarray(self._column.to_numpy())
-        if self._is_float:
-            return narrowest(self.numbers(CellKind.NUMBERS), source)
-        return np.array(self.texts(), dtype=np.str_)
-
-    def taken(self, rows: Rows) -> Self:
-        """The cells of some rows."""
-        return type(self)(self._column.take(rows), self._types)
-
-    def _complete(self) -> Labels:
-        """The stored numbers, with 0 or False in place of nulls: integers stay integers."""
-        blank = False if self._is_truth else 0
-        return np.asarray(self._column.fill_null(blank).to_numpy())
-
-
-Cells: TypeAlias = TextCells | ArrowCells
+Cells: TypeAlias = TextCells | NumberCells
 """The cells of one column of a file, whatever its format."""
 
 
-def read_cells(cells: Cells, kind: CellKind) -> Numbers | list[str]:
+def read_cells(cells: Cells, kind: CellKind) -> Vector | list[str]:
     """The cells of a feature: texts of a category, else numbers."""
     return cells.texts() if kind is CellKind.TEXTS else cells.numbers(kind)
 
