@@ -62,9 +62,6 @@ class ChunkSettings:
         Where such a step rounds off the kink, in the same units.
     fill : float
         Share of the rows allowed that the band is meant to fill, because their number is estimated.
-    beyond_band : float
-        A band ends beyond the last condition in it by half this share of its width, at most: where
-        violations are rounded another way, the same conditions are in it.
     search_points : int
         Machines on the way of a step, each half as far as the one before, whose objective is
         measured with that of its end.
@@ -79,7 +76,6 @@ class ChunkSettings:
     narrow: float = 3.0
     smoothing: float = 2.0
     fill: float = 0.7
-    beyond_band: float = 1e-3
     search_points: int = 6
 
 

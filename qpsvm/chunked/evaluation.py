@@ -21,9 +21,8 @@ has the same bits wherever and whenever it is computed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -31,11 +30,11 @@ import scipy.sparse as sp
 
 from qpsvm.chunked.certificate import FixedSums
 from qpsvm.chunked.contents import Contents, stacked
-from qpsvm.chunked.machine import ChunkedDual, Machine
+from qpsvm.chunked.machine import ChunkedDual, Leverage, Machine
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arrays import Dense, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.numerics.compensated import Total
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
@@ -222,10 +221,10 @@ class RowConditions:
             found.add(X, terms, v[:, rows], self.form, smoothing[rows])
         return found
 
-    def undecided(self, which: Mask) -> Undecided:
-        """Take conditions out of a chunk with their samples, side after side."""
-        _, rows = np.nonzero(which)
-        return Undecided(rows_of(self.contents.X, rows), self.terms.at(which))
+    def undecided(self, numbers: Index) -> Undecided:
+        """Take conditions, numbered side after side, out of a chunk with their samples."""
+        sides, rows = np.divmod(numbers, self.contents.n_rows)
+        return Undecided(rows_of(self.contents.X, rows), self.terms.at((sides, rows)))
 
 
 def join_undecided(parts: Sequence[Undecided]) -> Undecided:
@@ -252,25 +251,13 @@ def distances(v: Dense, roots: Vector, *, one_sided: bool) -> Dense:
     return np.asarray((np.maximum(-v, 0.0) if one_sided else np.abs(v)) / roots)
 
 
-def narrowed(distance: Dense, band: float, most: int) -> float:
-    """Narrow a band until it holds no more conditions than there is room for.
-
-    It ends between two conditions: their distances have other last bits on other processors.
-    """
-    near = distance[distance <= band]
-    if len(near) <= most:
-        return band
-    # the nearest one that is too many, and all as far away as it, are fixed
-    limit = float(np.partition(near, most)[most])
-    if not limit > 0.0:
-        return -1.0
-    return between(float(np.max(near[near < limit], initial=0.0)), limit)
-
-
-def between(low: float, high: float) -> float:
-    """Return the middle of two numbers, or the lower one if no double lies between them."""
-    middle = 0.5 * low + 0.5 * high
-    return middle if low < middle < high else low
+def within_band(distance: Dense, band: float, most: int) -> Index:
+    """Numbers of the conditions within a band; of the nearest ones if there is no room for all."""
+    distance = distance.ravel()
+    near = np.flatnonzero(distance <= band)
+    if len(near) > most:
+        near = np.sort(near[np.argsort(distance[near], kind="stable")[:most]])
+    return near
 
 
 # --- what a pass computes ------------------------------------------------------------------------
@@ -285,11 +272,17 @@ class Request:
     template : Template
     machines : tuple of Machine
         Where the losses are wanted; the first one is the centre.
-    rule : ChunkedDual or None
-        The rule that decides; None if no sums are wanted.
+    point : ChunkedDual or None
+        The dual point to be summed up.
+    band : float
+        Conditions whose distance from the middle of the band is at most this are undecided.
+    one_sided : bool
+        Conditions with a violation above the band are undecided as well.
+    leverage : Leverage
+        The band is in units of the square root of each sample's.
     most_undecided : tuple of int
-        Undecided conditions that each chunk may return; the band is narrowed where there are more.
-        Empty if the rule lists the dual variables of undecided conditions.
+        Undecided conditions that each chunk may return; the nearest ones where there are more.
+        Empty if the sums are those of ``point``, or none are wanted.
     smoothing : float or None
         Where a kink is rounded off, in the units of the band; None if no derivatives are wanted.
     majorised : bool
@@ -300,7 +293,10 @@ class Request:
 
     template: Template
     machines: tuple[Machine, ...]
-    rule: ChunkedDual | None = None
+    point: ChunkedDual | None = None
+    band: float = 0.0
+    one_sided: bool = False
+    leverage: Leverage = field(default_factory=Leverage.equal)
     most_undecided: tuple[int, ...] = ()
     smoothing: float | None = None
     majorised: bool = False
@@ -317,8 +313,8 @@ class ChunkResult(NamedTuple):
     loss_rounding : float
         Bound on the rounding of the first of them.
     fixed : FixedSums
-    band : float
-        h as it was used here; infinite if nothing was to be left undecided.
+    numbers : array of int
+        Of the undecided conditions.
     undecided : Undecided or None
     derivatives : Derivatives or None
         Of the losses in (w, b, t).
@@ -327,7 +323,7 @@ class ChunkResult(NamedTuple):
     losses: Vector
     loss_rounding: float
     fixed: FixedSums
-    band: float
+    numbers: Index
     undecided: Undecided | None
     derivatives: Derivatives | None
 
@@ -360,24 +356,22 @@ def _evaluated(contents: Contents, request: Request, number: int) -> ChunkResult
     size = size + abs(centre.width) + np.abs(own.terms.required)
     rounding = loss_rounding(form, own.terms, v, (contents.n_features + 8) * EPS * size)
     total = own.losses(v, others)
-    fixed, band = FixedSums.empty(contents.n_features), math.inf
+    fixed, numbers = FixedSums.empty(contents.n_features), np.zeros(0, dtype=np.intp)
     found = derivatives = None
     roots = np.ones(contents.n_rows)
-    rule = request.rule
-    if rule is not None and not request.most_undecided:
-        fixed = own.sums(dual_variables(own, rule, number))
-    elif rule is not None:
-        a, roots = own.terms.slopes(v), rule.leverage.roots(contents.X)
+    if request.point is not None:
+        fixed = own.sums(dual_variables(own, request.point, number))
+    elif request.most_undecided:
+        a, roots = own.terms.slopes(v), request.leverage.roots(contents.X)
         if not form.is_curved:
-            distance = distances(v, roots, one_sided=rule.one_sided)
-            band = narrowed(distance, rule.bands[number], request.most_undecided[number])
-            is_open = distance <= band
-            a[is_open] = 0.0
-            found = own.undecided(is_open)
+            distance = distances(v, roots, one_sided=request.one_sided)
+            numbers = within_band(distance, request.band, request.most_undecided[number])
+            np.put(a, numbers, 0.0)
+            found = own.undecided(numbers)
         fixed = own.sums(a)
     if request.smoothing is not None:
         derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
-    return ChunkResult(total, rounding, fixed, band, found, derivatives)
+    return ChunkResult(total, rounding, fixed, numbers, found, derivatives)
 
 
 def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float:
@@ -396,21 +390,20 @@ def dual_variables(own: RowConditions, point: ChunkedDual, number: int) -> Dense
     Raises
     ------
     InvalidDataError
-        It lists another number of undecided ones: it is of other samples.
+        It lists a condition that is not there: it is of other samples.
     """
     v = own.violations(point.centre)
-    a, band, given = own.terms.slopes(v), -1.0, np.zeros(0)
-    if point.bands:
-        band, given = point.bands[number], point.open[number]
-    roots = point.leverage.roots(own.contents.X) if band >= 0.0 else np.ones(v.shape[1])
-    is_open = distances(v, roots, one_sided=point.one_sided) <= band
-    if np.count_nonzero(is_open) != len(given):
-        raise InvalidDataError(
-            f"the solution lists {len(given)} undecided dual variables and the chunk has another "
-            "number of them; the samples have changed, or the solution is of another problem."
-        )
-    box = own.terms.at(is_open)
-    a[is_open] = np.clip(np.where(np.isnan(given), 0.0, given), box.lower, box.upper)
+    a = own.terms.slopes(v)
+    if point.numbers:
+        numbers, given = point.numbers[number], point.open[number]
+        if ((numbers < 0) | (numbers >= a.size)).any():
+            raise InvalidDataError(
+                f"the solution lists dual variables of conditions that are not among its {a.size}; "
+                "the samples have changed, or the solution is of another problem."
+            )
+        lower, upper = (bound.ravel()[numbers] for bound in (own.terms.lower, own.terms.upper))
+        np.put(a, numbers, np.clip(np.where(np.isnan(given), 0.0, given), lower, upper))
+        a[np.isnan(v)] = np.nan  # a centre that is no machine fails closed
     return a
 
 

@@ -35,7 +35,7 @@ from qpsvm.chunked.certificate import (
 )
 from qpsvm.chunked.contents import Contents, Task, run_pass
 from qpsvm.chunked.evaluation import Request, RowConditions, loss_rounding, require_unchanged
-from qpsvm.chunked.machine import Machine, stored_machine
+from qpsvm.chunked.machine import Machine, stored_machine, whole_numbers
 from qpsvm.chunked.problem import allowed
 from qpsvm.chunked.sources import ChunkedSamples, Column
 from qpsvm.chunked.template import Template, template
@@ -475,7 +475,7 @@ def stored_expansion(machine: object, n_rows: int, n_features: int) -> Expansion
             "solution) takes one out of a solution, Expansion(kernel, vectors, rows, beta, "
             "intercept) makes one of support vectors and coefficients."
         )
-    beta, rows = as_float64(machine.beta, "beta"), _whole_numbers(machine.rows)
+    beta, rows = as_float64(machine.beta, "beta"), whole_numbers(machine.rows, "rows")
     if beta is None or beta.ndim != 1 or rows.shape != beta.shape:
         raise InvalidDataError(
             f"The machine has coefficients of shape {np.shape(beta)} and numbers of samples of "
@@ -496,12 +496,3 @@ def stored_expansion(machine: object, n_rows: int, n_features: int) -> Expansion
         )
     own = stored_machine(machine.offsets, 0)
     return Expansion(machine.kernel, vectors, rows, beta, own.intercept, own.width)
-
-
-def _whole_numbers(rows: object) -> Index:
-    array = np.asarray(rows)
-    if array.dtype.kind not in "iu" and array.size:
-        raise InvalidDataError(
-            f"The machine's rows are of type {array.dtype}; pass whole numbers of samples."
-        )
-    return array.astype(np.intp)

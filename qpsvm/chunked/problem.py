@@ -89,7 +89,7 @@ class ChunkedProblem:
         float, float, DualBound
             The primal objective of the machine, its rounding, and the bound of the dual point.
         """
-        request = self.request((machine,), rule=point)
+        request = self.request((machine,), point=point)
         results = run_pass(evaluate, self.task, self.samples.chunks, request, verbose=verbose)
         with np.errstate(all="ignore"):  # as in ``evaluate``
             primal = primal_objective(self.template, machine, results)

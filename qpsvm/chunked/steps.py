@@ -168,10 +168,11 @@ class PassSteps:
         is_newton = form.is_curved or (is_newton and not one_sided)
         if not (one_sided or state.is_careful):
             band = min(band, max(CHUNKS.wide * state.error, least))
-        bands = (band,) * self.problem.n_chunks
         return self.problem.request(
             (state.machine, *state.alternatives),
-            rule=ChunkedDual(state.machine, bands, (), one_sided, state.leverage),
+            band=band,
+            one_sided=one_sided,
+            leverage=state.leverage,
             most_undecided=self._allowances(distance <= band, most),
             smoothing=max(CHUNKS.smoothing * state.error, least) if is_newton else None,
             majorised=state.is_careful and has_leverages(form, self.problem.totals.n_features),
@@ -197,12 +198,11 @@ class PassSteps:
     ) -> tuple[State, int]:
         """The state after a pass, and the number of undecided conditions that were solved for."""
         form, problem = self.problem.template, self.problem
-        rule = request.rule or ChunkedDual(state.machine)
         kind = BAND if request.smoothing is None else NEWTON
         primal, rounding = primal_objective(form, state.machine, results)
         is_worse, found = not primal <= state.primal, state
         if not is_worse:
-            trusted = state.error if kind == NEWTON else 0.5 * rule.bands[0]
+            trusted = state.error if kind == NEWTON else 0.5 * request.band
             found = replace(
                 state,
                 best=state.machine,
@@ -212,11 +212,10 @@ class PassSteps:
             )
         fixed, point = summed([r.fixed for r in results]), ChunkedDual(state.machine)
         if not form.is_curved:
-            bands = tuple(r.band for r in results)
-            zeros = tuple(np.zeros(0 if r.undecided is None else r.undecided.size) for r in results)
-            point = replace(rule, bands=bands, open=zeros)
+            numbers = tuple(r.numbers for r in results)
+            point = replace(point, numbers=numbers, open=tuple(np.zeros(len(n)) for n in numbers))
         found, n_open = found.with_bound(point, dual_bound(form, fixed)), 0
-        if is_worse and not rule.one_sided:
+        if is_worse and not request.one_sided:
             return self._shortened(found, results), 0
         if not found.certificate(problem).passed(self.eps):
             if kind == BAND:
@@ -320,6 +319,7 @@ def most_undecided(memory_limit: int, totals: Totals) -> int:
     return max(1000, int(memory_limit / (64.0 * (width + 4))))
 
 
+@np.errstate(all="ignore")  # a step that is not finite is none
 def newton_steps(form: Template, machine: Machine, losses: Derivatives) -> tuple[Machine, ...]:
     """The minimisers of quadratic models of the objective; none if one of them is singular.
 

@@ -125,4 +125,4 @@ class Exact:
         """The dual point that lists every variable."""
         centre = Machine(np.zeros(len(self.rows[0])), 0.0, 0.0)
         parts = np.split(np.asarray(a, dtype=np.float64), np.cumsum(self.sizes)[:-1])
-        return ChunkedDual(centre, (np.inf,) * len(self.sizes), tuple(parts))
+        return ChunkedDual(centre, tuple(np.arange(n) for n in self.sizes), tuple(parts))
