@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.chunked.sources import Chunk, RawChunk, imported
+from qpsvm.chunked.chunks import Chunk, RawChunk, imported
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
@@ -201,7 +201,7 @@ def on_chunk(
         It cannot be read, or not be trained on; the message names it.
     """
     try:
-        raw = content if isinstance(content, RawChunk) else content.read()
+        raw = content() if callable(content) else content
     except InvalidDataError as error:
         raise InvalidDataError(f"Chunk {name}: {error}") from error
     except Exception as error:  # whatever a reader raises on a damaged or missing file
@@ -251,10 +251,7 @@ def run_pass(
     tasks = list[Any]()
     for k, chunk in enumerate(chunks):
         own = partial(on_chunk, work, task, chunk.name, k)
-        if dask.is_dask_collection(chunk.content):
-            tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
-        else:
-            tasks.append(dask.delayed(partial(own, chunk.content), pure=False)(shared))
+        tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
     lazy = any(dask.is_dask_collection(chunk.content) for chunk in chunks)
     try:
         return _computed(tasks, verbose=verbose)

@@ -33,11 +33,11 @@ from qpsvm.chunked.certificate import (
     rounding_unit,
     summed,
 )
+from qpsvm.chunked.chunks import ChunkedSamples, Column
 from qpsvm.chunked.contents import Contents, Task, run_pass
 from qpsvm.chunked.evaluation import Request, RowConditions, loss_rounding, require_unchanged
 from qpsvm.chunked.machine import Machine, stored_machine, whole_numbers
 from qpsvm.chunked.problem import allowed
-from qpsvm.chunked.sources import ChunkedSamples, Column
 from qpsvm.chunked.template import Template, template
 from qpsvm.chunked.totals import Totals, first_pass
 from qpsvm.data.samples import as_samples

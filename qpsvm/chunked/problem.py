@@ -15,11 +15,11 @@ from qpsvm.chunked.certificate import (
     primal_objective,
     summed,
 )
+from qpsvm.chunked.chunks import ChunkedSamples, Column
 from qpsvm.chunked.contents import Task, run_pass
 from qpsvm.chunked.evaluation import ChunkResult, Request, evaluate
 from qpsvm.chunked.machine import ChunkedDual, Machine, stored_machine, stored_point
 from qpsvm.chunked.solution import ChunkedSolution
-from qpsvm.chunked.sources import ChunkedSamples, Column
 from qpsvm.chunked.template import Template, template
 from qpsvm.chunked.totals import Totals, first_pass
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError

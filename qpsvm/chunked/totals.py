@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.chunked.chunks import ChunkedSamples, Column
 from qpsvm.chunked.contents import CHUNKS, Contents, Task, run_pass, stacked
-from qpsvm.chunked.sources import ChunkedSamples, Column, chunked
+from qpsvm.chunked.sources import chunked
 from qpsvm.data.targets import distinct, exact_labels
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels

@@ -42,7 +42,7 @@ class Exact:
         rows, parts = list[Vector](), list[Any]()
         for chunk in problem.samples.chunks:
             content = chunk.content
-            raw = content.compute() if hasattr(content, "compute") else content.read()
+            raw = content.compute() if hasattr(content, "compute") else content()
             contents = checked(raw, problem.task)
             X = np.asarray(contents.X[: contents.n_rows])
             terms = RowConditions.of(contents, form).terms
