@@ -60,8 +60,6 @@ class ChunkSettings:
         reduces the error first.
     smoothing : float
         Where such a step rounds off the kink, in the same units.
-    fill : float
-        Share of the rows allowed that the band is meant to fill, because their number is estimated.
     search_points : int
         Machines on the way of a step, each half as far as the one before, whose objective is
         measured with that of its end.
@@ -75,7 +73,6 @@ class ChunkSettings:
     wide: float = 6.0
     narrow: float = 3.0
     smoothing: float = 2.0
-    fill: float = 0.7
     search_points: int = 6
 
 

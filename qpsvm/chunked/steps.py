@@ -160,7 +160,7 @@ class PassSteps:
             one_sided = violated <= 0.5 * most
         roots = state.leverage.roots(self.sample.own.contents.X)
         distance = distances(violations, roots, one_sided=one_sided)
-        band = band_of(distance, self.sample.shares, CHUNKS.fill * most)
+        band = band_of(distance, self.sample.shares, most)
         least = least_band(violations)
         is_newton = band < CHUNKS.narrow * state.error
         if state.rejected:
@@ -179,7 +179,7 @@ class PassSteps:
         )
 
     def _allowances(self, is_near: Mask, most_undecided: int) -> tuple[int, ...]:
-        """Undecided conditions that each chunk may return: twice as many as its sample suggests.
+        """Undecided conditions that each chunk may return: an equal part beyond what is expected.
 
         Chunks may be sorted, so that one has most of the undecided conditions. All together return
         about twice as many as memory is for, at most.
@@ -188,8 +188,7 @@ class PassSteps:
         near = np.sum(is_near, axis=0) * self.sample.shares
         parts = np.split(near, np.cumsum(totals.n_chosen_by_chunk)[:-1])
         expected = np.array([float(np.sum(part)) for part in parts])
-        equal = 2.0 * (1.0 - CHUNKS.fill) * most_undecided / n_chunks
-        return tuple((2.0 * expected + equal + 100).astype(int).tolist())
+        return tuple((expected + most_undecided / n_chunks + 100).astype(int).tolist())
 
     # --- what follows from its results -----------------------------------------------------------
 
@@ -208,7 +207,7 @@ class PassSteps:
                 best=state.machine,
                 primal=primal,
                 primal_rounding=rounding,
-                trusted=max(trusted, state.trusted) if state.rejected else trusted,
+                trusted=trusted,
             )
         fixed, point = summed([r.fixed for r in results]), ChunkedDual(state.machine)
         if not form.is_curved:
@@ -310,13 +309,13 @@ class PassSteps:
 def most_undecided(memory_limit: int, totals: Totals) -> int:
     """Undecided conditions for which there is memory.
 
-    Each takes eight doubles for every entry of its sample, about: the sample and the working copies
-    of the solver.
+    Each takes eleven doubles for every entry of its sample, about: the sample, the working copies
+    of the solver, and a reserve, because the number of conditions in a band is estimated.
     """
     width = totals.n_features
     if totals.is_sparse:  # stored entries, and their indices
         width = int(1.5 * totals.n_bytes / (8.0 * max(1, totals.n_rows)))
-    return max(1000, int(memory_limit / (64.0 * (width + 4))))
+    return max(1000, int(memory_limit / (88.0 * (width + 4))))
 
 
 @np.errstate(all="ignore")  # a step that is not finite is none
