@@ -188,14 +188,16 @@ Work: TypeAlias = Callable[[Contents, Any, int], Result]
 
 
 def on_chunk(
-    work: Work[Result], task: Task, name: str, number: int, content: Any, request: object
+    work: Work[Result], task: Task, name: str, number: int, content: Any, shared: tuple[Any, Any]
 ) -> Result:
     """Read a chunk, unless Dask has read it already, check it, and compute a function of it.
+
+    All chunks share the request and the digests of their contents (``run_pass``).
 
     Raises
     ------
     ChunkError, InvalidDataError
-        It cannot be read, or not be trained on; the message names it.
+        It cannot be read, or not be trained on, or has changed; the message names it.
     """
     try:
         raw = content() if callable(content) else content
@@ -207,15 +209,45 @@ def on_chunk(
             f"Cannot read chunk {name}: {kind}{str(error).rstrip('.')}. Restore it, and continue "
             "with resume= if there is a checkpoint."
         ) from error
+    request, digests = shared
     try:
+        contents = checked(raw, task)
         with one_blas_thread():
-            return work(checked(raw, task), request, number)
+            found = work(contents, request, number)
+        if digests:  # the errors before say more
+            require_unchanged(contents, digests[number])
+        return found
     except InvalidDataError as error:
         raise type(error)(f"Chunk {name}: {error}") from error
 
 
+def require_unchanged(contents: Contents, expected: str) -> None:
+    """Refuse a chunk that is not, bit for bit, the one of the first pass.
+
+    What the first pass found (upper bounds, numbers of rows, scales of a gap) holds for its samples
+    only.
+
+    Raises
+    ------
+    InvalidDataError
+        Other samples, labels, targets or weights than those with the digest expected.
+    """
+    if contents.digest() != expected:
+        raise InvalidDataError(
+            "its samples, labels or weights have changed since the problem was built; build it "
+            "again. A Dask collection that is computed anew in every pass, to "
+            "other last digits, has to be stored first (persist)."
+        )
+
+
 def run_pass(
-    work: Work[Result], task: Task, chunks: Sequence[Chunk], request: object, *, verbose: bool
+    work: Work[Result],
+    task: Task,
+    chunks: Sequence[Chunk],
+    request: object,
+    *,
+    digests: Sequence[str] = (),
+    verbose: bool = False,
 ) -> list[Result]:
     """Compute a function of every chunk, and return its values in the order of the chunks.
 
@@ -227,6 +259,8 @@ def run_pass(
     chunks : sequence of Chunk
     request : object
         What all chunks have in common.
+    digests : sequence of str
+        Of the contents of every chunk, as the first pass found them; empty in that pass.
     verbose : bool
         Show Dask's progress bar.
 
@@ -244,7 +278,7 @@ def run_pass(
     """
     dask = imported("dask")
     # once for all tasks, and without looking for Dask's own objects in it
-    shared = dask.delayed(request, traverse=False, pure=False)
+    shared = dask.delayed((request, digests), traverse=False, pure=False)
     tasks = list[Any]()
     for k, chunk in enumerate(chunks):
         own = partial(on_chunk, work, task, chunk.name, k)

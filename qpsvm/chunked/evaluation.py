@@ -287,8 +287,6 @@ class Request:
         Where a kink is rounded off, in the units of the band; None if no derivatives are wanted.
     majorised : bool
         The Hessian of quadratics above the losses is wanted as well.
-    digests : tuple of str
-        Of every chunk, as the first pass found them.
     """
 
     template: Template
@@ -300,7 +298,6 @@ class Request:
     most_undecided: tuple[int, ...] = ()
     smoothing: float | None = None
     majorised: bool = False
-    digests: tuple[str, ...] = ()
 
 
 class ChunkResult(NamedTuple):
@@ -328,22 +325,16 @@ class ChunkResult(NamedTuple):
     derivatives: Derivatives | None
 
 
+@np.errstate(all="ignore")  # what is not finite fails closed
 def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
     """Compute the losses, sums and undecided conditions that a pass asks of one chunk.
 
     Raises
     ------
     InvalidDataError
-        A label that the first pass did not see; samples, labels or weights that have changed; a
-        dual point of other samples.
+        A label that the first pass did not see; another number of features; a dual point of other
+        samples.
     """
-    with np.errstate(all="ignore"):  # what is not finite fails closed
-        found = _evaluated(contents, request, number)
-    require_unchanged(contents, request, number)  # the errors before say more
-    return found
-
-
-def _evaluated(contents: Contents, request: Request, number: int) -> ChunkResult:
     form, (centre, *others) = request.template, request.machines
     if len(centre.coef) != contents.n_features:
         raise InvalidDataError(
@@ -405,22 +396,3 @@ def dual_variables(own: RowConditions, point: ChunkedDual, number: int) -> Dense
         np.put(a, numbers, np.clip(np.where(np.isnan(given), 0.0, given), lower, upper))
         a[np.isnan(v)] = np.nan  # a centre that is no machine fails closed
     return a
-
-
-def require_unchanged(contents: Contents, request: Request, number: int) -> None:
-    """Refuse a chunk that is not, bit for bit, the one of the first pass.
-
-    What the first pass found (upper bounds, numbers of rows, scales of a gap) holds for its samples
-    only.
-
-    Raises
-    ------
-    InvalidDataError
-        Other samples, labels, targets or weights.
-    """
-    if contents.digest() != request.digests[number]:
-        raise InvalidDataError(
-            "its samples, labels or weights have changed since the problem was built; build it "
-            "again. A Dask collection that is computed anew in every pass, to "
-            "other last digits, has to be stored first (persist)."
-        )

@@ -168,7 +168,8 @@ class PassSteps:
         is_newton = form.is_curved or (is_newton and not one_sided)
         if not (one_sided or state.is_careful):
             band = min(band, max(CHUNKS.wide * state.error, least))
-        return self.problem.request(
+        return Request(
+            form,
             (state.machine, *state.alternatives),
             band=band,
             one_sided=one_sided,

@@ -129,7 +129,7 @@ def first_pass(
         )
     samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
     n_sample = max(1, -(-(sample_rows or CHUNKS.sample_rows) // len(samples.chunks)))
-    parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample), verbose=False)
+    parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample))
     return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
 
 

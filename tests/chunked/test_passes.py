@@ -13,6 +13,7 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import ChunkedProblem, PassStatistics, chunked, solving
+from qpsvm.chunked.evaluation import Request
 from qpsvm.chunked.guess import RowSample
 from qpsvm.chunked.machine import Leverage
 from qpsvm.chunked.steps import PassSteps, State, most_undecided
@@ -90,8 +91,7 @@ def test_a_band_with_too_many_conditions_is_narrowed_in_its_chunk() -> None:
     with small_samples():
         own = qpsvm.SoftMargin(C=1.0).dual(qpsvm.chunked.chunked(x, y, rows=1000))
     machine = qpsvm.chunked.machine.Machine(np.zeros(1), 1.0, 0.0)
-    request = own.request((machine,))
-    results = own.run(replace(request, band=10.0, most_undecided=(50,) * 12))
+    results = own.run(Request(own.template, (machine,), band=10.0, most_undecided=(50,) * 12))
     sizes = [len(result.numbers) for result in results]
     assert max(sizes) == 50
     assert all(r.undecided.size == size for r, size in zip(results, sizes, strict=True))

@@ -34,14 +34,14 @@ def solved(name: str, intercept: str = "free") -> tuple[Any, Any]:
 
 def listed(problem: Any, solution: Any) -> np.ndarray:
     """All dual variables of a solution, in the order of ``Exact``."""
-    request = problem.request(()), solution.dual
-    parts = run_pass(_alphas, problem.task, problem.samples.chunks, request, verbose=False)
+    request = problem.template, solution.dual
+    parts = run_pass(_alphas, problem.task, problem.samples.chunks, request)
     return np.concatenate(parts)
 
 
 def _alphas(contents: Any, request: Any, number: int) -> Any:
-    primal, point = request
-    own = RowConditions.of(contents, primal.template)
+    form, point = request
+    own = RowConditions.of(contents, form)
     return dual_variables(own, point, number).ravel()
 
 
