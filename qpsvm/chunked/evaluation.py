@@ -312,7 +312,7 @@ class ChunkResult(NamedTuple):
     fixed : FixedSums
     numbers : array of int
         Of the undecided conditions.
-    undecided : Undecided or None
+    undecided : Undecided
     derivatives : Derivatives or None
         Of the losses in (w, b, t).
     """
@@ -321,7 +321,7 @@ class ChunkResult(NamedTuple):
     loss_rounding: float
     fixed: FixedSums
     numbers: Index
-    undecided: Undecided | None
+    undecided: Undecided
     derivatives: Derivatives | None
 
 
@@ -348,8 +348,7 @@ def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
     rounding = loss_rounding(form, own.terms, v, (contents.n_features + 8) * EPS * size)
     total = own.losses(v, others)
     fixed, numbers = FixedSums.empty(contents.n_features), np.zeros(0, dtype=np.intp)
-    found = derivatives = None
-    roots = np.ones(contents.n_rows)
+    roots, derivatives = np.ones(contents.n_rows), None
     if request.point is not None:
         fixed = own.sums(dual_variables(own, request.point, number))
     elif request.most_undecided:
@@ -358,10 +357,10 @@ def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
             distance = distances(v, roots, one_sided=request.one_sided)
             numbers = within_band(distance, request.band, request.most_undecided[number])
             np.put(a, numbers, 0.0)
-            found = own.undecided(numbers)
         fixed = own.sums(a)
     if request.smoothing is not None:
         derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
+    found = own.undecided(numbers)
     return ChunkResult(total, rounding, fixed, numbers, found, derivatives)
 
 

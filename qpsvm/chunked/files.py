@@ -183,24 +183,21 @@ def _npz_file(path: str, target: str | None, weight: str | None) -> RawChunk:
 def _of_npy(files: Sequence[Path], beside: Beside, rows: int) -> Iterator[Chunk]:
     """Divide ``.npy`` files of samples, and those of labels and weights, into chunks of rows."""
     folders = {what: _folder(value, what, len(files)) for what, value in beside.items()}
+    mapped = partial(np.load, mmap_mode="r")
     for k, file in enumerate(files):
-        own = [X := _mapped(file)]
+        own = [X := _opened(file, mapped)]
         if X.ndim != 2:
             raise InvalidDataError(
                 f"{str(file)!r} must have two dimensions (samples, features), got shape {X.shape}."
             )
         for what, folder in folders.items():
-            own.append(None if folder is None else _mapped(folder[k]))
+            own.append(None if folder is None else _opened(folder[k], mapped))
             if folder is not None and own[-1].shape[:1] != X.shape[:1]:
                 raise InvalidDataError(
                     f"{what} in {str(folder[k])!r} has the shape {own[-1].shape}, and "
                     f"{str(file)!r} {X.shape[0]} rows; pass one value per row."
                 )
         yield from row_chunks(own, rows, f"{file}, ")
-
-
-def _mapped(file: Path) -> Any:
-    return _opened(file, lambda file: np.load(file, mmap_mode="r"))
 
 
 def _folder(value: Column, what: str, n_files: int) -> list[Path] | None:

@@ -290,15 +290,15 @@ def _arrays(state: State, problem: ChunkedProblem) -> npz.Arrays:
     return {
         "version": np.array(VERSION),
         "problem": np.array(fingerprint(problem)),
-        "machines": np.stack([machine.vector for machine in machines]),
-        "leverage": state.leverage.factor,
-        "numbers": np.concatenate([np.zeros(0, dtype=np.int64), *dual.numbers]),
-        "open": np.concatenate([np.zeros(0), *dual.open]),
+        "machines": np.stack([machine.vector for machine in machines], dtype=np.float64),
+        "leverage": np.asarray(state.leverage.factor, dtype=np.float64),
+        "numbers": np.concatenate([np.zeros(0, dtype=np.int64), *dual.numbers], dtype=np.int64),
+        "open": np.concatenate([np.zeros(0), *dual.open], dtype=np.float64),
         "lengths": np.array([len(part) for part in dual.open], dtype=np.int64),
         "figures": np.array([state.error, state.trusted, float(state.is_careful), *seconds]),
         "counts": np.array([own.passes, own.n_bytes, own.n_open], dtype=np.int64),
         "words": np.array([state.step, state.rejected, *(kind for kind, _, _ in own.trace)]),
-        "trace": np.array([figures for _, *figures in own.trace]).reshape(-1, 2),
+        "trace": np.array([figures for _, *figures in own.trace], dtype=np.float64).reshape(-1, 2),
     }
 
 
@@ -344,10 +344,6 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
         They do not describe one, or it would be written as other arrays.
     """
     d = problem.totals.n_features
-    kinds_of = {array.dtype for array in arrays.values() if array.dtype.kind != "U"}
-    is_double = all(arrays[name].dtype == np.float64 for name in ("leverage", "trace"))
-    if not (is_double and kinds_of <= {np.dtype(np.float64), np.dtype(np.int64)}):
-        raise TypeError(f"it has arrays of {kinds_of}")
     machine, best, centre, *alternatives = (Machine.of(vector) for vector in arrays["machines"])
     error, trusted, is_careful, *seconds = arrays["figures"].tolist()
     step, rejected, *kinds = arrays["words"].tolist()
@@ -370,14 +366,14 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
         rejected=rejected,
         is_careful=bool(is_careful),
     )
+    sizes = arrays["machines"].shape[1], arrays["leverage"].shape
+    if sizes not in ((d + 2, (0, 0)), (d + 2, (d + 1, d + 1))):
+        raise ValueError(f"machines and leverages have the sizes {sizes}")
     own = (machine, best, centre, *alternatives)
     numbers = [allowed(each, problem.template).vector for each in own]
     numbers += [arrays[name].ravel() for name in ("leverage", "open", "figures")]
     with np.errstate(over="ignore"):
-        is_finite = np.isfinite(sum(np.sum(part**2) for part in numbers))
-    sizes = {vector.shape for vector in numbers[: len(own)]}, arrays["leverage"].shape
-    if sizes[0] != {(d + 2,)} or sizes[1] not in ((0, 0), (d + 1, d + 1)):
-        raise ValueError(f"machines and leverages have the shapes {sizes}")
+        is_finite = np.isfinite(np.sum(np.square(np.concatenate(numbers))))
     if not is_finite or min(error, trusted) < 0.0 or not {step, rejected} <= {"", NEWTON, BAND}:
         raise ValueError("its numbers and words are not those of a solve of this formulation")
     for name, array in _arrays(state, problem).items():

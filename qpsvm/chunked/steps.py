@@ -251,8 +251,7 @@ class PassSteps:
     ) -> tuple[State, int]:
         """Solve the program over the samples not fixed at a bound; return machine and count."""
         totals, form = self.problem.totals, self.problem.template
-        parts = [r.undecided for r in results if r.undecided is not None]
-        found = join_undecided(parts)
+        found = join_undecided([r.undecided for r in results])
         width = totals.n_features
         if totals.is_sparse:
             width = totals.n_bytes // (8 * max(1, totals.n_rows))
@@ -263,7 +262,7 @@ class PassSteps:
         if answer is None:
             return state, found.size
         machine, alpha, bound = answer
-        listed = np.split(alpha, np.cumsum([part.size for part in parts])[:-1])
+        listed = np.split(alpha, np.cumsum([len(r.numbers) for r in results])[:-1])
         state = state.with_bound(replace(point, open=tuple(listed)), bound)
         return self._moved(state, (machine,), BAND), found.size
 

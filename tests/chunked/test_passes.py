@@ -94,7 +94,7 @@ def test_a_band_with_too_many_conditions_is_narrowed_in_its_chunk() -> None:
     results = own.run(Request(own.template, (machine,), band=10.0, most_undecided=(50,) * 12))
     sizes = [len(result.numbers) for result in results]
     assert max(sizes) == 50
-    assert all(r.undecided.size == size for r, size in zip(results, sizes, strict=True))
+    assert [result.undecided.size for result in results] == sizes
     solution = qpsvm.solve(own, eps=1e-9, options=MEMORY)
     assert solution.statistics.n_open <= 2 * 1000 + 12 * 100
     # a chunk with most of the undecided samples may return more than an equal part of them
