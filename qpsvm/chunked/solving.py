@@ -297,7 +297,7 @@ def _arrays(state: State, problem: ChunkedProblem) -> npz.Arrays:
         "lengths": np.array([len(part) for part in dual.open], dtype=np.int64),
         "figures": np.array([state.error, state.trusted, float(state.is_careful), *seconds]),
         "counts": np.array([own.passes, own.n_bytes, own.n_open], dtype=np.int64),
-        "words": np.array([state.step, state.rejected, *(kind for kind, _, _ in own.trace)]),
+        "kinds": np.array([kind for kind, _, _ in own.trace], dtype=np.str_),
         "trace": np.array([figures for _, *figures in own.trace], dtype=np.float64).reshape(-1, 2),
     }
 
@@ -346,12 +346,11 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
     d = problem.totals.n_features
     machine, best, centre, *alternatives = (Machine.of(vector) for vector in arrays["machines"])
     error, trusted, is_careful, *seconds = arrays["figures"].tolist()
-    step, rejected, *kinds = arrays["words"].tolist()
     passes, n_bytes, n_open = arrays["counts"].tolist()
     ends = np.cumsum(arrays["lengths"])
     listed = (tuple(np.split(arrays[name], ends)[:-1]) for name in ("numbers", "open"))
     dual = ChunkedDual(centre, *listed)
-    trace = zip(kinds, *arrays["trace"].T.tolist(), strict=True)
+    trace = zip(arrays["kinds"].tolist(), *arrays["trace"].T.tolist(), strict=True)
     spent = dict(zip(SECONDS, seconds, strict=True))
     state = State(
         machine=machine,
@@ -362,8 +361,6 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
         statistics=PassStatistics(passes, n_bytes, n_open, spent, tuple(trace), "resumed"),
         trusted=trusted,
         alternatives=tuple(alternatives),
-        step=step,
-        rejected=rejected,
         is_careful=bool(is_careful),
     )
     sizes = arrays["machines"].shape[1], arrays["leverage"].shape
@@ -374,8 +371,8 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
     numbers += [arrays[name].ravel() for name in ("leverage", "open", "figures")]
     with np.errstate(over="ignore"):
         is_finite = np.isfinite(np.sum(np.square(np.concatenate(numbers))))
-    if not is_finite or min(error, trusted) < 0.0 or not {step, rejected} <= {"", NEWTON, BAND}:
-        raise ValueError("its numbers and words are not those of a solve of this formulation")
+    if not is_finite or min(error, trusted) < 0.0:
+        raise ValueError("its numbers are not those of a solve of this formulation")
     for name, array in _arrays(state, problem).items():
         given = arrays[name]
         if given.dtype != array.dtype or not np.array_equal(given, array):

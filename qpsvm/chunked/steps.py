@@ -68,10 +68,6 @@ class State:
         The objective of the dual point.
     alternatives : tuple of Machine
         Machines between ``best`` and ``machine``, in case that the step was too long.
-    step : str
-        The kind of step that led from ``best`` to ``machine``.
-    rejected : str
-        The kind of the last step from ``machine``, if it was of no use; otherwise empty.
     is_careful : bool
         A step was too long, or of no use: bands are as wide as memory allows from now on.
     """
@@ -87,8 +83,6 @@ class State:
     primal_rounding: float = 0.0
     bound: DualBound = NO_BOUND
     alternatives: tuple[Machine, ...] = ()
-    step: str = ""
-    rejected: str = ""
     is_careful: bool = False
 
     @classmethod
@@ -146,8 +140,9 @@ class PassSteps:
         """Choose band and kind of step of the next pass, by the violations on a sample of rows.
 
         A band that memory allows is tried, where it is several times as wide as the error;
-        otherwise a step of Newton's method, for which the pass sums up a Hessian. A kind of step
-        that was of no use at this machine is not tried again before the other one.
+        otherwise a step of Newton's method, for which the pass sums up a Hessian. A step that was
+        of no use doubles the error: kinks are rounded off further, and a band gives way to a step
+        of Newton's method.
         """
         form, most = self.problem.template, most_undecided(self.memory_limit, self.problem.totals)
         violations = self.sample.own.violations(state.machine)
@@ -162,10 +157,7 @@ class PassSteps:
         distance = distances(violations, roots, one_sided=one_sided)
         band = band_of(distance, self.sample.shares, most)
         least = least_band(violations)
-        is_newton = band < CHUNKS.narrow * state.error
-        if state.rejected:
-            is_newton = state.rejected == BAND
-        is_newton = form.is_curved or (is_newton and not one_sided)
+        is_newton = form.is_curved or (band < CHUNKS.narrow * state.error and not one_sided)
         if not (one_sided or state.is_careful):
             band = min(band, max(CHUNKS.wide * state.error, least))
         return Request(
@@ -232,19 +224,11 @@ class PassSteps:
         ]
         k = int(np.argmin(values)) if values else 0
         if values and values[k] < state.primal:
-            machine, rejected = state.alternatives[k], ""
+            machine = state.alternatives[k]
             error = self._length(state, state.best, machine)
         else:
-            machine, rejected = state.best, state.step
-            error = state.trusted if state.step == NEWTON else 2.0 * state.trusted
-        return replace(
-            state,
-            machine=machine,
-            error=error,
-            alternatives=(),
-            rejected=rejected,
-            is_careful=True,
-        )
+            machine, error = state.best, 2.0 * state.trusted
+        return replace(state, machine=machine, error=error, alternatives=(), is_careful=True)
 
     def _solved_undecided(
         self, state: State, results: Sequence[ChunkResult], fixed: FixedSums, point: ChunkedDual
@@ -264,7 +248,7 @@ class PassSteps:
         machine, alpha, bound = answer
         listed = np.split(alpha, np.cumsum([len(r.numbers) for r in results])[:-1])
         state = state.with_bound(replace(point, open=tuple(listed)), bound)
-        return self._moved(state, (machine,), BAND), found.size
+        return self._moved(state, (machine,)), found.size
 
     def _newton(self, state: State, results: Sequence[ChunkResult]) -> State:
         """Take a step of Newton's method, if the pass has summed up a Hessian."""
@@ -278,13 +262,12 @@ class PassSteps:
                 if leverage is not None:
                     state = replace(state, leverage=self.sample.normalised(leverage))
         if machines:
-            return self._moved(state, machines, NEWTON)
+            return self._moved(state, machines)
         # there is no step of this kind
         least = least_band(self.sample.own.violations(state.machine))
-        error, rejected = max(2.0 * state.error, least), NEWTON if parts else BAND
-        return replace(state, error=error, rejected=rejected)
+        return replace(state, error=max(2.0 * state.error, least))
 
-    def _moved(self, state: State, machines: Sequence[Machine], kind: str) -> State:
+    def _moved(self, state: State, machines: Sequence[Machine]) -> State:
         """Continue at the first of several machines; the next pass also measures shorter steps.
 
         The error there is a quarter of the length of the step, about.
@@ -296,8 +279,6 @@ class PassSteps:
             machine=machines[0],
             error=0.25 * self._length(state, state.machine, machines[0]),
             alternatives=tuple(ways[1:]),
-            step=kind,
-            rejected="",
         )
 
     def _length(self, state: State, one: Machine, other: Machine) -> float:
