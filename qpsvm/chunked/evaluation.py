@@ -62,43 +62,6 @@ class Derivatives(NamedTuple):
     gradients: Total
     hessians: Total
 
-    @classmethod
-    def empty(cls, d: int, *, majorised: bool) -> Derivatives:
-        """Sums over no conditions, of d features."""
-        return cls(Total((2, d + 2)), Total((2 if majorised else 1, d + 2, d + 2)))
-
-    def add(self, X: Matrix, terms: Terms, v: Dense, form: Template, smoothing: Vector) -> None:
-        """Add the gradients and Hessians of the losses on a block of samples.
-
-        Parameters
-        ----------
-        X : array or CSR array of shape (m, d)
-        terms : Terms
-            Of all conditions on these rows.
-        v : array of shape (s, m)
-            Their violations.
-        form : Template
-        smoothing : array of shape (m,)
-            A kink is rounded off over ``|v| <= smoothing``; quadratic losses have none.
-        """
-        exact, heights = terms.slopes(v), terms.upper - terms.lower
-        if form.is_curved:
-            slope = exact
-            curves = (slope > terms.lower) & (slope < terms.upper)
-            second = above = np.where(curves, 1.0 / terms.curvature, 0.0)
-        else:
-            share = np.clip(0.5 + v / (2.0 * smoothing), 0.0, 1.0)
-            slope = terms.lower + share * heights
-            above = heights / (2.0 * np.maximum(np.abs(v), smoothing))
-            second = np.where(np.abs(v) < smoothing, above, 0.0)
-        both = np.stack([slope, exact])
-        by_row = (terms.signs * both).sum(axis=1)
-        over_w = np.asarray(X.T @ by_row.T).T
-        over_b, over_t = by_row.sum(axis=1), form.width_sign * both.sum(axis=(1, 2))
-        self.gradients.add_terms(-np.column_stack([over_w, over_b, over_t]))
-        kinds = (second, above)[: len(self.hessians.parts[0])]
-        self.hessians.add_terms(np.stack([_hessian(X, terms.signs, own, form) for own in kinds]))
-
 
 def _hessian(X: Matrix, signs: Dense, second: Dense, form: Template) -> Dense:
     """``sum_k second_k g_k g_k'`` with the derivative ``g_k = (r x, r, e)`` of minus v_k."""
@@ -215,11 +178,43 @@ class RowConditions:
         return np.append(np.sum(self.terms.losses(v).ravel()), total.value)
 
     def derivatives(self, v: Dense, smoothing: Vector, *, majorised: bool) -> Derivatives:
-        """Sum up gradients and Hessians of the losses, with kinks rounded off."""
-        found = Derivatives.empty(self.contents.n_features, majorised=majorised)
+        """Sum up gradients and Hessians of the losses, with kinks rounded off.
+
+        Parameters
+        ----------
+        v : array of shape (s, n)
+            Violations of all conditions.
+        smoothing : array of shape (n,)
+            A kink is rounded off over ``|v| <= smoothing``; quadratic losses have none.
+        majorised : bool
+            The Hessian of quadratics above the losses is wanted as well.
+        """
+        form, size = self.form, self.contents.n_features + 2
+        gradients, hessians = Total((2, size)), Total((1 + majorised, size, size))
         for rows, X, terms in self.blocks():
-            found.add(X, terms, v[:, rows], self.form, smoothing[rows])
-        return found
+            exact = terms.slopes(v[:, rows])
+            slope, second, above = self._rounded(terms, v[:, rows], exact, smoothing[rows])
+            both = np.stack([slope, exact])
+            by_row = (terms.signs * both).sum(axis=1)
+            over_w = np.asarray(X.T @ by_row.T).T
+            over_b, over_t = by_row.sum(axis=1), form.width_sign * both.sum(axis=(1, 2))
+            gradients.add_terms(-np.column_stack([over_w, over_b, over_t]))
+            kinds = (second, above)[: 1 + majorised]
+            hessians.add_terms(np.stack([_hessian(X, terms.signs, own, form) for own in kinds]))
+        return Derivatives(gradients, hessians)
+
+    def _rounded(
+        self, terms: Terms, v: Dense, exact: Dense, smoothing: Vector
+    ) -> tuple[Dense, Dense, Dense]:
+        """Slopes and curvatures of losses with rounded kinks, and of quadratics above them."""
+        if self.form.is_curved:
+            curves = (exact > terms.lower) & (exact < terms.upper)
+            second = np.where(curves, 1.0 / terms.curvature, 0.0)
+            return exact, second, second
+        heights = terms.upper - terms.lower
+        share = np.clip(0.5 + v / (2.0 * smoothing), 0.0, 1.0)
+        above = heights / (2.0 * np.maximum(np.abs(v), smoothing))
+        return terms.lower + share * heights, np.where(np.abs(v) < smoothing, above, 0.0), above
 
     def undecided(self, numbers: Index) -> Undecided:
         """Take conditions, numbered side after side, out of a chunk with their samples."""

@@ -271,22 +271,15 @@ def first_guess(
         halves.append(trained(Undecided(X, doubled)))
     mean = Machine.of(0.5 * (halves[0].vector + halves[1].vector))
     mean, one, other = (with_best_offsets(own, m) for m in (mean, *halves))
-    # kinks are rounded off in proportion to the error, which is measured by leverages: each is
-    # computed from the other, a few times in turn
-    leverage, v = Leverage.equal(), own.violations(mean)
-    roots = leverage.roots(own.contents.X)
-    error = 0.5 * sample.distance(one, other, roots)
-    for _ in range(4 if has_leverages(own.form, d) else 0):
-        smoothing = max(CHUNKS.smoothing * error, least_band(v))
-        if not smoothing > 0.0:
-            break
-        losses = own.derivatives(v, smoothing * roots, majorised=False)
+    leverage, v, equal = Leverage.equal(), own.violations(mean), np.ones(shape[1])
+    error = 0.5 * sample.distance(one, other, equal)
+    smoothing = max(CHUNKS.smoothing * error, least_band(v))
+    if has_leverages(own.form, d) and smoothing > 0.0:
+        losses = own.derivatives(v, smoothing * equal, majorised=False)
         found = leverage_of(own.form, losses)
-        if found is None:
-            break
-        leverage = sample.normalised(found)
-        roots = leverage.roots(own.contents.X)
-        error = 0.5 * sample.distance(one, other, roots)
+        if found is not None:
+            leverage = sample.normalised(found)
+            error = 0.5 * sample.distance(one, other, leverage.roots(own.contents.X))
     return mean, error, leverage
 
 

@@ -151,11 +151,6 @@ class ChunkedDual:
     numbers: tuple[Index, ...] = ()
     open: tuple[Vector, ...] = ()
 
-    @property
-    def n_open(self) -> int:
-        """Number of samples' conditions whose dual variables are not yet fixed at a bound."""
-        return sum(len(own) for own in self.open)
-
 
 # --- machines and dual points of whatever origin -------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -91,10 +91,7 @@ class ChunkedProblem(ProblemInChunks):
     True
     """
 
-    @property
-    def solution_type(self) -> type[ChunkedSolution]:
-        """The type of solutions, ``ChunkedSolution``."""
-        return ChunkedSolution
+    solution_type: ClassVar[type[ChunkedSolution]] = ChunkedSolution
 
     def run(self, request: Request, *, verbose: bool = False) -> list[ChunkResult]:
         """Make one pass over the chunks; results are in the order of the chunks."""
