@@ -240,6 +240,22 @@ def test_what_passes_is_optimal(part: int) -> None:
     assert failed > 20
 
 
+@pytest.mark.parametrize(("name", "intercept"), list(settings()))
+def test_dual_variables_beyond_their_bounds_are_put_at_them(name: str, intercept: str) -> None:
+    """Beyond them the dual objective is no bound on the optimum."""
+    problem, solution = solved(name, intercept)
+    known, alphas = Exact.of(problem), listed(problem, solution)
+    rng = np.random.default_rng(8)
+    beyond = alphas + rng.normal(size=len(alphas)) * 10.0 ** rng.uniform(-6, 3, len(alphas))
+    within = np.clip(beyond, known.lower, known.upper)
+    assert (beyond != within).any()
+    unknown, zeros = beyond.copy(), within.copy()
+    unknown[::3], zeros[::3] = np.nan, 0.0
+    for stated, expected in ((beyond, within), (unknown, zeros)):
+        bounds = [problem.measured(solution.machine, known.point(a))[2] for a in (stated, expected)]
+        assert bounds[0] == bounds[1]
+
+
 # --- the scale of the gap ------------------------------------------------------------------------
 
 
