@@ -29,7 +29,7 @@ SEED = 5
 
 def made_up(samples: Any, n_support: int) -> Expansion:
     """A feasible machine with support vectors from the first chunk's rows."""
-    first = samples.chunks[0].content.read()
+    first = samples.chunks[0].content()
     rng = np.random.default_rng(SEED)
     y = np.asarray(first.y)
     half = n_support // 2
@@ -61,7 +61,7 @@ def main() -> None:
         seconds: dict[str, list[float]] = {"tiles": [], "audit": []}
         for _ in range(2):
             began = time.perf_counter()
-            run_pass(tiles_alone, "binary", samples.chunks, machine, verbose=False)
+            run_pass(tiles_alone, "binary", samples.chunks, machine)
             seconds["tiles"].append(time.perf_counter() - began)
             began = time.perf_counter()
             problem = qpsvm.SoftMargin(C=1.0).dual(samples, kernel=machine.kernel)

@@ -30,7 +30,7 @@ import psutil
 
 import qpsvm
 from benchmarks.chunked.datasets import write
-from qpsvm.chunked.sources import Chunk
+from qpsvm.chunked.chunks import Chunk
 
 EPS = 1e-6
 BARE_PASSES = 12
@@ -69,7 +69,7 @@ class Memory:
 
 def product_sum(chunk: Chunk, w: np.ndarray) -> float:
     """What a bare pass does with a chunk."""
-    X = chunk.content.read().X
+    X = chunk.content().X
     return float(np.sum(X @ w.astype(X.dtype)))
 
 

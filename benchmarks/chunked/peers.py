@@ -31,6 +31,7 @@ import qpsvm
 from benchmarks.chunked.spark_peer import SparkLinearSVC
 from qpsvm.chunked import ChunkedProblem
 from qpsvm.chunked.certificate import primal_objective
+from qpsvm.chunked.evaluation import Request
 from qpsvm.chunked.machine import Machine
 
 EPS = 1e-6
@@ -96,7 +97,7 @@ def learners(names: Collection[str], C: float, n: int) -> Iterator[Any]:
 
 def gap(problem: ChunkedProblem, machine: Machine, bound: float) -> float:
     """Relative distance of the machine's objective from a lower bound."""
-    results = problem.run(problem.request((machine,)))
+    results = problem.run(Request(problem.template, (machine,)))
     objective, _ = primal_objective(problem.template, machine, results)
     return (objective - bound) / abs(objective)
 
@@ -109,7 +110,7 @@ def chunk_after_chunk(
     while True:
         for k in rng.permutation(len(problem.samples.chunks)):
             began = time.perf_counter()
-            raw = problem.samples.chunks[k].content.read()
+            raw = problem.samples.chunks[k].content()
             learner.learn(raw.X, np.asarray(raw.y))
             spent += time.perf_counter() - began
             if spent >= limits[0]:

@@ -28,7 +28,7 @@ import numpy as np
 
 import qpsvm
 from qpsvm import constraints as rules_of
-from qpsvm.constraints.builders import FairnessBand
+from qpsvm.constraints.fairness import FairnessBand
 from qpsvm.qp.kkt_residuals import RESIDUAL_NAMES
 
 SPREADS = (1e0, 1e3, 1e6, 1e9, 1e12)

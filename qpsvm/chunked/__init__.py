@@ -8,10 +8,16 @@ With another kernel than the linear one they build a ``ChunkedKernelProblem``, o
 """
 
 from qpsvm.chunked.certificate import ChunkedCertificate, ChunkedReport
-from qpsvm.chunked.expansion import ChunkedKernelProblem, Expansion, chunked_kernel_problem
-from qpsvm.chunked.problem import ChunkedProblem, chunked_problem
+from qpsvm.chunked.chunks import ChunkedSamples
+from qpsvm.chunked.expansion import Expansion
+from qpsvm.chunked.problem import (
+    ChunkedKernelProblem,
+    ChunkedProblem,
+    chunked_kernel_problem,
+    chunked_problem,
+)
 from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
-from qpsvm.chunked.sources import ChunkedSamples, chunked, is_chunked, is_dask
+from qpsvm.chunked.sources import chunked, is_chunked, is_dask
 
 __all__ = [
     "ChunkedCertificate",

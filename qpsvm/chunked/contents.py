@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.chunked.sources import Chunk, RawChunk, imported
+from qpsvm.chunked.chunks import Chunk, RawChunk, imported
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_labels, as_targets, as_weights
 from qpsvm.exceptions import ChunkError, InvalidDataError, QPSVMError
@@ -60,11 +60,6 @@ class ChunkSettings:
         reduces the error first.
     smoothing : float
         Where such a step rounds off the kink, in the same units.
-    fill : float
-        Share of the rows allowed that the band is meant to fill, because their number is estimated.
-    beyond_band : float
-        A band ends beyond the last condition in it by half this share of its width, at most: where
-        violations are rounded another way, the same conditions are in it.
     search_points : int
         Machines on the way of a step, each half as far as the one before, whose objective is
         measured with that of its end.
@@ -78,8 +73,6 @@ class ChunkSettings:
     wide: float = 6.0
     narrow: float = 3.0
     smoothing: float = 2.0
-    fill: float = 0.7
-    beyond_band: float = 1e-3
     search_points: int = 6
 
 
@@ -195,17 +188,19 @@ Work: TypeAlias = Callable[[Contents, Any, int], Result]
 
 
 def on_chunk(
-    work: Work[Result], task: Task, name: str, number: int, content: Any, request: object
+    work: Work[Result], task: Task, name: str, number: int, content: Any, shared: tuple[Any, Any]
 ) -> Result:
     """Read a chunk, unless Dask has read it already, check it, and compute a function of it.
+
+    All chunks share the request and the digests of their contents (``run_pass``).
 
     Raises
     ------
     ChunkError, InvalidDataError
-        It cannot be read, or not be trained on; the message names it.
+        It cannot be read, or not be trained on, or has changed; the message names it.
     """
     try:
-        raw = content if isinstance(content, RawChunk) else content.read()
+        raw = content() if callable(content) else content
     except InvalidDataError as error:
         raise InvalidDataError(f"Chunk {name}: {error}") from error
     except Exception as error:  # whatever a reader raises on a damaged or missing file
@@ -214,15 +209,45 @@ def on_chunk(
             f"Cannot read chunk {name}: {kind}{str(error).rstrip('.')}. Restore it, and continue "
             "with resume= if there is a checkpoint."
         ) from error
+    request, digests = shared
     try:
+        contents = checked(raw, task)
         with one_blas_thread():
-            return work(checked(raw, task), request, number)
+            found = work(contents, request, number)
+        if digests:  # the errors before say more
+            require_unchanged(contents, digests[number])
+        return found
     except InvalidDataError as error:
         raise type(error)(f"Chunk {name}: {error}") from error
 
 
+def require_unchanged(contents: Contents, expected: str) -> None:
+    """Refuse a chunk that is not, bit for bit, the one of the first pass.
+
+    What the first pass found (upper bounds, numbers of rows, scales of a gap) holds for its samples
+    only.
+
+    Raises
+    ------
+    InvalidDataError
+        Other samples, labels, targets or weights than those with the digest expected.
+    """
+    if contents.digest() != expected:
+        raise InvalidDataError(
+            "its samples, labels or weights have changed since the problem was built; build it "
+            "again. A Dask collection that is computed anew in every pass, to "
+            "other last digits, has to be stored first (persist)."
+        )
+
+
 def run_pass(
-    work: Work[Result], task: Task, chunks: Sequence[Chunk], request: object, *, verbose: bool
+    work: Work[Result],
+    task: Task,
+    chunks: Sequence[Chunk],
+    request: object,
+    *,
+    digests: Sequence[str] = (),
+    verbose: bool = False,
 ) -> list[Result]:
     """Compute a function of every chunk, and return its values in the order of the chunks.
 
@@ -234,6 +259,8 @@ def run_pass(
     chunks : sequence of Chunk
     request : object
         What all chunks have in common.
+    digests : sequence of str
+        Of the contents of every chunk, as the first pass found them; empty in that pass.
     verbose : bool
         Show Dask's progress bar.
 
@@ -251,14 +278,11 @@ def run_pass(
     """
     dask = imported("dask")
     # once for all tasks, and without looking for Dask's own objects in it
-    shared = dask.delayed(request, traverse=False, pure=False)
+    shared = dask.delayed((request, digests), traverse=False, pure=False)
     tasks = list[Any]()
     for k, chunk in enumerate(chunks):
         own = partial(on_chunk, work, task, chunk.name, k)
-        if dask.is_dask_collection(chunk.content):
-            tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
-        else:
-            tasks.append(dask.delayed(partial(own, chunk.content), pure=False)(shared))
+        tasks.append(dask.delayed(own, pure=False)(chunk.content, shared))
     lazy = any(dask.is_dask_collection(chunk.content) for chunk in chunks)
     try:
         return _computed(tasks, verbose=verbose)

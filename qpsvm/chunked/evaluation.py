@@ -21,9 +21,8 @@ has the same bits wherever and whenever it is computed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -31,11 +30,11 @@ import scipy.sparse as sp
 
 from qpsvm.chunked.certificate import FixedSums
 from qpsvm.chunked.contents import Contents, stacked
-from qpsvm.chunked.machine import ChunkedDual, Machine
+from qpsvm.chunked.machine import ChunkedDual, Leverage, Machine
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.data.targets import same_labels
 from qpsvm.exceptions import InvalidDataError
-from qpsvm.numerics.arrays import Dense, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
 from qpsvm.numerics.compensated import Total
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
@@ -62,43 +61,6 @@ class Derivatives(NamedTuple):
 
     gradients: Total
     hessians: Total
-
-    @classmethod
-    def empty(cls, d: int, *, majorised: bool) -> Derivatives:
-        """Sums over no conditions, of d features."""
-        return cls(Total((2, d + 2)), Total((2 if majorised else 1, d + 2, d + 2)))
-
-    def add(self, X: Matrix, terms: Terms, v: Dense, form: Template, smoothing: Vector) -> None:
-        """Add the gradients and Hessians of the losses on a block of samples.
-
-        Parameters
-        ----------
-        X : array or CSR array of shape (m, d)
-        terms : Terms
-            Of all conditions on these rows.
-        v : array of shape (s, m)
-            Their violations.
-        form : Template
-        smoothing : array of shape (m,)
-            A kink is rounded off over ``|v| <= smoothing``; quadratic losses have none.
-        """
-        exact, heights = terms.slopes(v), terms.upper - terms.lower
-        if form.is_curved:
-            slope = exact
-            curves = (slope > terms.lower) & (slope < terms.upper)
-            second = above = np.where(curves, 1.0 / terms.curvature, 0.0)
-        else:
-            share = np.clip(0.5 + v / (2.0 * smoothing), 0.0, 1.0)
-            slope = terms.lower + share * heights
-            above = heights / (2.0 * np.maximum(np.abs(v), smoothing))
-            second = np.where(np.abs(v) < smoothing, above, 0.0)
-        both = np.stack([slope, exact])
-        by_row = (terms.signs * both).sum(axis=1)
-        over_w = np.asarray(X.T @ by_row.T).T
-        over_b, over_t = by_row.sum(axis=1), form.width_sign * both.sum(axis=(1, 2))
-        self.gradients.add_terms(-np.column_stack([over_w, over_b, over_t]))
-        kinds = (second, above)[: len(self.hessians.parts[0])]
-        self.hessians.add_terms(np.stack([_hessian(X, terms.signs, own, form) for own in kinds]))
 
 
 def _hessian(X: Matrix, signs: Dense, second: Dense, form: Template) -> Dense:
@@ -216,16 +178,48 @@ class RowConditions:
         return np.append(np.sum(self.terms.losses(v).ravel()), total.value)
 
     def derivatives(self, v: Dense, smoothing: Vector, *, majorised: bool) -> Derivatives:
-        """Sum up gradients and Hessians of the losses, with kinks rounded off."""
-        found = Derivatives.empty(self.contents.n_features, majorised=majorised)
-        for rows, X, terms in self.blocks():
-            found.add(X, terms, v[:, rows], self.form, smoothing[rows])
-        return found
+        """Sum up gradients and Hessians of the losses, with kinks rounded off.
 
-    def undecided(self, which: Mask) -> Undecided:
-        """Take conditions out of a chunk with their samples, side after side."""
-        _, rows = np.nonzero(which)
-        return Undecided(rows_of(self.contents.X, rows), self.terms.at(which))
+        Parameters
+        ----------
+        v : array of shape (s, n)
+            Violations of all conditions.
+        smoothing : array of shape (n,)
+            A kink is rounded off over ``|v| <= smoothing``; quadratic losses have none.
+        majorised : bool
+            The Hessian of quadratics above the losses is wanted as well.
+        """
+        form, size = self.form, self.contents.n_features + 2
+        gradients, hessians = Total((2, size)), Total((1 + majorised, size, size))
+        for rows, X, terms in self.blocks():
+            exact = terms.slopes(v[:, rows])
+            slope, second, above = self._rounded(terms, v[:, rows], exact, smoothing[rows])
+            both = np.stack([slope, exact])
+            by_row = (terms.signs * both).sum(axis=1)
+            over_w = np.asarray(X.T @ by_row.T).T
+            over_b, over_t = by_row.sum(axis=1), form.width_sign * both.sum(axis=(1, 2))
+            gradients.add_terms(-np.column_stack([over_w, over_b, over_t]))
+            kinds = (second, above)[: 1 + majorised]
+            hessians.add_terms(np.stack([_hessian(X, terms.signs, own, form) for own in kinds]))
+        return Derivatives(gradients, hessians)
+
+    def _rounded(
+        self, terms: Terms, v: Dense, exact: Dense, smoothing: Vector
+    ) -> tuple[Dense, Dense, Dense]:
+        """Slopes and curvatures of losses with rounded kinks, and of quadratics above them."""
+        if self.form.is_curved:
+            curves = (exact > terms.lower) & (exact < terms.upper)
+            second = np.where(curves, 1.0 / terms.curvature, 0.0)
+            return exact, second, second
+        heights = terms.upper - terms.lower
+        share = np.clip(0.5 + v / (2.0 * smoothing), 0.0, 1.0)
+        above = heights / (2.0 * np.maximum(np.abs(v), smoothing))
+        return terms.lower + share * heights, np.where(np.abs(v) < smoothing, above, 0.0), above
+
+    def undecided(self, numbers: Index) -> Undecided:
+        """Take conditions, numbered side after side, out of a chunk with their samples."""
+        sides, rows = np.divmod(numbers, self.contents.n_rows)
+        return Undecided(rows_of(self.contents.X, rows), self.terms.at((sides, rows)))
 
 
 def join_undecided(parts: Sequence[Undecided]) -> Undecided:
@@ -252,25 +246,13 @@ def distances(v: Dense, roots: Vector, *, one_sided: bool) -> Dense:
     return np.asarray((np.maximum(-v, 0.0) if one_sided else np.abs(v)) / roots)
 
 
-def narrowed(distance: Dense, band: float, most: int) -> float:
-    """Narrow a band until it holds no more conditions than there is room for.
-
-    It ends between two conditions: their distances have other last bits on other processors.
-    """
-    near = distance[distance <= band]
-    if len(near) <= most:
-        return band
-    # the nearest one that is too many, and all as far away as it, are fixed
-    limit = float(np.partition(near, most)[most])
-    if not limit > 0.0:
-        return -1.0
-    return between(float(np.max(near[near < limit], initial=0.0)), limit)
-
-
-def between(low: float, high: float) -> float:
-    """Return the middle of two numbers, or the lower one if no double lies between them."""
-    middle = 0.5 * low + 0.5 * high
-    return middle if low < middle < high else low
+def within_band(distance: Dense, band: float, most: int) -> Index:
+    """Numbers of the conditions within a band; of the nearest ones if there is no room for all."""
+    distance = distance.ravel()
+    near = np.flatnonzero(distance <= band)
+    if len(near) > most:
+        near = np.sort(near[np.argsort(distance[near], kind="stable")[:most]])
+    return near
 
 
 # --- what a pass computes ------------------------------------------------------------------------
@@ -285,26 +267,32 @@ class Request:
     template : Template
     machines : tuple of Machine
         Where the losses are wanted; the first one is the centre.
-    rule : ChunkedDual or None
-        The rule that decides; None if no sums are wanted.
+    point : ChunkedDual or None
+        The dual point to be summed up.
+    band : float
+        Conditions whose distance from the middle of the band is at most this are undecided.
+    one_sided : bool
+        Conditions with a violation above the band are undecided as well.
+    leverage : Leverage
+        The band is in units of the square root of each sample's.
     most_undecided : tuple of int
-        Undecided conditions that each chunk may return; the band is narrowed where there are more.
-        Empty if the rule lists the dual variables of undecided conditions.
+        Undecided conditions that each chunk may return; the nearest ones where there are more.
+        Empty if the sums are those of ``point``, or none are wanted.
     smoothing : float or None
         Where a kink is rounded off, in the units of the band; None if no derivatives are wanted.
     majorised : bool
         The Hessian of quadratics above the losses is wanted as well.
-    digests : tuple of str
-        Of every chunk, as the first pass found them.
     """
 
     template: Template
     machines: tuple[Machine, ...]
-    rule: ChunkedDual | None = None
+    point: ChunkedDual | None = None
+    band: float = 0.0
+    one_sided: bool = False
+    leverage: Leverage = field(default_factory=Leverage.equal)
     most_undecided: tuple[int, ...] = ()
     smoothing: float | None = None
     majorised: bool = False
-    digests: tuple[str, ...] = ()
 
 
 class ChunkResult(NamedTuple):
@@ -317,9 +305,9 @@ class ChunkResult(NamedTuple):
     loss_rounding : float
         Bound on the rounding of the first of them.
     fixed : FixedSums
-    band : float
-        h as it was used here; infinite if nothing was to be left undecided.
-    undecided : Undecided or None
+    numbers : array of int
+        Of the undecided conditions.
+    undecided : Undecided
     derivatives : Derivatives or None
         Of the losses in (w, b, t).
     """
@@ -327,27 +315,21 @@ class ChunkResult(NamedTuple):
     losses: Vector
     loss_rounding: float
     fixed: FixedSums
-    band: float
-    undecided: Undecided | None
+    numbers: Index
+    undecided: Undecided
     derivatives: Derivatives | None
 
 
+@np.errstate(all="ignore")  # what is not finite fails closed
 def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
     """Compute the losses, sums and undecided conditions that a pass asks of one chunk.
 
     Raises
     ------
     InvalidDataError
-        A label that the first pass did not see; samples, labels or weights that have changed; a
-        dual point of other samples.
+        A label that the first pass did not see; another number of features; a dual point of other
+        samples.
     """
-    with np.errstate(all="ignore"):  # what is not finite fails closed
-        found = _evaluated(contents, request, number)
-    require_unchanged(contents, request, number)  # the errors before say more
-    return found
-
-
-def _evaluated(contents: Contents, request: Request, number: int) -> ChunkResult:
     form, (centre, *others) = request.template, request.machines
     if len(centre.coef) != contents.n_features:
         raise InvalidDataError(
@@ -360,24 +342,21 @@ def _evaluated(contents: Contents, request: Request, number: int) -> ChunkResult
     size = size + abs(centre.width) + np.abs(own.terms.required)
     rounding = loss_rounding(form, own.terms, v, (contents.n_features + 8) * EPS * size)
     total = own.losses(v, others)
-    fixed, band = FixedSums.empty(contents.n_features), math.inf
-    found = derivatives = None
-    roots = np.ones(contents.n_rows)
-    rule = request.rule
-    if rule is not None and not request.most_undecided:
-        fixed = own.sums(dual_variables(own, rule, number))
-    elif rule is not None:
-        a, roots = own.terms.slopes(v), rule.leverage.roots(contents.X)
+    fixed, numbers = FixedSums.empty(contents.n_features), np.zeros(0, dtype=np.intp)
+    roots, derivatives = np.ones(contents.n_rows), None
+    if request.point is not None:
+        fixed = own.sums(dual_variables(own, request.point, number))
+    elif request.most_undecided:
+        a, roots = own.terms.slopes(v), request.leverage.roots(contents.X)
         if not form.is_curved:
-            distance = distances(v, roots, one_sided=rule.one_sided)
-            band = narrowed(distance, rule.bands[number], request.most_undecided[number])
-            is_open = distance <= band
-            a[is_open] = 0.0
-            found = own.undecided(is_open)
+            distance = distances(v, roots, one_sided=request.one_sided)
+            numbers = within_band(distance, request.band, request.most_undecided[number])
+            np.put(a, numbers, 0.0)
         fixed = own.sums(a)
     if request.smoothing is not None:
         derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
-    return ChunkResult(total, rounding, fixed, band, found, derivatives)
+    found = own.undecided(numbers)
+    return ChunkResult(total, rounding, fixed, numbers, found, derivatives)
 
 
 def loss_rounding(form: Template, terms: Terms, v: Dense, error: Dense) -> float:
@@ -396,38 +375,18 @@ def dual_variables(own: RowConditions, point: ChunkedDual, number: int) -> Dense
     Raises
     ------
     InvalidDataError
-        It lists another number of undecided ones: it is of other samples.
+        It lists a condition that is not there: it is of other samples.
     """
     v = own.violations(point.centre)
-    a, band, given = own.terms.slopes(v), -1.0, np.zeros(0)
-    if point.bands:
-        band, given = point.bands[number], point.open[number]
-    roots = point.leverage.roots(own.contents.X) if band >= 0.0 else np.ones(v.shape[1])
-    is_open = distances(v, roots, one_sided=point.one_sided) <= band
-    if np.count_nonzero(is_open) != len(given):
-        raise InvalidDataError(
-            f"the solution lists {len(given)} undecided dual variables and the chunk has another "
-            "number of them; the samples have changed, or the solution is of another problem."
-        )
-    box = own.terms.at(is_open)
-    a[is_open] = np.clip(np.where(np.isnan(given), 0.0, given), box.lower, box.upper)
+    a = own.terms.slopes(v)
+    if point.numbers:
+        numbers, given = point.numbers[number], point.open[number]
+        if ((numbers < 0) | (numbers >= a.size)).any():
+            raise InvalidDataError(
+                f"the solution lists dual variables of conditions that are not among its {a.size}; "
+                "the samples have changed, or the solution is of another problem."
+            )
+        lower, upper = (bound.ravel()[numbers] for bound in (own.terms.lower, own.terms.upper))
+        np.put(a, numbers, np.clip(np.where(np.isnan(given), 0.0, given), lower, upper))
+        a[np.isnan(v)] = np.nan  # a centre that is no machine fails closed
     return a
-
-
-def require_unchanged(contents: Contents, request: Request, number: int) -> None:
-    """Refuse a chunk that is not, bit for bit, the one of the first pass.
-
-    What the first pass found (upper bounds, numbers of rows, scales of a gap) holds for its samples
-    only.
-
-    Raises
-    ------
-    InvalidDataError
-        Other samples, labels, targets or weights.
-    """
-    if contents.digest() != request.digests[number]:
-        raise InvalidDataError(
-            "its samples, labels or weights have changed since the problem was built; build it "
-            "again. A Dask collection that is computed anew in every pass, to "
-            "other last digits, has to be stored first (persist)."
-        )

@@ -26,7 +26,7 @@ import numpy as np
 
 from qpsvm.chunked.certificate import DualBound, FixedSums, dual_bound, rounding_unit, summed
 from qpsvm.chunked.contents import CHUNKS, stacked
-from qpsvm.chunked.evaluation import Derivatives, RowConditions, Undecided, between
+from qpsvm.chunked.evaluation import Derivatives, RowConditions, Undecided
 from qpsvm.chunked.machine import Leverage, Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.template import Template, Terms
@@ -220,8 +220,6 @@ class RowSample:
 def band_of(distance: Dense, shares: Vector, n_open: float) -> float:
     """Estimate the width of a band around kinks that holds about ``n_open`` conditions.
 
-    It ends between two conditions: their distances have other last bits on other processors.
-
     Parameters
     ----------
     distance : array of shape (s, n)
@@ -233,11 +231,7 @@ def band_of(distance: Dense, shares: Vector, n_open: float) -> float:
     order = np.argsort(distance, axis=None, kind="stable")
     within = np.cumsum(np.broadcast_to(shares, distance.shape).ravel()[order]) <= n_open
     count = int(np.count_nonzero(within))
-    last = float(distance.ravel()[order[count - 1]]) if count else 0.0
-    if not last > 0.0:
-        return last
-    following = float(np.min(distance[distance > last], initial=np.inf))
-    return between(last, min(following, (1.0 + CHUNKS.beyond_band) * last))
+    return float(distance.ravel()[order[count - 1]]) if count else 0.0
 
 
 def first_guess(
@@ -266,34 +260,26 @@ def first_guess(
 
     shape = own.terms.signs.shape
     if len(sample.shares) == problem.totals.n_rows:  # the sample has all rows
-        machine = trained(own.undecided(np.ones(shape, dtype=bool)))
+        machine = trained(own.undecided(np.arange(own.terms.signs.size)))
         return with_best_offsets(own, machine), 0.0, Leverage.equal()
     halves = list[Machine]()
     for first in (0, 1):
-        X, (signs, required, lower, upper, curvature) = own.undecided(
-            np.broadcast_to(np.arange(shape[1]) % 2 == first, shape)
-        )
+        of_half = np.broadcast_to(np.arange(shape[1]) % 2 == first, shape)
+        X, (signs, required, lower, upper, curvature) = own.undecided(np.flatnonzero(of_half))
         # each row stands for twice as many
         doubled = Terms(signs, required, 2.0 * lower, 2.0 * upper, 0.5 * curvature)
         halves.append(trained(Undecided(X, doubled)))
     mean = Machine.of(0.5 * (halves[0].vector + halves[1].vector))
     mean, one, other = (with_best_offsets(own, m) for m in (mean, *halves))
-    # kinks are rounded off in proportion to the error, which is measured by leverages: each is
-    # computed from the other, a few times in turn
-    leverage, v = Leverage.equal(), own.violations(mean)
-    roots = leverage.roots(own.contents.X)
-    error = 0.5 * sample.distance(one, other, roots)
-    for _ in range(4 if has_leverages(own.form, d) else 0):
-        smoothing = max(CHUNKS.smoothing * error, least_band(v))
-        if not smoothing > 0.0:
-            break
-        losses = own.derivatives(v, smoothing * roots, majorised=False)
+    leverage, v, equal = Leverage.equal(), own.violations(mean), np.ones(shape[1])
+    error = 0.5 * sample.distance(one, other, equal)
+    smoothing = max(CHUNKS.smoothing * error, least_band(v))
+    if has_leverages(own.form, d) and smoothing > 0.0:
+        losses = own.derivatives(v, smoothing * equal, majorised=False)
         found = leverage_of(own.form, losses)
-        if found is None:
-            break
-        leverage = sample.normalised(found)
-        roots = leverage.roots(own.contents.X)
-        error = 0.5 * sample.distance(one, other, roots)
+        if found is not None:
+            leverage = sample.normalised(found)
+            error = 0.5 * sample.distance(one, other, leverage.roots(own.contents.X))
     return mean, error, leverage
 
 

@@ -2,7 +2,7 @@
 
 A linear machine is ``f(x) = w'x + b`` with the half-width t of a margin or tube. The dual variables
 of all samples are stored as a rule and a list of exceptions: that of a fixed condition follows
-from its violation at a machine, those of undecided conditions are listed
+from its violation at a machine, those of undecided conditions are listed with their numbers
 (``qpsvm.chunked.evaluation``).
 
 Let H be the Hessian of the objective in (w, b), its kinks rounded off. Where the machine is known
@@ -19,14 +19,14 @@ Source: Cook and Weisberg, *Residuals and Influence in Regression* (1982), secti
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.machines.prediction import as_float64
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Matrix, Vector, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Matrix, Vector, row_blocks
 from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import SinglePrecision
@@ -139,28 +139,17 @@ class ChunkedDual:
     Attributes
     ----------
     centre : Machine
-        Its violations decide.
-    bands : tuple of float
-        Of every chunk: conditions with ``|v| / s`` up to this are undecided. Empty if none is
+        Its violations decide on the conditions that are not listed.
+    numbers : tuple of arrays of int
+        The undecided conditions of every chunk, numbered side after side. Empty if none is
         anywhere.
     open : tuple of arrays
-        The dual variables of the undecided conditions of every chunk, side after side.
-    one_sided : bool
-        Conditions with ``v`` above the band are undecided as well.
-    leverage : Leverage
-        The band is in units of the square root of each sample's.
+        Their dual variables.
     """
 
     centre: Machine
-    bands: tuple[float, ...] = ()
+    numbers: tuple[Index, ...] = ()
     open: tuple[Vector, ...] = ()
-    one_sided: bool = False
-    leverage: Leverage = field(default_factory=Leverage.equal)
-
-    @property
-    def n_open(self) -> int:
-        """Number of samples' conditions whose dual variables are not yet fixed at a bound."""
-        return sum(len(own) for own in self.open)
 
 
 # --- machines and dual points of whatever origin -------------------------------------------------
@@ -207,31 +196,33 @@ def stored_point(point: object, n_features: int, n_chunks: int) -> ChunkedDual:
     """
     if type(point) is not ChunkedDual:
         raise InvalidParameterError(f"A ChunkedDual is expected, got {type(point).__name__}.")
-    if not isinstance(point.open, tuple | list):
+    if not all(isinstance(own, tuple | list) for own in (point.numbers, point.open)):
         raise InvalidParameterError("The dual point has no list of undecided dual variables.")
-    bands = as_float64(point.bands, "bands")
-    listed = [as_float64([] if part is None else part, "open") for part in point.open]
-    if np.shape(bands) != (len(listed),) or any(part.ndim != 1 for part in listed):
+    numbers = tuple(whole_numbers(part, "numbers") for part in point.numbers)
+    listed = tuple(as_float64([] if part is None else part, "open") for part in point.open)
+    shapes = [part.shape for part in listed]
+    if [part.shape for part in numbers] != shapes or any(len(shape) != 1 for shape in shapes):
         raise InvalidParameterError(
-            "The dual point is not complete: it must list a band and a vector of undecided dual "
-            "variables for every chunk."
+            "The dual point is not complete: it must list the number and the dual variable of "
+            "every undecided condition, in two vectors for each chunk."
         )
     if len(listed) not in (0, n_chunks):
         raise InvalidDataError(
             f"The dual point is of {len(listed)} chunks and the problem has {n_chunks}; it is of "
             "another problem."
         )
-    if type(point.leverage) is not Leverage:
-        raise InvalidParameterError("The dual point has no leverage of samples.")
-    factor = as_float64(point.leverage.factor, "factor")
-    if np.shape(factor) not in ((0, 0), (n_features + 1, n_features + 1)):
-        raise InvalidDataError(
-            f"The dual point has a leverage of shape {np.shape(factor)}, the problem has "
-            f"{n_features} features; it is of another problem."
-        )
-    if not isinstance(point.one_sided, bool | np.bool_):
-        raise InvalidParameterError(
-            f"one_sided of the dual point is {point.one_sided!r}; it must be True or False."
-        )
-    centre, one_sided = stored_machine(point.centre, n_features), bool(point.one_sided)
-    return ChunkedDual(centre, tuple(bands.tolist()), tuple(listed), one_sided, Leverage(factor))
+    return ChunkedDual(stored_machine(point.centre, n_features), numbers, listed)
+
+
+def whole_numbers(values: object, name: str) -> Index:
+    """Copy of stored whole numbers.
+
+    Raises
+    ------
+    InvalidDataError
+        Numbers of another type.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidDataError(f"{name} is of type {array.dtype}; pass whole numbers.")
+    return array.astype(np.intp)

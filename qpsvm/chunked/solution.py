@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -41,10 +41,6 @@ def block_by_block(method: Method) -> Method:
     def either(self: Any, X: Any) -> Any:
         if not is_dask(X):
             return method(self, X)
-        from dask import array
-        from dask.delayed import delayed
-
-        da: Any = array
         if X.ndim != 2:
             raise InvalidDataError(
                 f"X must have two dimensions (samples, features), got {X.shape}."
@@ -56,18 +52,14 @@ def block_by_block(method: Method) -> Method:
             import pandas as pd
 
             example = pd.DataFrame(example, columns=names)
-        result = np.asarray(method(self, example))
-        if not hasattr(X, "columns"):
-            X = X.rechunk({1: -1})
-        blocks = np.ravel(X.to_delayed())
-        sizes = [np.nan] * len(blocks) if hasattr(X, "columns") else X.chunks[0]
-        apply: Any = delayed(method, pure=True)
-        own = delayed(self, traverse=False)
-        parts = [
-            da.from_delayed(apply(own, block), (n, *result.shape[1:]), dtype=result.dtype)
-            for block, n in zip(blocks, sizes, strict=True)
-        ]
-        return da.concatenate(parts)
+        result = np.asarray(method(self, example))[:0]
+        own = partial(method, self)
+        if hasattr(X, "columns"):
+            return X.map_partitions(own, meta=result)
+        X = X.rechunk({1: -1})
+        if result.ndim == 1:
+            return X.map_blocks(own, drop_axis=1, meta=result)
+        return X.map_blocks(own, chunks=(X.chunks[0], result.shape[1:]), meta=result)
 
     return either  # type: ignore[return-value]
 

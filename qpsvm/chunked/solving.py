@@ -223,7 +223,6 @@ def _pass_from(steps: PassSteps, state: State, own: PassSettings, *, verbose: bo
     found, n_open = steps.following(state, request, results)
     gap = found.certificate(steps.problem).relative_gap_upper
     kind = BAND if request.smoothing is None else NEWTON
-    band = request.rule.bands[0] if request.rule is not None else 0.0
     statistics = replace(
         before,
         passes=before.passes + 1,
@@ -233,7 +232,7 @@ def _pass_from(steps: PassSteps, state: State, own: PassSettings, *, verbose: bo
             "passes": before.seconds["passes"] + passed - began,
             "open problems": before.seconds["open problems"] + time.perf_counter() - passed,
         },
-        trace=(*before.trace, (kind, gap, band)),
+        trace=(*before.trace, (kind, gap, request.band)),
     )
     found = replace(found, statistics=statistics)
     if own.checkpoint is not None:
@@ -241,7 +240,7 @@ def _pass_from(steps: PassSteps, state: State, own: PassSettings, *, verbose: bo
     if verbose:
         print(
             f"pass {statistics.passes}: {kind}, objective {found.primal:.10g}, relative "
-            f"gap {gap:.2e}, band {band:.2e}"
+            f"gap {gap:.2e}, band {request.band:.2e}"
         )
     return found
 
@@ -265,7 +264,7 @@ def _solution(problem: ChunkedProblem, state: State, status: Status) -> ChunkedS
 
 # --- checkpoints ---------------------------------------------------------------------------------
 
-VERSION = 5
+VERSION = 6
 """Version of the checkpoint format; files of other versions are refused."""
 
 LARGEST_CHECKPOINT = 2**31
@@ -288,20 +287,18 @@ def _arrays(state: State, problem: ChunkedProblem) -> npz.Arrays:
     own, dual = state.statistics, state.dual
     machines = (state.machine, state.best, dual.centre, *state.alternatives)
     seconds = (own.seconds.get(name, 0.0) for name in SECONDS)
-    flags = float(state.is_careful), float(dual.one_sided)
     return {
         "version": np.array(VERSION),
         "problem": np.array(fingerprint(problem)),
-        "machines": np.stack([machine.vector for machine in machines]),
-        "leverage": state.leverage.factor,
-        "centre_leverage": dual.leverage.factor,
-        "bands": np.array(dual.bands, dtype=np.float64),
-        "open": np.concatenate([np.zeros(0), *dual.open]),
+        "machines": np.stack([machine.vector for machine in machines], dtype=np.float64),
+        "leverage": np.asarray(state.leverage.factor, dtype=np.float64),
+        "numbers": np.concatenate([np.zeros(0, dtype=np.int64), *dual.numbers], dtype=np.int64),
+        "open": np.concatenate([np.zeros(0), *dual.open], dtype=np.float64),
         "lengths": np.array([len(part) for part in dual.open], dtype=np.int64),
-        "figures": np.array([state.error, state.trusted, *flags, *seconds]),
+        "figures": np.array([state.error, state.trusted, float(state.is_careful), *seconds]),
         "counts": np.array([own.passes, own.n_bytes, own.n_open], dtype=np.int64),
-        "words": np.array([state.step, state.rejected, *(kind for kind, _, _ in own.trace)]),
-        "trace": np.array([figures for _, *figures in own.trace]).reshape(-1, 2),
+        "kinds": np.array([kind for kind, _, _ in own.trace], dtype=np.str_),
+        "trace": np.array([figures for _, *figures in own.trace], dtype=np.float64).reshape(-1, 2),
     }
 
 
@@ -347,43 +344,35 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
         They do not describe one, or it would be written as other arrays.
     """
     d = problem.totals.n_features
-    kinds_of = {array.dtype for array in arrays.values() if array.dtype.kind != "U"}
-    is_double = all(arrays[name].dtype == np.float64 for name in ("leverage", "trace"))
-    if not (is_double and kinds_of <= {np.dtype(np.float64), np.dtype(np.int64)}):
-        raise TypeError(f"it has arrays of {kinds_of}")
     machine, best, centre, *alternatives = (Machine.of(vector) for vector in arrays["machines"])
-    error, trusted, is_careful, one_sided, *seconds = arrays["figures"].tolist()
-    step, rejected, *kinds = arrays["words"].tolist()
+    error, trusted, is_careful, *seconds = arrays["figures"].tolist()
     passes, n_bytes, n_open = arrays["counts"].tolist()
-    parts = np.split(arrays["open"], np.cumsum(arrays["lengths"]))[:-1]
-    leverages = [Leverage(arrays[name]) for name in ("leverage", "centre_leverage")]
-    bands = tuple(arrays["bands"].tolist())
-    dual = ChunkedDual(centre, bands, tuple(parts), bool(one_sided), leverages[1])
-    trace = zip(kinds, *arrays["trace"].T.tolist(), strict=True)
+    ends = np.cumsum(arrays["lengths"])
+    listed = (tuple(np.split(arrays[name], ends)[:-1]) for name in ("numbers", "open"))
+    dual = ChunkedDual(centre, *listed)
+    trace = zip(arrays["kinds"].tolist(), *arrays["trace"].T.tolist(), strict=True)
     spent = dict(zip(SECONDS, seconds, strict=True))
     state = State(
         machine=machine,
         error=error,
-        leverage=leverages[0],
+        leverage=Leverage(arrays["leverage"]),
         best=best,
         dual=stored_point(dual, d, problem.n_chunks),
         statistics=PassStatistics(passes, n_bytes, n_open, spent, tuple(trace), "resumed"),
         trusted=trusted,
         alternatives=tuple(alternatives),
-        step=step,
-        rejected=rejected,
         is_careful=bool(is_careful),
     )
+    sizes = arrays["machines"].shape[1], arrays["leverage"].shape
+    if sizes not in ((d + 2, (0, 0)), (d + 2, (d + 1, d + 1))):
+        raise ValueError(f"machines and leverages have the sizes {sizes}")
     own = (machine, best, centre, *alternatives)
     numbers = [allowed(each, problem.template).vector for each in own]
-    numbers += [arrays[name].ravel() for name in ("leverage", "centre_leverage", "open", "figures")]
+    numbers += [arrays[name].ravel() for name in ("leverage", "open", "figures")]
     with np.errstate(over="ignore"):
-        is_finite = np.isfinite(sum(np.sum(part**2) for part in numbers))
-    sizes = {vector.shape for vector in numbers[: len(own)]}, arrays["leverage"].shape
-    if sizes[0] != {(d + 2,)} or sizes[1] not in ((0, 0), (d + 1, d + 1)):
-        raise ValueError(f"machines and leverages have the shapes {sizes}")
-    if not is_finite or min(error, trusted) < 0.0 or not {step, rejected} <= {"", NEWTON, BAND}:
-        raise ValueError("its numbers and words are not those of a solve of this formulation")
+        is_finite = np.isfinite(np.sum(np.square(np.concatenate(numbers))))
+    if not is_finite or min(error, trusted) < 0.0:
+        raise ValueError("its numbers are not those of a solve of this formulation")
     for name, array in _arrays(state, problem).items():
         given = arrays[name]
         if given.dtype != array.dtype or not np.array_equal(given, array):

@@ -68,10 +68,6 @@ class State:
         The objective of the dual point.
     alternatives : tuple of Machine
         Machines between ``best`` and ``machine``, in case that the step was too long.
-    step : str
-        The kind of step that led from ``best`` to ``machine``.
-    rejected : str
-        The kind of the last step from ``machine``, if it was of no use; otherwise empty.
     is_careful : bool
         A step was too long, or of no use: bands are as wide as memory allows from now on.
     """
@@ -87,8 +83,6 @@ class State:
     primal_rounding: float = 0.0
     bound: DualBound = NO_BOUND
     alternatives: tuple[Machine, ...] = ()
-    step: str = ""
-    rejected: str = ""
     is_careful: bool = False
 
     @classmethod
@@ -146,8 +140,9 @@ class PassSteps:
         """Choose band and kind of step of the next pass, by the violations on a sample of rows.
 
         A band that memory allows is tried, where it is several times as wide as the error;
-        otherwise a step of Newton's method, for which the pass sums up a Hessian. A kind of step
-        that was of no use at this machine is not tried again before the other one.
+        otherwise a step of Newton's method, for which the pass sums up a Hessian. A step that was
+        of no use doubles the error: kinks are rounded off further, and a band gives way to a step
+        of Newton's method.
         """
         form, most = self.problem.template, most_undecided(self.memory_limit, self.problem.totals)
         violations = self.sample.own.violations(state.machine)
@@ -160,25 +155,24 @@ class PassSteps:
             one_sided = violated <= 0.5 * most
         roots = state.leverage.roots(self.sample.own.contents.X)
         distance = distances(violations, roots, one_sided=one_sided)
-        band = band_of(distance, self.sample.shares, CHUNKS.fill * most)
+        band = band_of(distance, self.sample.shares, most)
         least = least_band(violations)
-        is_newton = band < CHUNKS.narrow * state.error
-        if state.rejected:
-            is_newton = state.rejected == BAND
-        is_newton = form.is_curved or (is_newton and not one_sided)
+        is_newton = form.is_curved or (band < CHUNKS.narrow * state.error and not one_sided)
         if not (one_sided or state.is_careful):
             band = min(band, max(CHUNKS.wide * state.error, least))
-        bands = (band,) * self.problem.n_chunks
-        return self.problem.request(
+        return Request(
+            form,
             (state.machine, *state.alternatives),
-            rule=ChunkedDual(state.machine, bands, (), one_sided, state.leverage),
+            band=band,
+            one_sided=one_sided,
+            leverage=state.leverage,
             most_undecided=self._allowances(distance <= band, most),
             smoothing=max(CHUNKS.smoothing * state.error, least) if is_newton else None,
             majorised=state.is_careful and has_leverages(form, self.problem.totals.n_features),
         )
 
     def _allowances(self, is_near: Mask, most_undecided: int) -> tuple[int, ...]:
-        """Undecided conditions that each chunk may return: twice as many as its sample suggests.
+        """Undecided conditions that each chunk may return: an equal part beyond what is expected.
 
         Chunks may be sorted, so that one has most of the undecided conditions. All together return
         about twice as many as memory is for, at most.
@@ -187,8 +181,7 @@ class PassSteps:
         near = np.sum(is_near, axis=0) * self.sample.shares
         parts = np.split(near, np.cumsum(totals.n_chosen_by_chunk)[:-1])
         expected = np.array([float(np.sum(part)) for part in parts])
-        equal = 2.0 * (1.0 - CHUNKS.fill) * most_undecided / n_chunks
-        return tuple((2.0 * expected + equal + 100).astype(int).tolist())
+        return tuple((expected + most_undecided / n_chunks + 100).astype(int).tolist())
 
     # --- what follows from its results -----------------------------------------------------------
 
@@ -197,26 +190,24 @@ class PassSteps:
     ) -> tuple[State, int]:
         """The state after a pass, and the number of undecided conditions that were solved for."""
         form, problem = self.problem.template, self.problem
-        rule = request.rule or ChunkedDual(state.machine)
         kind = BAND if request.smoothing is None else NEWTON
         primal, rounding = primal_objective(form, state.machine, results)
         is_worse, found = not primal <= state.primal, state
         if not is_worse:
-            trusted = state.error if kind == NEWTON else 0.5 * rule.bands[0]
+            trusted = state.error if kind == NEWTON else 0.5 * request.band
             found = replace(
                 state,
                 best=state.machine,
                 primal=primal,
                 primal_rounding=rounding,
-                trusted=max(trusted, state.trusted) if state.rejected else trusted,
+                trusted=trusted,
             )
         fixed, point = summed([r.fixed for r in results]), ChunkedDual(state.machine)
         if not form.is_curved:
-            bands = tuple(r.band for r in results)
-            zeros = tuple(np.zeros(0 if r.undecided is None else r.undecided.size) for r in results)
-            point = replace(rule, bands=bands, open=zeros)
+            numbers = tuple(r.numbers for r in results)
+            point = replace(point, numbers=numbers, open=tuple(np.zeros(len(n)) for n in numbers))
         found, n_open = found.with_bound(point, dual_bound(form, fixed)), 0
-        if is_worse and not rule.one_sided:
+        if is_worse and not request.one_sided:
             return self._shortened(found, results), 0
         if not found.certificate(problem).passed(self.eps):
             if kind == BAND:
@@ -233,27 +224,18 @@ class PassSteps:
         ]
         k = int(np.argmin(values)) if values else 0
         if values and values[k] < state.primal:
-            machine, rejected = state.alternatives[k], ""
+            machine = state.alternatives[k]
             error = self._length(state, state.best, machine)
         else:
-            machine, rejected = state.best, state.step
-            error = state.trusted if state.step == NEWTON else 2.0 * state.trusted
-        return replace(
-            state,
-            machine=machine,
-            error=error,
-            alternatives=(),
-            rejected=rejected,
-            is_careful=True,
-        )
+            machine, error = state.best, 2.0 * state.trusted
+        return replace(state, machine=machine, error=error, alternatives=(), is_careful=True)
 
     def _solved_undecided(
         self, state: State, results: Sequence[ChunkResult], fixed: FixedSums, point: ChunkedDual
     ) -> tuple[State, int]:
         """Solve the program over the samples not fixed at a bound; return machine and count."""
         totals, form = self.problem.totals, self.problem.template
-        parts = [r.undecided for r in results if r.undecided is not None]
-        found = join_undecided(parts)
+        found = join_undecided([r.undecided for r in results])
         width = totals.n_features
         if totals.is_sparse:
             width = totals.n_bytes // (8 * max(1, totals.n_rows))
@@ -264,9 +246,9 @@ class PassSteps:
         if answer is None:
             return state, found.size
         machine, alpha, bound = answer
-        listed = np.split(alpha, np.cumsum([part.size for part in parts])[:-1])
+        listed = np.split(alpha, np.cumsum([len(r.numbers) for r in results])[:-1])
         state = state.with_bound(replace(point, open=tuple(listed)), bound)
-        return self._moved(state, (machine,), BAND), found.size
+        return self._moved(state, (machine,)), found.size
 
     def _newton(self, state: State, results: Sequence[ChunkResult]) -> State:
         """Take a step of Newton's method, if the pass has summed up a Hessian."""
@@ -280,13 +262,12 @@ class PassSteps:
                 if leverage is not None:
                     state = replace(state, leverage=self.sample.normalised(leverage))
         if machines:
-            return self._moved(state, machines, NEWTON)
+            return self._moved(state, machines)
         # there is no step of this kind
         least = least_band(self.sample.own.violations(state.machine))
-        error, rejected = max(2.0 * state.error, least), NEWTON if parts else BAND
-        return replace(state, error=error, rejected=rejected)
+        return replace(state, error=max(2.0 * state.error, least))
 
-    def _moved(self, state: State, machines: Sequence[Machine], kind: str) -> State:
+    def _moved(self, state: State, machines: Sequence[Machine]) -> State:
         """Continue at the first of several machines; the next pass also measures shorter steps.
 
         The error there is a quarter of the length of the step, about.
@@ -298,8 +279,6 @@ class PassSteps:
             machine=machines[0],
             error=0.25 * self._length(state, state.machine, machines[0]),
             alternatives=tuple(ways[1:]),
-            step=kind,
-            rejected="",
         )
 
     def _length(self, state: State, one: Machine, other: Machine) -> float:
@@ -311,15 +290,16 @@ class PassSteps:
 def most_undecided(memory_limit: int, totals: Totals) -> int:
     """Undecided conditions for which there is memory.
 
-    Each takes eight doubles for every entry of its sample, about: the sample and the working copies
-    of the solver.
+    Each takes eleven doubles for every entry of its sample, about: the sample, the working copies
+    of the solver, and a reserve, because the number of conditions in a band is estimated.
     """
     width = totals.n_features
     if totals.is_sparse:  # stored entries, and their indices
         width = int(1.5 * totals.n_bytes / (8.0 * max(1, totals.n_rows)))
-    return max(1000, int(memory_limit / (64.0 * (width + 4))))
+    return max(1000, int(memory_limit / (88.0 * (width + 4))))
 
 
+@np.errstate(all="ignore")  # a step that is not finite is none
 def newton_steps(form: Template, machine: Machine, losses: Derivatives) -> tuple[Machine, ...]:
     """The minimisers of quadratic models of the objective; none if one of them is singular.
 

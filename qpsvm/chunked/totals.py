@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from qpsvm.chunked.chunks import ChunkedSamples, Column
 from qpsvm.chunked.contents import CHUNKS, Contents, Task, run_pass, stacked
-from qpsvm.chunked.sources import ChunkedSamples, Column, chunked
+from qpsvm.chunked.sources import chunked
 from qpsvm.data.targets import distinct, exact_labels
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.numerics.arguments import Labels
@@ -128,7 +129,7 @@ def first_pass(
         )
     samples = chunked(X, None if task == "unlabelled" else y, sample_weight)
     n_sample = max(1, -(-(sample_rows or CHUNKS.sample_rows) // len(samples.chunks)))
-    parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample), verbose=False)
+    parts = run_pass(chunk_totals, task, samples.chunks, (task, n_sample))
     return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
 
 

@@ -18,7 +18,6 @@ constraint into rows, ``combine`` stacks the rows of several. Whatever has a ``r
 from qpsvm.constraints.builders import (
     bounded,
     decreasing,
-    fairness_band,
     fixed,
     increasing,
     nonnegative,
@@ -26,6 +25,7 @@ from qpsvm.constraints.builders import (
     ordered,
     sum_of,
 )
+from qpsvm.constraints.fairness import fairness_band
 from qpsvm.constraints.rows import Constraint, Constraints, LinearConstraints, combine, conflicting
 
 __all__ = [

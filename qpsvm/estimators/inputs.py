@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from qpsvm.constraints import Constraints
-from qpsvm.constraints.builders import with_sensitive
+from qpsvm.constraints.fairness import with_sensitive
 from qpsvm.data.objects import is_numeric
 from qpsvm.data.samples import require_exact, require_finite_rows
 from qpsvm.data.targets import as_weights, exact_labels, require_exact_vector

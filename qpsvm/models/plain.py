@@ -24,7 +24,8 @@ import scipy.sparse as sp
 
 from qpsvm import formulations, kernels
 from qpsvm.constraints import LinearConstraints
-from qpsvm.constraints.builders import FairnessBand, WeightConstraint
+from qpsvm.constraints.builders import WeightConstraint
+from qpsvm.constraints.fairness import FairnessBand
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from qpsvm.kernels.gram import KERNELS
 from qpsvm.numerics.conversion import compressed_rows

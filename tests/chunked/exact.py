@@ -42,7 +42,7 @@ class Exact:
         rows, parts = list[Vector](), list[Any]()
         for chunk in problem.samples.chunks:
             content = chunk.content
-            raw = content.compute() if hasattr(content, "compute") else content.read()
+            raw = content.compute() if hasattr(content, "compute") else content()
             contents = checked(raw, problem.task)
             X = np.asarray(contents.X[: contents.n_rows])
             terms = RowConditions.of(contents, form).terms
@@ -125,4 +125,4 @@ class Exact:
         """The dual point that lists every variable."""
         centre = Machine(np.zeros(len(self.rows[0])), 0.0, 0.0)
         parts = np.split(np.asarray(a, dtype=np.float64), np.cumsum(self.sizes)[:-1])
-        return ChunkedDual(centre, (np.inf,) * len(self.sizes), tuple(parts))
+        return ChunkedDual(centre, tuple(np.arange(n) for n in self.sizes), tuple(parts))

@@ -25,7 +25,7 @@ import dask.local
 
 import qpsvm
 from qpsvm.chunked import chunked
-from qpsvm.chunked.sources import RawChunk
+from qpsvm.chunked.chunks import RawChunk
 from tests.chunked.large import MEMORY, bits, small_samples
 from tests.processes import wait_until
 
@@ -46,7 +46,7 @@ class Deadly:
     signal: str
     solving: int
 
-    def read(self) -> RawChunk:
+    def __call__(self) -> RawChunk:
         for k in range(1, self.number + 1):
             try:  # of two processes that come at the same time one makes the mark
                 Path(self.folder, f"read-{k}").touch(exist_ok=False)
@@ -55,7 +55,7 @@ class Deadly:
             if k == self.number:
                 self.fire()
             break
-        raw: RawChunk = self.reader.read()
+        raw: RawChunk = self.reader()
         return raw
 
     def fire(self) -> None:

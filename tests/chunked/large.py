@@ -58,7 +58,7 @@ def bits_of_machines(solution: Any) -> bytes:
         solution.coef,
         [solution.intercept, solution.width],
         point.centre.vector,
-        point.bands,
+        *point.numbers,
         *point.open,
         [len(trace), solution.statistics.n_bytes],
         [band for _, _, band in trace],

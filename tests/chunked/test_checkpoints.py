@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import qpsvm
-from qpsvm.chunked import chunked, solving
+from qpsvm.chunked import chunked, contents, solving
 from qpsvm.exceptions import DataFileError, InvalidDataError, ToleranceNotReachedWarning
 from qpsvm.qp import Status
 from tests.chunked.large import MEMORY, samples, small_samples
@@ -119,14 +119,13 @@ def test_a_finished_solve_is_measured_again_before_it_is_called_optimal(
     assert not {"primal", "bound", "gap", "certificate"} & set(arrays)
     before = resumed("hinge", path)
     assert before.status is Status.OPTIMAL
-    read, reader = list[str](), type(own.samples.chunks[0].content)
-    content = reader.read
+    read, checked = list[str](), contents.checked
 
-    def counted(self: Any) -> Any:
+    def counted(raw: Any, task: Any) -> Any:
         read.append("chunk")
-        return content(self)
+        return checked(raw, task)
 
-    monkeypatch.setattr(reader, "read", counted)
+    monkeypatch.setattr(contents, "checked", counted)
     found = resumed("hinge", path)
     assert found.status is Status.OPTIMAL
     assert len(read) == own.n_chunks

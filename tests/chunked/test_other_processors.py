@@ -12,7 +12,7 @@ import pytest
 import qpsvm
 from qpsvm.chunked import chunked
 from qpsvm.chunked.contents import ChunkSettings
-from qpsvm.chunked.evaluation import narrowed
+from qpsvm.chunked.evaluation import within_band
 from qpsvm.chunked.guess import band_of
 
 
@@ -40,18 +40,16 @@ def test_a_solution_is_verified_with_other_last_bits(
             assert qpsvm.verify(problem, own, eps=1.01e-8).passed
 
 
-def test_a_band_that_is_narrowed_ends_between_two_conditions() -> None:
-    distances = np.array([0.5, 0.1, 0.3, 0.3, 0.2])
-    for most, low, high in ((4, 0.3, 0.5), (3, 0.2, 0.3), (2, 0.2, 0.3), (0, 0.0, 0.1)):
-        assert low < narrowed(distances, 1.0, most) < high
-    assert narrowed(np.array([1.0, np.nextafter(1.0, 2.0), 2.0]), 4.0, 1) == 1.0
-    assert narrowed(np.zeros(3), 1.0, 1) < 0.0
+def test_the_nearest_conditions_of_a_band_are_undecided() -> None:
+    distances = np.array([[0.5, 0.1, np.nan], [0.3, 0.3, 0.2]])
+    for most, expected in ((5, [0, 1, 3, 4, 5]), (4, [1, 3, 4, 5]), (3, [1, 3, 5]), (0, [])):
+        assert within_band(distances, 1.0, most).tolist() == expected
+    assert within_band(distances, 0.2, 5).tolist() == [1, 5]
+    assert within_band(np.zeros(3), 0.0, 1).tolist() == [0]
 
 
-def test_a_band_that_is_chosen_ends_between_two_conditions() -> None:
+def test_a_band_holds_as_many_conditions_as_asked_for() -> None:
     distances = np.array([0.5, 0.1, 0.3, 0.3, 0.2])
     shares = np.ones(5)
-    for n_open, low, high in ((1.0, 0.1, 0.2), (3.0, 0.3, 0.5), (4.0, 0.3, 0.5)):
-        assert low < band_of(distances, shares, n_open) < high
-    assert band_of(distances, shares, 5.0) >= 0.5
-    assert band_of(distances, shares, 0.0) == 0.0
+    for n_open, band in ((0.0, 0.0), (1.0, 0.1), (3.0, 0.3), (4.0, 0.3), (5.0, 0.5)):
+        assert band_of(distances, shares, n_open) == band

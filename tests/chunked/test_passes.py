@@ -13,8 +13,9 @@ import pytest
 
 import qpsvm
 from qpsvm.chunked import ChunkedProblem, PassStatistics, chunked, solving
+from qpsvm.chunked.evaluation import Request
 from qpsvm.chunked.guess import RowSample
-from qpsvm.chunked.machine import ChunkedDual, Leverage
+from qpsvm.chunked.machine import Leverage
 from qpsvm.chunked.steps import PassSteps, State, most_undecided
 from qpsvm.exceptions import (
     DataFileError,
@@ -90,10 +91,10 @@ def test_a_band_with_too_many_conditions_is_narrowed_in_its_chunk() -> None:
     with small_samples():
         own = qpsvm.SoftMargin(C=1.0).dual(qpsvm.chunked.chunked(x, y, rows=1000))
     machine = qpsvm.chunked.machine.Machine(np.zeros(1), 1.0, 0.0)
-    request = own.request((machine,))
-    rule = ChunkedDual(machine, (10.0,) * 12)
-    results = own.run(replace(request, rule=rule, most_undecided=(50,) * 12))
-    assert all(result.undecided is None or result.undecided.size <= 50 for result in results)
+    results = own.run(Request(own.template, (machine,), band=10.0, most_undecided=(50,) * 12))
+    sizes = [len(result.numbers) for result in results]
+    assert max(sizes) == 50
+    assert [result.undecided.size for result in results] == sizes
     solution = qpsvm.solve(own, eps=1e-9, options=MEMORY)
     assert solution.statistics.n_open <= 2 * 1000 + 12 * 100
     # a chunk with most of the undecided samples may return more than an equal part of them

@@ -46,14 +46,12 @@ def test_the_optimum_is_found_in_few_passes(monkeypatch: pytest.MonkeyPatch) -> 
     whole = qpsvm.SoftMargin(C=1.0).dual(X, y)
     expected = qpsvm.certify(whole, qpsvm.solve(whole, eps=1e-10)).primal_objective
     np.testing.assert_allclose(found.certificate.primal_objective, expected, rtol=2e-9)
-    assert found.dual.leverage.factor.shape == (11, 11)
-    assert found.statistics.passes <= 12
+    assert found.statistics.passes <= 8
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", qpsvm.exceptions.ToleranceNotReachedWarning)
         monkeypatch.setattr("qpsvm.chunked.guess.CHUNKS", ChunkSettings(leverage_features=1))
-        equal = solution(max_passes=12)[1]
+        equal = solution(max_passes=8)[1]
     assert equal.status is Status.ITERATION_LIMIT
-    assert equal.dual.leverage.factor.shape == (0, 0)
 
 
 @listed("passes", [3, 5, 2, 4, 6], quick=3)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from qpsvm.chunked.certificate import primal_objective
+from qpsvm.chunked.evaluation import Request
 from qpsvm.chunked.machine import ChunkedDual, Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.exceptions import QPSVMError
@@ -111,7 +112,7 @@ def test_the_objective_of_a_machine_is_rounded_by_at_most_what_is_stated(part: i
         b = -f if rng.random() < 0.7 else float(rng.normal())  # what cancels the rest
         width = abs(float(rng.normal())) if form.width_sign else 0.0
         machine = Machine(w, b if form.intercept != "none" else 0.0, width)
-        value, rounding = primal_objective(form, machine, problem.run(problem.request((machine,))))
+        value, rounding = primal_objective(form, machine, problem.run(Request(form, (machine,))))
         assert abs(known.primal(machine) - Fraction(value)) <= Fraction(rounding), problem
 
 

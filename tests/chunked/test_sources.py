@@ -196,7 +196,7 @@ def test_chunks_go_to_other_processes(tmp_path: Path) -> None:
         samples, y, weights = source(folder)
         for chunk in chunked(samples, y, weights).chunks:
             assert len(pickle.dumps(chunk)) < 1500
-            read = pickle.loads(pickle.dumps(chunk.content)).read()
+            read = pickle.loads(pickle.dumps(chunk.content))()
             assert np.asarray(read.X).shape[1] == 3
 
 

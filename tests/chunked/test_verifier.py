@@ -15,7 +15,7 @@ import qpsvm
 from qpsvm.chunked import ChunkedCertificate, ChunkedSolution, PassStatistics
 from qpsvm.chunked.contents import run_pass
 from qpsvm.chunked.evaluation import RowConditions, dual_variables
-from qpsvm.chunked.machine import ChunkedDual, Leverage, Machine
+from qpsvm.chunked.machine import ChunkedDual, Machine
 from qpsvm.exceptions import QPSVMError
 from qpsvm.qp import Status
 from tests.chunked.cases import BY_NAME, arguments, in_chunks, settings
@@ -34,14 +34,14 @@ def solved(name: str, intercept: str = "free") -> tuple[Any, Any]:
 
 def listed(problem: Any, solution: Any) -> np.ndarray:
     """All dual variables of a solution, in the order of ``Exact``."""
-    request = problem.request(()), solution.dual
-    parts = run_pass(_alphas, problem.task, problem.samples.chunks, request, verbose=False)
+    request = problem.template, solution.dual
+    parts = run_pass(_alphas, problem.task, problem.samples.chunks, request)
     return np.concatenate(parts)
 
 
 def _alphas(contents: Any, request: Any, number: int) -> Any:
-    primal, point = request
-    own = RowConditions.of(contents, primal.template)
+    form, point = request
+    own = RowConditions.of(contents, form)
     return dual_variables(own, point, number).ravel()
 
 
@@ -54,10 +54,6 @@ class OwnMachine(Machine):
 
 class OwnPoint(ChunkedDual):
     """A subclass could list anything."""
-
-
-class OwnLeverage(Leverage):
-    """A subclass could order samples in any way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +69,8 @@ def with_centre(solution: Any, **changes: Any) -> Any:
     return with_point(solution, centre=replace(solution.dual.centre, **changes))
 
 
-def with_leverage(factor: Any) -> Callable[[Any], Any]:
-    return lambda s: with_point(s, leverage=Leverage(factor))
+def with_numbers(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda s: with_point(s, numbers=tuple(change(part) for part in s.dual.numbers))
 
 
 def with_alphas(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -103,26 +99,25 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "dual point of a subclass": lambda s: replace(s, dual=OwnPoint(**vars(s.dual))),
     "centre of a subclass": lambda s: with_point(s, centre=OwnMachine(**vars(s.dual.centre))),
     "no centre": lambda s: with_point(s, centre=None),
-    "no leverage": lambda s: with_point(s, leverage=None),
-    "leverage of a subclass": lambda s: with_point(s, leverage=OwnLeverage(np.zeros((0, 0)))),
-    "no factor": with_leverage(None),
-    "text for a factor": with_leverage("factor"),
-    "a factor of one dimension": with_leverage(np.ones(4)),
-    "a factor of other features": with_leverage(np.eye(3)),
-    "NaN in the factor": with_leverage(np.full((4, 4), np.nan)),
-    "an infinite factor": with_leverage(np.full((4, 4), np.inf)),
     "NaN in the centre": lambda s: with_point(
         s, centre=replace(s.dual.centre, coef=s.coef * np.nan)
     ),
     "short centre": lambda s: with_centre(s, coef=s.coef[:1]),
-    "a band is missing": lambda s: with_point(s, bands=s.dual.bands[:-1]),
-    "a chunk is missing": lambda s: with_point(s, bands=s.dual.bands[:-1], open=s.dual.open[:-1]),
-    "no bands": lambda s: with_point(s, bands=None),
+    "numbers are missing": lambda s: with_point(s, numbers=s.dual.numbers[:-1]),
+    "a chunk is missing": lambda s: with_point(
+        s, numbers=s.dual.numbers[:-1], open=s.dual.open[:-1]
+    ),
+    "no numbers": lambda s: with_point(s, numbers=None),
+    "nothing for numbers": with_numbers(lambda _: None),
     "no list": lambda s: with_point(s, open=None),
-    "text for bands": lambda s: with_point(s, bands=("a",) * len(s.dual.bands)),
-    "NaN for bands": lambda s: with_point(s, bands=(np.nan,) * len(s.dual.bands)),
-    "narrower bands": lambda s: with_point(s, bands=(0.0,) * len(s.dual.bands)),
-    "negative bands": lambda s: with_point(s, bands=(-1.0,) * len(s.dual.bands)),
+    "text for numbers": with_numbers(lambda own: np.array(["a"] * len(own))),
+    "NaN for numbers": with_numbers(lambda own: np.full(len(own), np.nan)),
+    "broken numbers": with_numbers(lambda own: own + 0.5),
+    "other numbers": with_numbers(lambda own: own[::-1]),
+    "negative numbers": with_numbers(lambda own: own - 10**6),
+    "large numbers": with_numbers(lambda own: own + 10**6),
+    "one number for all": with_numbers(np.zeros_like),
+    "numbers of two dimensions": with_numbers(lambda own: own[None]),
     "a variable is missing": with_alphas(lambda a: a[1:]),
     "one variable too many": with_alphas(lambda a: np.append(a, 0.0)),
     "NaN for variables": with_alphas(lambda a: np.full(len(a), np.nan)),
@@ -243,6 +238,22 @@ def test_what_passes_is_optimal(part: int) -> None:
                 failed += 1
     assert passed > 20
     assert failed > 20
+
+
+@pytest.mark.parametrize(("name", "intercept"), list(settings()))
+def test_dual_variables_beyond_their_bounds_are_put_at_them(name: str, intercept: str) -> None:
+    """Beyond them the dual objective is no bound on the optimum."""
+    problem, solution = solved(name, intercept)
+    known, alphas = Exact.of(problem), listed(problem, solution)
+    rng = np.random.default_rng(8)
+    beyond = alphas + rng.normal(size=len(alphas)) * 10.0 ** rng.uniform(-6, 3, len(alphas))
+    within = np.clip(beyond, known.lower, known.upper)
+    assert (beyond != within).any()
+    unknown, zeros = beyond.copy(), within.copy()
+    unknown[::3], zeros[::3] = np.nan, 0.0
+    for stated, expected in ((beyond, within), (unknown, zeros)):
+        bounds = [problem.measured(solution.machine, known.point(a))[2] for a in (stated, expected)]
+        assert bounds[0] == bounds[1]
 
 
 # --- the scale of the gap ------------------------------------------------------------------------

@@ -221,12 +221,14 @@ def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_first_pass(
         assert str(path) in text
 
 
-@pytest.mark.parametrize("value", [np.array([1, 2]), "False", 1, None])
-def test_a_dual_point_says_whether_it_is_one_sided(value: Any) -> None:
+@pytest.mark.parametrize("value", ["a", 0.5, -1, N, 2**62])
+def test_a_dual_point_numbers_conditions_that_are_there(value: Any) -> None:
     problem = FAMILY.dual(chunked(X, Y, rows=ROWS))
     solution = qpsvm.solve(problem)
-    wrong = replace(solution, dual=replace(solution.dual, one_sided=value))
-    assert "one_sided" in message(lambda: qpsvm.verify(problem, wrong), InvalidParameterError)
+    numbers = tuple(np.full(len(own), value) for own in solution.dual.numbers)
+    wrong = replace(solution, dual=replace(solution.dual, numbers=numbers))
+    text = message(lambda: qpsvm.verify(problem, wrong))
+    assert "whole numbers" in text or "not among its" in text
 
 
 # --- other samples -------------------------------------------------------------------------------
