@@ -42,8 +42,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.audits import inputs as checked
-from qpsvm.audits.claims import Claim, Library, Problem, Reading
-from qpsvm.audits.inputs import Estimator, Inputs, require_weights
+from qpsvm.audits.claims import Claim, Library, Reading, StoredNumbers
+from qpsvm.audits.inputs import Estimator, Inputs
 from qpsvm.audits.text import ModelText
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
@@ -58,7 +58,8 @@ from qpsvm.formulations import (
 from qpsvm.formulations.family import Classifier, Family
 from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.joint.model import JointIntercept
-from qpsvm.numerics.arguments import Labels, Targets, VectorLike
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.numerics.arguments import Targets
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 
 NORMS: Mapping[str, Any] = {"l2": SoftMargin, "l1": L1Norm}
@@ -86,21 +87,21 @@ SOLVERS = (*CLASSIFIERS, *REGRESSIONS, NOVELTY)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Weights(Reading):
-    """The weights of a linear model and its training data, to be read as solutions.
+class Weights(StoredNumbers):
+    """The weights of a linear model on its training data.
 
     Attributes
     ----------
-    weights : array of shape (n,)
-        Sample weights.
     coef : array of shape (m, d)
         One row per machine; for all classes in one program one row per class.
     intercept : array of shape (m,)
+    factor : float
+        The model's own decision values are so many times those of the program.
     """
 
-    weights: Vector
     coef: Dense
     intercept: Vector
+    factor: float = 1.0
 
     def __post_init__(self) -> None:
         if self.coef.shape[1:] != self.samples.shape[1:]:
@@ -128,56 +129,31 @@ class Weights(Reading):
         )
         return found, "none"
 
-    def machine(
-        self, formulation: Family, y: Targets | None = None, factor: float = 1.0
-    ) -> Reading:
-        """Read a regressor or one-class model."""
-        problem = formulation.primal(self.samples, y, sample_weight=self.weights)
-        return replace(self, claims=(self._claim("", problem, 0, factor),))
-
-    def classifier(
-        self,
-        formulation: Classifier,
-        codes: Index,
-        classes: Labels,
-        factors: Vector,
-        *,
-        second_is_positive: bool = True,
-    ) -> Reading:
+    def against_rest(self, formulation: Classifier) -> Reading:
         """Read a classifier: one machine for two classes, else one per class against the rest.
 
-        Class weights multiply the sample weights. With more than two classes the rest has weight 1
-        whatever its classes' weights are: that is what LIBLINEAR and SGD do.
+        With more than two classes the rest has weight 1 whatever its classes' weights are: that is
+        what LIBLINEAR and SGD do.
         """
-        classes, weights = np.asarray(classes), self.weights * factors[codes]
-        require_weights(codes, classes, weights)
-        if len(classes) == 2:
-            problem = formulation.primal(self.samples, classes[codes], sample_weight=weights)
-            data: Any = problem.data
-            agrees = data.classes[int(second_is_positive)] == classes[1]
-            claim = self._claim("", problem, 0, 1.0 if agrees else -1.0)
-            return replace(self, claims=(claim,), classes=classes)
-        reduction, claims = OneVsRest(formulation), list[Claim]()
-        for m, split in enumerate(reduction.splits(codes, classes)):
-            weights = self.weights * np.where(codes == m, factors[codes], 1.0)
-            problem = formulation.primal(self.samples, split.labels, sample_weight=weights)
-            claims.append(self._claim(split.name, problem, m))
-        return replace(self, claims=tuple(claims), classes=classes, reduction=reduction)
+        return self.classifier(OneVsRest(formulation, weigh_rest=False))
 
-    def joint(
-        self, formulation: CrammerSinger, codes: Index, classes: Labels, factors: Vector
-    ) -> Reading:
+    def joint(self, formulation: CrammerSinger) -> Reading:
         """Read a classifier with all classes in one program."""
-        weights = self.weights * factors[codes]
-        require_weights(codes, classes, weights)
-        labels = np.asarray(classes)[codes]
-        problem = formulation.primal(self.samples, labels, sample_weight=weights)
+        weights, classes = self.weights_of_classes(), np.asarray(self.classes)
+        problem = formulation.primal(self.samples, classes[self.codes], sample_weight=weights)
         data: Any = problem.data
         order = [list(classes).index(label) for label in data.classes]
         claim = Claim("", problem, self.intercept[order], coef=self.coef[order])
-        return replace(self, claims=(claim,), classes=classes)
+        return replace(self, claims=(claim,))
 
-    def _claim(self, name: str, problem: Problem, m: int, factor: float = 1.0) -> Claim:
+    def problem(self, formulation: Family, y: Targets | None, weights: Vector) -> SVMProblem:
+        """Build the primal program that one of the machines claims to solve."""
+        return formulation.primal(self.samples, y, sample_weight=weights)
+
+    def claim(self, name: str, problem: SVMProblem, m: int, weights: Vector, sign: float) -> Claim:
+        """Read weights and intercept in the scale of the program."""
+        del weights
+        factor = sign * self.factor
         coef, b = self.coef[m] / factor, float(self.intercept[m]) / factor
         return Claim(name, problem, b, coef=coef, factor=factor)
 
@@ -188,15 +164,13 @@ class Weights(Reading):
 def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``LinearSVC``."""
     found, intercept = _of_liblinear(model, inputs)
-    codes, classes = _classes(model, inputs, found)
-    factors = _class_weight(model, inputs, classes, inputs.weights(len(codes)))
+    found = _with_classes(model, inputs, found, found.weights)
     C = checked.number(model, "C")
     if model.multi_class != "crammer_singer":
-        program = NORMS[model.penalty](C, intercept, loss=model.loss)
-        return found.classifier(program, codes, classes, factors)
-    if len(classes) > 2:
-        return found.joint(CrammerSinger(C, intercept), codes, classes, factors)
-    return found.classifier(SoftMargin(2.0 * C, intercept), codes, classes, factors)
+        return found.against_rest(NORMS[model.penalty](C, intercept, loss=model.loss))
+    if len(np.asarray(found.classes)) > 2:
+        return found.joint(CrammerSinger(C, intercept))
+    return found.against_rest(SoftMargin(2.0 * C, intercept))
 
 
 def linear_svr(model: Estimator, inputs: Inputs) -> Reading:
@@ -219,14 +193,13 @@ def sgd_classifier(model: Estimator, inputs: Inputs) -> Reading:
             f"This SGDClassifier has penalty={model.penalty!r}; only 'l2' is the |w|^2 of a "
             "support vector machine."
         )
-    found = _of_sgd(model, inputs)
-    codes, classes = _classes(model, inputs, found)
+    found = _with_classes(model, inputs, _of_sgd(model, inputs))
     strength = checked.number(model, "alpha")
     if not strength > 0.0:
         checked.refuse(model, f"has alpha = {strength:g}, which must be above 0")
     intercept: InterceptKind = "free" if checked.attribute(model, "fit_intercept") else "none"
-    formulation = SoftMargin(1.0 / (strength * len(codes)), intercept, loss=model.loss)
-    return found.classifier(formulation, codes, classes, _class_weight(model, inputs, classes))
+    C = 1.0 / (strength * len(found.codes))
+    return found.against_rest(SoftMargin(C, intercept, loss=model.loss))
 
 
 def sgd_one_class(model: Estimator, inputs: Inputs) -> Reading:
@@ -248,7 +221,7 @@ def sgd_one_class(model: Estimator, inputs: Inputs) -> Reading:
         )
     major, minor = (int(part) for part in sklearn.__version__.split(".")[:2])
     factor = 1.0 if (major, minor) >= (1, 9) else 2.0
-    return replace(found, intercept=-found.intercept).machine(OneClass(nu), factor=factor)
+    return replace(found, intercept=-found.intercept, factor=factor).machine(OneClass(nu))
 
 
 def _of_liblinear(model: Estimator, inputs: Inputs) -> tuple[Weights, JointIntercept]:
@@ -301,22 +274,17 @@ def _fitted(
     )
 
 
-def _classes(model: Estimator, inputs: Inputs, found: Weights) -> tuple[Index, Labels]:
-    """Find every sample's class, and check that a linear model has a machine for each class."""
+def _with_classes(
+    model: Estimator, inputs: Inputs, found: Weights, sample_weight: Vector | None = None
+) -> Weights:
+    """Add every sample's class and the weight of every class, computed as scikit-learn does."""
+    from sklearn.utils.class_weight import compute_class_weight
+
     classes = checked.classes_of(model)
     codes = inputs.codes(classes, found.weights)
     n_machines = 1 if len(classes) == 2 else len(classes)
     checked.require_shape(model, "coef_", found.coef, (n_machines, None), "its classes")
-    return codes, classes
-
-
-def _class_weight(
-    model: Estimator, inputs: Inputs, classes: Labels, sample_weight: VectorLike | None = None
-) -> Vector:
-    """Compute the weight of every class as scikit-learn does."""
-    from sklearn.utils.class_weight import compute_class_weight
-
-    options: dict[str, VectorLike | None] = {}
+    options: dict[str, Vector | None] = {}
     if "sample_weight" in inspect.signature(compute_class_weight).parameters:
         options["sample_weight"] = sample_weight  # older versions count rows
     y, given = np.asarray(inputs.y).ravel(), checked.attribute(model, "class_weight")
@@ -327,7 +295,8 @@ def _class_weight(
             f"This {type(model).__name__} has class_weight = {given!r}, which scikit-learn does "
             f"not take ({error}); fit it again."
         ) from error
-    return np.asarray(checked.real_numbers(model, "class_weight", factors))
+    own = np.asarray(checked.real_numbers(model, "class_weight", factors))
+    return replace(found, codes=codes, classes=classes, class_weight=own)
 
 
 # --- LIBLINEAR's model files ------------------------------------------------------------------
@@ -485,7 +454,7 @@ def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
     )
     if kind == NOVELTY:
         nu = inputs.required("nu", name)
-        return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
+        return replace(found, factor=nu * float(np.sum(found.weights))).machine(OneClass(nu))
     C = inputs.required("C", name)
     intercept: JointIntercept = "none"
     if model.bias > 0.0:
@@ -495,8 +464,9 @@ def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
         loss: Any = f"{squared}epsilon_insensitive"
         return found.machine(EpsilonRegression(C, epsilon, intercept, loss=loss), inputs.y)
     labels = np.asarray(model.labels)
-    codes, same = inputs.codes(labels, found.weights), np.ones(len(labels))
+    found = replace(found, codes=inputs.codes(labels, found.weights), classes=labels)
     if kind == JOINT:
-        return found.joint(CrammerSinger(C, intercept), codes, labels, same)
-    formulation = NORMS[kind[:2].lower()](C, intercept, loss=f"{squared}hinge")
-    return found.classifier(formulation, codes, labels, same, second_is_positive=False)
+        return found.joint(CrammerSinger(C, intercept))
+    # one weight vector is positive for the first of two labels
+    found = replace(found, first_is_positive=len(labels) == 2)
+    return found.against_rest(NORMS[kind[:2].lower()](C, intercept, loss=f"{squared}hinge"))
