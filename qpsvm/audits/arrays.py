@@ -9,12 +9,10 @@ A file holds (``docs/model_files.md`` describes both formats)::
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, TypeGuard, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +31,14 @@ from qpsvm.kernels import Kernel, KernelArgument, Linear
 from qpsvm.kernels.gram import KERNELS
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.setup import stated_solution
-from qpsvm.numerics.arguments import MatrixLike, VectorLike, an, with_article
+from qpsvm.numerics.arguments import (
+    MatrixLike,
+    VectorLike,
+    an,
+    is_finite_number,
+    is_real_number,
+    with_article,
+)
 from qpsvm.numerics.arrays import Dense, Vector, freeze, stored
 from qpsvm.numerics.conversion import first_rounded
 
@@ -54,8 +59,6 @@ FORMULATIONS: Mapping[str, type[Formulation]] = {
     if name in formulations.__all__ and issubclass(kind, Family | CrammerSinger)
 }
 """Formulations with a single decision function, or all of them in one program."""
-
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 @short_repr
@@ -113,18 +116,7 @@ def read_arrays(model: Arrays, inputs: Inputs) -> Reading:
     samples = inputs.samples()
     build = model.formulation.primal if model.alpha is None else model.formulation.dual
     problem = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)
-    _require_enough(model, problem)
-    rows: tuple[int, ...] = ()
-    alpha, coef = None, None
-    if isinstance(problem, JointProblem):
-        rows = (problem.model.n_classes,)
-    elif model.alpha is not None:
-        alpha = _alpha(problem, model.alpha, AuditRefusedError)
-    intercept = _program_numbers("intercept", model.intercept, rows, AuditRefusedError)
-    if model.coef is not None:
-        coef = _program_numbers("coef", model.coef, (*rows, samples.shape[1]), AuditRefusedError)
-    b = intercept if rows else float(intercept)
-    claim = Claim("", problem, b, alpha=alpha, coef=coef, width=model.width)
+    claim = _claim(_require_enough(model, problem), model, AuditRefusedError)
     return Reading(model="Arrays", library=model.library, claims=(claim,), samples=samples)
 
 
@@ -206,17 +198,8 @@ def solution_of(
         raise InvalidDataError(
             f"alpha or coef alone are no solution of {problem.family}; pass a complete one."
         )
-    model, b = problem.model, _finite("intercept", intercept)
-    given = Claim(
-        name="",
-        problem=problem,
-        intercept=b,
-        alpha=None if alpha is None else _alpha(problem, alpha, InvalidDataError),
-        coef=None
-        if coef is None
-        else _program_numbers("coef", coef, (problem.data.n_features,), InvalidDataError),
-        width=None if width is None else _finite("width", width),
-    )
+    model, numbers = problem.model, Arrays(problem.formulation, intercept, alpha, coef, width=width)
+    given = _claim(problem, numbers, InvalidDataError)
     if given.alpha is not None:
         draft: Solution = given.draft()
         if problem.form == "primal" and model.is_linear:
@@ -229,7 +212,8 @@ def solution_of(
             f"{problem.family}; pass alpha, too."
         )
     else:
-        draft = stated_solution(model, np.zeros(len(model.conditions)), b, coef=given.coef)
+        none = np.zeros(len(model.conditions))
+        draft = stated_solution(model, none, float(given.intercept), coef=given.coef)
     solution = given.completed(draft, Library("")).solution
     assert isinstance(solution, SVMSolution)  # as the draft is
     return solution
@@ -238,7 +222,8 @@ def solution_of(
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _require_enough(model: Arrays, problem: object) -> None:
+def _require_enough(model: Arrays, problem: object) -> SVMProblem | JointProblem:
+    """Return the problem if the arrays are those of one machine that solves it."""
     if not isinstance(problem, SVMProblem | JointProblem):
         raise AuditRefusedError(
             f"Arrays describes one machine, and {model.formulation!r} has several; audit each."
@@ -257,20 +242,34 @@ def _require_enough(model: Arrays, problem: object) -> None:
         )
     if model.alpha is not None and isinstance(problem, JointProblem):
         raise AuditRefusedError(f"For {model.formulation!r} pass coef and intercept, and no alpha.")
+    return problem
 
 
-def _alpha(problem: SVMProblem, given: ArrayLike, error: type[Exception]) -> Vector:
-    """Dual variables, shape (N,); given as ``alpha - alpha*`` where each sample has two sides."""
-    n, N = problem.data.n_given, len(problem.model.conditions)
-    if 2 * problem.data.n_samples == N and np.shape(given) == (n,):
-        return multipliers(problem, _program_numbers("alpha", given, (n,), error))
-    return _program_numbers("alpha", given, (N,), error)
+def _claim(problem: SVMProblem | JointProblem, given: Arrays, error: type[Exception]) -> Claim:
+    """Check numbers of the shapes that a program needs."""
+    alpha, coef, width = None, None, None
+    rows = (problem.model.n_classes,) if isinstance(problem, JointProblem) else ()
+    intercept = _program_numbers("intercept", given.intercept, rows, error)
+    if given.alpha is not None and isinstance(problem, SVMProblem):
+        n, N = problem.data.n_given, len(problem.model.conditions)
+        of_sides = 2 * problem.data.n_samples == N and np.shape(given.alpha) == (n,)
+        alpha = _program_numbers("alpha", given.alpha, (n if of_sides else N,), error)
+        alpha = multipliers(problem, alpha) if of_sides else alpha
+    if given.coef is not None:
+        coef = _program_numbers("coef", given.coef, (*rows, problem.data.n_features), error)
+    if given.width is not None:
+        width = float(_program_numbers("width", given.width, (), error))
+    b = intercept if rows else float(intercept)
+    return Claim("", problem, b, alpha=alpha, coef=coef, width=width)
 
 
 def _program_numbers(
     name: str, given: ArrayLike, shape: tuple[int, ...], error: type[Exception]
 ) -> Dense:
     numbers = stored(given, name, error)
+    if not shape and not (numbers.shape == shape and np.isfinite(numbers)):
+        what = f"has shape {numbers.shape}" if numbers.shape else f"is {given!r}"
+        raise error(f"{name} {what}; it must be a finite number.")
     if numbers.shape != shape:
         raise error(
             f"{name} has shape {numbers.shape}, the program needs {shape}; pass the training data, "
@@ -280,12 +279,6 @@ def _program_numbers(
         n = int(np.sum(~np.isfinite(numbers)))
         raise error(f"{name} has {n} NaN or infinities; pass finite numbers.")
     return numbers
-
-
-def _finite(name: str, value: float) -> float:
-    if np.iscomplexobj(value) or np.shape(value) != () or not math.isfinite(float(value)):
-        raise InvalidDataError(f"{name} is {value!r}; it must be a finite number.")
-    return float(value)
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -418,17 +411,13 @@ def _numbers(data: Mapping[str, object], key: str, dimensions: tuple[int, ...]) 
     """Return an array of numbers from the data of a model, by its key; None without the key."""
     if key not in data:
         return None
-    value, array = data[key], None
-    if isinstance(value, np.ndarray):
-        good = value.dtype.kind in "iuf"
-    else:
-        rows = value if isinstance(value, list) else [value]
-        good = all(_is_number(v) or (isinstance(v, list) and all(map(_is_number, v))) for v in rows)
-    with suppress(ValueError, OverflowError):  # lists of different lengths; too large integers
-        array = np.array(value, dtype=np.float64) if good else None
-    if array is None or array.ndim not in dimensions:
+    value = data[key]
+    entries = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
+    is_numeric = entries.dtype.kind in "iuf" or all(map(is_real_number, entries.flat))
+    if not is_numeric or entries.ndim not in dimensions:
         words = ("a number", "a list of numbers", "a table of numbers")
         raise ModelFileError(f"{key} is not {' or '.join(words[n] for n in dimensions)}")
+    array = entries.astype(np.float64)
     if array.ndim and 0 in array.shape:
         raise ModelFileError(f"{key} is empty; write one number per sample, or per feature")
     rounded = first_rounded(value, array)
@@ -449,7 +438,7 @@ def _classes(data: Mapping[str, object], count: int) -> tuple[object, ...] | Non
     values = data["classes"]
     if not isinstance(values, list) or len(values) != count:
         raise ModelFileError(f"classes must be the {count} labels")
-    kinds = {"number" if _is_number(value) else type(value).__name__ for value in values}
+    kinds = {"number" if is_real_number(value) else type(value).__name__ for value in values}
     good = len(kinds) == 1 and kinds < {"number", "str", "bool"} and len(set(values)) == count
     if not good or any(value != value for value in values):  # noqa: PLR0124 - NaN
         raise ModelFileError(f"classes are {repr(values)[:80]}; write different labels of one kind")
@@ -482,13 +471,9 @@ def _built(data: Mapping[str, object], key: str, known: Mapping[str, type[Built]
         raise ModelFileError(f"{name} does not accept these parameters ({error})") from error
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_plain(value: object) -> bool:
-    """Return whether a value is a boolean, a string, or a number in the range of float64."""
-    return isinstance(value, bool | str) or (_is_number(value) and -_LARGEST <= value <= _LARGEST)
+    """Return whether a value is a boolean, a string, or a finite number."""
+    return isinstance(value, bool | str) or is_finite_number(value)
 
 
 def _is_pair(value: object) -> bool:
