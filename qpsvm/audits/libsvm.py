@@ -49,7 +49,7 @@ import scipy.sparse as sp
 
 from qpsvm.audits.claims import Claim, Library, Reading, StoredNumbers, multipliers
 from qpsvm.audits.inputs import Inputs
-from qpsvm.audits.libsvm_model import LibsvmModel
+from qpsvm.audits.libsvm_model import FEW_DIGITS, LibsvmModel
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError, ModelFileError
 from qpsvm.formulations import (
     EpsilonRegression,
@@ -77,9 +77,6 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 
 SAME_BOUND = 1e-12
 """Relative difference of two coefficients that are printed with 16 digits and are the same."""
-
-FEW_DIGITS = 6
-"""Significant digits of numbers in old LIBSVM files: ``printf`` writes so many by default."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -260,8 +260,8 @@ _KEYS = (*_ALWAYS, *PARAMETERS["polynomial"], *_OF_CLASSES, *_PROBABILITIES, _WE
 _PARAMETERS = ("gamma", "coef0", "rho")
 """Keys of the numbers whose digits are counted."""
 
-_SV_DIGITS = 8
-_PARAMETER_DIGITS = 6
+FEW_DIGITS = 6
+"""Significant digits of parameters in old files: ``printf`` writes so many by default."""
 
 
 def read_libsvm(source: str, content: bytes) -> LibsvmModel:
@@ -349,8 +349,8 @@ def read_libsvm(source: str, content: bytes) -> LibsvmModel:
         support_vectors=vectors,
         zero_based=serials is None and bool((pairs[:, 0] == 0.0).any()),
         serials=serials,
-        sv_digits=most_digits(file.numbers, b":", _SV_DIGITS),
-        parameter_digits=most_digits(parameters, b" ", _PARAMETER_DIGITS),
+        sv_digits=most_digits(file.numbers, b":", at_least=8),
+        parameter_digits=most_digits(parameters, b" ", FEW_DIGITS),
         first_sv_line=file.first_line,
     )
 

@@ -6,7 +6,6 @@ rounded in the same way.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -30,8 +29,6 @@ from qpsvm.numerics.arrays import (
 
 EXACT = 17
 """Significant digits that tell every float64 from its neighbours."""
-
-_MOST_ROUNDED = 15
 
 Precision: TypeAlias = type[np.float64] | type[np.float32]
 """Type of floating-point numbers that a library stores."""
@@ -90,7 +87,7 @@ def match_rows(
 
     Notes
     -----
-    Rows are compared by a hash of their rounded values: time and memory are linear in the data.
+    Rows are looked up by their rounded values: time and memory are linear in the data.
 
     Examples
     --------
@@ -131,17 +128,14 @@ def match_rows(
 
 
 def _keys(matrix: Matrix, digits: int, dtype: Precision, labels: Vector | None) -> Iterator[bytes]:
-    """Yield a hash of each row's rounded nonzero entries and their columns."""
+    """Yield each row's rounded nonzero entries and their columns as bytes."""
     n, d = matrix.shape
     for rows in row_blocks(n, d, IN_CACHE):
         block = _rounded(matrix[rows], digits, dtype)
         columns, values, ends = block.indices.astype(np.int64), block.data, block.indptr.tolist()
         for i, (start, end) in enumerate(pairwise(ends)):
-            digest = hashlib.blake2b(columns[start:end], digest_size=16)
-            digest.update(values[start:end])
-            if labels is not None:
-                digest.update(labels[rows.start + i].tobytes())
-            yield digest.digest()
+            key = columns[start:end].tobytes() + values[start:end].tobytes()
+            yield key if labels is None else key + labels[rows.start + i].tobytes()
 
 
 def _rounded(matrix: Matrix, digits: int, dtype: Precision) -> Sparse:
@@ -252,7 +246,7 @@ def most_digits(text: bytes, before: bytes, at_least: int) -> int:
     >>> most_digits(b"0.98765432109876 1:0.012345678901 2:4", b":", 8)
     11
     """
-    for digits in range(at_least, _MOST_ROUNDED + 1):
+    for digits in range(at_least, 16):
         # leading zeros do not count; the point may be anywhere
         longer = re.compile(before + rb"[+-]?[0.]*+[1-9](?:\.?\d){%d}" % digits)
         if not longer.search(text):
