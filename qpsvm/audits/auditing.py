@@ -58,12 +58,6 @@ Solve: TypeAlias = Callable[[Problem, Solution | None], Solution]
 Part: TypeAlias = tuple[str, Estimator, Inputs]
 """A fitted machine inside a model: its name, the machine, and the inputs of its own fit."""
 
-SHARPER = 0.1
-"""The exact optimum is solved to this share of eps."""
-
-SOLVABLE = 5000
-"""Variables of a program that is solved from scratch if a polish does not get there."""
-
 WITHOUT_MULTIPLIERS = (
     "the model has no multipliers: alpha and the residuals of the program are those of the exact "
     "optimum; objective, gap, samples and weights are the model's"
@@ -161,7 +155,7 @@ def audit(
             )
         found: Any = audit_in_chunks(model, X, y, sample_weight, eps=eps)
         return found  # type: ignore[no-any-return] # a ChunkedAudit
-    exactly = partial(_exactly, SHARPER * eps, callback) if optimum else None
+    exactly = partial(_exactly, 0.1 * eps, callback) if optimum else None
     return _audit(model, Inputs(X, y, sample_weight, C, nu, epsilon), eps, exactly)
 
 
@@ -269,11 +263,10 @@ def _combined(
 def _exactly(
     eps: float, callback: Callback | None, problem: Problem, start: Solution | None
 ) -> Solution:
-    """Compute the optimum: polish a given solution, or solve from scratch."""
+    """Compute the optimum: polish a given solution; solve from scratch where that falls short."""
     if start is not None:
         found: Solution = polish(problem, start, eps=eps, callback=callback)
-        reached = certify(problem, found).relative_gap <= eps
-        if reached or problem.qp.n_variables > SOLVABLE:
+        if certify(problem, found).relative_gap <= eps:
             return found
     solved: Solution = solve(problem, eps=eps, callback=callback)
     return solved
