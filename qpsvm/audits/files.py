@@ -17,9 +17,9 @@ import os
 import stat
 from typing import TypeAlias
 
-from qpsvm.audits.arrays import ArrayModel, from_json, from_npz
+from qpsvm.audits.array_model import ArrayModel, from_json, from_npz
+from qpsvm.audits.liblinear_model import LiblinearModel, read_liblinear
 from qpsvm.audits.libsvm_model import LibsvmModel, read_libsvm
-from qpsvm.audits.linear import LiblinearModel, read_liblinear
 from qpsvm.audits.rows import match_rows
 from qpsvm.audits.text import leading_comments
 from qpsvm.exceptions import ModelFileError

@@ -1,4 +1,4 @@
-"""Linear models with weights and no multipliers: LIBLINEAR, its model files, scikit-learn's SGD.
+"""Linear models with weights and no multipliers: LIBLINEAR's, also of files, and SGD's.
 
 **LIBLINEAR** treats its intercept as the weight of one more feature, the constant ``bias``, and
 penalises it like the others: ``1/2 |w|^2 + 1/2 (b / bias)^2``. For ``bias = 1`` that is
@@ -36,6 +36,7 @@ import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,7 @@ import scipy.sparse as sp
 from qpsvm.audits import inputs as checked
 from qpsvm.audits.claims import Claim, Library, Reading, StoredNumbers
 from qpsvm.audits.inputs import Estimator, Inputs
-from qpsvm.audits.text import ModelText
-from qpsvm.display import short_repr
+from qpsvm.audits.liblinear_model import JOINT, NOVELTY, REGRESSIONS, LiblinearModel
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import (
     CrammerSinger,
@@ -60,30 +60,26 @@ from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.joint.model import JointIntercept
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.numerics.arguments import Targets
-from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
+from qpsvm.numerics.arrays import Dense, Vector
 
 NORMS: Mapping[str, Any] = {"l2": SoftMargin, "l1": L1Norm}
 """The formulation of each penalty on the weights."""
 
-JOINT = "MCSVM_CS"
-"""Crammer and Singer's machine: one weight vector per class, also for two of them."""
+SQUARED_HINGE = partial(SoftMargin, loss="squared_hinge")
+SQUARED_TUBE = partial(EpsilonRegression, loss="squared_epsilon_insensitive")
 
-NOVELTY = "ONECLASS_SVM"
-
-CLASSIFIERS = (
-    "L2R_LR",
-    "L2R_L2LOSS_SVC_DUAL",
-    "L2R_L2LOSS_SVC",
-    "L2R_L1LOSS_SVC_DUAL",
-    JOINT,
-    "L1R_L2LOSS_SVC",
-    "L1R_LR",
-    "L2R_LR_DUAL",
-)
-"""Types of solvers for labels. Logistic regressions (``LR``) have no program of an SVM."""
-
-REGRESSIONS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL")
-SOLVERS = (*CLASSIFIERS, *REGRESSIONS, NOVELTY)
+PROGRAMS: Mapping[str, Any] = {
+    "L2R_L2LOSS_SVC_DUAL": SQUARED_HINGE,
+    "L2R_L2LOSS_SVC": SQUARED_HINGE,
+    "L2R_L1LOSS_SVC_DUAL": SoftMargin,
+    JOINT: CrammerSinger,  # one weight vector per class, also for two of them
+    "L1R_L2LOSS_SVC": partial(L1Norm, loss="squared_hinge"),
+    "L2R_L2LOSS_SVR": SQUARED_TUBE,
+    "L2R_L2LOSS_SVR_DUAL": SQUARED_TUBE,
+    "L2R_L1LOSS_SVR_DUAL": EpsilonRegression,
+    NOVELTY: OneClass,
+}
+"""Type of solver in a file -> the formulation; a logistic regression has none."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -299,132 +295,7 @@ def _with_classes(
     return replace(found, codes=codes, classes=classes, class_weight=own)
 
 
-# --- LIBLINEAR's model files ------------------------------------------------------------------
-
-_ALWAYS = ("solver_type", "nr_class", "nr_feature", "bias")
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class LiblinearModel:
-    """The checked content of a LIBLINEAR model file; all arrays are read-only.
-
-    ``f_m(x) = coef_m'x + bias bias_weights_m``, for one-class models minus ``rho``.
-
-    Attributes
-    ----------
-    source : str
-        The path as given.
-    solver_type : str
-        What LIBLINEAR calls the program. Not all of them are programs of an SVM.
-    n_classes : int
-        k; 2 for regression and one-class.
-    labels : array of int of shape (k,) or None
-        In the order of the weights; with one weight vector the first has positive values. None for
-        regression and one-class.
-    bias : float
-        The constant feature; negative: there is none.
-    coef : array of shape (m, d)
-        m = k, or 1 for two classes (but ``MCSVM_CS``), regression and one-class.
-    bias_weights : array of shape (m,) or None
-        Weights of the constant feature. They are in the objective like all others.
-    rho : float or None
-        For one-class.
-    """
-
-    source: str
-    solver_type: str
-    n_classes: int
-    labels: Index | None
-    bias: float
-    coef: Dense
-    bias_weights: Vector | None
-    rho: float | None
-
-    @property
-    def intercept(self) -> Vector:
-        """The constant added to ``coef @ x``, shape (m,)."""
-        if self.bias_weights is None:
-            intercept = np.zeros(len(self.coef))
-        else:
-            intercept = self.bias * self.bias_weights
-        return intercept if self.rho is None else intercept - self.rho
-
-
-def read_liblinear(source: str, content: bytes) -> LiblinearModel:
-    """Read a model file of LIBLINEAR, strictly.
-
-    ::
-
-        solver_type L2R_L1LOSS_SVC_DUAL
-        nr_class 2
-        label 1 -1
-        nr_feature 3
-        bias 1
-        w
-        0.5
-        -0.25
-        0
-        0.125
-
-    One line per feature, and one more for the constant feature ``bias`` if that is not negative;
-    one number per class in a line, or one only for two classes (positive for the first of
-    ``label``), regression and one-class models.
-
-    Source: ``save_model`` and ``load_model`` in LIBLINEAR 2.50 (linear.cpp). It prints 17 digits,
-    older versions 16.
-
-    Parameters
-    ----------
-    source : str
-        The path as given, for messages.
-    content : bytes
-
-    Returns
-    -------
-    LiblinearModel
-
-    Raises
-    ------
-    ModelFileError
-        With the line and what is wrong there: an unknown, repeated, missing or superfluous key;
-        counts that contradict each other or the lines; anything that is no finite decimal number;
-        other bytes than printable ASCII; an incomplete last line; lines after the last weight.
-
-    Examples
-    --------
-    >>> text = "solver_type L2R_L1LOSS_SVC_DUAL|nr_class 2|label 1 -1|nr_feature 2|bias 1|w|"
-    >>> text += "0.5|-0.25|0.125|"
-    >>> model = read_liblinear("small.model", text.replace("|", chr(10)).encode())
-    >>> model.coef, model.intercept
-    (array([[ 0.5 , -0.25]]), array([0.125]))
-    """
-    file = ModelText(source, content, (*_ALWAYS, "label", "rho"), "w")
-    solver_type = file.choice("solver_type", SOLVERS)
-    classifier = solver_type in CLASSIFIERS
-    of_type = ("label",) if classifier else ("rho",) if solver_type == NOVELTY else ()
-    file.require_only((*_ALWAYS, *of_type), f"a model of {solver_type}")
-    k = file.n_classes(classifier)
-    labels = file.labels(k) if classifier else None
-    bias = float(file.values("bias", 1)[0])
-    with_bias = bias >= 0.0
-    (n_features,) = file.integers("nr_feature", 1, 0 if with_bias else 1).tolist()
-    m = k if solver_type == JOINT or k > 2 else 1
-    n_lines = n_features + with_bias
-    surplus = f"{n_lines:,} lines of weights end before this line"
-    weights, _, _ = file.table("nr_feature", n_lines, m, "weight", surplus)
-    if with_bias and not float(np.abs(weights[-1]).max()) * bias < np.inf:
-        raise file.refusal("bias", f"bias is {bias:g}, and times its weight it is beyond float64")
-    return LiblinearModel(
-        source=file.source,
-        solver_type=solver_type,
-        n_classes=k,
-        labels=labels,
-        bias=bias,
-        coef=freeze(np.ascontiguousarray(weights[:n_features].T)),
-        bias_weights=freeze(weights[-1].copy()) if with_bias else None,
-        rho=float(file.values("rho", 1)[0]) if solver_type == NOVELTY else None,
-    )
+# --- model files ------------------------------------------------------------------------------
 
 
 def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
@@ -436,12 +307,11 @@ def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
         A program that is none of an SVM here, or whose parameters were not given.
     """
     kind, name = model.solver_type, f"{model.solver_type} model {os.path.basename(model.source)!r}"
-    programs = [name for name in SOLVERS if not name.removesuffix("_DUAL").endswith("LR")]
-    if kind not in programs:
-        known = ", ".join(programs)
+    if kind not in PROGRAMS:
+        known = ", ".join(PROGRAMS)
         raise AuditRefusedError(f"qpsvm has no program for {name}; it has programs for {known}.")
-    squared = "squared_" * ("L2LOSS" in kind)
-    takes = ("nu",) if kind == NOVELTY else ("C", "epsilon") if kind in REGRESSIONS else ("C",)
+    build, is_regression = PROGRAMS[kind], kind in REGRESSIONS
+    takes = ("nu",) if kind == NOVELTY else ("C", "epsilon") if is_regression else ("C",)
     inputs.require_only(takes, kind)
     samples = inputs.samples()
     found = Weights(
@@ -454,19 +324,17 @@ def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
     )
     if kind == NOVELTY:
         nu = inputs.required("nu", name)
-        return replace(found, factor=nu * float(np.sum(found.weights))).machine(OneClass(nu))
+        return replace(found, factor=nu * float(np.sum(found.weights))).machine(build(nu))
     C = inputs.required("C", name)
     intercept: JointIntercept = "none"
     if model.bias > 0.0:
         found, intercept = found.with_bias(model.bias)
-    if kind in REGRESSIONS:
-        epsilon = inputs.required("epsilon", name)
-        loss: Any = f"{squared}epsilon_insensitive"
-        return found.machine(EpsilonRegression(C, epsilon, intercept, loss=loss), inputs.y)
+    if is_regression:
+        return found.machine(build(C, inputs.required("epsilon", name), intercept), inputs.y)
     labels = np.asarray(model.labels)
     found = replace(found, codes=inputs.codes(labels, found.weights), classes=labels)
     if kind == JOINT:
-        return found.joint(CrammerSinger(C, intercept))
+        return found.joint(build(C, intercept))
     # one weight vector is positive for the first of two labels
     found = replace(found, first_is_positive=len(labels) == 2)
-    return found.against_rest(NORMS[kind[:2].lower()](C, intercept, loss=f"{squared}hinge"))
+    return found.against_rest(build(C, intercept))
