@@ -44,9 +44,10 @@ from qpsvm.audits.rebuilt import FORMULAS, kernel_sizes
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Kernel, Precomputed
 from qpsvm.kernels.errors import gram_errors
-from qpsvm.machines.conditions import losses
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.primal_dual import DualWeights
+from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Vector, row_blocks
 from qpsvm.numerics.precision import EPS, TINY
@@ -166,23 +167,15 @@ def _rounded_gap(rounded: RoundedKernel, evaluation: Evaluation, width: float | 
     With ``width`` None, t is the best one for these weights and the rounded kernel.
     """
     model, solution = rounded.model, evaluation.solution
-    c = model.conditions
-    a, b = evaluation.point.alpha, solution.intercept
     beta, own = np.asarray(solution.expansion), evaluation.dual.expansion
-    if model.is_linear:  # nothing was multiplied with its kernel matrix
-        rounded.multiply(np.column_stack([beta, own]), np.zeros((len(beta), 0)))
     of_beta, of_feasible = rounded.product(beta), rounded.product(own)
-    t = best_width(model, of_beta, b) if width is None else width
+    t = best_width(model, of_beta, solution.intercept) if width is None else width
     with np.errstate(all="ignore"):
+        square, weights = float(beta @ of_beta), DualWeights(own, None, float(own @ of_feasible))
+        primal = model.primal_objective(DecisionValues(solution.replace(width=t), of_beta, square))
         # a rounded kernel may be indefinite: below zero the square belongs to both objectives
-        size = 0.5 * (c.norm_weight * float(beta @ of_beta) + model.constant * b * b)
-        v = model.violations(of_beta, b, t)
-        cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)))
-        primal = size + c.intercept_price * b + c.width_price * t + cost
-        square = c.norm_weight * float(own @ of_feasible)
-        sides = float(c.signs @ a)
-        square += model.constant * sides * sides + float((c.curvature * a) @ a)
-        return float(primal - (float(c.required @ a) - 0.5 * square))
+        primal += 0.5 * model.conditions.norm_weight * min(square, 0.0)
+        return primal - model.dual_value(evaluation.point, weights)
 
 
 def _lost_digits(
