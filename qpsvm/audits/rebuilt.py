@@ -29,6 +29,7 @@ from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.kernels.errors import entry_errors
+from qpsvm.machines.score_errors import expansion_errors
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.precision import TINY
@@ -184,11 +185,8 @@ def _of_expansion(
     sizes, scales, error = _of_kernel(kernel, samples, u, library)
     size = sizes * float(beta @ sizes[rows])
     found = sums * size + error * scales * float(beta @ scales[rows])
-    ours = entry_errors(kernel, samples, samples[rows])
-    of_columns = sizes * float((beta * ours.columns) @ sizes[rows])
-    found += ours.rows * size + (1.0 + ours.rows) * of_columns
-    found += ours.left * float(beta @ ours.right)
-    return np.asarray(found + fixed)
+    ours, largest = entry_errors(kernel, samples, samples[rows]), float(np.max(sizes, initial=0.0))
+    return np.asarray(found + expansion_errors(ours, size, beta, sizes * largest) + fixed)
 
 
 def _of_function(kernel: Custom, solution: SVMSolution, samples: Stored, u: float) -> Decisions:
