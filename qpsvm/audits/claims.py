@@ -202,7 +202,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StoredNumbers(Reading, ABC):
+class FittedMachines(Reading, ABC):
     """The numbers of a fitted model beside its training data, not yet read as solutions.
 
     Attributes

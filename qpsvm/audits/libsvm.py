@@ -47,7 +47,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.audits.claims import Claim, Library, Reading, StoredNumbers, multipliers
+from qpsvm.audits.claims import Claim, FittedMachines, Library, Reading, multipliers
 from qpsvm.audits.inputs import Inputs
 from qpsvm.audits.libsvm_model import FEW_DIGITS, LibsvmModel
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError, ModelFileError
@@ -80,7 +80,7 @@ SAME_BOUND = 1e-12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Expansions(StoredNumbers):
+class Expansions(FittedMachines):
     """The coefficients of a LIBSVM model on its training data.
 
     Attributes

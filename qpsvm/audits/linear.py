@@ -43,7 +43,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.audits import inputs as checked
-from qpsvm.audits.claims import Claim, Library, Reading, StoredNumbers
+from qpsvm.audits.claims import Claim, FittedMachines, Library, Reading
 from qpsvm.audits.inputs import Estimator, Inputs
 from qpsvm.audits.liblinear_model import JOINT, NOVELTY, REGRESSIONS, LiblinearModel
 from qpsvm.exceptions import AuditRefusedError
@@ -83,7 +83,7 @@ PROGRAMS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Weights(StoredNumbers):
+class Weights(FittedMachines):
     """The weights of a linear model on its training data.
 
     Attributes

@@ -219,7 +219,7 @@ class ModelText:
         surplus : str
             What is wrong with a further line.
         pairs : bool
-            Whether pairs ``index:value`` follow the numbers of a line.
+            Whether pairs ``index:value``, with ascending indices, follow the numbers of a line.
 
         Returns
         -------
@@ -252,8 +252,16 @@ class ModelText:
                 if not pairs:
                     has = f"{len(words)} {number}s, this model has {m}"
                 raise self.refusal(line, f"it has {has}")
+            last = -1
             for word in words[m:]:
-                entries.extend(self._pair(line, word))
+                index, value = self._pair(line, word)
+                if index > INT32_MAX:
+                    raise self.refusal(line, f"index {index} is beyond {INT32_MAX}")
+                if index <= last:
+                    what = f"index {index} comes after {last}; indices ascend"
+                    raise self.refusal(line, what)
+                entries.extend((index, value))
+                last = index
             lengths.append(len(words) - m)
         if len(lengths) < n_lines:
             of_lines = "support vectors" if pairs else f"of {n_lines:,} lines of weights"
@@ -293,13 +301,13 @@ class ModelText:
             raise self.refusal(line, f"{_shown(word)} is an integer that float64 does not have")
         return value
 
-    def _pair(self, line: int, word: bytes) -> tuple[float, float]:
+    def _pair(self, line: int, word: bytes) -> tuple[int, float]:
         """Convert a word ``index:value`` to both numbers, or raise the error about its line."""
         pair = _ONE_PAIR.fullmatch(word)
         if pair is None or not math.isfinite(float(pair[2])):
             what = f"{_shown(word)} is not index:value with a finite decimal number"
             raise self.refusal(line, what)
-        return float(pair[1]), self._number(line, pair[2], "value")
+        return int(pair[1]), self._number(line, pair[2], "value")
 
 
 def _shown(word: bytes) -> str:
