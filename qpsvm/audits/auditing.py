@@ -39,8 +39,6 @@ from qpsvm.audits.rounding import RoundedKernel, kernel_rounding
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
-from qpsvm.machines import SVMProblem
-from qpsvm.machines.evaluation import Evaluation
 from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, require_flag
 from qpsvm.numerics.arrays import Mask
 from qpsvm.numerics.precision import EPS
@@ -205,14 +203,13 @@ def _machine(
         solution: Solution = claim.stated
         report = verify(problem, solution, eps=eps)
     else:
-        rounded = None
-        if library.float32_kernel and isinstance(problem, SVMProblem) and claim.has_multipliers:
-            rounded = RoundedKernel(problem.model)
+        is_float32 = library.float32_kernel and claim.alpha is not None
+        rounded = RoundedKernel(problem.model) if is_float32 else None
         multiply = None if rounded is None else rounded.multiply
         evaluation = claim.completed(claim.draft(best), library, multiply)
         solution = evaluation.solution
         report = verify_evaluated(problem, evaluation, eps=eps)
-        if rounded is not None and isinstance(evaluation, Evaluation):
+        if rounded is not None:
             rounding = kernel_rounding(claim, library, evaluation, rounded)
     if best is None and exactly is not None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -117,9 +117,9 @@ class Claim:
             assert optimum is not None  # the caller solved for it
             draft: Solution = optimum.replace(coef=self.coef, intercept=self.intercept)
             return draft
-        model = self.problem.model
-        assert isinstance(model, SupportVectorModel)  # readers give the others no alpha
-        expansion, b = model.expansion(self.alpha), cast(float, self.intercept)  # of one function
+        # readers give alpha to machines with one decision function only
+        model, b = self.problem.model, float(self.intercept)
+        expansion = model.expansion(self.alpha)
         coef = model.coef(expansion) if self.coef is None else self.coef
         return stated_solution(model, self.alpha, b, coef=coef, expansion=expansion)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -234,12 +235,10 @@ def _of_coefficients(claim: Claim, own: Decisions) -> float:
 def proof_of(problem: Problem, best: Solution) -> Certificate:
     """Certify a computed optimum, rigorously where that is affordable and succeeds."""
     if problem.data.n_samples <= RIGOROUS_SAMPLES:
-        try:
+        with suppress(ArithmeticModeError):
             proof = certify(problem, best, rigorous=True)
-        except ArithmeticModeError:
-            return certify(problem, best)
-        if np.isfinite(proof.gap_upper):
-            return proof
+            if np.isfinite(proof.gap_upper):
+                return proof
     return certify(problem, best)
 
 
