@@ -30,9 +30,6 @@ from qpsvm.numerics.conversion import first_rounded
 Formulation: TypeAlias = Family | CrammerSinger
 Built = TypeVar("Built")
 
-_MAX_BRACKETS = 10_000
-"""More lists and objects than one per class are nested for nesting's sake."""
-
 KEYS = ("formulation", "kernel", "classes", "alpha", "coef", "intercept", "width")
 
 FORMULATIONS: Mapping[str, type[Formulation]] = {
@@ -91,8 +88,9 @@ def from_json(source: str, content: bytes) -> ArrayModel:
         numbers that are not finite, or texts in their place.
     """
     brackets = content.count(b"[") + content.count(b"{")
+    most = 10_000  # lists and objects; more than one per class are nested for nesting's sake
     try:
-        if brackets > _MAX_BRACKETS:
+        if brackets > most:
             raise ValueError(f"it has {brackets:,} lists and objects; a model has only a few")
         data = json_text.loads(content.decode("utf-8"))
         if not isinstance(data, dict):

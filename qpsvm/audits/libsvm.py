@@ -75,9 +75,6 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 }
 """Types of models, and the parameters of their training."""
 
-SAME_BOUND = 1e-12
-"""Relative difference of two coefficients that are printed with 16 digits and are the same."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Expansions(FittedMachines):
@@ -294,7 +291,8 @@ def _bound(coefficients: Dense) -> float | None:
     """
     values = np.ravel(coefficients)
     largest = float(np.max(np.abs(values), initial=0.0))
-    at_bound = values[np.abs(values) >= largest * (1.0 - SAME_BOUND)]
+    same = 1e-12  # relative difference of equal coefficients that are printed with 16 digits
+    at_bound = values[np.abs(values) >= largest * (1.0 - same)]
     several = max(int(np.sum(at_bound > 0.0)), int(np.sum(at_bound < 0.0))) > 1
     return largest if several and largest > 0.0 else None
 

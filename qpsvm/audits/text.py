@@ -23,7 +23,7 @@ from qpsvm.numerics.conversion import EXACT, is_rounded
 MAX_LINE = 2**24
 """Longest line in bytes: about a million ``index:value`` pairs."""
 
-INT32_MAX = 2**31 - 1
+INT32_MAX = int(np.iinfo(np.int32).max)
 """Counts, labels and indices are C's ``int``."""
 
 REMEDY = (
