@@ -224,17 +224,16 @@ class FittedMachines(Reading, ABC):
         """Build the program that one of the machines claims to solve."""
 
     @abstractmethod
-    def claim(self, name: str, problem: SVMProblem, m: int, weights: Vector, sign: float) -> Claim:
+    def claim(self, name: str, problem: SVMProblem, m: int, sign: float) -> Claim:
         """Read the numbers of machine m as a solution of its program.
 
-        ``weights`` are those of the samples in the program; ``sign`` is -1 where the model's
-        decision values are positive for the other class.
+        ``sign`` is -1 where the model's decision values are positive for the other class.
         """
 
     def machine(self, formulation: Family, y: Targets | None = None) -> Reading:
         """Read a regressor or one-class model: one program for all samples."""
         problem = self.problem(formulation, y, self.weights)
-        return replace(self, claims=(self.claim("", problem, 0, self.weights, 1.0),))
+        return replace(self, claims=(self.claim("", problem, 0, 1.0),))
 
     def weights_of_classes(self) -> Vector:
         """Sample weights times class weights, shape (n,); every class must have some.
@@ -266,7 +265,7 @@ class FittedMachines(Reading, ABC):
             problem = self.problem(reduction.formulation, split.labels, own)
             data: Any = problem.data
             sign = 1.0 if data.classes[1] == positive else -1.0
-            claims.append(self.claim(split.name if several else "", problem, m, own, sign))
+            claims.append(self.claim(split.name if several else "", problem, m, sign))
         return replace(self, claims=tuple(claims), reduction=several)
 
 

@@ -148,7 +148,7 @@ class Expansions(FittedMachines):
                 "optimum; use a positive semidefinite kernel."
             ) from error
 
-    def claim(self, name: str, problem: SVMProblem, m: int, weights: Vector, sign: float) -> Claim:
+    def claim(self, name: str, problem: SVMProblem, m: int, sign: float) -> Claim:
         """Read coefficients as dual variables, of which none may be negative.
 
         Raises
@@ -156,7 +156,7 @@ class Expansions(FittedMachines):
         AuditRefusedError
             There are no coefficients, or one has another sign than its label.
         """
-        expansion, n = self.expansion(m), float(np.sum(weights))
+        expansion, n = self.expansion(m), float(np.sum(problem.data.weights))
         factor, solver_scale, is_nu = sign, 1.0, self.svm_type == "nu_svc"
         match problem.formulation:
             case OneClass(nu=nu):

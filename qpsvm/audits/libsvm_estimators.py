@@ -9,6 +9,7 @@ of ``dual_coef_`` and ``intercept_``; a model in which these differ is refused.
 
 from __future__ import annotations
 
+import operator
 from typing import Any, cast
 
 import numpy as np
@@ -41,14 +42,15 @@ def read_estimator(svm_type: str, model: Estimator, inputs: Inputs) -> Reading:
 
 def _expansions(svm_type: str, model: Estimator, inputs: Inputs) -> Expansions:
     name, shape = type(model).__name__, checked.attribute(model, "shape_fit_")
-    sizes = (int, np.integer)
-    if not isinstance(shape, tuple) or not shape or not all(isinstance(n, sizes) for n in shape):
+    try:
+        n, *columns = map(operator.index, shape)
+    except (TypeError, ValueError):
         checked.refuse(model, f"has shape_fit_ = {shape!r}, which must be a shape")
-    samples = inputs.samples(None if len(shape) < 2 else shape[1], objects=callable(model.kernel))
-    if samples.shape[0] != shape[0]:
+    samples = inputs.samples(*columns[:1], objects=callable(model.kernel))
+    if samples.shape[0] != n:
         raise AuditRefusedError(
-            f"This {name} was fitted on {shape[0]} samples, X has {samples.shape[0]}; pass the "
-            "training data."
+            f"This {name} was fitted on {n} samples, X has {samples.shape[0]}; pass the training "
+            "data."
         )
     weights, k = inputs.weights(samples.shape[0]), 2
     classes, factors, codes = None, None, np.zeros(0, np.intp)

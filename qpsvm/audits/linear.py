@@ -146,9 +146,8 @@ class Weights(FittedMachines):
         """Build the primal program that one of the machines claims to solve."""
         return formulation.primal(self.samples, y, sample_weight=weights)
 
-    def claim(self, name: str, problem: SVMProblem, m: int, weights: Vector, sign: float) -> Claim:
+    def claim(self, name: str, problem: SVMProblem, m: int, sign: float) -> Claim:
         """Read weights and intercept in the scale of the program."""
-        del weights
         factor = sign * self.factor
         coef, b = self.coef[m] / factor, float(self.intercept[m]) / factor
         return Claim(name, problem, b, coef=coef, factor=factor)
