@@ -250,26 +250,25 @@ def _with_training_rows(
 def _inferred(found: Expansions, name: str, C: float) -> tuple[float, str]:
     """A parameter of the training as the coefficients have it, and what of them tells it."""
     n, c = float(np.sum(found.weights)), found.coefficients
-    if name == "C":
-        largest = _bound(c / found.weights[found.rows])
-        if largest is not None:
-            return largest, "largest coefficients"
-    elif found.svm_type == "one_class":
-        return float(np.sum(c)) / n, ""  # as its dual has it
-    elif found.svm_type == "nu_svr":
-        return float(np.sum(np.abs(c))) / (C * n), "sum of the coefficients"
-    elif found.svm_type == "nu_svc":
-        nu = _share(found)
-        if nu is not None:
-            return nu, "largest coefficients and their sum"
-    else:
+    match found.svm_type, name:
+        case _, "C":
+            value, source = _bound(c / found.weights[found.rows]), "largest coefficients"
+        case "one_class", _:
+            value, source = float(np.sum(c)) / n, ""  # as its dual has it
+        case "nu_svr", _:
+            value, source = float(np.sum(np.abs(c))) / (C * n), "sum of the coefficients"
+        case "nu_svc", _:
+            value, source = _share(found), "largest coefficients and their sum"
+        case _:
+            raise AuditRefusedError(
+                f"{found.model} does not store the {name} of its training; pass {name}."
+            )
+    if value is None:
         raise AuditRefusedError(
-            f"{found.model} does not store the {name} of its training; pass {name}."
+            f"{found.model} does not store its {name}, and {name} cannot be inferred because no "
+            f"two coefficients of one sign equal the largest; pass {name}."
         )
-    raise AuditRefusedError(
-        f"{found.model} does not store its {name}, and {name} cannot be inferred because no two "
-        f"coefficients of one sign equal the largest; pass {name}."
-    )
+    return value, source
 
 
 def _share(found: Expansions) -> float | None:
