@@ -247,10 +247,10 @@ def _combined(
     taking_part = np.unique(np.concatenate([m.problem.data.kept for m in machines]))
     values = [optimum.ranges[taking_part] for optimum in known]
     some = None if sure is None else sure[taking_part]
-    together = of_votes(values, [m.factor for m in machines], reading.combine_bounds, some)
+    together = of_votes(values, reading.combine_bounds, some)
     # votes are counted, and what moves are the decision values of the machines
     changes = [
-        of_machine(machine.problem, each, machine.factor).largest_change
+        of_machine(machine.problem, each).largest_change
         for machine, each in zip(machines, values, strict=True)
     ]
     gap = max(optimum.proof.relative_gap for optimum in known)

@@ -108,9 +108,8 @@ class AuditedMachine:
             return None
         own = self.decisions[self.problem.data.kept]
         if not isinstance(self.problem.model, SupportVectorModel):
-            known = ranges(self.problem, own, proof, self.problem.data.X)
-            found = of_machine(self.problem, known, self.factor)
-            return replace(found, n_computed_differ=None)
+            known = ranges(self.problem, own, proof, self.problem.data.X).scaled(self.factor)
+            return replace(of_machine(self.problem, known), n_computed_differ=None)
         compared = predictions_of_machine(self.problem, self.report, proof, own.rounding)
         if compared is None:
             return None
