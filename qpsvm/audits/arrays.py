@@ -1,61 +1,28 @@
-"""Plain numbers as models and as solutions: ``Arrays``, JSON and NPZ files, ``solution_of``.
-
-A file holds (``docs/model_files.md`` describes both formats)::
-
-    {"formulation": {"name": "SoftMargin", "C": 1.0, "intercept": "free"},
-     "kernel": {"name": "rbf", "gamma": 0.5},
-     "alpha": [0.5, 0.5], "intercept": 0.1}
-"""
+"""Plain numbers as models and as solutions: ``Arrays``, the content of files, ``solution_of``."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qpsvm import formulations
+from qpsvm.audits.array_model import ArrayModel, Formulation
 from qpsvm.audits.claims import Claim, Library, Problem, Reading, Solution, multipliers
 from qpsvm.audits.inputs import Inputs
 from qpsvm.data.targets import as_classes
 from qpsvm.display import short_repr
-from qpsvm.exceptions import AuditRefusedError, InvalidDataError, ModelFileError, QPSVMError
-from qpsvm.formulations import CrammerSinger
+from qpsvm.exceptions import AuditRefusedError, InvalidDataError
 from qpsvm.formulations.crammer_singer import JointProblem
-from qpsvm.formulations.family import Family
-from qpsvm.io import json_text, npz
-from qpsvm.kernels import Kernel, KernelArgument, Linear
-from qpsvm.kernels.gram import KERNELS
+from qpsvm.kernels import KernelArgument, Linear
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.setup import stated_solution
-from qpsvm.numerics.arguments import MatrixLike, VectorLike, an, with_article
-from qpsvm.numerics.arrays import Dense, Vector, freeze, stored
-from qpsvm.numerics.conversion import first_rounded
-
-Formulation: TypeAlias = Family | CrammerSinger
-Built = TypeVar("Built")
+from qpsvm.numerics.arguments import MatrixLike, VectorLike, with_article
+from qpsvm.numerics.arrays import Dense, stored
 
 UNKNOWN = Library("the library")
 """Of numbers nobody says the origin of."""
-
-_MAX_BRACKETS = 10_000
-"""More lists and objects than one per class are nested for nesting's sake."""
-
-KEYS = ("formulation", "kernel", "classes", "alpha", "coef", "intercept", "width")
-
-FORMULATIONS: Mapping[str, type[Formulation]] = {
-    name: kind
-    for name, kind in vars(formulations).items()
-    if name in formulations.__all__ and issubclass(kind, Family | CrammerSinger)
-}
-"""Formulations with a single decision function, or all of them in one program."""
-
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 @short_repr
@@ -92,7 +59,7 @@ class Arrays:
     True
     """
 
-    formulation: Family | CrammerSinger
+    formulation: Formulation
     intercept: VectorLike = 0.0
     alpha: VectorLike | None = None
     coef: MatrixLike | None = None
@@ -113,18 +80,7 @@ def read_arrays(model: Arrays, inputs: Inputs) -> Reading:
     samples = inputs.samples()
     build = model.formulation.primal if model.alpha is None else model.formulation.dual
     problem = build(samples, inputs.y, kernel=model.kernel, sample_weight=inputs.sample_weight)
-    _require_enough(model, problem)
-    rows: tuple[int, ...] = ()
-    alpha, coef = None, None
-    if isinstance(problem, JointProblem):
-        rows = (problem.model.n_classes,)
-    elif model.alpha is not None:
-        alpha = _alpha(problem, model.alpha, AuditRefusedError)
-    intercept = _program_numbers("intercept", model.intercept, rows, AuditRefusedError)
-    if model.coef is not None:
-        coef = _program_numbers("coef", model.coef, (*rows, samples.shape[1]), AuditRefusedError)
-    b = intercept if rows else float(intercept)
-    claim = Claim("", problem, b, alpha=alpha, coef=coef, width=model.width)
+    claim = _claim(_require_enough(model, problem), model, AuditRefusedError)
     return Reading(model="Arrays", library=model.library, claims=(claim,), samples=samples)
 
 
@@ -206,17 +162,8 @@ def solution_of(
         raise InvalidDataError(
             f"alpha or coef alone are no solution of {problem.family}; pass a complete one."
         )
-    model, b = problem.model, _finite("intercept", intercept)
-    given = Claim(
-        name="",
-        problem=problem,
-        intercept=b,
-        alpha=None if alpha is None else _alpha(problem, alpha, InvalidDataError),
-        coef=None
-        if coef is None
-        else _program_numbers("coef", coef, (problem.data.n_features,), InvalidDataError),
-        width=None if width is None else _finite("width", width),
-    )
+    model, numbers = problem.model, Arrays(problem.formulation, intercept, alpha, coef, width=width)
+    given = _claim(problem, numbers, InvalidDataError)
     if given.alpha is not None:
         draft: Solution = given.draft()
         if problem.form == "primal" and model.is_linear:
@@ -229,7 +176,8 @@ def solution_of(
             f"{problem.family}; pass alpha, too."
         )
     else:
-        draft = stated_solution(model, np.zeros(len(model.conditions)), b, coef=given.coef)
+        none = np.zeros(len(model.conditions))
+        draft = stated_solution(model, none, float(given.intercept), coef=given.coef)
     solution = given.completed(draft, Library("")).solution
     assert isinstance(solution, SVMSolution)  # as the draft is
     return solution
@@ -238,7 +186,8 @@ def solution_of(
 # --- small pieces -----------------------------------------------------------------------------
 
 
-def _require_enough(model: Arrays, problem: object) -> None:
+def _require_enough(model: Arrays, problem: object) -> SVMProblem | JointProblem:
+    """Return the problem if the arrays are those of one machine that solves it."""
     if not isinstance(problem, SVMProblem | JointProblem):
         raise AuditRefusedError(
             f"Arrays describes one machine, and {model.formulation!r} has several; audit each."
@@ -257,20 +206,34 @@ def _require_enough(model: Arrays, problem: object) -> None:
         )
     if model.alpha is not None and isinstance(problem, JointProblem):
         raise AuditRefusedError(f"For {model.formulation!r} pass coef and intercept, and no alpha.")
+    return problem
 
 
-def _alpha(problem: SVMProblem, given: ArrayLike, error: type[Exception]) -> Vector:
-    """Dual variables, shape (N,); given as ``alpha - alpha*`` where each sample has two sides."""
-    n, N = problem.data.n_given, len(problem.model.conditions)
-    if 2 * problem.data.n_samples == N and np.shape(given) == (n,):
-        return multipliers(problem, _program_numbers("alpha", given, (n,), error))
-    return _program_numbers("alpha", given, (N,), error)
+def _claim(problem: SVMProblem | JointProblem, given: Arrays, error: type[Exception]) -> Claim:
+    """Check numbers of the shapes that a program needs."""
+    alpha, coef, width = None, None, None
+    rows = (problem.model.n_classes,) if isinstance(problem, JointProblem) else ()
+    intercept = _program_numbers("intercept", given.intercept, rows, error)
+    if given.alpha is not None and isinstance(problem, SVMProblem):
+        n, N = problem.data.n_given, len(problem.model.conditions)
+        of_sides = 2 * problem.data.n_samples == N and np.shape(given.alpha) == (n,)
+        alpha = _program_numbers("alpha", given.alpha, (n if of_sides else N,), error)
+        alpha = multipliers(problem, alpha) if of_sides else alpha
+    if given.coef is not None:
+        coef = _program_numbers("coef", given.coef, (*rows, problem.data.n_features), error)
+    if given.width is not None:
+        width = float(_program_numbers("width", given.width, (), error))
+    b = intercept if rows else float(intercept)
+    return Claim("", problem, b, alpha=alpha, coef=coef, width=width)
 
 
 def _program_numbers(
     name: str, given: ArrayLike, shape: tuple[int, ...], error: type[Exception]
 ) -> Dense:
     numbers = stored(given, name, error)
+    if not shape and not (numbers.shape == shape and np.isfinite(numbers)):
+        what = f"has shape {numbers.shape}" if numbers.shape else f"is {given!r}"
+        raise error(f"{name} {what}; it must be a finite number.")
     if numbers.shape != shape:
         raise error(
             f"{name} has shape {numbers.shape}, the program needs {shape}; pass the training data, "
@@ -280,216 +243,3 @@ def _program_numbers(
         n = int(np.sum(~np.isfinite(numbers)))
         raise error(f"{name} has {n} NaN or infinities; pass finite numbers.")
     return numbers
-
-
-def _finite(name: str, value: float) -> float:
-    if np.iscomplexobj(value) or np.shape(value) != () or not math.isfinite(float(value)):
-        raise InvalidDataError(f"{name} is {value!r}; it must be a finite number.")
-    return float(value)
-
-
-# --- files -------------------------------------------------------------------------------------
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class ArrayModel:
-    r"""A model as plain arrays, in the scale of qpsvm's programs; arrays are read-only.
-
-    :math:`f(x) = \sum_i s_i \alpha_i k(x_i, x) + \mathrm{intercept}`, or :math:`f(x) =
-    \mathrm{coef}^\top x + \mathrm{intercept}`
-
-    Attributes
-    ----------
-    source : str
-        The path as given.
-    format : "json" or "npz"
-    formulation : object or None
-        The program it claims to solve, such as ``SoftMargin(C=1.0)``.
-    kernel : Kernel or None
-        None: the linear one.
-    classes : tuple or None
-        Labels: (negative, positive), or one per row of ``coef``.
-    alpha : array of shape (N,) or None
-        Dual variables. At least one of alpha and coef is there.
-    coef : array of shape (d,), or (k, d) with one row per class, or None
-    intercept : float, or array of shape (k,) beside such a coef
-    width : float or None
-        rho of ``NuClassification``, epsilon of ``NuRegression``.
-    """
-
-    source: str
-    format: Literal["json", "npz"]
-    formulation: Formulation | None
-    kernel: Kernel | None
-    classes: tuple[object, ...] | None
-    alpha: Vector | None
-    coef: Dense | None
-    intercept: float | Vector
-    width: float | None
-
-
-def from_json(source: str, content: bytes) -> ArrayModel:
-    """Read a model from JSON.
-
-    Raises
-    ------
-    ModelFileError
-        Not UTF-8 or not JSON; nested; names given twice; unknown, missing or contradicting entries;
-        numbers that are not finite, or texts in their place.
-    """
-    brackets = content.count(b"[") + content.count(b"{")
-    try:
-        if brackets > _MAX_BRACKETS:
-            raise ValueError(f"it has {brackets:,} lists and objects; a model has only a few")
-        data = json_text.loads(content.decode("utf-8"))
-        if not isinstance(data, dict):
-            raise ValueError(f"it is {an(data)}; a model must be an object")
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(
-            f"{source!r} is not a model in JSON ({error}); write one as docs/model_files.md "
-            "describes."
-        ) from error
-    return _model(source, "json", data)
-
-
-def from_npz(source: str, arrays: npz.Arrays) -> ArrayModel:
-    """Build a model from the arrays of an NPZ file; formulation and kernel are JSON texts.
-
-    Raises
-    ------
-    ModelFileError
-        As ``from_json``.
-    """
-    data = dict[str, object](arrays)
-    for key in {"formulation", "kernel"} & set(data):
-        array = arrays[key]
-        try:
-            if array.dtype.kind != "U" or array.ndim != 0:
-                raise ValueError(f"it has dtype {array.dtype} and shape {array.shape}")
-            data[key] = json_text.loads(str(array))
-        except (ValueError, RecursionError) as error:
-            raise ModelFileError(
-                f"{source!r}: array {key!r} is not a single JSON text ({error}); store "
-                "numpy.array(json.dumps(...))."
-            ) from error
-    if "classes" in data:
-        data["classes"] = arrays["classes"].tolist()
-    return _model(source, "npz", data)
-
-
-def _model(source: str, format: Literal["json", "npz"], data: Mapping[str, object]) -> ArrayModel:
-    try:
-        unknown = [key for key in data if key not in KEYS]
-        if unknown:
-            known = ", ".join(KEYS)
-            raise ModelFileError(f"{unknown[0][:40]!r} is not one of {known}; leave it out")
-        if "alpha" not in data and "coef" not in data:
-            raise ModelFileError("it has neither alpha nor coef; add one of them, or both")
-        intercept = _numbers(data, "intercept", (0, 1))
-        if intercept is None:
-            raise ModelFileError("it has no intercept; add one, 0 if there is none")
-        coef, width = _numbers(data, "coef", (1, 2)), _numbers(data, "width", (0,))
-        rows = () if coef is None or coef.ndim == 1 else (len(coef),)
-        if intercept.shape != rows:
-            raise ModelFileError(
-                f"intercept has shape {intercept.shape}, but this coef needs {rows}; a single "
-                "machine has a list of weights and one number as intercept"
-            )
-        return ArrayModel(
-            source=source,
-            format=format,
-            formulation=_built(data, "formulation", FORMULATIONS),
-            kernel=_built(data, "kernel", KERNELS),
-            classes=_classes(data, *(rows or (2,))),
-            alpha=_numbers(data, "alpha", (1,)),
-            coef=coef,
-            intercept=intercept if rows else float(intercept),
-            width=None if width is None else float(width),
-        )
-    except ModelFileError as problem:
-        raise ModelFileError(f"{source!r} is not a usable model: {problem}.") from problem
-
-
-# --- entries ----------------------------------------------------------------------------------
-
-
-def _numbers(data: Mapping[str, object], key: str, dimensions: tuple[int, ...]) -> Dense | None:
-    """Return an array of numbers from the data of a model, by its key; None without the key."""
-    if key not in data:
-        return None
-    value, array = data[key], None
-    if isinstance(value, np.ndarray):
-        good = value.dtype.kind in "iuf"
-    else:
-        rows = value if isinstance(value, list) else [value]
-        good = all(_is_number(v) or (isinstance(v, list) and all(map(_is_number, v))) for v in rows)
-    with suppress(ValueError, OverflowError):  # lists of different lengths; too large integers
-        array = np.array(value, dtype=np.float64) if good else None
-    if array is None or array.ndim not in dimensions:
-        words = ("a number", "a list of numbers", "a table of numbers")
-        raise ModelFileError(f"{key} is not {' or '.join(words[n] for n in dimensions)}")
-    if array.ndim and 0 in array.shape:
-        raise ModelFileError(f"{key} is empty; write one number per sample, or per feature")
-    rounded = first_rounded(value, array)
-    if rounded is not None:
-        where = list(rounded.place) or ""
-        raise ModelFileError(f"{key}{where} is {rounded.value}, {rounded.problem.rstrip('.')}")
-    if not np.isfinite(array).all():
-        at = np.argwhere(~np.isfinite(array))[0].tolist()
-        what = f"{key}{at or ''} is {array[tuple(at)]}"
-        raise ModelFileError(f"{what}; every number must be finite")
-    return freeze(array)
-
-
-def _classes(data: Mapping[str, object], count: int) -> tuple[object, ...] | None:
-    """Return the labels of the classes, None if there are none."""
-    if "classes" not in data:
-        return None
-    values = data["classes"]
-    if not isinstance(values, list) or len(values) != count:
-        raise ModelFileError(f"classes must be the {count} labels")
-    kinds = {"number" if _is_number(value) else type(value).__name__ for value in values}
-    good = len(kinds) == 1 and kinds < {"number", "str", "bool"} and len(set(values)) == count
-    if not good or any(value != value for value in values):  # noqa: PLR0124 - NaN
-        raise ModelFileError(f"classes are {repr(values)[:80]}; write different labels of one kind")
-    return tuple(values)
-
-
-def _built(data: Mapping[str, object], key: str, known: Mapping[str, type[Built]]) -> Built | None:
-    """Build the qpsvm object that ``{"name": ..., parameter: value, ...}`` describes."""
-    if key not in data:
-        return None
-    spec = data[key]
-    if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
-        raise ModelFileError(f"{key} is not an object with a name; write {{'name': ..., ...}}")
-    parameters = dict(spec)
-    name, pairs = parameters.pop("name"), parameters.get("class_weight")
-    if name not in known:
-        raise ModelFileError(f"the {key} {name[:40]!r} is unknown; known are {', '.join(known)}")
-    if not all(k == "class_weight" or v is None or _is_plain(v) for k, v in parameters.items()):
-        raise ModelFileError(f"the parameters of {name} are not plain numbers and texts")
-    if pairs is not None and not isinstance(pairs, str):
-        good = isinstance(pairs, list) and all(map(_is_pair, pairs))
-        if not good or len(dict(pairs)) < len(pairs):
-            raise ModelFileError(
-                "class_weight is not a list of pairs [label, weight], one per label"
-            )
-        parameters["class_weight"] = dict(pairs)
-    try:
-        return known[name](**parameters)
-    except (QPSVMError, TypeError, ValueError, OverflowError) as error:
-        raise ModelFileError(f"{name} does not accept these parameters ({error})") from error
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_plain(value: object) -> bool:
-    """Return whether a value is a boolean, a string, or a number in the range of float64."""
-    return isinstance(value, bool | str) or (_is_number(value) and -_LARGEST <= value <= _LARGEST)
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_plain, value))

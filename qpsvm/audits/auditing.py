@@ -39,8 +39,6 @@ from qpsvm.audits.rounding import RoundedKernel, kernel_rounding
 from qpsvm.certificates import PredictionComparison, certify
 from qpsvm.chunked import is_chunked
 from qpsvm.exceptions import AuditRefusedError, QPSVMError
-from qpsvm.machines import SVMProblem
-from qpsvm.machines.evaluation import Evaluation
 from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, require_flag
 from qpsvm.numerics.arrays import Mask
 from qpsvm.numerics.precision import EPS
@@ -57,12 +55,6 @@ Solve: TypeAlias = Callable[[Problem, Solution | None], Solution]
 
 Part: TypeAlias = tuple[str, Estimator, Inputs]
 """A fitted machine inside a model: its name, the machine, and the inputs of its own fit."""
-
-SHARPER = 0.1
-"""The exact optimum is solved to this share of eps."""
-
-SOLVABLE = 5000
-"""Variables of a program that is solved from scratch if a polish does not get there."""
 
 WITHOUT_MULTIPLIERS = (
     "the model has no multipliers: alpha and the residuals of the program are those of the exact "
@@ -161,7 +153,7 @@ def audit(
             )
         found: Any = audit_in_chunks(model, X, y, sample_weight, eps=eps)
         return found  # type: ignore[no-any-return] # a ChunkedAudit
-    exactly = partial(_exactly, SHARPER * eps, callback) if optimum else None
+    exactly = partial(_exactly, 0.1 * eps, callback) if optimum else None
     return _audit(model, Inputs(X, y, sample_weight, C, nu, epsilon), eps, exactly)
 
 
@@ -211,14 +203,13 @@ def _machine(
         solution: Solution = claim.stated
         report = verify(problem, solution, eps=eps)
     else:
-        rounded = None
-        if library.float32_kernel and isinstance(problem, SVMProblem) and claim.has_multipliers:
-            rounded = RoundedKernel(problem.model)
+        is_float32 = library.float32_kernel and claim.alpha is not None
+        rounded = RoundedKernel(problem.model) if is_float32 else None
         multiply = None if rounded is None else rounded.multiply
         evaluation = claim.completed(claim.draft(best), library, multiply)
         solution = evaluation.solution
         report = verify_evaluated(problem, evaluation, eps=eps)
-        if rounded is not None and isinstance(evaluation, Evaluation):
+        if rounded is not None:
             rounding = kernel_rounding(claim, library, evaluation, rounded)
     if best is None and exactly is not None:
         try:
@@ -256,10 +247,10 @@ def _combined(
     taking_part = np.unique(np.concatenate([m.problem.data.kept for m in machines]))
     values = [optimum.ranges[taking_part] for optimum in known]
     some = None if sure is None else sure[taking_part]
-    together = of_votes(values, [m.factor for m in machines], reading.combine_bounds, some)
+    together = of_votes(values, reading.combine_bounds, some)
     # votes are counted, and what moves are the decision values of the machines
     changes = [
-        of_machine(machine.problem, each, machine.factor).largest_change
+        of_machine(machine.problem, each).largest_change
         for machine, each in zip(machines, values, strict=True)
     ]
     gap = max(optimum.proof.relative_gap for optimum in known)
@@ -269,11 +260,10 @@ def _combined(
 def _exactly(
     eps: float, callback: Callback | None, problem: Problem, start: Solution | None
 ) -> Solution:
-    """Compute the optimum: polish a given solution, or solve from scratch."""
+    """Compute the optimum: polish a given solution; solve from scratch where that falls short."""
     if start is not None:
         found: Solution = polish(problem, start, eps=eps, callback=callback)
-        reached = certify(problem, found).relative_gap <= eps
-        if reached or problem.qp.n_variables > SOLVABLE:
+        if certify(problem, found).relative_gap <= eps:
             return found
     solved: Solution = solve(problem, eps=eps, callback=callback)
     return solved

@@ -6,14 +6,18 @@ not depend on the library of the model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias, cast
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from qpsvm.audits.inputs import require_weights
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import OneVsOne
+from qpsvm.formulations.family import Family
+from qpsvm.formulations.multiclass import Reduction
 from qpsvm.machines import SVMProblem, SVMSolution
 from qpsvm.machines.evaluation import Evaluation, Multiply, evaluated
 from qpsvm.machines.intercept import Interval, offsets_of_conditions
@@ -22,10 +26,8 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import CombinationRule
 from qpsvm.machines.setup import stated_solution
-from qpsvm.numerics import compensated
-from qpsvm.numerics.arguments import Labels
-from qpsvm.numerics.arrays import Dense, Vector, is_sparse
-from qpsvm.numerics.precision import product_parts
+from qpsvm.numerics.arguments import Labels, Targets
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import SolveStatistics
 
@@ -115,10 +117,10 @@ class Claim:
             assert optimum is not None  # the caller solved for it
             draft: Solution = optimum.replace(coef=self.coef, intercept=self.intercept)
             return draft
-        model = self.problem.model
-        assert isinstance(model, SupportVectorModel)  # readers give the others no alpha
-        expansion, b = model.expansion(self.alpha), cast(float, self.intercept)  # of one function
-        coef = _weights(model, expansion) if self.coef is None else self.coef
+        # readers give alpha to machines with one decision function only
+        model, b = self.problem.model, float(self.intercept)
+        expansion = model.expansion(self.alpha)
+        coef = model.coef(expansion) if self.coef is None else self.coef
         return stated_solution(model, self.alpha, b, coef=coef, expansion=expansion)
 
     def completed(
@@ -199,6 +201,74 @@ class Reading:
         return self.reduction.combine_bounds(lower, upper, len(np.asarray(self.classes)))
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedMachines(Reading, ABC):
+    """The numbers of a fitted model beside its training data, not yet read as solutions.
+
+    Attributes
+    ----------
+    weights : array of shape (n,)
+        Sample weights.
+    codes : array of int of shape (n,)
+        The class of every sample as an index into ``classes``; empty without classes.
+    class_weight : array of shape (k,) or None
+        Multiplies the sample weights.
+    """
+
+    weights: Vector
+    codes: Index = field(default_factory=lambda: np.zeros(0, np.intp))
+    class_weight: Vector | None = None
+
+    @abstractmethod
+    def problem(self, formulation: Family, y: Targets | None, weights: Vector) -> SVMProblem:
+        """Build the program that one of the machines claims to solve."""
+
+    @abstractmethod
+    def claim(self, name: str, problem: SVMProblem, m: int, sign: float) -> Claim:
+        """Read the numbers of machine m as a solution of its program.
+
+        ``sign`` is -1 where the model's decision values are positive for the other class.
+        """
+
+    def machine(self, formulation: Family, y: Targets | None = None) -> Reading:
+        """Read a regressor or one-class model: one program for all samples."""
+        problem = self.problem(formulation, y, self.weights)
+        return replace(self, claims=(self.claim("", problem, 0, 1.0),))
+
+    def weights_of_classes(self) -> Vector:
+        """Sample weights times class weights, shape (n,); every class must have some.
+
+        Raises
+        ------
+        AuditRefusedError
+            Every sample of a class has weight 0.
+        """
+        weights = self.weights
+        if self.class_weight is not None:
+            weights = weights * self.class_weight[self.codes]
+        require_weights(self.codes, np.asarray(self.classes), weights)
+        return weights
+
+    def classifier(self, reduction: Reduction) -> Reading:
+        """Read a classifier: one machine for two classes, otherwise one per part of a reduction."""
+        weights, classes = self.weights_of_classes(), np.asarray(self.classes)
+        k = len(classes)
+        several = reduction if k > 2 else None
+        parts, claims = several or OneVsOne(reduction.formulation), list[Claim]()
+        splits = zip(parts.splits(self.codes, classes), parts.sides(k), strict=True)
+        for m, (split, side) in enumerate(splits):
+            positive: object = True  # of one class against the rest
+            if len(side) == 2:
+                positive = classes[side[0] if self.first_is_positive else side[1]]
+            own = weights if split.weighs_rest else np.where(split.labels, weights, self.weights)
+            own = np.where(split.members, own, 0.0)
+            problem = self.problem(reduction.formulation, split.labels, own)
+            data: Any = problem.data
+            sign = 1.0 if data.classes[1] == positive else -1.0
+            claims.append(self.claim(split.name if several else "", problem, m, sign))
+        return replace(self, claims=tuple(claims), reduction=several)
+
+
 def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     """Return the dual variables that give a kernel expansion its coefficients ``beta_i``.
 
@@ -227,20 +297,6 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     if len(conditions) == 2 * len(beta):
         return np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
     return np.asarray(conditions.signs * beta)
-
-
-def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
-    """``X'beta``, whose terms cancel far from the origin, with few roundings."""
-    if not model.is_linear or model.constraints is not None:
-        return model.coef(expansion)
-    used = np.flatnonzero(expansion)
-    X, beta = model.data.X[used], expansion[used]
-    if not is_sparse(X):
-        return compensated.product(np.asarray(X).T, beta[:, None])[:, 0]
-    terms, error = product_parts(X.data.astype(np.float64), np.repeat(beta, np.diff(X.indptr)))
-    error = np.where(np.isfinite(error), error, 0.0)
-    size = X.shape[1]
-    return compensated.sums_of_groups(X.indices, terms, size) + np.bincount(X.indices, error, size)
 
 
 def best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:

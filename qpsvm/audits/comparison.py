@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -65,7 +66,7 @@ class Optimum:
         Largest difference of the decision values of a training sample from those of the solution,
         in the model's own scale. ``predictions.largest_change`` bounds that from the exact optimum.
     ranges : DecisionRanges
-        Intervals of the decision values of all samples.
+        Intervals of the decision values of all samples, in the model's own scale.
     """
 
     solution: Solution
@@ -123,36 +124,28 @@ class DecisionRanges:
     Attributes
     ----------
     own : Decisions
-        The model's, in the scale of the program, with what its own arithmetic may round.
+        The model's, with what its own arithmetic may round.
     optimum : Range
-        Of the exact optimum, in the same scale.
-    computed : array of the same shape
-        Those of the optimum that was computed.
+        Of the exact optimum.
+    computed : Decisions
+        Those of the optimum that was computed, with the rounding of the model's.
     rigorous : bool
         Whether the optimum's hold in exact arithmetic.
     """
 
     own: Decisions
     optimum: Range
-    computed: Dense
+    computed: Decisions
     rigorous: bool
 
-    def scaled(self, factor: float) -> tuple[Range, Range, Range]:
-        """Values of the model, the exact optimum and the computed one, times ``factor``.
-
-        Those of the computed one have the rounding of the model's.
-        """
-        computed = Decisions(self.computed, self.own.rounding).range
-        return (
-            self.own.range.scaled(factor),
-            self.optimum.scaled(factor),
-            computed.scaled(factor),
-        )
+    def scaled(self, factor: float) -> DecisionRanges:
+        """All values times ``factor``."""
+        own, optimum = self.own.scaled(factor), self.optimum.scaled(factor)
+        return DecisionRanges(own, optimum, self.computed.scaled(factor), self.rigorous)
 
     def __getitem__(self, rows: Index | Mask) -> DecisionRanges:
-        return DecisionRanges(
-            self.own[rows], self.optimum[rows], self.computed[rows], self.rigorous
-        )
+        own, optimum = self.own[rows], self.optimum[rows]
+        return DecisionRanges(own, optimum, self.computed[rows], self.rigorous)
 
 
 def with_optimum(
@@ -162,15 +155,14 @@ def with_optimum(
     problem, proof = claim.problem, proof_of(claim.problem, best)
     if not proof.relative_gap <= report.eps:
         return None
-    of_all = ranges(problem, own, proof, samples)
+    of_all = ranges(problem, own, proof, samples).scaled(claim.factor)
     values = of_all[problem.data.kept]
-    compared = of_machine(problem, values, claim.factor)
-    change = float(np.max(np.abs(values.own.values - values.computed)))
+    compared = of_machine(problem, values)
     return Optimum(
         solution=best,
         proof=proof,
         predictions=replace(compared, computed_gap=proof.relative_gap),
-        decision_change=abs(claim.factor) * change,
+        decision_change=float(np.max(np.abs(values.own.values - values.computed.values))),
         ranges=of_all,
         **excess(report.certificate, proof, _of_coefficients(claim, own)),
     )
@@ -234,17 +226,15 @@ def _of_coefficients(claim: Claim, own: Decisions) -> float:
 def proof_of(problem: Problem, best: Solution) -> Certificate:
     """Certify a computed optimum, rigorously where that is affordable and succeeds."""
     if problem.data.n_samples <= RIGOROUS_SAMPLES:
-        try:
+        with suppress(ArithmeticModeError):
             proof = certify(problem, best, rigorous=True)
-        except ArithmeticModeError:
-            return certify(problem, best)
-        if np.isfinite(proof.gap_upper):
-            return proof
+            if np.isfinite(proof.gap_upper):
+                return proof
     return certify(problem, best)
 
 
 def ranges(problem: Problem, own: Decisions, proof: Certificate, X: Stored) -> DecisionRanges:
-    """Compute intervals of decision values for every row of X.
+    """Compute intervals of decision values for every row of X, in the scale of the program.
 
     Parameters
     ----------
@@ -259,46 +249,45 @@ def ranges(problem: Problem, own: Decisions, proof: Certificate, X: Stored) -> D
     try:
         bounds = proof.decision_bounds(X, squares=squares(problem, X))
     except (InvalidParameterError, InvalidDataError):  # k(x, x) is not known
-        computed = proof.solution.decision_function(X)
-        anywhere = np.full(np.shape(computed), np.inf)
-        return DecisionRanges(own, Range(-anywhere, anywhere), computed, proof.rigorous)
-    return DecisionRanges(own, Range(bounds.lower, bounds.upper), bounds.values, proof.rigorous)
+        values = proof.solution.decision_function(X)
+        anywhere = np.full(np.shape(values), np.inf)
+        optimum = Range(-anywhere, anywhere)
+    else:
+        values, optimum = bounds.values, Range(bounds.lower, bounds.upper)
+    return DecisionRanges(own, optimum, Decisions(values, own.rounding), proof.rigorous)
 
 
-def of_machine(problem: Problem, found: DecisionRanges, factor: float) -> PredictionComparison:
-    """Compare one machine's predictions; ``largest_change`` is scaled by ``factor``."""
-    own, optimum, computed = found.scaled(abs(factor))
-    has_labels = not isinstance(problem.data, RegressionTrainingSet)
-    rigorous = found.rigorous
-    return compare(own, optimum, has_labels=has_labels, rigorous=rigorous, computed=computed)
+def of_machine(problem: Problem, found: DecisionRanges) -> PredictionComparison:
+    """Compare one machine's predictions."""
+    return compare(
+        found.own.range,
+        found.optimum,
+        has_labels=not isinstance(problem.data, RegressionTrainingSet),
+        rigorous=found.rigorous,
+        computed=found.computed.range,
+    )
 
 
 def of_votes(
     machines: Sequence[DecisionRanges],
-    factors: Sequence[float],
     combine_bounds: Callable[[Dense, Dense], tuple[Dense, Dense]],
     sure: Mask | None = None,
 ) -> PredictionComparison:
-    """Compare the combined predictions of several machines, in the model's own scale.
+    """Compare the combined predictions of several machines.
 
     Parameters
     ----------
     machines : sequence of DecisionRanges
-        Of the same samples, one per machine.
-    factors : sequence of float
-        The model's own decision values over those of each program.
+        Of the same samples, one per machine, in the model's own scale.
     combine_bounds : callable
         From bounds of all machines, shape (m, machines), to bounds of one value per class, shape
         (m, k); the largest value wins.
     sure : array of bool of shape (m,), optional
         The samples whose label was compared with the model's own prediction; others are undecided.
     """
-    own, optimum, computed = (
-        _combined(column, combine_bounds)
-        for column in zip(
-            *(m.scaled(f) for m, f in zip(machines, factors, strict=True)), strict=True
-        )
-    )
+    own = _combined([machine.own.range for machine in machines], combine_bounds)
+    optimum = _combined([machine.optimum for machine in machines], combine_bounds)
+    computed = _combined([machine.computed.range for machine in machines], combine_bounds)
     if sure is not None:
         unknown = np.where(sure, 0.0, np.inf)[:, None]
         own = Range(own.lower - unknown, own.upper + unknown)

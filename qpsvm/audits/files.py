@@ -17,9 +17,9 @@ import os
 import stat
 from typing import TypeAlias
 
-from qpsvm.audits.arrays import ArrayModel, from_json, from_npz
+from qpsvm.audits.array_model import ArrayModel, from_json, from_npz
+from qpsvm.audits.liblinear_model import LiblinearModel, read_liblinear
 from qpsvm.audits.libsvm_model import LibsvmModel, read_libsvm
-from qpsvm.audits.linear import LiblinearModel, read_liblinear
 from qpsvm.audits.rows import match_rows
 from qpsvm.audits.text import leading_comments
 from qpsvm.exceptions import ModelFileError
@@ -39,8 +39,6 @@ MAX_JSON_BYTES = 2**28
 """Largest JSON file that is read: as Python objects its numbers take some ten times as much."""
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_BEGINNING = 2**16
-"""Largest number of bytes of comments at the beginning of a model file."""
 
 
 def read_model(path: str | os.PathLike[str]) -> ParsedModel:
@@ -75,7 +73,8 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
     >>> model.coef, model.intercept
     (array([ 1., -2.]), 0.5)
     """
-    source, beginning = os.fspath(path), _read_bytes(path, beginning=_BEGINNING)
+    # a file may begin with so many bytes of comments
+    source, beginning = os.fspath(path), _read_bytes(path, beginning=2**16)
     if beginning.startswith(_ZIP):
         limit = os.path.getsize(path)  # compressed members could expand without limit
         members = npz.read(path, ModelFileError, limit_bytes=limit, compressed=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from qpsvm.audits import inputs as checked
 from qpsvm.audits.inputs import Estimator
 from qpsvm.audits.libsvm_estimators import kernel_of, stored_numbers
-from qpsvm.chunked import ChunkedCertificate, Expansion, chunked_kernel_problem
+from qpsvm.chunked import ChunkedReport, Expansion, chunked_kernel_problem
 from qpsvm.chunked.contents import Task
 from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError, InvalidDataError, InvalidParameterError
@@ -21,36 +21,28 @@ from qpsvm.reports.numbers import at_most
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class ChunkedAudit:
+class ChunkedAudit(ChunkedReport):
     """The audit of a kernel machine on training samples in chunks.
 
     Attributes
     ----------
     eps : float
-    model : str
-        Its class.
-    problem : str
-        The program it was held against.
     certificate : ChunkedCertificate
         Its ``rounding`` is an estimate, as in memory.
+    problem : str
+        The program it was held against.
+    model : str
+        Its class.
     n_support : int
     n_rows : int
     n_wrong : int or None
         Training samples on the wrong side, by the stored numbers; None for a regression.
     """
 
-    eps: float
     model: str
-    problem: str
-    certificate: ChunkedCertificate
     n_support: int
     n_rows: int
     n_wrong: int | None
-
-    @property
-    def passed(self) -> bool:
-        """Return whether the model is proven to be optimal to a relative gap of ``eps``."""
-        return self.certificate.passed(self.eps)
 
     @property
     def verdict(self) -> str:
@@ -68,21 +60,14 @@ class ChunkedAudit:
 
     def to_dict(self) -> dict[str, object]:
         """All figures by name, for JSON."""
-        names = ("model", "problem", "eps", "passed", "verdict", "n_support", "n_rows", "n_wrong")
-        figures = {name: getattr(self, name) for name in names}
-        return {**figures, "certificate": self.certificate.to_dict()}
+        names = ("model", "verdict", "n_support", "n_rows", "n_wrong")
+        return {**super().to_dict(), **{name: getattr(self, name) for name in names}}
 
     def __str__(self) -> str:
-        c = self.certificate
         wrong = "" if self.n_wrong is None else f", {self.n_wrong} on the wrong side"
-        return "\n".join(
-            [
-                f"{'PASS' if self.passed else 'FAIL'} at eps={self.eps:g}: {self.model}",
-                f"  {self.verdict}",
-                f"  {self.n_rows} samples, {self.n_support} support vectors{wrong}",
-                f"  optimum in [{c.dual_objective:.12g}, {c.primal_objective:.12g}], rounding "
-                f"about {c.rounding:.1e}",
-            ]
+        return (
+            f"{super().__str__()}\n  {self.model}: {self.verdict}\n"
+            f"  {self.n_rows} samples, {self.n_support} support vectors{wrong}"
         )
 
 

@@ -18,9 +18,10 @@ from qpsvm.data.objects import as_objects, is_numeric
 from qpsvm.data.samples import as_samples
 from qpsvm.data.targets import as_classes, as_weights
 from qpsvm.exceptions import AuditRefusedError
-from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights
+from qpsvm.numerics.arguments import Labels, Samples, Targets, Weights, is_real_number
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, stored
 from qpsvm.numerics.conversion import require_sound
+from qpsvm.numerics.rows import largest_in_rows
 from qpsvm.numerics.single_precision import Stored
 
 Estimator: TypeAlias = Any
@@ -28,9 +29,6 @@ Estimator: TypeAlias = Any
 
 Shape: TypeAlias = tuple[int | None, ...]
 """The shape that an array must have; None for any number."""
-
-REALS = (bool, int, float, np.bool_, np.integer, np.floating)
-"""Types of single real numbers, Python's and NumPy's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,10 +193,7 @@ def require_same_rows(owner: str, vectors: Matrix, samples: Stored, rows: Index)
             f"{owner} has support vectors of shape {vectors.shape}, the same rows of X have "
             f"{chosen.shape}; pass the training data."
         )
-    if sp.issparse(vectors) or sp.issparse(chosen):
-        delta = abs(sp.csr_array(vectors) - sp.csr_array(chosen)).max(axis=1).toarray().ravel()
-    else:
-        delta = np.max(np.abs(vectors - chosen), axis=1, initial=0.0)
+    delta = largest_in_rows(sp.csr_array(vectors) - sp.csr_array(chosen))
     differs = np.flatnonzero(~(delta == 0.0))
     if differs.size:
         first = int(differs[0])
@@ -299,9 +294,8 @@ def real_numbers(
         refuse(model, f"has a masked array as {name}, with hidden entries")
     try:
         array = value.toarray() if sp.issparse(value) else np.asarray(value)
-        if array.dtype.kind == "O" and not all(isinstance(entry, REALS) for entry in array.flat):
-            raise TypeError("its entries are not all numbers")
-        if array.dtype.kind not in "biufO":
+        is_real = map(is_real_number, array.flat) if array.dtype.kind == "O" else ()
+        if array.dtype.kind not in "biufO" or not all(is_real):
             raise TypeError(f"its dtype is {array.dtype}")
         array = stored(array, name, TypeError)
     except (TypeError, ValueError, OverflowError) as error:

@@ -43,14 +43,13 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.audits.claims import Claim, Library, Reading, multipliers
-from qpsvm.audits.inputs import Inputs, require_weights
-from qpsvm.audits.libsvm_model import LibsvmModel
+from qpsvm.audits.claims import Claim, FittedMachines, Library, Reading, multipliers
+from qpsvm.audits.inputs import Inputs
+from qpsvm.audits.libsvm_model import FEW_DIGITS, LibsvmModel
 from qpsvm.exceptions import AuditRefusedError, IndefiniteKernelError, ModelFileError
 from qpsvm.formulations import (
     EpsilonRegression,
@@ -60,7 +59,7 @@ from qpsvm.formulations import (
     OneVsOne,
     SoftMargin,
 )
-from qpsvm.formulations.family import Classifier, Family
+from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import Targets
@@ -76,33 +75,21 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 }
 """Types of models, and the parameters of their training."""
 
-SAME_BOUND = 1e-12
-"""Relative difference of two coefficients that are printed with 16 digits and are the same."""
-
-FEW_DIGITS = 6
-"""Significant digits of numbers in old LIBSVM files: ``printf`` writes so many by default."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Expansions(Reading):
-    """The coefficients of a LIBSVM model on its training data, to be read as solutions.
+class Expansions(FittedMachines):
+    """The coefficients of a LIBSVM model on its training data.
 
     Attributes
     ----------
     svm_type : str
         One of ``PARAMETERS``.
     kernel : Kernel
-    weights : array of shape (n,)
-        Sample weights.
     rows : array of int of shape (m,)
         Which sample each support vector is.
     coefficients : array of shape (k - 1, m)
         One row for a model that is one machine.
     intercepts : array of shape (k (k - 1) / 2,)
-    codes : array of int of shape (n,)
-        The class of every sample as an index into ``classes``; empty without classes.
-    class_weight : array of shape (k,) or None
-        Multiplies the sample weights.
     break_ties : bool
         Whether equal numbers of votes are told apart by the sums of the decision values; otherwise
         the first of these classes is predicted.
@@ -110,68 +97,48 @@ class Expansions(Reading):
 
     svm_type: str
     kernel: Kernel
-    weights: Vector
     rows: Index
     coefficients: Dense
     intercepts: Vector
-    codes: Index
-    class_weight: Vector | None = None
     break_ties: bool = False
 
     def trained_with(self, y: Targets | None, parameters: Mapping[str, float]) -> Reading:
         """Read the model as the solution of the programs with these parameters."""
-        n, C, nu = float(np.sum(self.weights)), parameters.get("C", 1.0), parameters.get("nu", 1.0)
-        if self.svm_type == "c_svc":
-            return self._pairs(SoftMargin(C))
-        if self.svm_type == "nu_svc":
-            return self._pairs(NuClassification(nu))
+        C, nu = parameters.get("C", 1.0), parameters.get("nu", 1.0)
+        if self.svm_type in ("c_svc", "nu_svc"):
+            formulation = SoftMargin(C) if self.svm_type == "c_svc" else NuClassification(nu)
+            return self.classifier(OneVsOne(formulation, break_ties=self.break_ties))
         if self.svm_type == "one_class":
-            return self._machine(OneClass(nu), y, nu * n)
+            return self.machine(OneClass(nu), y)
         if self.svm_type == "nu_svr":
-            return self._machine(NuRegression(nu, C * n), y)
-        return self._machine(EpsilonRegression(C, parameters["epsilon"]), y)
+            return self.machine(NuRegression(nu, C * float(np.sum(self.weights))), y)
+        return self.machine(EpsilonRegression(C, parameters["epsilon"]), y)
 
-    def expansion(self, i: int, j: int) -> Vector:
-        """Coefficients of all samples in the two-class machine of classes i < j, shape (n,)."""
-        expansion = np.zeros(len(self.codes))
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The classes of every machine of a classifier, by number."""
+        return list(itertools.combinations(range(len(np.asarray(self.classes))), 2))
+
+    def expansion(self, m: int) -> Vector:
+        """Coefficients of all samples in machine m, shape (n,)."""
+        expansion = np.zeros(len(self.weights))
+        if self.classes is None:
+            expansion[self.rows] = self.coefficients[0]
+            return expansion
+        i, j = self.pairs[m]
         for label, row in ((i, j - 1), (j, i)):
             members = self.codes[self.rows] == label
             expansion[self.rows[members]] = self.coefficients[row, members]
         return expansion
 
-    def _machine(self, formulation: Family, y: Targets | None, factor: float = 1.0) -> Reading:
-        """Read a regressor or one-class model: one program for all samples."""
-        expansion = np.zeros(len(self.weights))
-        expansion[self.rows] = self.coefficients[0]
-        problem = self._problem(formulation, y, self.weights)
-        claim = self._claim("", problem, expansion, 0, factor, factor)
-        return replace(self, claims=(claim,))
+    def problem(self, formulation: Family, y: Targets | None, weights: Vector) -> SVMProblem:
+        """Build the dual program that one of the machines claims to solve.
 
-    def _pairs(self, formulation: Classifier) -> Reading:
-        """Read a classifier: one program per pair of classes."""
-        codes, classes = self.codes, np.asarray(self.classes)
-        factors = np.ones(len(classes)) if self.class_weight is None else self.class_weight
-        weights = self.weights * factors[codes]
-        require_weights(codes, classes, weights)
-        reduction = OneVsOne(formulation, break_ties=self.break_ties)
-        pairs = itertools.combinations(range(len(classes)), 2)
-        splits, claims = reduction.splits(codes, classes), []
-        for p, (split, (i, j)) in enumerate(zip(splits, pairs, strict=True)):
-            expansion = self.expansion(i, j)
-            taking_part = np.where(split.members, weights, 0.0)
-            problem = self._problem(formulation, split.labels, taking_part)
-            data: Any = problem.data
-            positive = classes[i if self.first_is_positive else j]
-            factor, scale = 1.0 if data.classes[1] == positive else -1.0, 1.0
-            if isinstance(formulation, NuClassification):
-                factor *= float(np.sum(np.abs(expansion))) / formulation.nu
-                scale = float(np.sum(taking_part))
-            name = split.name if len(classes) > 2 else ""
-            claims.append(self._claim(name, problem, expansion, p, factor, scale))
-        several = reduction if len(classes) > 2 else None
-        return replace(self, claims=tuple(claims), reduction=several)
-
-    def _problem(self, formulation: Family, y: Targets | None, weights: Vector) -> SVMProblem:
+        Raises
+        ------
+        AuditRefusedError
+            An indefinite kernel.
+        """
         try:
             return formulation.dual(self.samples, y, kernel=self.kernel, sample_weight=weights)
         except IndefiniteKernelError as error:
@@ -181,21 +148,26 @@ class Expansions(Reading):
                 "optimum; use a positive semidefinite kernel."
             ) from error
 
-    def _claim(
-        self,
-        name: str,
-        problem: SVMProblem,
-        expansion: Vector,
-        m: int,
-        factor: float,
-        solver_scale: float,
-    ) -> Claim:
+    def claim(self, name: str, problem: SVMProblem, m: int, sign: float) -> Claim:
+        """Read coefficients as dual variables, of which none may be negative.
+
+        Raises
+        ------
+        AuditRefusedError
+            There are no coefficients, or one has another sign than its label.
+        """
+        expansion, n = self.expansion(m), float(np.sum(problem.data.weights))
+        factor, solver_scale, is_nu = sign, 1.0, self.svm_type == "nu_svc"
+        match problem.formulation:
+            case OneClass(nu=nu):
+                factor = solver_scale = nu * n
+            case NuClassification(nu=nu):
+                factor, solver_scale = sign * float(np.sum(np.abs(expansion))) / nu, n
         if factor == 0.0:
             raise AuditRefusedError(
                 f"{self.model} has no support vectors, so that its margin is not determined."
             )
         alpha = multipliers(problem, expansion / factor)
-        is_nu = isinstance(problem.formulation, NuClassification)
         if is_nu and (alpha <= 0.0).all():
             raise AuditRefusedError(
                 f"Every coefficient of {self.model} has the wrong sign for its label: LIBSVM "
@@ -278,36 +250,35 @@ def _with_training_rows(
 def _inferred(found: Expansions, name: str, C: float) -> tuple[float, str]:
     """A parameter of the training as the coefficients have it, and what of them tells it."""
     n, c = float(np.sum(found.weights)), found.coefficients
-    if name == "C":
-        largest = _bound(c / found.weights[found.rows])
-        if largest is not None:
-            return largest, "largest coefficients"
-    elif found.svm_type == "one_class":
-        return float(np.sum(c)) / n, ""  # as its dual has it
-    elif found.svm_type == "nu_svr":
-        return float(np.sum(np.abs(c))) / (C * n), "sum of the coefficients"
-    elif found.svm_type == "nu_svc":
-        nu = _share(found)
-        if nu is not None:
-            return nu, "largest coefficients and their sum"
-    else:
+    match found.svm_type, name:
+        case _, "C":
+            value, source = _bound(c / found.weights[found.rows]), "largest coefficients"
+        case "one_class", _:
+            value, source = float(np.sum(c)) / n, ""  # as its dual has it
+        case "nu_svr", _:
+            value, source = float(np.sum(np.abs(c))) / (C * n), "sum of the coefficients"
+        case "nu_svc", _:
+            value, source = _share(found), "largest coefficients and their sum"
+        case _:
+            raise AuditRefusedError(
+                f"{found.model} does not store the {name} of its training; pass {name}."
+            )
+    if value is None:
         raise AuditRefusedError(
-            f"{found.model} does not store the {name} of its training; pass {name}."
+            f"{found.model} does not store its {name}, and {name} cannot be inferred because no "
+            f"two coefficients of one sign equal the largest; pass {name}."
         )
-    raise AuditRefusedError(
-        f"{found.model} does not store its {name}, and {name} cannot be inferred because no two "
-        f"coefficients of one sign equal the largest; pass {name}."
-    )
+    return value, source
 
 
 def _share(found: Expansions) -> float | None:
     """The nu of a nu-SVC, from the coefficients of a pair of classes in which some are equal."""
-    for i, j in itertools.combinations(range(len(np.asarray(found.classes))), 2):
-        own, members = found.expansion(i, j), (found.codes == i) | (found.codes == j)
+    for m, pair in enumerate(found.pairs):
+        own = found.expansion(m)
         used = np.flatnonzero(own)
         largest = _bound(own[used] / found.weights[used])
         if largest is not None:
-            n = float(np.sum(found.weights[members]))
+            n = float(np.sum(found.weights[np.isin(found.codes, pair)]))
             return float(np.sum(np.abs(own))) / (largest * n)
     return None
 
@@ -319,7 +290,8 @@ def _bound(coefficients: Dense) -> float | None:
     """
     values = np.ravel(coefficients)
     largest = float(np.max(np.abs(values), initial=0.0))
-    at_bound = values[np.abs(values) >= largest * (1.0 - SAME_BOUND)]
+    same = 1e-12  # relative difference of equal coefficients that are printed with 16 digits
+    at_bound = values[np.abs(values) >= largest * (1.0 - same)]
     several = max(int(np.sum(at_bound > 0.0)), int(np.sum(at_bound < 0.0))) > 1
     return largest if several and largest > 0.0 else None
 

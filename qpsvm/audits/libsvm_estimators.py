@@ -9,7 +9,8 @@ of ``dual_coef_`` and ``intercept_``; a model in which these differ is refused.
 
 from __future__ import annotations
 
-from typing import cast
+import operator
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,8 +19,10 @@ from qpsvm.audits import inputs as checked
 from qpsvm.audits.claims import Library, Reading
 from qpsvm.audits.inputs import Estimator, Inputs, require_same_rows
 from qpsvm.audits.libsvm import PARAMETERS, Expansions
+from qpsvm.audits.libsvm_model import PARAMETERS as OF_KERNELS
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.kernels import Kernel
+from qpsvm.kernels.gram import NAMES
 from qpsvm.kernels.products import variance
 from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, is_sparse
 from qpsvm.numerics.precision import EPS
@@ -39,14 +42,15 @@ def read_estimator(svm_type: str, model: Estimator, inputs: Inputs) -> Reading:
 
 def _expansions(svm_type: str, model: Estimator, inputs: Inputs) -> Expansions:
     name, shape = type(model).__name__, checked.attribute(model, "shape_fit_")
-    sizes = (int, np.integer)
-    if not isinstance(shape, tuple) or not shape or not all(isinstance(n, sizes) for n in shape):
+    try:
+        n, *columns = map(operator.index, shape)
+    except (TypeError, ValueError):
         checked.refuse(model, f"has shape_fit_ = {shape!r}, which must be a shape")
-    samples = inputs.samples(None if len(shape) < 2 else shape[1], objects=callable(model.kernel))
-    if samples.shape[0] != shape[0]:
+    samples = inputs.samples(*columns[:1], objects=callable(model.kernel))
+    if samples.shape[0] != n:
         raise AuditRefusedError(
-            f"This {name} was fitted on {shape[0]} samples, X has {samples.shape[0]}; pass the "
-            "training data."
+            f"This {name} was fitted on {n} samples, X has {samples.shape[0]}; pass the training "
+            "data."
         )
     weights, k = inputs.weights(samples.shape[0]), 2
     classes, factors, codes = None, None, np.zeros(0, np.intp)
@@ -202,18 +206,17 @@ def kernel_of(model: Estimator, samples: Matrix | None) -> Kernel:
     predicting = getattr(getattr(model, "solution_", None), "kernel", None)
     if samples is None and isinstance(predicting, Kernel):  # an estimator of qpsvm
         return predicting
-    if kind in ("linear", "precomputed"):
-        return kernels.as_kernel(kind)
-    gamma = _gamma(model, samples)
-    if kind == "rbf":
-        return kernels.RBF(gamma)
-    coef0 = checked.number(model, "coef0")
-    if kind == "sigmoid":
-        return kernels.Sigmoid(gamma, coef0)
-    degree = checked.number(model, "degree")
-    if degree != int(degree):
-        checked.refuse(model, f"has degree = {degree:g}, which must be a whole number")
-    return kernels.Polynomial(gamma, int(degree), coef0)
+    own: Any = NAMES[kind]
+    values: dict[str, float] = {}
+    for name in OF_KERNELS[own.name]:
+        values[name] = _gamma(model, samples) if name == "gamma" else checked.number(model, name)
+    if "degree" in values:
+        degree = values["degree"]
+        if degree != int(degree):
+            checked.refuse(model, f"has degree = {degree:g}, which must be a whole number")
+        values["degree"] = int(degree)
+    found: Kernel = own(**values)
+    return found
 
 
 def _gamma(model: Estimator, samples: Matrix | None) -> float:

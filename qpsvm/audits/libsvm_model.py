@@ -260,8 +260,8 @@ _KEYS = (*_ALWAYS, *PARAMETERS["polynomial"], *_OF_CLASSES, *_PROBABILITIES, _WE
 _PARAMETERS = ("gamma", "coef0", "rho")
 """Keys of the numbers whose digits are counted."""
 
-_SV_DIGITS = 8
-_PARAMETER_DIGITS = 6
+FEW_DIGITS = 6
+"""Significant digits of parameters in old files: ``printf`` writes so many by default."""
 
 
 def read_libsvm(source: str, content: bytes) -> LibsvmModel:
@@ -331,7 +331,7 @@ def read_libsvm(source: str, content: bytes) -> LibsvmModel:
     if kernel_type == "precomputed":
         serials = _serials(file, lengths, pairs)
     else:
-        vectors = _vectors(file, lengths, pairs)
+        vectors = _vectors(lengths, pairs)
     parameters = b" ".join(w for key in _PARAMETERS if key in file for w in (b"", *file.words(key)))
     return LibsvmModel(
         source=file.source,
@@ -349,8 +349,8 @@ def read_libsvm(source: str, content: bytes) -> LibsvmModel:
         support_vectors=vectors,
         zero_based=serials is None and bool((pairs[:, 0] == 0.0).any()),
         serials=serials,
-        sv_digits=most_digits(file.numbers, b":", _SV_DIGITS),
-        parameter_digits=most_digits(parameters, b" ", _PARAMETER_DIGITS),
+        sv_digits=most_digits(file.numbers, b":", at_least=8),
+        parameter_digits=most_digits(parameters, b" ", FEW_DIGITS),
         first_sv_line=file.first_line,
     )
 
@@ -367,19 +367,11 @@ def _require_numbers_nobody_keeps(file: ModelText, n_pairs: int) -> None:
             raise file.refusal(_WEIGHTS, what)
 
 
-def _vectors(file: ModelText, lengths: Index, pairs: Dense) -> Sparse:
+def _vectors(lengths: Index, pairs: Dense) -> Sparse:
     """The support vectors, shape (n, d); indices count from 0 if one of them is 0."""
-    indices, ends = pairs[:, 0].astype(np.int64), np.cumsum(lengths)
-    before = np.concatenate([[-1], indices])[:-1]
-    begins = ends - lengths
-    before[begins[lengths > 0]] = -1
-    for at in _first((indices <= before) | (indices > INT32_MAX)):
-        index, line = int(indices[at]), file.first_line + int(np.searchsorted(ends, at, "right"))
-        if index > INT32_MAX:
-            raise file.refusal(line, f"index {index} is beyond {INT32_MAX}")
-        raise file.refusal(line, f"index {index} comes after {before[at]}; indices ascend")
+    indices = pairs[:, 0].astype(np.int32)
     columns = indices if (indices == 0).any() else indices - 1
-    parts = pairs[:, 1].copy(), columns.astype(np.int32), np.concatenate([[0], ends])
+    parts = pairs[:, 1].copy(), columns, np.concatenate([[0], np.cumsum(lengths)])
     return freeze(sp.csr_array(parts, shape=(len(lengths), int(columns.max(initial=0)) + 1)))
 
 

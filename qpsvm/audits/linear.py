@@ -1,4 +1,4 @@
-"""Linear models with weights and no multipliers: LIBLINEAR, its model files, scikit-learn's SGD.
+"""Linear models with weights and no multipliers: LIBLINEAR's, also of files, and SGD's.
 
 **LIBLINEAR** treats its intercept as the weight of one more feature, the constant ``bias``, and
 penalises it like the others: ``1/2 |w|^2 + 1/2 (b / bias)^2``. For ``bias = 1`` that is
@@ -36,16 +36,16 @@ import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.audits import inputs as checked
-from qpsvm.audits.claims import Claim, Library, Problem, Reading
-from qpsvm.audits.inputs import Estimator, Inputs, require_weights
-from qpsvm.audits.text import ModelText
-from qpsvm.display import short_repr
+from qpsvm.audits.claims import Claim, FittedMachines, Library, Reading
+from qpsvm.audits.inputs import Estimator, Inputs
+from qpsvm.audits.liblinear_model import JOINT, NOVELTY, REGRESSIONS, LiblinearModel
 from qpsvm.exceptions import AuditRefusedError
 from qpsvm.formulations import (
     CrammerSinger,
@@ -58,49 +58,46 @@ from qpsvm.formulations import (
 from qpsvm.formulations.family import Classifier, Family
 from qpsvm.machines.conditions import InterceptKind
 from qpsvm.machines.joint.model import JointIntercept
-from qpsvm.numerics.arguments import Labels, Targets, VectorLike
-from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
+from qpsvm.machines.problem import SVMProblem
+from qpsvm.numerics.arguments import Targets
+from qpsvm.numerics.arrays import Dense, Vector
 
 NORMS: Mapping[str, Any] = {"l2": SoftMargin, "l1": L1Norm}
 """The formulation of each penalty on the weights."""
 
-JOINT = "MCSVM_CS"
-"""Crammer and Singer's machine: one weight vector per class, also for two of them."""
+SQUARED_HINGE = partial(SoftMargin, loss="squared_hinge")
+SQUARED_TUBE = partial(EpsilonRegression, loss="squared_epsilon_insensitive")
 
-NOVELTY = "ONECLASS_SVM"
-
-CLASSIFIERS = (
-    "L2R_LR",
-    "L2R_L2LOSS_SVC_DUAL",
-    "L2R_L2LOSS_SVC",
-    "L2R_L1LOSS_SVC_DUAL",
-    JOINT,
-    "L1R_L2LOSS_SVC",
-    "L1R_LR",
-    "L2R_LR_DUAL",
-)
-"""Types of solvers for labels. Logistic regressions (``LR``) have no program of an SVM."""
-
-REGRESSIONS = ("L2R_L2LOSS_SVR", "L2R_L2LOSS_SVR_DUAL", "L2R_L1LOSS_SVR_DUAL")
-SOLVERS = (*CLASSIFIERS, *REGRESSIONS, NOVELTY)
+PROGRAMS: Mapping[str, Any] = {
+    "L2R_L2LOSS_SVC_DUAL": SQUARED_HINGE,
+    "L2R_L2LOSS_SVC": SQUARED_HINGE,
+    "L2R_L1LOSS_SVC_DUAL": SoftMargin,
+    JOINT: CrammerSinger,  # one weight vector per class, also for two of them
+    "L1R_L2LOSS_SVC": partial(L1Norm, loss="squared_hinge"),
+    "L2R_L2LOSS_SVR": SQUARED_TUBE,
+    "L2R_L2LOSS_SVR_DUAL": SQUARED_TUBE,
+    "L2R_L1LOSS_SVR_DUAL": EpsilonRegression,
+    NOVELTY: OneClass,
+}
+"""Type of solver in a file -> the formulation; a logistic regression has none."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Weights(Reading):
-    """The weights of a linear model and its training data, to be read as solutions.
+class Weights(FittedMachines):
+    """The weights of a linear model on its training data.
 
     Attributes
     ----------
-    weights : array of shape (n,)
-        Sample weights.
     coef : array of shape (m, d)
         One row per machine; for all classes in one program one row per class.
     intercept : array of shape (m,)
+    factor : float
+        The model's own decision values are so many times those of the program.
     """
 
-    weights: Vector
     coef: Dense
     intercept: Vector
+    factor: float = 1.0
 
     def __post_init__(self) -> None:
         if self.coef.shape[1:] != self.samples.shape[1:]:
@@ -128,56 +125,30 @@ class Weights(Reading):
         )
         return found, "none"
 
-    def machine(
-        self, formulation: Family, y: Targets | None = None, factor: float = 1.0
-    ) -> Reading:
-        """Read a regressor or one-class model."""
-        problem = formulation.primal(self.samples, y, sample_weight=self.weights)
-        return replace(self, claims=(self._claim("", problem, 0, factor),))
-
-    def classifier(
-        self,
-        formulation: Classifier,
-        codes: Index,
-        classes: Labels,
-        factors: Vector,
-        *,
-        second_is_positive: bool = True,
-    ) -> Reading:
+    def against_rest(self, formulation: Classifier) -> Reading:
         """Read a classifier: one machine for two classes, else one per class against the rest.
 
-        Class weights multiply the sample weights. With more than two classes the rest has weight 1
-        whatever its classes' weights are: that is what LIBLINEAR and SGD do.
+        With more than two classes the rest has weight 1 whatever its classes' weights are: that is
+        what LIBLINEAR and SGD do.
         """
-        classes, weights = np.asarray(classes), self.weights * factors[codes]
-        require_weights(codes, classes, weights)
-        if len(classes) == 2:
-            problem = formulation.primal(self.samples, classes[codes], sample_weight=weights)
-            data: Any = problem.data
-            agrees = data.classes[int(second_is_positive)] == classes[1]
-            claim = self._claim("", problem, 0, 1.0 if agrees else -1.0)
-            return replace(self, claims=(claim,), classes=classes)
-        reduction, claims = OneVsRest(formulation), list[Claim]()
-        for m, split in enumerate(reduction.splits(codes, classes)):
-            weights = self.weights * np.where(codes == m, factors[codes], 1.0)
-            problem = formulation.primal(self.samples, split.labels, sample_weight=weights)
-            claims.append(self._claim(split.name, problem, m))
-        return replace(self, claims=tuple(claims), classes=classes, reduction=reduction)
+        return self.classifier(OneVsRest(formulation, weigh_rest=False))
 
-    def joint(
-        self, formulation: CrammerSinger, codes: Index, classes: Labels, factors: Vector
-    ) -> Reading:
+    def joint(self, formulation: CrammerSinger) -> Reading:
         """Read a classifier with all classes in one program."""
-        weights = self.weights * factors[codes]
-        require_weights(codes, classes, weights)
-        labels = np.asarray(classes)[codes]
-        problem = formulation.primal(self.samples, labels, sample_weight=weights)
+        weights, classes = self.weights_of_classes(), np.asarray(self.classes)
+        problem = formulation.primal(self.samples, classes[self.codes], sample_weight=weights)
         data: Any = problem.data
         order = [list(classes).index(label) for label in data.classes]
         claim = Claim("", problem, self.intercept[order], coef=self.coef[order])
-        return replace(self, claims=(claim,), classes=classes)
+        return replace(self, claims=(claim,))
 
-    def _claim(self, name: str, problem: Problem, m: int, factor: float = 1.0) -> Claim:
+    def problem(self, formulation: Family, y: Targets | None, weights: Vector) -> SVMProblem:
+        """Build the primal program that one of the machines claims to solve."""
+        return formulation.primal(self.samples, y, sample_weight=weights)
+
+    def claim(self, name: str, problem: SVMProblem, m: int, sign: float) -> Claim:
+        """Read weights and intercept in the scale of the program."""
+        factor = sign * self.factor
         coef, b = self.coef[m] / factor, float(self.intercept[m]) / factor
         return Claim(name, problem, b, coef=coef, factor=factor)
 
@@ -188,15 +159,13 @@ class Weights(Reading):
 def linear_svc(model: Estimator, inputs: Inputs) -> Reading:
     """Read a ``LinearSVC``."""
     found, intercept = _of_liblinear(model, inputs)
-    codes, classes = _classes(model, inputs, found)
-    factors = _class_weight(model, inputs, classes, inputs.weights(len(codes)))
+    found = _with_classes(model, inputs, found, found.weights)
     C = checked.number(model, "C")
     if model.multi_class != "crammer_singer":
-        program = NORMS[model.penalty](C, intercept, loss=model.loss)
-        return found.classifier(program, codes, classes, factors)
-    if len(classes) > 2:
-        return found.joint(CrammerSinger(C, intercept), codes, classes, factors)
-    return found.classifier(SoftMargin(2.0 * C, intercept), codes, classes, factors)
+        return found.against_rest(NORMS[model.penalty](C, intercept, loss=model.loss))
+    if len(np.asarray(found.classes)) > 2:
+        return found.joint(CrammerSinger(C, intercept))
+    return found.against_rest(SoftMargin(2.0 * C, intercept))
 
 
 def linear_svr(model: Estimator, inputs: Inputs) -> Reading:
@@ -219,14 +188,13 @@ def sgd_classifier(model: Estimator, inputs: Inputs) -> Reading:
             f"This SGDClassifier has penalty={model.penalty!r}; only 'l2' is the |w|^2 of a "
             "support vector machine."
         )
-    found = _of_sgd(model, inputs)
-    codes, classes = _classes(model, inputs, found)
+    found = _with_classes(model, inputs, _of_sgd(model, inputs))
     strength = checked.number(model, "alpha")
     if not strength > 0.0:
         checked.refuse(model, f"has alpha = {strength:g}, which must be above 0")
     intercept: InterceptKind = "free" if checked.attribute(model, "fit_intercept") else "none"
-    formulation = SoftMargin(1.0 / (strength * len(codes)), intercept, loss=model.loss)
-    return found.classifier(formulation, codes, classes, _class_weight(model, inputs, classes))
+    C = 1.0 / (strength * len(found.codes))
+    return found.against_rest(SoftMargin(C, intercept, loss=model.loss))
 
 
 def sgd_one_class(model: Estimator, inputs: Inputs) -> Reading:
@@ -248,7 +216,7 @@ def sgd_one_class(model: Estimator, inputs: Inputs) -> Reading:
         )
     major, minor = (int(part) for part in sklearn.__version__.split(".")[:2])
     factor = 1.0 if (major, minor) >= (1, 9) else 2.0
-    return replace(found, intercept=-found.intercept).machine(OneClass(nu), factor=factor)
+    return replace(found, intercept=-found.intercept, factor=factor).machine(OneClass(nu))
 
 
 def _of_liblinear(model: Estimator, inputs: Inputs) -> tuple[Weights, JointIntercept]:
@@ -301,22 +269,17 @@ def _fitted(
     )
 
 
-def _classes(model: Estimator, inputs: Inputs, found: Weights) -> tuple[Index, Labels]:
-    """Find every sample's class, and check that a linear model has a machine for each class."""
+def _with_classes(
+    model: Estimator, inputs: Inputs, found: Weights, sample_weight: Vector | None = None
+) -> Weights:
+    """Add every sample's class and the weight of every class, computed as scikit-learn does."""
+    from sklearn.utils.class_weight import compute_class_weight
+
     classes = checked.classes_of(model)
     codes = inputs.codes(classes, found.weights)
     n_machines = 1 if len(classes) == 2 else len(classes)
     checked.require_shape(model, "coef_", found.coef, (n_machines, None), "its classes")
-    return codes, classes
-
-
-def _class_weight(
-    model: Estimator, inputs: Inputs, classes: Labels, sample_weight: VectorLike | None = None
-) -> Vector:
-    """Compute the weight of every class as scikit-learn does."""
-    from sklearn.utils.class_weight import compute_class_weight
-
-    options: dict[str, VectorLike | None] = {}
+    options: dict[str, Vector | None] = {}
     if "sample_weight" in inspect.signature(compute_class_weight).parameters:
         options["sample_weight"] = sample_weight  # older versions count rows
     y, given = np.asarray(inputs.y).ravel(), checked.attribute(model, "class_weight")
@@ -327,135 +290,11 @@ def _class_weight(
             f"This {type(model).__name__} has class_weight = {given!r}, which scikit-learn does "
             f"not take ({error}); fit it again."
         ) from error
-    return np.asarray(checked.real_numbers(model, "class_weight", factors))
+    own = np.asarray(checked.real_numbers(model, "class_weight", factors))
+    return replace(found, codes=codes, classes=classes, class_weight=own)
 
 
-# --- LIBLINEAR's model files ------------------------------------------------------------------
-
-_ALWAYS = ("solver_type", "nr_class", "nr_feature", "bias")
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class LiblinearModel:
-    """The checked content of a LIBLINEAR model file; all arrays are read-only.
-
-    ``f_m(x) = coef_m'x + bias bias_weights_m``, for one-class models minus ``rho``.
-
-    Attributes
-    ----------
-    source : str
-        The path as given.
-    solver_type : str
-        What LIBLINEAR calls the program. Not all of them are programs of an SVM.
-    n_classes : int
-        k; 2 for regression and one-class.
-    labels : array of int of shape (k,) or None
-        In the order of the weights; with one weight vector the first has positive values. None for
-        regression and one-class.
-    bias : float
-        The constant feature; negative: there is none.
-    coef : array of shape (m, d)
-        m = k, or 1 for two classes (but ``MCSVM_CS``), regression and one-class.
-    bias_weights : array of shape (m,) or None
-        Weights of the constant feature. They are in the objective like all others.
-    rho : float or None
-        For one-class.
-    """
-
-    source: str
-    solver_type: str
-    n_classes: int
-    labels: Index | None
-    bias: float
-    coef: Dense
-    bias_weights: Vector | None
-    rho: float | None
-
-    @property
-    def intercept(self) -> Vector:
-        """The constant added to ``coef @ x``, shape (m,)."""
-        if self.bias_weights is None:
-            intercept = np.zeros(len(self.coef))
-        else:
-            intercept = self.bias * self.bias_weights
-        return intercept if self.rho is None else intercept - self.rho
-
-
-def read_liblinear(source: str, content: bytes) -> LiblinearModel:
-    """Read a model file of LIBLINEAR, strictly.
-
-    ::
-
-        solver_type L2R_L1LOSS_SVC_DUAL
-        nr_class 2
-        label 1 -1
-        nr_feature 3
-        bias 1
-        w
-        0.5
-        -0.25
-        0
-        0.125
-
-    One line per feature, and one more for the constant feature ``bias`` if that is not negative;
-    one number per class in a line, or one only for two classes (positive for the first of
-    ``label``), regression and one-class models.
-
-    Source: ``save_model`` and ``load_model`` in LIBLINEAR 2.50 (linear.cpp). It prints 17 digits,
-    older versions 16.
-
-    Parameters
-    ----------
-    source : str
-        The path as given, for messages.
-    content : bytes
-
-    Returns
-    -------
-    LiblinearModel
-
-    Raises
-    ------
-    ModelFileError
-        With the line and what is wrong there: an unknown, repeated, missing or superfluous key;
-        counts that contradict each other or the lines; anything that is no finite decimal number;
-        other bytes than printable ASCII; an incomplete last line; lines after the last weight.
-
-    Examples
-    --------
-    >>> text = "solver_type L2R_L1LOSS_SVC_DUAL|nr_class 2|label 1 -1|nr_feature 2|bias 1|w|"
-    >>> text += "0.5|-0.25|0.125|"
-    >>> model = read_liblinear("small.model", text.replace("|", chr(10)).encode())
-    >>> model.coef, model.intercept
-    (array([[ 0.5 , -0.25]]), array([0.125]))
-    """
-    file = ModelText(source, content, (*_ALWAYS, "label", "rho"), "w")
-    solver_type = file.choice("solver_type", SOLVERS)
-    classifier = solver_type in CLASSIFIERS
-    of_type = ("label",) if classifier else ("rho",) if solver_type == NOVELTY else ()
-    file.require_only((*_ALWAYS, *of_type), f"a model of {solver_type}")
-    k = file.n_classes(classifier)
-    labels = file.labels(k) if classifier else None
-    bias = float(file.values("bias", 1)[0])
-    with_bias = bias >= 0.0
-    (n_features,) = file.integers("nr_feature", 1, 0 if with_bias else 1).tolist()
-    m = k if solver_type == JOINT or k > 2 else 1
-    n_lines = n_features + with_bias
-    surplus = f"{n_lines:,} lines of weights end before this line"
-    weights, _, _ = file.table("nr_feature", n_lines, m, "weight", surplus)
-    if with_bias and not float(np.abs(weights[-1]).max()) * bias < np.inf:
-        raise file.refusal("bias", f"bias is {bias:g}, and times its weight it is beyond float64")
-    return LiblinearModel(
-        source=file.source,
-        solver_type=solver_type,
-        n_classes=k,
-        labels=labels,
-        bias=bias,
-        coef=freeze(np.ascontiguousarray(weights[:n_features].T)),
-        bias_weights=freeze(weights[-1].copy()) if with_bias else None,
-        rho=float(file.values("rho", 1)[0]) if solver_type == NOVELTY else None,
-    )
+# --- model files ------------------------------------------------------------------------------
 
 
 def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
@@ -467,12 +306,11 @@ def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
         A program that is none of an SVM here, or whose parameters were not given.
     """
     kind, name = model.solver_type, f"{model.solver_type} model {os.path.basename(model.source)!r}"
-    programs = [name for name in SOLVERS if not name.removesuffix("_DUAL").endswith("LR")]
-    if kind not in programs:
-        known = ", ".join(programs)
+    if kind not in PROGRAMS:
+        known = ", ".join(PROGRAMS)
         raise AuditRefusedError(f"qpsvm has no program for {name}; it has programs for {known}.")
-    squared = "squared_" * ("L2LOSS" in kind)
-    takes = ("nu",) if kind == NOVELTY else ("C", "epsilon") if kind in REGRESSIONS else ("C",)
+    build, is_regression = PROGRAMS[kind], kind in REGRESSIONS
+    takes = ("nu",) if kind == NOVELTY else ("C", "epsilon") if is_regression else ("C",)
     inputs.require_only(takes, kind)
     samples = inputs.samples()
     found = Weights(
@@ -485,18 +323,17 @@ def read_file(model: LiblinearModel, inputs: Inputs) -> Reading:
     )
     if kind == NOVELTY:
         nu = inputs.required("nu", name)
-        return found.machine(OneClass(nu), factor=nu * float(np.sum(found.weights)))
+        return replace(found, factor=nu * float(np.sum(found.weights))).machine(build(nu))
     C = inputs.required("C", name)
     intercept: JointIntercept = "none"
     if model.bias > 0.0:
         found, intercept = found.with_bias(model.bias)
-    if kind in REGRESSIONS:
-        epsilon = inputs.required("epsilon", name)
-        loss: Any = f"{squared}epsilon_insensitive"
-        return found.machine(EpsilonRegression(C, epsilon, intercept, loss=loss), inputs.y)
+    if is_regression:
+        return found.machine(build(C, inputs.required("epsilon", name), intercept), inputs.y)
     labels = np.asarray(model.labels)
-    codes, same = inputs.codes(labels, found.weights), np.ones(len(labels))
+    found = replace(found, codes=inputs.codes(labels, found.weights), classes=labels)
     if kind == JOINT:
-        return found.joint(CrammerSinger(C, intercept), codes, labels, same)
-    formulation = NORMS[kind[:2].lower()](C, intercept, loss=f"{squared}hinge")
-    return found.classifier(formulation, codes, labels, same, second_is_positive=False)
+        return found.joint(build(C, intercept))
+    # one weight vector is positive for the first of two labels
+    found = replace(found, first_is_positive=len(labels) == 2)
+    return found.against_rest(build(C, intercept))

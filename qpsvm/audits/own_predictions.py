@@ -66,20 +66,14 @@ class OwnPredictions:
 
     @property
     def passed(self) -> bool:
-        """Return whether all differences are within rounding (NaN is not)."""
+        """Return whether all differences are within rounding."""
         return self.n_differ == 0 and self.worst <= 1.0
 
     @property
     def check(self) -> Check:
         """The comparison as a check of a report, scaled so that rounding reaches at most 1."""
-        comparable = not self.n_differ and math.isfinite(self.worst)
-        delta = self.largest_difference
-        return Check(
-            NAME,
-            delta if math.isfinite(delta) else math.inf,
-            self.worst if comparable else math.inf,
-            1.0,
-        )
+        worst = math.inf if self.n_differ else self.worst
+        return Check(NAME, self.largest_difference, worst, 1.0)
 
     @property
     def finding(self) -> str:
@@ -272,4 +266,6 @@ def _differences(own: Array, rebuilt: Decisions, comparable: Mask) -> tuple[Dens
 
 
 def _largest(values: Dense) -> float:
-    return float(np.max(values, initial=0.0))
+    """The largest of all values, infinite where one is NaN."""
+    largest = float(np.max(values, initial=0.0))
+    return math.inf if math.isnan(largest) else largest

@@ -33,9 +33,6 @@ Reader: TypeAlias = Callable[[Any, Inputs], Reading]
 LIBRARIES = ("sklearn", "sklearnex", "daal4py")
 """Packages whose estimators of these names are known; Intel's extend scikit-learn's."""
 
-SAME_PREDICTIONS = 1e-9
-"""Largest relative difference of decision values that count as the same: sums of two orders."""
-
 
 def translate_model(model: Estimator, inputs: Inputs) -> Reading:
     """Translate a model of any known kind to qpsvm's programs.
@@ -208,8 +205,8 @@ def read_saved(model: SavedModel, inputs: Inputs) -> Reading:
     solution = model.solution(problem)
     X = as_samples(inputs.X) if model.scaling is None else model.scaling(inputs.X)
     own, audited = model.decision_function(inputs.X), solution.decision_function(X)
-    delta = float(np.max(np.abs(own - audited)))
-    if not delta <= SAME_PREDICTIONS * float(np.max(np.abs(own))):
+    delta, of_sums = float(np.max(np.abs(own - audited))), 1e-9  # relative: of two orders
+    if not delta <= of_sums * float(np.max(np.abs(own))):
         raise AuditRefusedError(
             "The model file predicts with other numbers than those it states as its solution (the "
             f"decision values differ by {delta:.2g}); it was changed."

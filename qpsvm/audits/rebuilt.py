@@ -29,9 +29,11 @@ from qpsvm.certificates.rigorous import decision_enclosure
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from qpsvm.kernels.errors import entry_errors
+from qpsvm.machines.score_errors import expansion_errors
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, is_sparse
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
 
 FORMULAS = (RBF, Linear, Polynomial, Sigmoid)
@@ -136,18 +138,22 @@ def squares(problem: Problem, X: Stored) -> Vector | None:
 
 
 def kernel_sizes(kernel: Kernel, X: Stored) -> tuple[Vector, Vector]:
-    """(a, c) with ``|k(x, z)| <= a(x) a(z)`` and an argument of at most ``c(x) c(z)``, shape (n,).
+    """(a, c) with ``|k(x, z)| <= a(x) a(z)``, and by how much rounding of terms can change values.
 
-    The argument is ``x'z`` of a linear kernel, ``gamma x'z + c`` of polynomials and sigmoids; of
-    the RBF kernel ``c(x)^2`` is ``gamma |x|^2``.
+    A relative error e of every term of the argument, ``x'z`` of a linear kernel and ``gamma x'z +
+    coef0`` of polynomials and sigmoids, changes no value by more than ``e c(x) c(z)``. Of the RBF
+    kernel ``c(x)^2`` is ``gamma |x|^2``. Shape (n,) each.
     """
-    squares = np.asarray((X.power(2) if is_sparse(X) else np.square(X)).sum(axis=1)).ravel()
     gamma, coef0 = (float(getattr(kernel, *of)) for of in (("gamma", 1.0), ("coef0", 0.0)))
-    arguments = np.sqrt(gamma * squares + abs(coef0))
-    if isinstance(kernel, Linear):
-        return arguments, arguments
-    if isinstance(kernel, Polynomial):
-        return arguments ** float(kernel.degree), arguments
+    arguments = np.sqrt(gamma * row_squares(X) + abs(coef0))
+    match kernel:
+        case Linear():
+            return arguments, arguments
+        case Polynomial(degree=degree):
+            values = arguments ** float(degree)
+            return values, np.sqrt(float(degree)) * values
+        case Sigmoid():
+            return np.ones(X.shape[0]), np.maximum(arguments, 1.0)
     return np.ones(X.shape[0]), arguments
 
 
@@ -179,11 +185,8 @@ def _of_expansion(
     sizes, scales, error = _of_kernel(kernel, samples, u, library)
     size = sizes * float(beta @ sizes[rows])
     found = sums * size + error * scales * float(beta @ scales[rows])
-    ours = entry_errors(kernel, samples, samples[rows])
-    of_columns = sizes * float((beta * ours.columns) @ sizes[rows])
-    found += ours.rows * size + (1.0 + ours.rows) * of_columns
-    found += ours.left * float(beta @ ours.right)
-    return np.asarray(found + fixed)
+    ours, largest = entry_errors(kernel, samples, samples[rows]), float(np.max(sizes, initial=0.0))
+    return np.asarray(found + expansion_errors(ours, size, beta, sizes * largest) + fixed)
 
 
 def _of_function(kernel: Custom, solution: SVMSolution, samples: Stored, u: float) -> Decisions:
@@ -206,14 +209,12 @@ def _of_kernel(
     if type(kernel) not in FORMULAS:
         own = np.sqrt(np.abs(kernel.diagonal(samples)))
         return own, own, FUNCTION_ERROR
-    values, arguments = kernel_sizes(kernel, samples)
+    values, scales = kernel_sizes(kernel, samples)
     inner: float = 4.0 * (samples.shape[1] + 16) * u
-    if isinstance(kernel, Sigmoid):
-        return values, arguments, inner
-    if isinstance(kernel, Polynomial):
-        return values, values, inner * float(kernel.degree)
+    if isinstance(kernel, Linear):
+        return values, values, 0.0  # the terms of a linear kernel are those of the sum
     if isinstance(kernel, RBF):
         # LIBSVM predicts with the norm of a difference; others subtract products of samples
-        largest = 0.0 if library == "LIBSVM" else float(np.max(arguments)) ** 2
+        largest = 0.0 if library == "LIBSVM" else float(np.max(scales)) ** 2
         return values, values, inner * (1.0 + largest)
-    return values, values, 0.0  # the terms of a linear kernel are those of the sum
+    return values, scales, inner

@@ -108,9 +108,8 @@ class AuditedMachine:
             return None
         own = self.decisions[self.problem.data.kept]
         if not isinstance(self.problem.model, SupportVectorModel):
-            known = ranges(self.problem, own, proof, self.problem.data.X)
-            found = of_machine(self.problem, known, self.factor)
-            return replace(found, n_computed_differ=None)
+            known = ranges(self.problem, own, proof, self.problem.data.X).scaled(self.factor)
+            return replace(of_machine(self.problem, known), n_computed_differ=None)
         compared = predictions_of_machine(self.problem, self.report, proof, own.rounding)
         if compared is None:
             return None
@@ -392,13 +391,8 @@ class Audit(Formats):
 
 
 def _checks(report: KKTReport, room: int) -> list[str]:
-    """Lines of a verification report, with passed checks left out where they do not fit."""
+    """Lines of a verification report, checks that passed last, as far as there is room."""
     lines = str(report).splitlines()[1:]  # the first one is a verdict without a grade
-    surplus = len(lines) - room
-    if surplus <= 0:
-        return lines
-    names = {check.name for check in report.checks if check.passed}
-    passed = [i for i, line in enumerate(lines) if line.split()[0] in names]
-    hidden = set(passed[-(surplus + 1) :])  # one more, for the line that says so
-    kept = [line for i, line in enumerate(lines) if i not in hidden]
-    return [*kept, f"  ... {len(hidden)} checks that passed: .machines[0].report"]
+    passed = {check.name for check in report.checks if check.passed}
+    lines.sort(key=lambda line: line.split()[0] in passed)
+    return first_lines(lines, room, "checks that passed: .machines[0].report")

@@ -35,7 +35,6 @@ Numerical Algorithms* (2002), section 3.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,16 +42,18 @@ import numpy as np
 from qpsvm.audits.claims import Claim, Library, best_width
 from qpsvm.audits.rebuilt import FORMULAS, kernel_sizes
 from qpsvm.display import short_repr
-from qpsvm.kernels import RBF, Kernel, Polynomial, Precomputed, Sigmoid
-from qpsvm.kernels.errors import entry_errors, gram_errors
-from qpsvm.machines.conditions import losses
+from qpsvm.kernels import RBF, Kernel, Precomputed
+from qpsvm.kernels.errors import gram_errors
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
+from qpsvm.machines.primal_dual import DualWeights
+from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics import compensated
-from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Vector, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Vector, row_blocks
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
+from qpsvm.qp.sample_gram import SampleGram
 
 NEARLY = 0.995
 """What explains this share of the gap explains the gap."""
@@ -108,7 +109,9 @@ class RoundedKernel:
     """
 
     def __init__(self, model: SupportVectorModel) -> None:
-        self.model = model
+        self.model, own = model, model.gram
+        of_linear = SampleGram(model.kernel, model.data.X)
+        self.gram = own.gram if isinstance(own, KernelQuadratic) else of_linear
         self.vectors: Dense = np.zeros((model.data.n_samples, 0))
         self.products: Dense = self.vectors
 
@@ -120,7 +123,7 @@ class RoundedKernel:
         used = np.flatnonzero(V.any(axis=1) | W.any(axis=1))
         weights, positive = V[used], W[used]
         exact, rounded, sizes = np.zeros(V.shape), np.zeros(V.shape), np.zeros(W.shape)
-        for rows, block in self.blocks(used) if used.size else ():
+        for rows, block in self.gram.blocks(used) if used.size else ():
             to_exact, to_rounded = exact[rows], rounded[rows]
             sizes[rows] = block @ positive
             for part in row_blocks(block.shape[0], block.shape[1], IN_CACHE):
@@ -137,15 +140,6 @@ class RoundedKernel:
         if not known:
             self.multiply(v[:, None], np.zeros((len(v), 0)))
         return np.asarray(self.products[:, known[0] if known else 0])
-
-    def blocks(self, columns: Index) -> Iterator[tuple[slice, Dense]]:
-        """Columns of the kernel matrix in double precision, in blocks of rows."""
-        gram, X = self.model.gram, self.model.data.X
-        if isinstance(gram, KernelQuadratic):
-            yield from gram.gram.blocks(columns)
-            return
-        for rows in row_blocks(X.shape[0], max(1, len(columns))):
-            yield rows, self.model.kernel(X[rows], X[columns])
 
 
 def kernel_rounding(
@@ -173,23 +167,15 @@ def _rounded_gap(rounded: RoundedKernel, evaluation: Evaluation, width: float | 
     With ``width`` None, t is the best one for these weights and the rounded kernel.
     """
     model, solution = rounded.model, evaluation.solution
-    c = model.conditions
-    a, b = evaluation.point.alpha, solution.intercept
     beta, own = np.asarray(solution.expansion), evaluation.dual.expansion
-    if model.is_linear:  # nothing was multiplied with its kernel matrix
-        rounded.multiply(np.column_stack([beta, own]), np.zeros((len(beta), 0)))
     of_beta, of_feasible = rounded.product(beta), rounded.product(own)
-    t = best_width(model, of_beta, b) if width is None else width
+    t = best_width(model, of_beta, solution.intercept) if width is None else width
     with np.errstate(all="ignore"):
+        square, weights = float(beta @ of_beta), DualWeights(own, None, float(own @ of_feasible))
+        primal = model.primal_objective(DecisionValues(solution.replace(width=t), of_beta, square))
         # a rounded kernel may be indefinite: below zero the square belongs to both objectives
-        size = 0.5 * (c.norm_weight * float(beta @ of_beta) + model.constant * b * b)
-        v = model.violations(of_beta, b, t)
-        cost = float(np.sum(losses(v, c.lower, c.upper, c.curvature)))
-        primal = size + c.intercept_price * b + c.width_price * t + cost
-        square = c.norm_weight * float(own @ of_feasible)
-        sides = float(c.signs @ a)
-        square += model.constant * sides * sides + float((c.curvature * a) @ a)
-        return float(primal - (float(c.required @ a) - 0.5 * square))
+        primal += 0.5 * model.conditions.norm_weight * min(square, 0.0)
+        return primal - model.dual_value(evaluation.point, weights)
 
 
 def _lost_digits(
@@ -201,17 +187,13 @@ def _lost_digits(
     multipliers above zero, and a gradient that is added up again after shrinking.
     """
     model = rounded.model
-    X, beta = model.data.X, np.abs(np.asarray(evaluation.solution.expansion))
+    beta = np.abs(np.asarray(evaluation.solution.expansion))
     used = np.flatnonzero(beta)
-    sizes, exponents = _errors(model.kernel, X)
-    if isinstance(model.gram, KernelQuadratic):
-        ours = gram_errors(model.kernel, model.gram.gram)
-    else:
-        ours = entry_errors(model.kernel, X, X)
-    ours = ours.of_part(np.arange(len(beta)), used)
+    sizes, exponents = _errors(model.kernel, model.data.X)
+    ours = gram_errors(model.kernel, rounded.gram).of_part(np.arange(len(beta)), used)
     missed = np.zeros(len(beta))
     with np.errstate(all="ignore"):
-        for rows, block in rounded.blocks(used) if used.size else ():
+        for rows, block in rounded.gram.blocks(used) if used.size else ():
             errors = np.multiply.outer(sizes[rows], sizes[used])
             errors += np.multiply.outer(ours.left[rows], ours.right)
             of_rows = exponents[rows] + 2.0 * ours.rows[rows]
@@ -243,12 +225,8 @@ def _errors(kernel: Kernel, X: Stored) -> tuple[Vector, Vector]:
     nothing = np.zeros(X.shape[0])
     if isinstance(kernel, Precomputed):  # data
         return nothing, nothing
-    sizes, arguments = kernel_sizes(kernel, X)
+    _, scales = kernel_sizes(kernel, X)
     relative = (X.shape[1] + 4) * EPS  # EPS is twice the rounding unit
     if isinstance(kernel, RBF):
-        return nothing, relative * arguments**2 + 4.0 * EPS
-    if isinstance(kernel, Polynomial):
-        relative *= float(kernel.degree)
-    if isinstance(kernel, Sigmoid):
-        sizes = np.maximum(arguments, 1.0)
-    return np.sqrt(relative) * sizes, nothing
+        return nothing, relative * scales**2 + 4.0 * EPS
+    return np.sqrt(relative) * scales, nothing

@@ -6,7 +6,6 @@ rounded in the same way.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,17 +17,18 @@ import scipy.sparse as sp
 from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import ModelFileError
 from qpsvm.numerics.arguments import Samples, Targets
-from qpsvm.numerics.arrays import Index, Matrix, Sparse, Vector, is_sparse, row_blocks
+from qpsvm.numerics.arrays import (
+    IN_CACHE,
+    Index,
+    Matrix,
+    Sparse,
+    Vector,
+    is_sparse,
+    row_blocks,
+)
 
 EXACT = 17
 """Significant digits that tell every float64 from its neighbours."""
-
-_LARGEST_EXACT_POWER = 22
-_POWERS = np.array([float(f"1e{k}") for k in range(_LARGEST_EXACT_POWER + 1)])
-_MOST_ROUNDED = 15
-
-_BLOCK_BYTES = 2**21
-"""Rounding takes some ten temporaries as large as its block."""
 
 Precision: TypeAlias = type[np.float64] | type[np.float32]
 """Type of floating-point numbers that a library stores."""
@@ -87,7 +87,7 @@ def match_rows(
 
     Notes
     -----
-    Rows are compared by a hash of their rounded values: time and memory are linear in the data.
+    Rows are looked up by their rounded values: time and memory are linear in the data.
 
     Examples
     --------
@@ -128,17 +128,14 @@ def match_rows(
 
 
 def _keys(matrix: Matrix, digits: int, dtype: Precision, labels: Vector | None) -> Iterator[bytes]:
-    """Yield a hash of each row's rounded nonzero entries and their columns."""
+    """Yield each row's rounded nonzero entries and their columns as bytes."""
     n, d = matrix.shape
-    for rows in row_blocks(n, d, _BLOCK_BYTES):
+    for rows in row_blocks(n, d, IN_CACHE):
         block = _rounded(matrix[rows], digits, dtype)
         columns, values, ends = block.indices.astype(np.int64), block.data, block.indptr.tolist()
         for i, (start, end) in enumerate(pairwise(ends)):
-            digest = hashlib.blake2b(columns[start:end], digest_size=16)
-            digest.update(values[start:end])
-            if labels is not None:
-                digest.update(labels[rows.start + i].tobytes())
-            yield digest.digest()
+            key = columns[start:end].tobytes() + values[start:end].tobytes()
+            yield key if labels is None else key + labels[rows.start + i].tobytes()
 
 
 def _rounded(matrix: Matrix, digits: int, dtype: Precision) -> Sparse:
@@ -221,29 +218,10 @@ def as_printed(values: Vector, digits: int) -> Vector:
     --------
     >>> as_printed(np.array([2 / 3, 1234.5678951, 0.0]), 8)
     array([6.6666667e-01, 1.2345679e+03, 0.0000000e+00])
-
-    Notes
-    -----
-    ``x 10^k`` with ``|k| <= 22`` has a single rounding, so its nearest integer is right unless it
-    is halfway between two up to that rounding; dividing that integer by ``10^k`` again is the
-    float64 next to the decimal number. The few others are printed.
     """
     if digits >= EXACT:
         return values
-    magnitude = np.abs(values)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        shift = digits - 1 - np.floor(np.log10(magnitude))
-        fast = np.abs(shift) <= _LARGEST_EXACT_POWER
-        k = np.where(fast, shift, 0.0).astype(np.intp)
-        power = _POWERS[np.abs(k)]
-        scaled = np.where(k >= 0, magnitude * power, magnitude / power)
-        whole = np.rint(scaled)
-        fast &= np.abs(np.abs(scaled - whole) - 0.5) > 2e-16 * 10.0**digits
-        printed: Vector = np.copysign(np.where(k >= 0, whole / power, whole * power), values)
-    slow = np.flatnonzero(~fast & (magnitude > 0.0))
-    printed[slow] = [float(f"{value:.{digits - 1}e}") for value in values[slow].tolist()]
-    printed[magnitude == 0.0] = 0.0
-    return printed
+    return np.array([float(f"{value:.{digits}g}") for value in values.tolist()])
 
 
 def most_digits(text: bytes, before: bytes, at_least: int) -> int:
@@ -268,7 +246,7 @@ def most_digits(text: bytes, before: bytes, at_least: int) -> int:
     >>> most_digits(b"0.98765432109876 1:0.012345678901 2:4", b":", 8)
     11
     """
-    for digits in range(at_least, _MOST_ROUNDED + 1):
+    for digits in range(at_least, 16):
         # leading zeros do not count; the point may be anywhere
         longer = re.compile(before + rb"[+-]?[0.]*+[1-9](?:\.?\d){%d}" % digits)
         if not longer.search(text):

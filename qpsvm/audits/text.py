@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections.abc import Collection, Iterator
 from typing import TypeVar, cast
 
@@ -22,7 +23,7 @@ from qpsvm.numerics.conversion import EXACT, is_rounded
 MAX_LINE = 2**24
 """Longest line in bytes: about a million ``index:value`` pairs."""
 
-INT32_MAX = 2**31 - 1
+INT32_MAX = int(np.iinfo(np.int32).max)
 """Counts, labels and indices are C's ``int``."""
 
 REMEDY = (
@@ -36,11 +37,8 @@ Word = TypeVar("Word", bound=str)
 _NUMBER = rb"[+-]?\d{1,32}(?:\.\d{1,32})?(?:[eE][+-]?\d{1,4})?"
 """A decimal number. The lengths are bounded because exact conversion is quadratic in them."""
 
-_USUAL = rb"[+-]?\d{1,15}(?:\.\d{1,32})?(?:[eE][+-]?\d{1,2})?(?![^ \t])"
-"""A number that needs no closer look: it is finite, and no integer that float64 would round."""
-
 _ONE_NUMBER = re.compile(_NUMBER)
-_ONE_PAIR = re.compile(rb"\d{1,10}:(" + _NUMBER + rb")")
+_ONE_PAIR = re.compile(rb"(\d{1,10}):(" + _NUMBER + rb")")
 _INTEGER = re.compile(rb"[+-]?\d{1,10}")
 _NOT_TEXT = re.compile(rb"[^\t\n -~]")
 _COMMENTS = re.compile(rb"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+")
@@ -175,14 +173,13 @@ class ModelText:
 
     def values(self, key: str, count: int | None = None, low: float = -math.inf) -> Vector:
         """Parse numbers not below ``low``, as many as ``count`` says."""
-        words = self.words(key)
-        for place, word in enumerate(words, 1):
-            self._require_number(self._line(key), word, f"{key} value {place}")
-            if float(word) < low:
-                raise self.refusal(key, f"{key} is {float(word):g}, below {low:g}")
+        words, line = self.words(key), self._line(key)
+        values = [self._number(line, word, f"{key} value {n}") for n, word in enumerate(words, 1)]
+        if values and min(values) < low:
+            raise self.refusal(key, f"{key} is {min(values):g}, below {low:g}")
         if count is not None:
             self._require_count(key, count)
-        return np.array([float(word) for word in words])
+        return np.array(values)
 
     def n_classes(self, classifier: bool) -> int:
         """Parse ``nr_class``: at least 2, and exactly 2 unless the model is a classifier."""
@@ -222,7 +219,7 @@ class ModelText:
         surplus : str
             What is wrong with a further line.
         pairs : bool
-            Whether pairs ``index:value`` follow the numbers of a line.
+            Whether pairs ``index:value``, with ascending indices, follow the numbers of a line.
 
         Returns
         -------
@@ -242,32 +239,40 @@ class ModelText:
         if 2 * m * n_lines > rest:  # a digit and a blank or line end per number
             what = f"{key} asks for {n_lines:,} lines, and only {rest:,} bytes follow the header"
             raise self.refusal(key, what)
-        usual = re.compile(
-            rb"(?:[ \t]*+" + _USUAL + rb"){%d}" % m
-            + (rb"(?:[ \t]++\d{1,10}+:" + _USUAL + rb")*+" if pairs else b"")
-            + rb"[ \t]*+"
-        )  # fmt: skip
 
-        def counted() -> Iterator[int]:
-            for line, _, text in self._lines(self.numbers, 0, self.first_line):
-                if line >= self.first_line + n_lines:
-                    raise self.refusal(line, surplus)
-                if not usual.fullmatch(text):
-                    self._require_line(line, text, m, number, pairs=pairs)
-                yield text.count(b":")
-
-        lengths = np.fromiter(counted(), dtype=np.int64)
+        numbers, entries, lengths = array("d"), array("d"), array("q")
+        for line, _, text in self._lines(self.numbers, 0, self.first_line):
+            if line >= self.first_line + n_lines:
+                raise self.refusal(line, surplus)
+            words = text.split()
+            for place, word in enumerate(words[:m], 1):
+                numbers.append(self._number(line, word, f"{number} {place}"))
+            if len(words) < m or (len(words) > m and not pairs):
+                has = f"{len(words)} of {m} {number}s"
+                if not pairs:
+                    has = f"{len(words)} {number}s, this model has {m}"
+                raise self.refusal(line, f"it has {has}")
+            last = -1
+            for word in words[m:]:
+                index, value = self._pair(line, word)
+                if index > INT32_MAX:
+                    raise self.refusal(line, f"index {index} is beyond {INT32_MAX}")
+                if index <= last:
+                    what = f"index {index} comes after {last}; indices ascend"
+                    raise self.refusal(line, what)
+                entries.extend((index, value))
+                last = index
+            lengths.append(len(words) - m)
         if len(lengths) < n_lines:
             of_lines = "support vectors" if pairs else f"of {n_lines:,} lines of weights"
             what = f"the file ends after {len(lengths):,} {of_lines}"
             what = f"{key} is {n_lines:,}, and {what}" if pairs else what
             raise self.refusal(self.first_line + len(lengths), what)
-        values = np.fromstring(self.numbers.replace(b":", b" "), dtype=np.float64, sep=" ")
-        ends = np.cumsum(2 * lengths + m)
-        is_pair = np.ones(len(values), dtype=bool)
-        for place in range(m):
-            is_pair[ends - 2 * lengths - (m - place)] = False
-        return values[~is_pair].reshape(-1, m), lengths, values[is_pair].reshape(-1, 2)
+        return (
+            np.array(numbers).reshape(-1, m),
+            np.array(lengths, np.int64),
+            np.array(entries).reshape(-1, 2),
+        )
 
     # --- small pieces -------------------------------------------------------------------------
 
@@ -288,29 +293,21 @@ class ModelText:
         if found != count:
             raise self.refusal(key, f"{key} has {found} values, this model has {count}")
 
-    def _require_number(self, line: int, word: bytes, name: str, pair: bytes = b"") -> None:
-        if not _ONE_NUMBER.fullmatch(word) or not math.isfinite(float(word)):
-            wrong = f"{name} is {_shown(word)}, not"
-            if pair:
-                wrong = f"{_shown(pair)} is not index:value with"
-            raise self.refusal(line, f"{wrong} a finite decimal number")
-        if abs(float(word)) >= EXACT and is_rounded(word):
+    def _number(self, line: int, word: bytes, name: str) -> float:
+        """Convert a word to the number that it says, or raise the error about its line."""
+        if not _ONE_NUMBER.fullmatch(word) or not math.isfinite(value := float(word)):
+            raise self.refusal(line, f"{name} is {_shown(word)}, not a finite decimal number")
+        if abs(value) >= EXACT and is_rounded(word):
             raise self.refusal(line, f"{_shown(word)} is an integer that float64 does not have")
+        return value
 
-    def _require_line(self, line: int, text: bytes, m: int, number: str, *, pairs: bool) -> None:
-        """Raise ModelFileError if a line of the table is malformed."""
-        words = text.split()
-        for place, word in enumerate(words, 1):
-            if place <= m or not pairs:
-                self._require_number(line, word, f"{number} {place}")
-            else:
-                pair = _ONE_PAIR.fullmatch(word)
-                self._require_number(line, pair[1] if pair else b"", "", word)
-        found = len(words)
-        if pairs and found < m:
-            raise self.refusal(line, f"it has {found} of {m} {number}s")
-        if not pairs and found != m:
-            raise self.refusal(line, f"it has {found} {number}s, this model has {m}")
+    def _pair(self, line: int, word: bytes) -> tuple[int, float]:
+        """Convert a word ``index:value`` to both numbers, or raise the error about its line."""
+        pair = _ONE_PAIR.fullmatch(word)
+        if pair is None or not math.isfinite(float(pair[2])):
+            what = f"{_shown(word)} is not index:value with a finite decimal number"
+            raise self.refusal(line, what)
+        return int(pair[1]), self._number(line, pair[2], "value")
 
 
 def _shown(word: bytes) -> str:

@@ -166,11 +166,11 @@ def test_a_vote_is_proven_only_if_those_are_that_decide_it():
         reach = rng.uniform(0.0, 1.0, size=6)
         machines = [
             comparison.DecisionRanges(
-                Decisions(f, np.zeros(30)), Range(f - r, f + r), f, rigorous=True
+                own, Range(own.values - r, own.values + r), own, rigorous=True
             )
-            for f, r in zip(values.T, reach, strict=True)
+            for own, r in zip((Decisions(f, np.zeros(30)) for f in values.T), reach, strict=True)
         ]
-        compared = comparison.of_votes(machines, [1.0] * 6, bounds)
+        compared = comparison.of_votes(machines, bounds)
         # whatever the optimum is within the bounds, no more labels are kept than are proven
         kept = np.full(30, True)
         for _ in range(30):

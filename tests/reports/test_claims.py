@@ -103,7 +103,7 @@ def test_what_is_said_of_predictions_is_true_of_the_exact_optimum(name, each):
             values = comparison.ranges(problem, exactly(problem, solution), best, problem.data.X)
             for claim in (
                 from_table(problem.model, proof, table, has_labels=has_labels),
-                comparison.of_machine(problem, values, 1.0),
+                comparison.of_machine(problem, values),
             ):
                 if claim is None:  # the intercept is one of many
                     continue
@@ -140,7 +140,7 @@ def test_what_is_said_of_several_classes_is_true_of_the_exact_optimum():
             ]
             computed = solution.decision_function(problem.data.X)
             for claim in (
-                comparison.of_machine(problem, values, 1.0),
+                comparison.of_machine(problem, values),
                 from_bounds(
                     qpsvm.certify(problem, solution, rigorous=True), problem.data.X, squares
                 ),
