@@ -19,7 +19,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.paths.following import PathTrace, follow
 from qpsvm.paths.program import ParametricProgram, parametric_program
 from qpsvm.paths.result import Path, WidthPath
-from qpsvm.paths.sequences import OneFactor, OneMatrix
+from qpsvm.paths.sequences import machines_along
 from qpsvm.paths.training import (
     DEFAULTS,
     PathSettings,
@@ -167,8 +167,8 @@ def svm_path(
         if program is not None and (exact is True or _is_small(program, exact, settings)):
             trace = _trace(training, program, wanted, settings)
             machines = _machines(training, wanted, eps, trace)
-        elif shared := OneFactor.of(training, program) or OneMatrix.of(training, program, settings):
-            machines = shared.machines(wanted, eps)
+        elif shared := machines_along(training, program, wanted, eps, settings):
+            machines = shared
         for value, machine in zip(wanted.tolist(), machines, strict=False):
             solutions.append(machine)
             if verbose:

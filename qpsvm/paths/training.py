@@ -19,7 +19,6 @@ from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel, KernelArgument, KernelRepair, as_kernel, gram
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
@@ -66,9 +65,8 @@ class PathSettings:
         A sequence along C with a kernel keeps its whole matrix up to this size, and solves over
         that; 11585 samples.
     sequence_share : float
-        Machines over a kept matrix are solved to this share of ``eps``, to pass with rounding.
-    sequence_lot : int
-        Machines over a kept matrix that are verified at a time.
+        Machines that are solved from the one before are solved to this share of ``eps``, for their
+        certificates to hold with rounding, and complementary slackness with them.
     narrowest_gap : float
         A search for the reach of a machine of a certified path ends with a gap between this share
         of ``eps`` and ``eps``.
@@ -85,8 +83,7 @@ class PathSettings:
     max_restarts: int = 50
     max_exchanges: int = 100
     kept_bytes: int = 2**30
-    sequence_share: float = 0.3
-    sequence_lot: int = 10
+    sequence_share: float = 0.04
     narrowest_gap: float = 0.8
     reach_solves: int = 12
     max_machines: int = 1000
@@ -203,11 +200,6 @@ def solved(
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
 
 
-def of_path(alpha: Vector) -> QPSolution:
-    """Dual variables that a path found, as a solution of which nothing is known."""
-    return QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
-
-
 def feasible_alpha(problem: SVMProblem, alpha: Vector) -> Vector:
     """Move dual variables into the dual's feasible set, up to rounding.
 
@@ -220,17 +212,13 @@ def feasible_alpha(problem: SVMProblem, alpha: Vector) -> Vector:
 
 def accepted(problem: SVMProblem, alpha: Vector, eps: float) -> SVMSolution:
     """Verify the machine that follows from dual variables, and solve the problem if it fails."""
-    machine, is_optimal = verified(problem, problem.evaluate(of_path(alpha)), eps)
-    return machine if is_optimal else solved(problem, eps, machine)
-
-
-def verified(problem: SVMProblem, evaluation: Evaluation, eps: float) -> tuple[SVMSolution, bool]:
-    """Return a machine that was recovered from the dual, and whether the verifier passes it."""
+    given = QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
+    evaluation = problem.evaluate(given)
     machine: SVMSolution = evaluation.solution
     found = machine.replace(qp=problem.recovery.to_qp(evaluation))
     if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:
-        return found.replace(qp=found.qp.replace(status=OPTIMAL)), True
-    return machine, False
+        return found.replace(qp=found.qp.replace(status=OPTIMAL))
+    return solved(problem, eps, machine)
 
 
 def warn_of_misses(name: str, values: Vector, solutions: Sequence[SVMSolution], eps: float) -> None:
