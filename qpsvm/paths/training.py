@@ -78,7 +78,7 @@ class PathSettings:
         Squared distances are kept and shared between kernel widths up to this size.
     """
 
-    exact_variables: int = 1000
+    exact_variables: int = 600
     max_events: int = 10_000
     max_restarts: int = 50
     max_exchanges: int = 100
