@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel, KernelArgument, KernelRepair, as_kernel, gram
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import (
@@ -39,11 +38,6 @@ from qpsvm.solving import solve_with
 from qpsvm.verification import verify_evaluated
 
 PARAMETERS = ("C", "epsilon", "nu")
-
-OPTIMAL = Status.OPTIMAL
-
-Start: TypeAlias = SVMSolution | QPSolution | None
-"""A warm start: the machine at another value, or dual variables for this one."""
 
 
 @explains_constructor
@@ -166,12 +160,8 @@ class Training:
         family = self.formulation_at(value)
         return family.of_training_set(self.data, self.kernel, "dual", gram=self.gram)
 
-    def model(self, value: float) -> SupportVectorModel:
-        """The objectives at one value of the parameter."""
-        return self.problem(value).model
-
     def accepted(
-        self, value: float, alpha: Vector | None, eps: float, start: Start = None
+        self, value: float, alpha: Vector | None, eps: float, start: SVMSolution | None = None
     ) -> SVMSolution:
         """Return the verified machine of dual variables, or solve where they do not pass.
 
@@ -189,7 +179,7 @@ class Training:
 
 
 def solved(
-    problem: SVMProblem, eps: float, start: Start = None, backend: str = "auto"
+    problem: SVMProblem, eps: float, start: SVMSolution | None = None, backend: str = "auto"
 ) -> SVMSolution:
     """Solve a problem without warning of a missed ``eps``; ``warn_of_misses`` does.
 
@@ -217,14 +207,14 @@ def accepted(problem: SVMProblem, alpha: Vector, eps: float) -> SVMSolution:
     machine: SVMSolution = evaluation.solution
     found = machine.replace(qp=problem.recovery.to_qp(evaluation))
     if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:
-        return found.replace(qp=found.qp.replace(status=OPTIMAL))
+        return found.replace(qp=found.qp.replace(status=Status.OPTIMAL))
     return solved(problem, eps, machine)
 
 
 def warn_of_misses(name: str, values: Vector, solutions: Sequence[SVMSolution], eps: float) -> None:
     """Warn the caller of a public function if machines of a path miss ``eps``."""
-    statuses = [solution.status for solution in solutions]
-    missed = [v for v, status in zip(values, statuses, strict=False) if status is not OPTIMAL]
+    pairs = zip(values, solutions, strict=False)
+    missed = [v for v, solution in pairs if solution.status is not Status.OPTIMAL]
     if missed:
         warnings.warn(
             f"{len(missed)} of {len(solutions)} machines did not reach eps={eps:g}, the first at "
