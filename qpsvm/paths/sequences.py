@@ -50,6 +50,7 @@ Machines: TypeAlias = Iterator[SVMSolution]
 """The machine at each C."""
 
 
+@one_blas_thread()
 def machines_along(
     training: Training,
     program: ParametricProgram | None,
@@ -81,9 +82,10 @@ def machines_along(
 
 def _certified(training: Training, values: Vector, alphas: Alphas, eps: float) -> Machines:
     """Yield a verified machine for the dual variables of each C."""
-    model = training.problem(float(values[0])).model
-    is_kept = isinstance(model.gram, KernelQuadratic) and model.kernel_errors is not None
-    shared = program_of(model) if is_kept or suits(model) else None
+    with one_blas_thread():
+        model = training.problem(float(values[0])).model
+        is_kept = isinstance(model.gram, KernelQuadratic) and model.kernel_errors is not None
+        shared = program_of(model) if is_kept or suits(model) else None
     for C in values.tolist():
         problem = training.problem(C)
         with one_blas_thread():
