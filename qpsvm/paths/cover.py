@@ -78,7 +78,7 @@ class Witness:
 
     def upper_at(self, training: Training, C: float) -> float:
         """Upper bound of the optimum at another C: the machine's objective, rounding included."""
-        model: Any = training.model(C)
+        model: Any = training.problem(C).model
         primal = float(model.primal_objective(self.evaluation))
         size = max(abs(primal), self.floor)
         return primal + float(model.rounding(self.evaluation, primal)) * size

@@ -6,243 +6,166 @@ the last C: the interior-point method solves for the samples nearest to their ma
 the point of the central path that belongs to the last weights (``open_set.near``), and one product
 with all samples says whether others have to come in.
 
-Over a kernel matrix that is kept, each machine is solved from the one before
-(``direct.related``). What the verifier then asks of the matrix are products with the coefficients
-of the machines: one pass over it computes those of several machines.
+Over a kernel matrix that is kept, each machine is solved from the one before (``direct.related``).
 
-What does not depend on C is done once. Every machine is verified like any other, on the problem as
-it was given, and solved where it does not pass.
+What does not depend on C is done once. Every machine is certified from its dual variables alone: by
+the certificate of the short way where there are the arrays for it, else by the verifier. One that
+does not pass is solved like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
+from time import perf_counter
+from typing import TypeAlias
 
 import numpy as np
 
+from qpsvm.direct.machine import program_of, solution_of, suits
+from qpsvm.direct.program import DirectProgram
 from qpsvm.direct.related import RelatedMachines
-from qpsvm.display import short_repr
-from qpsvm.machines.evaluation import Multiply
+from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense, Vector
-from qpsvm.numerics.duplicates import WORTH, Merged
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.duplicates import clip_scaled
 from qpsvm.numerics.threads import one_blas_thread
-from qpsvm.paths.program import FEW, ParametricProgram
-from qpsvm.paths.training import PathSettings, Training, accepted, feasible_alpha, of_path, verified
+from qpsvm.paths.program import ParametricProgram
+from qpsvm.paths.training import PathSettings, Training, accepted, feasible_alpha
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
-from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.interior_point.factor import Factor
 from qpsvm.solvers.interior_point.interior import SearchResult
 from qpsvm.solvers.interior_point.open_set import solve_near_weights
 from qpsvm.solvers.interior_point.program import FactorProgram
 from qpsvm.solvers.interior_point.search import Search
-from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.interior_point.settings import DEFAULTS
 from qpsvm.solvers.interior_point.solver import solve
 
-SOLVER_SETTINGS = InteriorPointSettings(slow_iterations=0)
-"""Settings of the interior-point method, which goes on to its end however slow it is."""
+Alphas: TypeAlias = Iterator[Vector]
+"""Dual variables of the machine at each C."""
 
-ITERATIONS = 1000
-"""Iterations of the interior-point method for one machine, at most."""
+Machines: TypeAlias = Iterator[SVMSolution]
+"""The machine at each C."""
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class OneFactor:
-    """Dual program of linear machines with C = 1, and its solutions for other C.
+@one_blas_thread()
+def machines_along(
+    training: Training,
+    program: ParametricProgram | None,
+    values: Vector,
+    eps: float,
+    settings: PathSettings,
+) -> Machines | None:
+    """Return the verified machines of ascending C, or None where they have nothing to share.
 
-    Attributes
+    They have where C is the parameter and the loss is not squared; with a linear kernel, if there
+    are several samples for each feature, and with others, if the intercept is free and the kernel
+    matrix may be kept.
+
+    Parameters
     ----------
     training : Training
-    program : FactorProgram
-        Of groups of equal samples.
-    merged : Merged or None
-        The way back to all samples; None where hardly any are equal.
-    """
-
-    training: Training
-    program: FactorProgram
-    merged: Merged | None
-
-    @classmethod
-    def of(cls, training: Training, program: ParametricProgram | None) -> OneFactor | None:
-        """Prepare the sequence, or return None if the dual is not such a program.
-
-        It is where the kernel is linear, C is the parameter, the loss is not squared, and there are
-        several samples for each feature.
-        """
-        if program is None or training.over != "C" or not program.is_scaled_box:
-            return None
-        P = program.P
-        if not isinstance(P, LowRankQuadratic) or P.diag.any():
-            return None
-        whole = FactorProgram(
-            F=Factor.of(P, settings=SOLVER_SETTINGS),
-            d=np.zeros(len(program)),
-            q=-program.required.value,
-            A=program.rows,
-            b=np.zeros(len(program.rows)),
-            lower=program.lower.slope,
-            upper=program.upper.slope,
-            offset=np.zeros(P.rank),
-        )
-        equal = [P.selection.signs, whole.q, *whole.A]
-        bounds = whole.lower, whole.upper
-        merged = Merged.of(P.samples, P.selection.index, equal, bounds, whole.d)
-        if merged is not None:
-            smaller = whole.restricted(merged.kept, np.zeros(whole.size), copied_below=WORTH)
-            whole = replace(smaller, lower=merged.lower, upper=merged.upper)
-        n_open = SOLVER_SETTINGS.open_per_weight * P.rank
-        return (
-            None
-            if n_open > SOLVER_SETTINGS.largest_open_share * whole.size
-            else cls(training, whole, merged)
-        )
-
-    def machines(self, values: Vector, eps: float) -> Iterator[SVMSolution]:
-        """Yield the verified machine of every C of shape (m,), ascending."""
-        last: SearchResult | None = None
-        for C in values.tolist():
-            with one_blas_thread():
-                last = self._found(C, last, eps)
-                # shares of a group of equal samples are those for C = 1
-                alpha = last.x if self.merged is None else C * self.merged.undone(last.x / C)
-                problem = self.training.problem(C)
-                machine = accepted(problem, feasible_alpha(problem, alpha), eps)
-            yield machine
-
-    @np.errstate(all="ignore")  # an objective that is not finite ends the search
-    def _found(self, C: float, last: SearchResult | None, eps: float) -> SearchResult:
-        """Solve the dual program for one C, from the solution for the last C if there is one."""
-        p = self.program
-        program = replace(p, lower=C * p.lower, upper=C * p.upper)
-        found = None
-        if last is not None:
-            search = Search(program, eps, ITERATIONS, lambda *_: None)
-            found = solve_near_weights(search, last.w, last.y)
-        if found is None or found.status is not Status.OPTIMAL:
-            found = solve(program, eps, ITERATIONS, lambda *_: None)
-        return found
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class OneMatrix:
-    """Kernel matrix and dual programs that the machines of a path over C share.
-
-    Attributes
-    ----------
-    training : Training
-    gram : SampleGram
-        That of the training samples; its matrix is kept.
-    related : RelatedMachines
-    box : pair of arrays of shape (N,)
-        Bounds of a for C = 1.
+    program : ParametricProgram or None
+        Of the range of the values.
+    values : array of shape (m,)
+    eps : float
     settings : PathSettings
     """
-
-    training: Training
-    gram: SampleGram
-    related: RelatedMachines
-    box: tuple[Vector, Vector]
-    settings: PathSettings
-
-    @classmethod
-    @one_blas_thread()
-    def of(
-        cls, training: Training, program: ParametricProgram | None, settings: PathSettings
-    ) -> OneMatrix | None:
-        """Prepare the sequence, or return None if the dual is not such a program.
-
-        It is where C is the parameter, the intercept is free, the loss is not squared, and the
-        kernel matrix may be kept.
-        """
-        if program is None or training.over != "C" or not program.is_scaled_box:
-            return None
-        P = program.P
-        if not isinstance(P, KernelQuadratic) or 8 * P.gram.size**2 > settings.kept_bytes:
-            return None
-        signs, rows = P.selection.signs, P.selection.index
-        is_plain = len(program.rows) == 1 and not (P.constant or P.diag.any())
-        if not is_plain or not np.array_equal(program.rows[0], signs):
-            return None
-        related = RelatedMachines(P.gram.dense, signs, program.required.value, rows)
-        box = program.lower.slope, program.upper.slope
-        return cls(training, P.gram, related, box, settings)
-
-    def machines(self, values: Vector, eps: float) -> Iterator[SVMSolution]:
-        """Yield the verified machine of every C of shape (m,), ascending."""
-        C, lot = values.tolist(), self.settings.sequence_lot
-        found = self.related.along(*self.box, C, self.settings.sequence_share * eps)
-        for first in range(0, len(C), lot):
-            with one_blas_thread():
-                some = C[first : first + lot]
-                machines = [*self._verified(some, [*islice(found, len(some))], eps)]
-            yield from machines
-
-    def _verified(
-        self, values: list[float], solutions: list[Vector], eps: float
-    ) -> Iterator[SVMSolution]:
-        problems, signs = [self.training.problem(value) for value in values], self.related.signs
-        pairs = list(zip(problems, solutions, strict=True))
-        alphas = [feasible_alpha(problem, signs * v) for problem, v in pairs]
-        expansions = [p.model.expansion(alpha) for p, alpha in zip(problems, alphas, strict=True)]
-        known = KernelProducts.of(self.gram, np.column_stack(expansions))
-        for k, problem in enumerate(problems):
-            evaluation = problem.model.recovered(
-                of_path(alphas[k]), alphas[k], expansion=expansions[k], multiply=known.multiply(k)
-            )
-            machine, is_optimal = verified(problem, evaluation, eps)
-            yield machine if is_optimal else self.training.accepted(values[k], None, eps, machine)
+    if program is None or training.over != "C" or not program.is_scaled_box:
+        return None
+    tight = settings.sequence_share * eps
+    alphas = _over_weights(program, values, tight) or _over_matrix(program, values, tight, settings)
+    return None if alphas is None else _certified(training, values, alphas, eps)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class KernelProducts:
-    """Products of a kernel matrix with the expansions of several machines, from one pass over it.
+def _certified(training: Training, values: Vector, alphas: Alphas, eps: float) -> Machines:
+    """Yield a verified machine for the dual variables of each C."""
+    with one_blas_thread():
+        model = training.problem(float(values[0])).model
+        is_kept = isinstance(model.gram, KernelQuadratic) and model.kernel_errors is not None
+        shared = program_of(model) if is_kept or suits(model) else None
+    for C in values.tolist():
+        problem = training.problem(C)
+        with one_blas_thread():
+            alpha = next(alphas)
+            machine = None if shared is None else _by_arrays(shared, problem, alpha, eps)
+            if machine is None:
+                machine = accepted(problem, feasible_alpha(problem, alpha), eps)
+        yield machine
 
-    Those with absolute values are sums of terms of one sign, for the estimate of rounding: plain
-    sums, and rounded up. The others are the sums of ``SampleGram``, to the same bits.
 
-    Attributes
-    ----------
-    gram : SampleGram
-    expansions : array of shape (n, m)
-    sums : array of shape (n, m)
-        ``K beta`` of every machine.
-    sizes : array of shape (n, m)
-        At least ``|K| |beta|``.
+@np.errstate(all="ignore")  # what overflows is not certified
+def _by_arrays(
+    shared: DirectProgram, problem: SVMProblem, alpha: Vector, eps: float
+) -> SVMSolution | None:
+    """Build the machine of dual variables; None where the certificate of arrays is too wide."""
+    began, c = perf_counter(), problem.model.conditions
+    lower, upper = np.ascontiguousarray(c.lower), np.ascontiguousarray(c.upper)
+    program = replace(shared, machine=replace(shared.machine, lower=lower, upper=upper))
+    found = program.certified(clip_scaled(alpha, lower, upper))
+    if found is None or not found.passes(eps) or not program.states_enough_digits(found, eps):
+        return None
+    return solution_of(problem, found, perf_counter() - began)
+
+
+# --- dual variables -------------------------------------------------------------------------------
+
+
+def _over_weights(program: ParametricProgram, values: Vector, eps: float) -> Alphas | None:
+    """Dual variables of linear machines; None for others, and with few samples per feature."""
+    P, n = program.P, len(program)
+    if not isinstance(P, LowRankQuadratic) or P.diag.any():
+        return None
+    if DEFAULTS.open_per_weight * P.rank > DEFAULTS.largest_open_share * n:
+        return None
+    unit = FactorProgram(
+        F=Factor.of(P),
+        d=np.zeros(n),
+        q=-program.required.value,
+        A=program.rows,
+        b=np.zeros(len(program.rows)),
+        lower=program.lower.slope,
+        upper=program.upper.slope,
+        offset=np.zeros(P.rank),
+    )
+    return _next_to_weights(unit, values, eps)
+
+
+def _next_to_weights(unit: FactorProgram, values: Vector, eps: float) -> Alphas:
+    """Yield the dual variables of linear machines, each solved next to the weights of the last."""
+    last: SearchResult | None = None
+    for C in values.tolist():
+        last = _solved(replace(unit, lower=C * unit.lower, upper=C * unit.upper), last, eps)
+        yield last.x
+
+
+@np.errstate(all="ignore")  # an objective that is not finite ends the search
+def _solved(program: FactorProgram, last: SearchResult | None, eps: float) -> SearchResult:
+    found, most_iterations = None, 1000
+    if last is not None:
+        search = Search(program, eps, most_iterations, lambda *_: None)
+        found = solve_near_weights(search, last.w, last.y)
+    if found is None or found.status is not Status.OPTIMAL:
+        found = solve(program, eps, most_iterations, lambda *_: None)
+    return found
+
+
+def _over_matrix(
+    program: ParametricProgram, values: Vector, eps: float, settings: PathSettings
+) -> Alphas | None:
+    """Dual variables over a kernel matrix that is kept; None if it may not be, or for other duals.
+
+    These have no free intercept, or rows beside its own.
     """
-
-    gram: SampleGram
-    expansions: Dense
-    sums: Dense
-    sizes: Dense
-
-    @classmethod
-    def of(cls, gram: SampleGram, expansions: Dense) -> KernelProducts:
-        """Multiply by a kernel matrix that is kept in memory."""
-        K, absolute = gram.dense, np.abs(expansions)
-        used = np.flatnonzero(absolute.any(axis=1))
-        few = FEW * len(used) <= len(K)
-        sizes = K[used].T @ absolute[used] if few else K @ absolute  # K is symmetric
-        sizes *= 1.0 + 4.0 * len(K) * EPS
-        return cls(gram, expansions, gram.products(expansions), sizes)
-
-    def multiply(self, k: int) -> Multiply:
-        """Return a product with the kernel matrix that knows the expansion of machine k."""
-        own = self.expansions[:, k]
-
-        def product(V: Dense, W: Dense) -> tuple[Dense, Dense]:
-            is_known = all(np.array_equal(v, own) for v in V.T)
-            if not (is_known and all(np.array_equal(w, np.abs(own)) for w in W.T)):
-                return self.gram.products_and_sizes(V, W)
-            sums, sizes = self.sums[:, [k]], self.sizes[:, [k]]
-            return np.repeat(sums, V.shape[1], axis=1), np.repeat(sizes, W.shape[1], axis=1)
-
-        return product
+    P = program.P
+    if not isinstance(P, KernelQuadratic) or 8 * P.gram.size**2 > settings.kept_bytes:
+        return None
+    signs, rows = P.selection.signs, P.selection.index
+    is_plain = len(program.rows) == 1 and not (P.constant or P.diag.any())
+    if not is_plain or not np.array_equal(program.rows[0], signs):
+        return None
+    related = RelatedMachines(P.gram.dense, signs, program.required.value, rows)
+    box = program.lower.slope, program.upper.slope
+    return (signs * v for v in related.along(*box, values.tolist(), eps))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.paths.following import PathTrace, follow
 from qpsvm.paths.program import ParametricProgram, parametric_program
 from qpsvm.paths.result import Path, WidthPath
-from qpsvm.paths.sequences import OneFactor, OneMatrix
+from qpsvm.paths.sequences import machines_along
 from qpsvm.paths.training import (
     DEFAULTS,
     PathSettings,
@@ -95,8 +96,9 @@ def svm_path(
         Any with one decision function and that parameter. None: ``SoftMargin``,
         ``EpsilonRegression``, or ``NuClassification`` (``OneClass`` without y).
     exact : bool or "auto"
-        True: follow the exact path, whatever the number of variables. "auto": up to
-        ``settings.exact_variables``.
+        True: follow the exact path, whatever it takes. "auto": with up to
+        ``settings.exact_variables`` variables, and where it is not lost on the way; else a
+        sequence.
     eps : float
         Relative accuracy of every machine, as for ``qpsvm.solve``.
     callback : callable, optional
@@ -129,7 +131,8 @@ def svm_path(
     Notes
     -----
     The path is not trusted: every machine is verified, and solved where it does not pass. Where the
-    exact path is lost for numerical reasons, a solver finds it again; see ``Path.is_exact``.
+    exact path is lost for numerical reasons, a solver finds it again with ``exact=True``; see
+    ``Path.is_exact``.
 
     Source: Hastie, Rosset, Tibshirani and Zhu, *JMLR* 5 (2004), for C; Wang, Yeung and Lochovsky,
     ICML 2006, for epsilon; all parameters here are cases of one parametric program
@@ -163,12 +166,13 @@ def svm_path(
 
     try:
         program = _program(training, wanted, exact)
-        machines = _machines(training, wanted, eps)
-        if program is not None and (exact is True or _is_small(program, exact, settings)):
-            trace = _trace(training, program, wanted, settings)
+        if program is not None:
+            trace = _trace(training, program, wanted, exact, settings)
+        machines = None
+        if trace is None:
+            machines = machines_along(training, program, wanted, eps, settings)
+        if machines is None:
             machines = _machines(training, wanted, eps, trace)
-        elif shared := OneFactor.of(training, program) or OneMatrix.of(training, program, settings):
-            machines = shared.machines(wanted, eps)
         for value, machine in zip(wanted.tolist(), machines, strict=False):
             solutions.append(machine)
             if verbose:
@@ -224,10 +228,6 @@ def _program(training: Training, values: Vector, exact: bool | str) -> Parametri
     return program
 
 
-def _is_small(program: ParametricProgram, exact: bool | str, settings: PathSettings) -> bool:
-    return exact == "auto" and len(program) <= settings.exact_variables
-
-
 def _machines(
     training: Training, values: Vector, eps: float, trace: PathTrace | None = None
 ) -> Iterator[SVMSolution]:
@@ -240,9 +240,22 @@ def _machines(
 
 
 def _trace(
-    training: Training, program: ParametricProgram, values: Vector, settings: PathSettings
-) -> PathTrace:
-    """Follow the exact path over the range of the values."""
+    training: Training,
+    program: ParametricProgram,
+    values: Vector,
+    exact: bool | str,
+    settings: PathSettings,
+) -> PathTrace | None:
+    """Follow the exact path over the range of the values; None where a sequence is asked for.
+
+    By "auto" that is where there are many variables, and where the path is lost: at many equal
+    samples it may be at every other event, which takes much longer than all machines do.
+    """
+    is_asked = exact is True
+    if not is_asked and not (exact == "auto" and len(program) <= settings.exact_variables):
+        return None
+    if not is_asked:
+        settings = replace(settings, max_restarts=0)
     last: SVMSolution | None = None
 
     def solver(s: float) -> SVMSolution:
@@ -252,7 +265,8 @@ def _trace(
         return last
 
     ends = [program.change(float(value)) for value in values[[0, -1]]]
-    return follow(program, min(ends), max(ends), solver, settings)
+    trace = follow(program, min(ends), max(ends), solver, settings)
+    return trace if is_asked or trace.reached >= max(ends) else None
 
 
 @explains_calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel, KernelArgument, KernelRepair, as_kernel, gram
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import Indefinite
-from qpsvm.machines.evaluation import Evaluation
-from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import (
@@ -40,11 +38,6 @@ from qpsvm.solving import solve_with
 from qpsvm.verification import verify_evaluated
 
 PARAMETERS = ("C", "epsilon", "nu")
-
-OPTIMAL = Status.OPTIMAL
-
-Start: TypeAlias = SVMSolution | QPSolution | None
-"""A warm start: the machine at another value, or dual variables for this one."""
 
 
 @explains_constructor
@@ -66,9 +59,8 @@ class PathSettings:
         A sequence along C with a kernel keeps its whole matrix up to this size, and solves over
         that; 11585 samples.
     sequence_share : float
-        Machines over a kept matrix are solved to this share of ``eps``, to pass with rounding.
-    sequence_lot : int
-        Machines over a kept matrix that are verified at a time.
+        Machines that are solved from the one before are solved to this share of ``eps``, for their
+        certificates to hold with rounding, and complementary slackness with them.
     narrowest_gap : float
         A search for the reach of a machine of a certified path ends with a gap between this share
         of ``eps`` and ``eps``.
@@ -80,13 +72,12 @@ class PathSettings:
         Squared distances are kept and shared between kernel widths up to this size.
     """
 
-    exact_variables: int = 1000
+    exact_variables: int = 600
     max_events: int = 10_000
     max_restarts: int = 50
     max_exchanges: int = 100
     kept_bytes: int = 2**30
-    sequence_share: float = 0.3
-    sequence_lot: int = 10
+    sequence_share: float = 0.04
     narrowest_gap: float = 0.8
     reach_solves: int = 12
     max_machines: int = 1000
@@ -169,12 +160,8 @@ class Training:
         family = self.formulation_at(value)
         return family.of_training_set(self.data, self.kernel, "dual", gram=self.gram)
 
-    def model(self, value: float) -> SupportVectorModel:
-        """The objectives at one value of the parameter."""
-        return self.problem(value).model
-
     def accepted(
-        self, value: float, alpha: Vector | None, eps: float, start: Start = None
+        self, value: float, alpha: Vector | None, eps: float, start: SVMSolution | None = None
     ) -> SVMSolution:
         """Return the verified machine of dual variables, or solve where they do not pass.
 
@@ -192,7 +179,7 @@ class Training:
 
 
 def solved(
-    problem: SVMProblem, eps: float, start: Start = None, backend: str = "auto"
+    problem: SVMProblem, eps: float, start: SVMSolution | None = None, backend: str = "auto"
 ) -> SVMSolution:
     """Solve a problem without warning of a missed ``eps``; ``warn_of_misses`` does.
 
@@ -201,11 +188,6 @@ def solved(
     if backend == "auto" and suits(problem.model):
         start = None
     return solve_with(problem, backend, Settings(eps=eps).started(), start).solution
-
-
-def of_path(alpha: Vector) -> QPSolution:
-    """Dual variables that a path found, as a solution of which nothing is known."""
-    return QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
 
 
 def feasible_alpha(problem: SVMProblem, alpha: Vector) -> Vector:
@@ -220,23 +202,19 @@ def feasible_alpha(problem: SVMProblem, alpha: Vector) -> Vector:
 
 def accepted(problem: SVMProblem, alpha: Vector, eps: float) -> SVMSolution:
     """Verify the machine that follows from dual variables, and solve the problem if it fails."""
-    machine, is_optimal = verified(problem, problem.evaluate(of_path(alpha)), eps)
-    return machine if is_optimal else solved(problem, eps, machine)
-
-
-def verified(problem: SVMProblem, evaluation: Evaluation, eps: float) -> tuple[SVMSolution, bool]:
-    """Return a machine that was recovered from the dual, and whether the verifier passes it."""
+    given = QPSolution(Status.UNKNOWN, x=alpha, native_status="from a path")
+    evaluation = problem.evaluate(given)
     machine: SVMSolution = evaluation.solution
     found = machine.replace(qp=problem.recovery.to_qp(evaluation))
     if verify_evaluated(problem, evaluation.of(found), eps=eps).passed:
-        return found.replace(qp=found.qp.replace(status=OPTIMAL)), True
-    return machine, False
+        return found.replace(qp=found.qp.replace(status=Status.OPTIMAL))
+    return solved(problem, eps, machine)
 
 
 def warn_of_misses(name: str, values: Vector, solutions: Sequence[SVMSolution], eps: float) -> None:
     """Warn the caller of a public function if machines of a path miss ``eps``."""
-    statuses = [solution.status for solution in solutions]
-    missed = [v for v, status in zip(values, statuses, strict=False) if status is not OPTIMAL]
+    pairs = zip(values, solutions, strict=False)
+    missed = [v for v, solution in pairs if solution.status is not Status.OPTIMAL]
     if missed:
         warnings.warn(
             f"{len(missed)} of {len(solutions)} machines did not reach eps={eps:g}, the first at "

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from qpsvm.certificates.rigorous.kernels import feature_norms, own_norms
+from qpsvm.direct.matrices import Features
 from qpsvm.display import short_repr
 from qpsvm.kernels import RBF, Kernel, Linear, Polynomial
 from qpsvm.kernels.errors import EntryErrors, entry_errors
@@ -88,12 +89,15 @@ class KernelBlock:
     hidden : float
         Bounds hold for ``K + hidden I``; above zero where a matrix that is data may have negative
         eigenvalues (``machines.accuracy``).
+    features : Features or None
+        Of the samples of a linear kernel, whose inner products are the values up to rounding.
     """
 
     values: Dense
     errors: EntryErrors
     norms: Vector
     hidden: float = 0.0
+    features: Features | None = None
 
     @classmethod
     def of(cls, values: Dense, kernel: Kernel, X: Stored) -> KernelBlock:
@@ -111,9 +115,13 @@ class KernelBlock:
         with np.errstate(all="ignore"):  # of what overflows nothing is known
             gram, kernel, X = model.gram, model.exact_kernel, model.data.X
             is_small = X.ndim == 2 and (not is_sparse(X) or X.shape[1] <= X.shape[0])
-            if type(kernel) is Linear and model.conditions.intercept == "free" and is_small:
+            is_linear, features = type(kernel) is Linear and is_small, None
+            if is_linear and model.conditions.intercept == "free":
                 return cls._centred(as_dense(X))
             norms = own_norms(model)
+            if is_linear:
+                constant = np.full((len(norms), 1), np.sqrt(model.constant))
+                features = Features(np.hstack([as_dense(X), constant]))
             K = (
                 gram.gram.dense
                 if isinstance(gram, KernelQuadratic)
@@ -125,14 +133,15 @@ class KernelBlock:
                 K = K + model.constant
                 norms = root(norms**2 + model.constant)
                 errors = replace(errors, rows=outward(errors.rows + 2.0 * U))
-            return cls(np.ascontiguousarray(K), errors, norms, 2.0 * model.negative_bound)
+            K = np.ascontiguousarray(K)
+            return cls(K, errors, norms, 2.0 * model.negative_bound, features)
 
     @classmethod
     def _centred(cls, X: Dense) -> KernelBlock:
         V = X - np.mean(X, axis=0)  # each entry is rounded once, whatever the mean is
         norms = root(outward(row_squares(V).upper * (1.0 + gamma(4))))
         errors = EntryErrors.of_product(outward(gamma(X.shape[1] + 4) * norms), norms)
-        return cls(V @ V.T, errors, norms)
+        return cls(V @ V.T, errors, norms, features=Features(V))
 
     def of_part(self, rows: Index, columns: Index) -> KernelBlock:
         """The values of some rows and columns, of a matrix without hidden curvature."""

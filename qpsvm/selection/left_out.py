@@ -43,7 +43,7 @@ from qpsvm.selection.machine_bounds import HeldOut, feasible, held_out
 from qpsvm.selection.proven_steps import lowest_eigenvalue, proven_bounds
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.subdifferential import Subdifferential
-from qpsvm.selection.tableau import LeftOutMachines, Program, by_trials, full_tableau
+from qpsvm.selection.tableau import LeftOutMachines, Program, Tableau, by_trials
 from qpsvm.solving import solve
 
 How: TypeAlias = Literal["certificate", "downdate", "refit"]
@@ -171,7 +171,7 @@ def leave_one_out(
     require_others(problem)
     n = problem.data.n_samples
     require_memory(n, 3 * n, "Leaving one out", "use fewer samples, or cross-validation.")
-    full = solve(problem, eps=LEAVE_ONE_OUT.full_eps, warm_start=solution)
+    full = solve(problem, eps=LEAVE_ONE_OUT.eps, warm_start=solution)
     with without_solution():
         found = LeftOutValues(problem, full, eps)
         found.find(loss)
@@ -215,7 +215,7 @@ class LeftOutValues:
         beta, kernel = np.asarray(self.full.expansion), KernelBlock.of_model(self.problem.model)
         for samples, own in groups_of_equal_C(self.problem, loss):
             program = program_of(self.problem, kernel, own)
-            if len(samples) < LEAVE_ONE_OUT.smallest_group:
+            if len(samples) == 1:  # a machine of all samples with its C_i costs as much as a refit
                 self.span_errors = None
             else:
                 full = beta if own is loss else _solved(program, own, beta)
@@ -241,7 +241,7 @@ class LeftOutValues:
         tableau = None
         if np.isfinite(program.kernel.values).all():
             with np.errstate(all="ignore"):  # what overflows is not known
-                tableau = full_tableau(program, beta)
+                tableau = Tableau.of(program, beta)
         if tableau is None:
             self.span_errors = None
             return
@@ -292,7 +292,7 @@ class LeftOutValues:
             left = lot.of(~self.is_known[lot.samples])
             if lowest is not None and len(left.samples):
                 self._take(left.samples, *proven_bounds(program, left), how)
-            self.is_known[lot.samples[found.gap <= LEAVE_ONE_OUT.refit_eps]] = True
+            self.is_known[lot.samples[found.gap <= LEAVE_ONE_OUT.eps]] = True
 
     def _take(self, samples: Index, values: Vector, radius: Vector, how: int) -> None:
         """Keep bounds that are tighter than those known; settle samples by those tight enough."""
@@ -356,7 +356,12 @@ def intervals(found: HeldOut) -> tuple[Dense, Dense]:
 
 
 def _solved(program: Program, loss: Subdifferential, beta: Vector) -> Vector:
-    """Solve for the coefficients of one machine, from those of another."""
+    """Solve for the coefficients of one machine, from those of another or on few features."""
+    eps, features = LEAVE_ONE_OUT.eps, program.kernel.features
+    if features is not None and program.has_few_features:
+        found = loss.solved_on_features(features, eps, is_free=program.is_free)
+        if found is not None:
+            return found
     start = np.clip(beta, loss.lowest, loss.upper)
     if program.is_free:  # first those between their bounds make up for the missing sum
         for chosen in ((start > loss.lowest) & (start < loss.upper), np.ones(len(start), bool)):
@@ -366,7 +371,6 @@ def _solved(program: Program, loss: Subdifferential, beta: Vector) -> Vector:
             if total > 0.0:
                 start = start - min(1.0, abs(missed) / total) * np.sign(missed) * room
         start = feasible(start[None], loss)[0]
-    eps = LEAVE_ONE_OUT.refit_eps
     return loss.solved(program.kernel.values, start, eps, is_free=program.is_free)
 
 

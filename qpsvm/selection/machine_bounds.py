@@ -175,7 +175,7 @@ def _gaps(
     square = np.maximum(np.sum(products, axis=1), 0.0)
     objective = loss.dual_linear_part(beta) - 0.5 * square + gap
     d = _stretches(loss, beta, f, errors)
-    rows = np.flatnonzero((d > 0.0) & (d < SEARCH.largest_stretch))
+    rows = np.flatnonzero(d > 0.0)
     if len(rows):
         some, by = loss.of(rows), 1.0 + d[rows, None]
         away, near = by * rounding[rows], by * f[rows] - some.kinks(beta[rows])

@@ -26,7 +26,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf
 
 from qpsvm.numerics.arrays import Dense, Mask, Vector
 from qpsvm.numerics.balls import U, gamma, outward
@@ -63,14 +64,9 @@ def proven_bounds(
 
 
 def lowest_eigenvalue(program: Program, machines: LeftOutMachines) -> float | None:
-    """Proven lower bound of the eigenvalues of ``K_VV`` of all machines; NaN where none is known.
-
-    None where their V are small, and one bound for every machine is as quickly computed.
-    """
-    vertical = machines.vertical
-    lowest = _lowest(program, np.logical_or.reduce(vertical, axis=0))
-    is_small = np.max(np.sum(vertical, axis=1), initial=0) <= LEAVE_ONE_OUT.small_set
-    return None if math.isnan(lowest) and is_small else lowest
+    """Proven lower bound of the eigenvalues of all machines' ``K_VV``; None where none is known."""
+    lowest = _lowest(program, np.logical_or.reduce(machines.vertical, axis=0))
+    return None if math.isnan(lowest) else lowest
 
 
 def _bounds(
@@ -156,26 +152,7 @@ def _lowest(program: Program, vertical: Mask) -> float:
     rounding += program.kernel.largest_error(V)
     if not (math.isfinite(rounding) and np.isfinite(A).all()):
         return math.nan
-    likely = LEAVE_ONE_OUT.share_of_eigenvalue * (_smallest_eigenvalue(A) - rounding)
-    is_above = likely > 0.0 and _factor(A, likely + rounding) is not None
-    return likely if is_above else math.nan
-
-
-def _smallest_eigenvalue(A: Dense) -> float:
-    """Estimate the smallest eigenvalue of a matrix by inverse iteration; zero where it has none."""
-    factor = _factor(A, 0.0)
-    if factor is None:
-        return 0.0
-    x, size = np.random.default_rng(0).standard_normal(len(A)), 1.0
-    for _ in range(LEAVE_ONE_OUT.inverse_iterations):
-        x = dpotrs(factor, x / np.linalg.norm(x), lower=1)[0]
-        size = float(np.linalg.norm(x))
-    return 1.0 / size
-
-
-def _factor(A: Dense, shift: float) -> Dense | None:
-    """Cholesky factor of ``A - shift I``; None if a pivot is not positive."""
-    moved = A.copy(order="F")
-    moved.ravel(order="K")[:: len(A) + 1] -= shift
-    factor, failed = dpotrf(moved, lower=1, overwrite_a=1)
-    return None if failed else factor
+    smallest = float(eigh(A, eigvals_only=True, subset_by_index=(0, 0))[0])
+    likely = LEAVE_ONE_OUT.share_of_eigenvalue * (smallest - rounding)
+    A[np.diag_indices(len(A))] -= likely + rounding
+    return math.nan if not likely > 0.0 or dpotrf(A)[1] else likely

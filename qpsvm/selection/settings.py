@@ -16,17 +16,14 @@ class LeaveOneOutSettings:
 
     Attributes
     ----------
-    full_eps, refit_eps : float
-        Accuracies of the full machine and of a refit.
+    eps : float
+        Accuracy of the full machine and of a refit.
     end_of_step : float
         Share of a step's length from which on a coefficient of the full machine is not at its end.
     lot : int
         Samples that are left out at a time: matrices of so many rows of n are held.
-    block : int
-        Entries of the systems of equations that are solved in one call.
-    small_set : int
-        Samples on vertical steps, at most, with which the eigenvalues of every machine are bounded
-        where one bound for all machines is zero.
+    most_changed : int
+        Samples on another step than in the full machine, at most, with which a machine is tried.
     trials : int
         Trials of the steps for one sample, after which it is refitted; five are common.
     noise : float
@@ -34,29 +31,17 @@ class LeaveOneOutSettings:
         which would take equal samples off their steps.
     dependent : float
         Reciprocal condition number of equations below which their samples are dependent.
-    rounds : int
-        Times that dependent samples are looked for and moved to the ends of their steps.
-    smallest_group : int
-        Samples without which the ``C_i`` are the same, from which on one machine of all samples at
-        these ``C_i`` is trained for them; fewer are refitted one by one.
-    inverse_iterations : int
-        Steps of the iteration that estimates the smallest eigenvalue of a kernel matrix.
     share_of_eigenvalue : float
-        Share of that estimate that is tried as a proven lower bound.
+        Share of the computed smallest eigenvalue that is tried as a proven lower bound.
     """
 
-    full_eps: float = 1e-9
-    refit_eps: float = 1e-9
+    eps: float = 1e-9
     end_of_step: float = 1e-9
     lot: int = 256
-    block: int = 2**20
-    small_set: int = 128
+    most_changed: int = 64
     trials: int = 12
     noise: float = 1e-11
     dependent: float = 1e3 * EPS
-    rounds: int = 40
-    smallest_group: int = 4
-    inverse_iterations: int = 12
     share_of_eigenvalue: float = 0.5
 
 
@@ -83,9 +68,6 @@ class SearchSettings:
     known_number : float
         Width of a bound on a predicted number up to which it counts as proven, relative to the
         range of the targets.
-    largest_stretch : float
-        Share by which decision values are enlarged, at most, to take samples onto the margin: those
-        that miss it by more are not on it.
     intercepts : int
         Bounds on the optimal intercepts that are tried, each above those of the one before.
     compensated : float
@@ -99,7 +81,6 @@ class SearchSettings:
     tightest: float = 1e-12
     most_refined: int = 10
     known_number: float = 1e-6
-    largest_stretch: float = 0.5
     intercepts: int = 4
     compensated: float = 2.0**-20
     same_score: float = 1e-12

@@ -16,13 +16,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from qpsvm.direct.matrices import Features
+from qpsvm.direct.program import DirectProgram
 from qpsvm.direct.related import RelatedMachines
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.threads import one_blas_thread
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
 """Pieces of the graph of a subdifferential, from the smallest coefficient to the largest."""
@@ -102,20 +106,32 @@ class Subdifferential:
         is_free : bool
             Whether there is a free intercept.
         """
-        related, upper = self._related(K, is_free=is_free)
-        v = start
-        if related.rows is not None:
+        signs, required, lower, upper, rows = self._conditions()
+        related, v = RelatedMachines(K, signs, required, rows, is_free), start
+        if rows is not None:
             v = np.concatenate([np.maximum(start, 0.0), np.minimum(start, 0.0)])
-        return self._added(related.solved(np.zeros(len(upper)), upper, v, eps))
+        return self._added(related.solved(lower, upper, v, eps))
+
+    @one_blas_thread()
+    @np.errstate(all="ignore")  # of what overflows there is no machine
+    def solved_on_features(
+        self, features: Features, eps: float, *, is_free: bool = True
+    ) -> Vector | None:
+        """Solve for the coefficients of one linear machine, by its weights; None if that fails."""
+        *conditions, rows = self._conditions()
+        given: Any = conditions
+        found = DirectProgram.of(features, given, None, rows, is_free=is_free).solved(eps)
+        return None if found is None else found.expansion
 
     def along(self, K: Dense, C: Vector, eps: float) -> Iterator[Vector]:
         """Yield the expansion coefficients of the optimal machine for each C, ascending."""
-        related, upper = self._related(K)
-        for v in related.along(np.zeros(len(upper)), upper, C.tolist(), eps):
+        signs, required, lower, upper, rows = self._conditions()
+        related = RelatedMachines(K, signs, required, rows)
+        for v in related.along(lower, upper, C.tolist(), eps):
             yield self._added(v)
 
-    def _related(self, K: Dense, *, is_free: bool = True) -> tuple[RelatedMachines, Vector]:
-        """The duals of one machine, with the upper ends of their variables."""
+    def _conditions(self) -> tuple[Vector, Vector, Vector, Vector, Index | None]:
+        """The conditions of one machine: signs, what is required, boxes; samples, if two each."""
         signs, upper, rows = np.where(self.upper > 0.0, 1.0, -1.0), self.upper - self.lowest, None
         required = np.where(signs > 0.0, self.a, -self.c)
         if self.has_both.any():  # two variables for a sample
@@ -123,7 +139,8 @@ class Subdifferential:
             rows, signs = np.tile(np.arange(n), 2), np.repeat([1.0, -1.0], n)
             upper = np.concatenate([self.upper, -self.lowest])
             required = np.concatenate([self.a, -self.c])
-        return RelatedMachines(K, signs, required, rows, is_free), upper
+        required = np.where(upper > 0.0, required, 0.0)
+        return signs, required, np.zeros(len(upper)), upper, rows
 
     def _added(self, v: Vector) -> Vector:
         n = len(self.a)

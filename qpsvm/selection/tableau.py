@@ -18,15 +18,12 @@ set strategy as a semismooth Newton method", *SIAM J. Optim.* 13 (2002), for the
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf, dpstrf
 from scipy.sparse import csr_array
 
 from qpsvm.display import short_repr
@@ -35,9 +32,6 @@ from qpsvm.numerics.balls import gamma, outward
 from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.subdifferential import ABOVE, AT_A, BELOW, Subdifferential
-
-NO_SAMPLE = -1
-"""In place of the number of the left-out sample: the machine is trained on all samples."""
 
 StepCodes: TypeAlias = NDArray[np.int8]
 """The step of every sample, in one byte."""
@@ -71,6 +65,12 @@ class Program:
         """The samples that are equal to another one."""
         return np.flatnonzero(np.bincount(self.equals)[self.equals] > 1)
 
+    @cached_property
+    def has_few_features(self) -> bool:
+        """Return whether its machines are found by their weights sooner than by coefficients."""
+        features, n = self.kernel.features, len(self.equals)
+        return features is not None and features.are_few(n, False)
+
     def missed(self, beta: Dense) -> Vector:
         """Bound on ``|sum(beta)|`` of each machine, which is zero up to rounding, shape (m,)."""
         size = np.sum(np.abs(beta), axis=1)
@@ -103,14 +103,17 @@ class Tableau:
     of_b: Vector
 
     @classmethod
-    def of(cls, program: Program, steps: Index) -> Tableau | None:
-        """Build the tableau of a machine's steps; None if they do not determine the machine.
+    def of(cls, program: Program, beta: Vector) -> Tableau | None:
+        """Build the tableau of an optimal machine; None if its steps do not determine it.
 
         Parameters
         ----------
         program : Program
-        steps : array of int of shape (n,)
+        beta : array of shape (n,)
+            Coefficients that are nearly its own.
         """
+        beta = distinct(program, beta)
+        steps = program.loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
         K, is_free = program.kernel.values, program.is_free
         n, free = len(K), np.abs(steps) == 1
         F, N = np.flatnonzero(free), np.flatnonzero(~free)
@@ -175,12 +178,11 @@ def _inverse(M: Dense) -> Dense | None:
     return inverse if norms[0] * norms[1] < 1.0 / LEAVE_ONE_OUT.dependent else None
 
 
-def independent(program: Program, beta: Vector) -> Vector:
-    """Coefficients of the same machine whose free support vectors are linearly independent.
+def distinct(program: Program, beta: Vector) -> Vector:
+    """Coefficients of the same machine with at most one inside of its box among equal samples.
 
-    Samples that depend on each other (equal ones, or more of them than features) can share their
-    coefficients in many ways. Along a direction that changes no decision value each is moved until
-    one of them is at the end of its step.
+    Equal samples on one step can share their coefficients in many ways, and no tableau would exist:
+    the first of them take as much as they can.
 
     Parameters
     ----------
@@ -191,46 +193,18 @@ def independent(program: Program, beta: Vector) -> Vector:
     -------
     array of shape (n,)
     """
-    beta, K, loss = beta.copy(), program.kernel.values, program.loss
-    for _ in range(LEAVE_ONE_OUT.rounds):
-        steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
-        F = np.flatnonzero(np.abs(steps) == 1)
-        if not len(F):
-            return beta
-        M = K[np.ix_(F, F)]
-        largest = float(np.max(np.diagonal(M)))
-        if program.is_free:
-            M += largest  # of no direction along which the sum of coefficients changes
-        factor, failed = dpotrf(M)
-        if not failed and np.min(np.diagonal(factor)) ** 2 > LEAVE_ONE_OUT.dependent * largest:
-            return beta
-        # semidefinite: a direction v is in the kernel exactly if v'Mv is zero
-        R, order, rank, _ = dpstrf(M, tol=LEAVE_ONE_OUT.dependent * largest)
-        if rank == len(F):
-            return beta
-        order = order - 1
-        first = solve_triangular(R[:rank, :rank], R[:rank, rank:])
-        is_moved = np.zeros(len(F), dtype=bool)
-        for k, d in enumerate(order[rank:]):
-            v = np.zeros(len(F))
-            v[order[:rank]], v[d] = -first[:, k], 1.0
-            v[np.abs(v) < 1e-6] = 0.0
-            if (is_moved & (v != 0.0)).any():
-                continue
-            is_moved |= v != 0.0
-            _move(beta, F, v, steps, loss)
+    beta, loss = beta.copy(), program.loss
+    steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
+    free = program.twins[np.abs(steps[program.twins]) == 1]
+    place = np.column_stack([program.equals[free], steps[free]])
+    kinds, group = np.unique(place, axis=0, return_inverse=True)
+    for k in range(len(kinds)):
+        own = free[group.ravel() == k]
+        room = np.where(steps[own] == AT_A, loss.upper[own], loss.lowest[own])
+        before, total = np.cumsum(room) - room, np.sum(beta[own])
+        ends = np.minimum(room, 0.0), np.maximum(room, 0.0)
+        beta[own] = np.clip(total - before, *ends)
     return beta
-
-
-def _move(beta: Vector, F: Index, v: Vector, steps: Index, loss: Subdifferential) -> None:
-    """Move coefficients along a direction until the first is at the end of its step."""
-    low = np.where(steps[F] == AT_A, 0.0, loss.lowest[F])
-    high = np.where(steps[F] == AT_A, loss.upper[F], 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        up = np.where(v > 0.0, (high - beta[F]) / v, np.where(v < 0.0, (low - beta[F]) / v, np.inf))
-    first = int(np.argmin(up))
-    beta[F] += up[first] * v
-    beta[F[first]] = high[first] if v[first] > 0.0 else low[first]
 
 
 @short_repr
@@ -278,11 +252,12 @@ def by_trials(tableau: Tableau, samples: Index) -> LeftOutMachines:
     ----------
     tableau : Tableau
     samples : array of int of shape (m,)
-        ``NO_SAMPLE`` for the machine of all samples.
     """
     steps = np.tile(tableau.steps.astype(np.int8), (len(samples), 1))
     ends, found = _ends(tableau.program.loss), []
     for _ in range(LEAVE_ONE_OUT.trials):
+        are_few = np.count_nonzero(steps != tableau.steps, axis=1) <= LEAVE_ONE_OUT.most_changed
+        steps, samples = steps[are_few], samples[are_few]
         trial = _Trial.of(tableau, steps, samples)
         is_determined = np.isfinite(trial.x).all(axis=1)
         is_stable = trial.move(*ends)  # in place
@@ -292,24 +267,6 @@ def by_trials(tableau: Tableau, samples: Index) -> LeftOutMachines:
         if not len(samples):
             break
     return LeftOutMachines.joined(found)
-
-
-def full_tableau(program: Program, beta: Vector) -> Tableau | None:
-    """The tableau of the optimal machine, from coefficients that are nearly its own.
-
-    None where it is not found, or does not exist.
-    """
-    for _ in range(LEAVE_ONE_OUT.rounds):
-        beta = independent(program, beta)
-        steps = program.loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
-        tableau = Tableau.of(program, steps)
-        found = None if tableau is None else by_trials(tableau, np.array([NO_SAMPLE]))
-        if found is None or not len(found.samples):
-            return None
-        beta = found.beta[0]
-        if (found.steps[0] == steps).all():
-            return tableau
-    return None
 
 
 def _ends(loss: Subdifferential) -> tuple[Dense, Dense]:
@@ -354,8 +311,7 @@ class _Trial(NamedTuple):
         """Solve for the machines of given steps."""
         free, f, beta = tableau.is_free, tableau.f, tableau.beta
         is_entry = steps != tableau.steps.astype(np.int8)
-        leaves = np.flatnonzero(samples != NO_SAMPLE)
-        is_entry[leaves, samples[leaves]] = True
+        is_entry[np.arange(len(samples)), samples] = True
         row, column = np.nonzero(is_entry)
         step, is_left = steps[row, column], column == samples[row]
         is_flat = is_left | (np.abs(step) != 1)
@@ -413,8 +369,7 @@ class _Trial(NamedTuple):
         is_flat = np.abs(step) != 1
         exact = tableau.program.loss.values()[step + 2, column]
         beta[row[is_flat], column[is_flat]] = exact[is_flat]  # not rounded
-        leaves = np.flatnonzero(samples != NO_SAMPLE)
-        beta[leaves, samples[leaves]] = 0.0
+        beta[np.arange(len(samples)), samples] = 0.0
         of_b = np.bincount(row, changes * tableau.of_b[column], len(samples))
         return LeftOutMachines(samples, steps, tableau.b + of_b.astype(np.float64), beta)
 
@@ -444,17 +399,16 @@ def _solved(tableau: Tableau, row: Index, column: Index, right: Vector) -> Vecto
     sizes = np.diff(starts, append=len(row))
     for size in np.unique(sizes).tolist():
         own = starts[sizes == size]
-        for some in np.array_split(own, math.ceil(len(own) * size**2 / LEAVE_ONE_OUT.block)):
-            entries = some[:, None] + np.arange(size)
-            index = column[entries]
-            scale = tableau.scale[index]
-            blocks = tableau.T[index[:, :, None], index[:, None, :]]
-            blocks *= scale[:, :, None] * scale[:, None, :]
-            scaled = scale * right[entries]
-            solution = _solutions(blocks, scaled)
-            largest, given = (np.max(np.abs(each), axis=1) for each in (solution, scaled))
-            solution[~(largest * LEAVE_ONE_OUT.dependent < given)] = np.nan
-            found[entries] = scale * solution
+        entries = own[:, None] + np.arange(size)
+        index = column[entries]
+        scale = tableau.scale[index]
+        blocks = tableau.T[index[:, :, None], index[:, None, :]]
+        blocks *= scale[:, :, None] * scale[:, None, :]
+        scaled = scale * right[entries]
+        solution = _solutions(blocks, scaled)
+        largest, given = (np.max(np.abs(each), axis=1) for each in (solution, scaled))
+        solution[~(largest * LEAVE_ONE_OUT.dependent < given)] = np.nan
+        found[entries] = scale * solution
     return found
 
 

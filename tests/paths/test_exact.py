@@ -32,7 +32,9 @@ def path_of(case, kernel="rbf"):
 def degenerate_path(case, kernel="linear", intercept="free"):
     data = DEGENERATE[case]
     formulation = qpsvm.SoftMargin(intercept=intercept)
-    return svm_path(*data, kernel=kernel, values=[0.001, 100.0], formulation=formulation)
+    return svm_path(
+        *data, kernel=kernel, values=[0.001, 100.0], formulation=formulation, exact=True
+    )
 
 
 def interpolated(path, value):
@@ -167,7 +169,7 @@ def test_weights_and_labels_of_any_kind() -> None:
 
 def test_a_lost_path_goes_on_as_a_sequence() -> None:
     settings = PathSettings(max_events=3)
-    path = svm_path(X, Y, values=[0.01, 0.1, 1.0, 10.0], settings=settings)
+    path = svm_path(X, Y, values=[0.01, 0.1, 1.0, 10.0], exact=True, settings=settings)
     assert not path.is_exact
     assert len(path.trace.stretches) == 3
     assert max(path.relative_gaps) < tolerances.ASKED
@@ -176,7 +178,8 @@ def test_a_lost_path_goes_on_as_a_sequence() -> None:
 
 def test_a_solver_finds_the_path_again() -> None:
     settings = PathSettings(max_exchanges=0)  # every event is too hard
-    path = svm_path(X[:12], Y[:12], values=[0.1, 10.0], settings=settings)
+    assert svm_path(X[:12], Y[:12], values=[0.1, 10.0], settings=settings).trace is None
+    path = svm_path(X[:12], Y[:12], values=[0.1, 10.0], exact=True, settings=settings)
     assert path.trace.n_restarts > 5
     known = [C for C in between(0.1, 10.0, 8) if path.trace.alpha_at(C) is not None]
     assert known

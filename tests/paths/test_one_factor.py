@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import qpsvm
 from qpsvm.paths import sequences, svm_path
-from qpsvm.paths.program import parametric_program
-from qpsvm.paths.sequences import OneFactor
+from qpsvm.paths import training as path_training
 from qpsvm.paths.training import Training
 from qpsvm.qp.solution import Status
 from tests import tolerances
 from tests.paths.cases import DEGENERATE, RANGES, X, Y
-from tests.paths.sequences import VALUES, require_optimal
+from tests.paths.sequences import VALUES, require_optimal, shared_machines
 
 SERVED = (
     "hinge",
@@ -28,8 +29,7 @@ SERVED = (
 
 def prepared(over, formulation, y, samples=X):
     training = Training.of(samples, y, kernel="linear", over=over, formulation=formulation)
-    program = parametric_program(training, 0.1, 0.9)
-    return training, OneFactor.of(training, program)
+    return training, shared_machines(training)
 
 
 @pytest.mark.parametrize("case", SERVED)
@@ -55,23 +55,27 @@ def test_other_programs_are_not_served(case) -> None:
 
 
 def test_neither_are_kernels_and_few_samples_for_each_feature() -> None:
-    training = Training.of(X, Y, kernel="rbf")
-    program = parametric_program(training, 0.1, 0.9)
-    assert OneFactor.of(training, program) is None
+    own = Training.of(X, Y, kernel="rbf", formulation=qpsvm.SoftMargin(intercept="none"))
+    assert shared_machines(own) is None
     wide, y = DEGENERATE["wide"]
     assert prepared("C", qpsvm.SoftMargin(), y, wide)[1] is None
 
 
 def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
-    def wrong(self, C, last, eps):
-        found = right(self, C, last, eps)
-        return found if C < 1.0 else sequences.replace(found, x=0.9 * found.x)
+    asked, solved_machine, found = [], path_training.solved, sequences._solved
 
-    right = OneFactor._found
-    monkeypatch.setattr(OneFactor, "_found", wrong)
+    def wrong(program, last, eps):
+        point = found(program, last, eps)
+        return point if np.max(program.upper) < 1.0 else replace(point, x=0.9 * point.x)
+
+    def solved(problem, eps, start=None, backend="auto"):
+        asked.append(problem.formulation.C)
+        return solved_machine(problem, eps, start, backend)
+
+    monkeypatch.setattr(sequences, "_solved", wrong)
+    monkeypatch.setattr(path_training, "solved", solved)
     path = svm_path(X, Y, kernel="linear", values=VALUES, exact=False)
-    asked = [bool(solution.qp.statistics.backend) for solution in path.solutions]
-    assert asked == (VALUES >= 1.0).tolist()
+    assert asked == VALUES[VALUES >= 1.0].tolist()
     assert {solution.status for solution in path.solutions} == {Status.OPTIMAL}
     assert max(path.relative_gaps) <= tolerances.ASKED
 

@@ -29,8 +29,7 @@ from qpsvm.selection.left_out import (
 )
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.subdifferential import Subdifferential
-from qpsvm.selection.tableau import LeftOutMachines, Program, Tableau, by_trials
-from qpsvm.selection.tableau import full_tableau as full_tableau_of
+from qpsvm.selection.tableau import LeftOutMachines, Program, Tableau, by_trials, distinct
 
 MODULE = sys.modules["qpsvm.selection.left_out"]
 RNG = np.random.default_rng(0)
@@ -242,7 +241,7 @@ def full_tableau(problem: Any) -> tuple[Program, Tableau]:
     assert loss is not None
     beta = np.asarray(qpsvm.solve(problem, eps=1e-10).expansion)
     program = program_of(problem, kernel, loss)
-    tableau = full_tableau_of(program, beta)
+    tableau = Tableau.of(program, beta)
     assert tableau is not None
     return program, tableau
 
@@ -317,6 +316,43 @@ def test_gaps_of_samples_are_the_duality_gap(problem: Any) -> None:
     for way in (-1.0, 0.3, 1.0):
         shifted = loss.gaps(f + way * rounding - loss.kinks(beta), beta, np.zeros(f.shape))
         assert (shifted <= wider * (1.0 + 1e-9) + 1e-12).all()
+
+
+def test_of_equal_samples_one_is_inside_of_its_box() -> None:
+    X, y = TWINS[0], np.repeat(TWINS[1][::2], 2)
+    problem = qpsvm.SoftMargin(C=3.0).dual(X, y, kernel=kernels.RBF(gamma=0.3))
+    program, _ = full_tableau(problem)
+    beta = np.asarray(qpsvm.solve(problem, eps=1e-10).expansion)
+    beta = np.repeat(beta.reshape(-1, 2).mean(axis=1), 2)  # the same machine
+    loss, K = program.loss, program.kernel.values
+    found = distinct(program, beta)
+    np.testing.assert_allclose(K @ found, K @ beta, atol=1e-12 * np.max(np.abs(K) @ np.abs(beta)))
+    assert ((loss.lowest <= found) & (found <= loss.upper)).all()
+    several, one = (
+        np.bincount(program.equals[np.abs(loss.steps(each, 1e-9)) == 1]) for each in (beta, found)
+    )
+    assert np.max(several) == 2
+    assert np.max(one) == 1
+    assert Tableau.of(program, beta) is not None
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+def test_linear_machines_are_refitted_by_their_weights(intercept: Any) -> None:
+    X, y = (part[:200] for part in datasets.load_breast_cancer(return_X_y=True))
+    X = scale(X)[:, :5]
+    problem = qpsvm.SoftMargin(C=1.0, intercept=intercept).dual(X, y, kernel="linear")
+    kernel = KernelBlock.of_model(problem.model)
+    loss = Subdifferential.of_conditions(problem.model.conditions, problem.data.n_samples)
+    assert loss is not None
+    own = program_of(problem, kernel, loss)
+    assert own.has_few_features
+    assert kernel.features is not None
+    np.testing.assert_allclose(kernel.features.K, kernel.values, atol=1e-10)
+    is_free = intercept == "free"
+    found = loss.solved_on_features(kernel.features, 1e-9, is_free=is_free)
+    other = loss.solved(kernel.values, np.zeros(len(y)), 1e-9, is_free=is_free)
+    assert found is not None
+    np.testing.assert_allclose(kernel.values @ found, kernel.values @ other, atol=1e-4)
 
 
 def test_equal_samples_enter_one_at_a_time() -> None:

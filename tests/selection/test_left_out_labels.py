@@ -32,7 +32,7 @@ from qpsvm.selection.left_out import (
 )
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.subdifferential import Subdifferential
-from qpsvm.selection.tableau import LeftOutMachines, Program, by_trials, full_tableau
+from qpsvm.selection.tableau import LeftOutMachines, Program, Tableau, by_trials
 
 X, Y = (part[:60] for part in datasets.load_breast_cancer(return_X_y=True))
 X = scale(X)
@@ -234,7 +234,7 @@ def test_bounds_of_machines_that_are_not_optimal_hold() -> None:
         problem = drawn.problem()
         own = program(problem)
         beta = np.asarray(qpsvm.solve(problem).expansion)
-        tableau = full_tableau(own, beta)
+        tableau = Tableau.of(own, beta)
         if tableau is None or drawn.kernel[0] == "rbf":
             continue
         machines = by_trials(tableau, np.arange(len(drawn.y)))
