@@ -48,7 +48,7 @@ from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
-from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW, outward, root, up
 from qpsvm.numerics.balls import U as U_ROUNDING
@@ -277,7 +277,7 @@ def _looks_degenerate(
     v = model.violations(scores, solution.intercept, solution.width)
     unit = model.unit_of(model.row_values(scores, solution.intercept))
     alpha = np.minimum(np.maximum(solution.alpha, c.lower), c.upper)
-    from_bound = np.minimum(alpha - c.lower, c.upper - alpha) / alpha_unit(alpha, c)
+    from_bound = np.minimum(alpha - c.lower, c.upper - alpha) / c.alpha_unit(alpha)
     tolerance = max(math.sqrt(min(relative_gap, 1.0)), 1e-8)
     return np.asarray(np.maximum(np.abs(v) / unit, from_bound) <= tolerance)
 

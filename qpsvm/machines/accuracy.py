@@ -147,7 +147,7 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
     total = float(steepest_slopes[soft] @ errors[soft]) + square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
     total += EPS * offsets
-    return float(total / max(abs(objective), model.floor_above(abs(objective)), TINY))
+    return float(total / max(abs(objective), model.objective_floor, TINY))
 
 
 def condition_errors(model: PrimalDualPair, evaluation: Evaluation) -> Vector:

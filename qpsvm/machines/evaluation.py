@@ -72,9 +72,6 @@ class Evaluation(DecisionValues):
         ``K beta`` of the feasible point; None for the linear kernel.
     precise : PreciseViolations or None
         Violations of some conditions with digits to spare.
-    square_distance : tuple of float or None
-        ``|w - w_a|^2`` of the weights of a kernel machine and those that its dual point implies,
-        with digits to spare, and a bound on its error.
     """
 
     errors: Vector
@@ -84,7 +81,6 @@ class Evaluation(DecisionValues):
     implied: DualWeights
     dual_scores: Vector | None
     precise: PreciseViolations | None = None
-    square_distance: tuple[float, float] | None = None
 
 
 def evaluated(
@@ -219,7 +215,7 @@ def kernel_sums(
     if not is_positive:  # |k(x, z)| <= |phi(x)| |phi(z)|
         norms = np.sqrt(np.abs(model.gram.diagonal()))
         of_sizes = [np.multiply.outer(norms, norms @ sizes) for sizes in absolute]
-    largest = largest_values(model.gram)
+    largest = largest_values(model.gram.diagonal(), model.negative_bound)
     return of_vectors, [
         expansion_errors(model.kernel_errors, sizes, weights, largest)
         for sizes, weights in zip(of_sizes, absolute, strict=True)

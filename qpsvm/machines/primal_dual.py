@@ -240,24 +240,12 @@ class PrimalDualPair(TrainingSetup):
             return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * c.unit * spread)
         if self.is_hard or not self._zero_weights_are_optimal():
             return 0.0
-        return self._largest_floor
-
-    @cached_property
-    def _largest_floor(self) -> float:
-        """Upper bound on the floor of relative gaps' scale, attained where w = 0 is optimal."""
-        c = self.conditions
-        if c.relative_to_spread:
-            return 1.0
         # the objective of a w that moves some decision value by that share of a unit
         largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
         # np.square: the square of a large unit is infinite, not an OverflowError
         return float(
             min(1.0, 0.5 * c.norm_weight * np.square(MACHINES.least_change * c.unit) / largest)
         )
-
-    def floor_above(self, size: float) -> float:
-        """Floor of the scale of relative gaps, or 0 where an objective is no smaller."""
-        return 0.0 if size >= self._largest_floor else self.objective_floor
 
     @property
     def _zero_weights_are_allowed(self) -> bool:

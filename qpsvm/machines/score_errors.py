@@ -28,14 +28,15 @@ from qpsvm.numerics.compensated import summation_errors
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 
 
-def largest_values(gram: Gram) -> Vector:
-    """Bound the largest magnitude of each row of K, by ``sqrt(K_ii) max_j sqrt(K_jj)``."""
-    delta = 2.0 * gram.gram.negative_bound if isinstance(gram, KernelQuadratic) else 0.0
-    norms = np.sqrt(np.abs(gram.diagonal()) + delta)
+def largest_values(diagonal: Vector, negative_bound: float) -> Vector:
+    """Bound the largest magnitude of each row of K, by ``sqrt(K_ii) max_j sqrt(K_jj)``.
+
+    K has eigenvalues down to minus ``negative_bound``.
+    """
+    norms = np.sqrt(np.abs(diagonal) + 2.0 * negative_bound)
     return np.asarray((1.0 + 1e-6) * norms * np.max(norms))
 
 
