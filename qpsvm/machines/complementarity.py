@@ -32,7 +32,7 @@ from qpsvm.machines.accuracy import (
     negative_curvature_error,
 )
 from qpsvm.machines.conditions import gap_terms
-from qpsvm.machines.evaluation import Evaluation, PreciseViolations, evaluated
+from qpsvm.machines.evaluation import Evaluation, PreciseViolations
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.settings import MACHINES
@@ -231,21 +231,9 @@ def refined(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> 
         -1 and 1.
     """
     c, own = model.conditions, evaluation.solution.expansion
-    is_expansion = own is not None and evaluation.solution.coef is None
-    if not (np.abs(c.rows.data) == 1.0).all() or (is_expansion and model.exact_kernel is None):
+    if not (np.abs(c.rows.data) == 1.0).all():
         return evaluation
-    if is_expansion and c.is_cone:
-        # the best multiple of the dual variables followed from values without digits
-        evaluation = evaluated(model, evaluation.solution, best_multiple=False)
     chosen = _decisive(model, evaluation, allowance)
-    return _with_precise_scores(model, evaluation, chosen)
-
-
-def _with_precise_scores(
-    model: PrimalDualPair, evaluation: Evaluation, chosen: Index
-) -> Evaluation:
-    """Replace the values of some conditions by values with digits to spare."""
-    c, own = model.conditions, evaluation.solution.expansion
     samples = np.unique(c.rows[chosen].indices).astype(np.intp)
     sums = _precise_scores(model, evaluation, samples) if len(samples) else None
     if sums is None:

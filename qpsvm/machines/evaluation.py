@@ -26,6 +26,7 @@ from qpsvm.machines.setup import DecisionValues, KernelSetup
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.precision import EPS, exact_sum
+from qpsvm.numerics.rows import sample_products
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import HessianProduct, LowRankProduct, LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic, RepeatedQuadratic
@@ -84,11 +85,7 @@ class Evaluation(DecisionValues):
 
 
 def evaluated(
-    model: PrimalDualPair,
-    solution: SVMSolution,
-    multiply: Multiply | None = None,
-    *,
-    best_multiple: bool = True,
+    model: PrimalDualPair, solution: SVMSolution, multiply: Multiply | None = None
 ) -> Evaluation:
     """Evaluate a machine and its dual variables on the training samples.
 
@@ -100,13 +97,9 @@ def evaluated(
         are not looked at.
     multiply : callable, optional
         ``(V, W) -> (K V, K W)``; ``model.kernel_products`` if None.
-    best_multiple : bool
-        As for ``model.feasible_dual``.
     """
     given = DualPoint(solution.alpha, solution.constraint_multipliers)
-    point = model.feasible_dual(
-        given.alpha, given.constraint_multipliers, best_multiple=best_multiple
-    )
+    point = model.feasible_dual(given.alpha, given.constraint_multipliers)
     if model.is_linear:
         return _with_features(model, solution, given, point)
     return _with_kernel(model, solution, given, point, multiply or model.kernel_products)
@@ -123,7 +116,7 @@ def _with_features(
     points = [point] if given.equals(point) else [point, given]
     expansions = [model.expansion(p.alpha) for p in points]
     terms = [_expansion_sizes(model, p.alpha) for p in points]
-    found = model.sample_products(solution.coef, expansions, terms)
+    found = sample_products(model.data.X, solution.coef, expansions, terms, model.offset)
     weights = list[DualWeights]()
     for k, (p, beta) in enumerate(zip(points, expansions, strict=True)):
         w = model.constrained(found.sums[k], p.constraint_multipliers)

@@ -127,15 +127,12 @@ class PrimalDualPair(TrainingSetup):
 
     # --- the dual objective, for anything --------------------------------------------------------
 
-    def feasible_dual(
-        self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS, *, best_multiple: bool = True
-    ) -> DualPoint:
+    def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
         """Map dual variables to a dual point nearby that is feasible.
 
         Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
-        see ``repair``. Where feasible points form a cone, the best multiple is taken, unless it is
-        not asked for: ``t = p'a / a'Pa``; where ``adjoint`` is bounded, what exceeds the bound is
-        scaled down.
+        see ``repair``. Where feasible points form a cone, the best multiple is taken:
+        ``t = p'a / a'Pa``; where ``adjoint`` is bounded, what exceeds the bound is scaled down.
         """
         c = self.conditions
         a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
@@ -147,7 +144,7 @@ class PrimalDualPair(TrainingSetup):
             a = with_width(a, c, balance)
         elif c.intercept == "free":
             a = with_sum(a, c.lower, c.upper, c.signs, balance)
-        if c.is_cone and best_multiple:
+        if c.is_cone:
             point = DualPoint(a, mu)
             # along the ray s -> s (a, mu) the dual objective is s linear - s^2/2 square
             linear = self._linear_part(point)

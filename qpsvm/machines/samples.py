@@ -178,7 +178,6 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         decision = scores + solution.intercept
         if c.minus_self_similarity:
             decision = decision - model.gram.diagonal()
-        if c.minus_self_similarity:
             margin = margin - model.gram.diagonal()
     return SampleTable(
         sample=c.at_samples(data.kept),
