@@ -300,13 +300,9 @@ def screen_classes(model: JointModel, evaluation: Evaluation, radius: float) -> 
     return Screening(freeze(status.ravel()), freeze(np.zeros(0, dtype=np.intp)))
 
 
-def _largest_other(values: np.ndarray) -> np.ndarray:
+def _largest_other(values: Dense) -> Dense:
     """Largest other entry of its row for every entry; -inf where that is NaN."""
     values = np.where(np.isnan(values), -np.inf, values)
-    first = np.argmax(values, axis=1)
-    rows = np.arange(len(values))
-    rest = values.copy()
-    rest[rows, first] = -np.inf
-    result = np.repeat(values[rows, first][:, None], values.shape[1], axis=1)
-    result[rows, first] = np.max(rest, axis=1)
-    return result
+    ordered = np.partition(values, -2, axis=1)  # as far as the two largest
+    is_largest = np.arange(values.shape[1]) == np.argmax(values, axis=1)[:, None]
+    return np.asarray(np.where(is_largest, ordered[:, [-2]], ordered[:, [-1]]))

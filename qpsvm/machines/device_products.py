@@ -32,7 +32,7 @@ from qpsvm.device.base import Device, host_matrix
 from qpsvm.exceptions import DeviceResultError, MemoryLimitError
 from qpsvm.kernels.errors import EntryErrors, entry_errors, gram_errors
 from qpsvm.kernels.functions import Kernel
-from qpsvm.machines.score_errors import expansion_errors
+from qpsvm.machines.score_errors import expansion_errors, largest_values
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.numerics.compensated import summation_errors
@@ -166,11 +166,13 @@ class _Pass:
                 same = [q for q, b in enumerate(self.B.T) if np.array_equal(b, own)]
                 if same:
                     sizes[:, p] = np.minimum(sizes[:, p], sums[:, same[0]])
-        return expansion_errors(self.errors, sizes, weights, _largest(self.norms, self.norms_z))
+        return expansion_errors(
+            self.errors, sizes, weights, largest_values(self.norms, self.norms_z)
+        )
 
     def _compare_totals(self, sums: Dense, bounds: Dense, signs: Dense, back: Dense) -> None:
         """Compare sums over all samples with those in the opposite order."""
-        m, largest = len(self.norms), _largest(self.norms_z, self.norms)
+        m, largest = len(self.norms), largest_values(self.norms_z, self.norms)
         of_back = summation_errors(m * largest, np.ones(m), largest)
         for b, own, bound in zip(self.B.T, sums.T, bounds.T, strict=True):
             for r, t in zip(signs.T, back.T, strict=True):
@@ -200,8 +202,3 @@ class _Pass:
                 f"{sums[rows[row], p]!r}, and on the processor {known[row, p]!r}; rounding "
                 f"explains {2.0 * bounds[rows[row], p]:.2g}. {REMEDY}"
             )
-
-
-def _largest(own: Vector, others: Vector) -> Vector:
-    """Bound the largest magnitude of each row of kernel values, by norms."""
-    return np.asarray((1.0 + 1e-6) * own * np.max(others))

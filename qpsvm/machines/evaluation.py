@@ -205,10 +205,10 @@ def kernel_sums(
         [product[:, place].reshape(beta.shape) for place in places]
         for product, (_, places) in zip(products, columns, strict=True)
     )
+    norms = np.sqrt(np.abs(model.gram.diagonal()) + 2.0 * model.negative_bound)
     if not is_positive:  # |k(x, z)| <= |phi(x)| |phi(z)|
-        norms = np.sqrt(np.abs(model.gram.diagonal()))
         of_sizes = [np.multiply.outer(norms, norms @ sizes) for sizes in absolute]
-    largest = largest_values(model.gram.diagonal(), model.negative_bound)
+    largest = largest_values(norms, norms)
     return of_vectors, [
         expansion_errors(model.kernel_errors, sizes, weights, largest)
         for sizes, weights in zip(of_sizes, absolute, strict=True)

@@ -30,13 +30,9 @@ from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.low_rank import LowRankQuadratic
 
 
-def largest_values(diagonal: Vector, negative_bound: float) -> Vector:
-    """Bound the largest magnitude of each row of K, by ``sqrt(K_ii) max_j sqrt(K_jj)``.
-
-    K has eigenvalues down to minus ``negative_bound``.
-    """
-    norms = np.sqrt(np.abs(diagonal) + 2.0 * negative_bound)
-    return np.asarray((1.0 + 1e-6) * norms * np.max(norms))
+def largest_values(norms: Vector, others: Vector) -> Vector:
+    """Bound the largest magnitude of each row of kernel values, by norms of both samples."""
+    return np.asarray((1.0 + 1e-6) * norms * np.max(others))
 
 
 def expansion_errors(
