@@ -98,7 +98,8 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     for sign in (0.0, 1.0):  # for the computed values, and at the worse ends of their errors
         margin = _smallest_margin(model, v + sign * errors) if model.is_hard else 1.0
         if not margin > MACHINES.smallest_margin:
-            return GapBound(bounds[0], math.inf, 2.0 * a * errors, 0.0)
+            gap = bounds[0] if bounds else math.inf
+            return GapBound(gap, math.inf, 2.0 * a * errors, 0.0)
         penalty = _penalty_terms(model, evaluation, margin, sign, moved)
         terms.append(_loss_terms(model, a, v, sign * errors, margin))
         bounds.append(float(np.sum(terms[-1])) + penalty + rest)
