@@ -129,12 +129,9 @@ def certificate_of(
         found = _bounded(model, evaluation)
         scale, upper = found.objective_scale, found.excess_upper
         allowed = eps * scale
-        is_open = upper - 2.0 * found.rounding * scale <= allowed < upper
-        # the scale itself may be rounding
-        is_vague = found.smallest_scale < (1.0 - MACHINES.vague_objective) * scale
-        if is_open or is_vague:
+        if upper - 2.0 * found.rounding * scale <= allowed < upper:
             share = MACHINES.refined_share * allowed
-            again = _bounded(model, model.refined(evaluation, share, everywhere=is_vague))
+            again = _bounded(model, model.refined(evaluation, share))
             if again.excess_upper / again.smallest_scale <= upper / found.smallest_scale:
                 found = again
         return replace(found, enclosure=enclose(model, found.solution)) if rigorous else found
@@ -144,7 +141,7 @@ def _bounded(model: Any, evaluation: Any) -> Certificate:
     """Bound the excess: by the sum of its terms, or else by the distance of both objectives."""
     primal, dual = model.primal_objective(evaluation), model.dual_objective(evaluation)
     feasible = model.feasible_machine(evaluation)
-    scale = max(abs(primal), model.floor_above(abs(primal)), TINY)
+    scale = max(abs(primal), model.objective_floor, TINY)
     spread = abs(primal - dual)
     if feasible is not None:
         highest = max(primal, feasible.objective)
@@ -154,7 +151,7 @@ def _bounded(model: Any, evaluation: Any) -> Certificate:
     smallest = TINY
     for lower in (abs(primal) - of_primal, dual - of_dual):
         smallest = max(smallest, lower) if math.isfinite(lower) else smallest
-    smallest = max(smallest, model.floor_above(smallest))
+    smallest = max(smallest, model.objective_floor)
     both = of_primal + of_dual
     both = both if both >= 0.0 else math.inf  # NaN
     upper, rounding, terms = spread + both, both, model.gap_bound(evaluation)

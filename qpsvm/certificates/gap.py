@@ -178,8 +178,7 @@ class Certificate:
     @property
     def objective_scale(self) -> float:
         """Scale that duality gaps are relative to: the larger of abs(primal) and the floor."""
-        size = abs(self.primal_objective)
-        return max(size, float(self.model.floor_above(size)), TINY)
+        return max(abs(self.primal_objective), self.floor, TINY)
 
     def passed(self, eps: float) -> bool:
         """Return whether ``relative_gap_upper`` and infeasibility are at most ``eps``."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -32,6 +33,7 @@ from qpsvm.constraints.rows import NEGLIGIBLE, conflicting
 from qpsvm.display import one_line, short_repr
 from qpsvm.exceptions import ConflictingConstraintsError, InvalidParameterError, NotSeparableError
 from qpsvm.machines.arguments import require_program_solution
+from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.numerics.arguments import explains_calls
@@ -40,14 +42,6 @@ from qpsvm.numerics.rows import row_squares
 from qpsvm.qp.infeasibility import PROOF_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
-
-SEPARATION_RTOL = 1e-9
-"""Distance of the two means, relative to the radius of the data, that counts as zero. A margin
-narrower than that would need weights beyond what double precision can tell from noise."""
-
-KERNEL_SEPARATION_RTOL = 1e-7
-"""The same without explicit features: the distance is then the root of a sum that cancels, and the
-rounding of the sum is added to it."""
 
 
 @short_repr
@@ -75,14 +69,26 @@ class Inseparability:
     radius: float
 
     @property
+    def violation(self) -> float:
+        """Ratio of the means' distance to the data's radius; 0 where all samples are one point."""
+        if self.radius > 0.0:
+            return self.distance / self.radius
+        return 0.0 if self.distance == 0.0 else math.inf
+
+    @property
     def tolerance(self) -> float:
-        """Largest ratio of the means' distance to the data's radius that counts as zero."""
-        return KERNEL_SEPARATION_RTOL if self.common_point is None else SEPARATION_RTOL
+        """Largest violation that counts as zero.
+
+        A narrower margin would need weights beyond what double precision can tell from noise.
+        Without explicit features the distance is the root of a sum that cancels, and the rounding
+        of the sum is added to it.
+        """
+        return 1e-7 if self.common_point is None else 1e-9
 
     @property
     def is_proof(self) -> bool:
         """Return whether the two means coincide up to the tolerance (NaN does not)."""
-        return self.distance <= self.tolerance * self.radius
+        return self.violation <= self.tolerance
 
 
 def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability | None:
@@ -137,7 +143,7 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
             product = model.kernel_product(signed)
             rounding = n * float(np.finfo(float).eps) * largest
             square = max(float(signed @ product), 0.0) + rounding
-        return Inseparability(weights, None, math.sqrt(square), _kernel_radius(problem, balanced))
+        return Inseparability(weights, None, math.sqrt(square), _kernel_radius(model, balanced))
     X = model.data.X
     if is_sparse(X):
         centre, squares = np.zeros(X.shape[1]), row_squares(X)
@@ -207,15 +213,12 @@ def not_separable(problem: SVMProblem, proof: Inseparability) -> NotSeparableErr
     )
 
 
-def _kernel_radius(problem: SVMProblem, centred: bool) -> float:
+def _kernel_radius(model: SupportVectorModel, centred: bool) -> float:
     """Radius of the data in feature space: ``max_i |phi(x_i) - mean|`` or ``max_i |phi(x_i)|``."""
-    model = problem.model
     squares = model.gram.diagonal()
     if centred:
         # |phi_i - mean|^2 = K_ii - 2 (K 1)_i / n + 1'K 1 / n^2
-        n = model.data.n_samples
-        means = model.kernel_product(np.full(n, 1.0 / n))
-        squares = squares - 2.0 * means + float(np.mean(means))
+        squares = squares - 2.0 * model.mean_products + float(np.mean(model.mean_products))
     return math.sqrt(max(float(np.max(squares)), 0.0))
 
 
@@ -267,12 +270,17 @@ def conflict(problem: SVMProblem, evidence: QPSolution) -> ConflictingConstraint
         return None
     involved = int(np.count_nonzero(of_samples > NEGLIGIBLE * largest))
     with_samples = f" together with the margins of {involved} samples" if involved else ""
-    shown = ", ".join(rows[:8]) + (f" and {len(rows) - 8} more" if len(rows) > 8 else "")
     return ConflictingConstraintsError(
-        f"The constraints contradict each other: no (w, b) satisfies {shown}{with_samples}. Relax "
-        "or drop one of them.",
+        f"The constraints contradict each other: no (w, b) satisfies {_listed(rows)}"
+        f"{with_samples}. Relax or drop one of them.",
         tuple(rows),
     )
+
+
+def _listed(rows: Sequence[str]) -> str:
+    """The first names of rows, and how many more there are."""
+    more = len(rows) - 12
+    return ", ".join(rows[:12]) + (f" and {more} more: .rows" if more > 0 else "")
 
 
 def without_constraints(problem: SVMProblem) -> SVMProblem:
@@ -303,9 +311,6 @@ def without_constraints(problem: SVMProblem) -> SVMProblem:
 
 
 Kind: TypeAlias = Literal["common point", "contradiction", "descent"]
-
-ROWS = 12
-"""Names of constraints that are printed."""
 
 MEANINGS: dict[Kind, str] = {
     "common point": "the hulls of the two classes come that close: no margin is wider",
@@ -379,9 +384,7 @@ class InfeasibilityCertificate:
         lines = [f"{verdict} to have no optimum: {self.problem}"]
         lines.append(f"  up to {self.violation:.2e} (allowed {self.tolerance:.0e}): {self.meaning}")
         if self.rows:
-            more = len(self.rows) - ROWS
-            named = ", ".join(self.rows[:ROWS])
-            lines.append(f"  rows: {named}" + (f" and {more} more: .rows" if more > 0 else ""))
+            lines.append(f"  rows: {_listed(self.rows)}")
         return "\n".join(lines)
 
 
@@ -435,15 +438,10 @@ def certify_infeasible(problem: Program, evidence: QPSolution) -> InfeasibilityC
             f"{type(problem).__name__}."
         )
     if isinstance(problem, SVMProblem) and problem.model.constraints is None:
-        hulls = None
-        if problem.model.is_hard:
-            hulls = inseparability(problem, evidence)
-        violation = math.inf
-        if hulls is not None and hulls.radius > 0.0:
-            violation = hulls.distance / hulls.radius
-        elif hulls is not None and hulls.distance == 0.0:
-            violation = 0.0  # all samples are the same point
-        tolerance = 0.0 if hulls is None else hulls.tolerance
+        hulls = inseparability(problem, evidence) if problem.model.is_hard else None
+        violation, tolerance = math.inf, 0.0
+        if hulls is not None:
+            violation, tolerance = hulls.violation, hulls.tolerance
         return InfeasibilityCertificate(
             "common point", violation, tolerance, evidence, hulls, (), one_line(problem)
         )

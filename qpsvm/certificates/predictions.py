@@ -16,8 +16,6 @@ from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, Precomputed
 from qpsvm.machines.intercept import Interval
-from qpsvm.machines.joint.model import JointModel
-from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.prediction import BaseMachine
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Mask, Vector, freeze, stored
@@ -152,14 +150,13 @@ def decision_bounds(
         # a ball with a given matrix does not predict: it lacks k(x, x)
         said = values if given is not None and solution.is_ball else solution.decision_function(X)
         errors = 2.0 * errors  # sums are rounded in another order in every batch of samples
-        if optimum is not None and isinstance(model, SupportVectorModel):
+        if optimum is not None:
             distance = distances(model, optimum.centre, samples, own)
             bound = SUM_ROUNDING * (radius * distance + errors)
             lower = values - bound + optimum.shift.lower
             upper = values + bound + optimum.shift.upper
         else:
-            constant = model.constant if isinstance(model, JointModel) else 0.0
-            norms = np.sqrt(own + constant + 2.0 * model.negative_bound)
+            norms = np.sqrt(own + model.constant + 2.0 * model.negative_bound)
             bound = SUM_ROUNDING * (radius * norms[:, None] + errors)
             lower, upper = values - bound, values + bound
         pad = 4.0 * EPS * (np.abs(values) + bound)

@@ -48,7 +48,7 @@ from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_dual import DualPoint
-from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector, freeze
 from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW, outward, root, up
 from qpsvm.numerics.balls import U as U_ROUNDING
@@ -277,7 +277,7 @@ def _looks_degenerate(
     v = model.violations(scores, solution.intercept, solution.width)
     unit = model.unit_of(model.row_values(scores, solution.intercept))
     alpha = np.minimum(np.maximum(solution.alpha, c.lower), c.upper)
-    from_bound = np.minimum(alpha - c.lower, c.upper - alpha) / alpha_unit(alpha, c)
+    from_bound = np.minimum(alpha - c.lower, c.upper - alpha) / c.alpha_unit(alpha)
     tolerance = max(math.sqrt(min(relative_gap, 1.0)), 1e-8)
     return np.asarray(np.maximum(np.abs(v) / unit, from_bound) <= tolerance)
 
@@ -300,13 +300,9 @@ def screen_classes(model: JointModel, evaluation: Evaluation, radius: float) -> 
     return Screening(freeze(status.ravel()), freeze(np.zeros(0, dtype=np.intp)))
 
 
-def _largest_other(values: np.ndarray) -> np.ndarray:
+def _largest_other(values: Dense) -> Dense:
     """Largest other entry of its row for every entry; -inf where that is NaN."""
     values = np.where(np.isnan(values), -np.inf, values)
-    first = np.argmax(values, axis=1)
-    rows = np.arange(len(values))
-    rest = values.copy()
-    rest[rows, first] = -np.inf
-    result = np.repeat(values[rows, first][:, None], values.shape[1], axis=1)
-    result[rows, first] = np.max(rest, axis=1)
-    return result
+    ordered = np.partition(values, -2, axis=1)  # as far as the two largest
+    is_largest = np.arange(values.shape[1]) == np.argmax(values, axis=1)[:, None]
+    return np.asarray(np.where(is_largest, ordered[:, [-2]], ordered[:, [-1]]))

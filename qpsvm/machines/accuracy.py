@@ -102,19 +102,9 @@ def infeasibility(model: PrimalDualPair, values: DecisionValues) -> float:
     Conditions relative to their unit; a constraint ``g'w + g_b b <= h`` relative to the sum of its
     terms, ``sum_j |g_j w_j| + |g_b b| + |h|``.
     """
-    missed = np.append(
-        _missed_conditions(model, values), missed_constraints(model, values.solution)
-    )
-    return float(np.max(missed, initial=0.0))
-
-
-def _missed_conditions(model: PrimalDualPair, values: DecisionValues) -> Vector:
-    """``max(0, v)`` of the hard conditions."""
-    hard = model.conditions.is_hard
-    if not hard.any():
-        return np.zeros(0)
     v = model.violations(values.scores, values.solution.intercept, 0.0)
-    return np.asarray(np.maximum(v[hard], 0.0))
+    missed = v[model.conditions.is_hard], missed_constraints(model, values.solution)
+    return float(np.max(np.concatenate(missed), initial=0.0))
 
 
 def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) -> float:
@@ -147,7 +137,7 @@ def rounding(model: PrimalDualPair, evaluation: Evaluation, objective: float) ->
     total = float(steepest_slopes[soft] @ errors[soft]) + square
     offsets = abs(c.intercept_price * solution.intercept) + abs(c.width_price * solution.width)
     total += EPS * offsets
-    return float(total / max(abs(objective), model.floor_above(abs(objective)), TINY))
+    return float(total / max(abs(objective), model.objective_floor, TINY))
 
 
 def condition_errors(model: PrimalDualPair, evaluation: Evaluation) -> Vector:

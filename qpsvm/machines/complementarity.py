@@ -9,8 +9,7 @@ the duality gap is a sum of non-negative terms::
 h is convex and zero where a is the slope of the loss at v. So an error of v costs nothing in a
 condition whose variable is at the end of its box and whose violation is clear of zero, and only the
 values of the others, mostly of free support vectors, have to be known well. Where kernel values
-leave too much open, ``refined`` evaluates these few with digits to spare, and the distance of the
-weights from those that its dual variables imply.
+leave too much open, ``refined`` evaluates these few with digits to spare.
 
 Source: Fenchel and Young's inequality; Shalev-Shwartz and Zhang, "Stochastic dual coordinate ascent
 methods for regularized loss minimization", *JMLR* 14 (2013), section 6, for the gap as this sum.
@@ -33,7 +32,7 @@ from qpsvm.machines.accuracy import (
     negative_curvature_error,
 )
 from qpsvm.machines.conditions import gap_terms
-from qpsvm.machines.evaluation import Evaluation, PreciseViolations, evaluated
+from qpsvm.machines.evaluation import Evaluation, PreciseViolations
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.settings import MACHINES
@@ -91,69 +90,71 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     if evaluation.precise is not None:
         some, values, known = evaluation.precise
         v[some], errors[some] = values, known
-    if model.is_hard:
-        return _of_hard_margin(model, evaluation, v, errors)
-    box = a, c.lower, c.upper, c.curvature
-    middle = gap_terms(v, *box)
-    highest = np.maximum(gap_terms(v + errors, *box), gap_terms(v - errors, *box))
-    distance, error = weights_distance(model, evaluation)
     hidden, moved = _missed(model, evaluation)
-    error += moved
     rest = 0.0
-    if model.constant:
-        delta = _intercept_difference(model, evaluation, 1.0)
-        rest += 0.5 * delta * delta
     if c.width_sign and t:
-        room = exact_sum(-c.width_sign * a, c.width_price)
-        rest += t * max(room, 0.0)
-    kappa = c.norm_weight
-    gap = float(np.sum(middle)) + 0.5 * kappa * distance * distance + rest
-    farthest = distance + error
-    upper = float(np.sum(highest)) + 0.5 * kappa * farthest * farthest + rest + hidden
-    upper += negative_curvature_error(model, a, primal)
+        rest = t * max(exact_sum(-c.width_sign * a, c.width_price), 0.0)
+    bounds, terms = list[float](), list[Vector]()
+    for sign in (0.0, 1.0):  # for the computed values, and at the worse ends of their errors
+        margin = _smallest_margin(model, v + sign * errors) if model.is_hard else 1.0
+        if not margin > MACHINES.smallest_margin:
+            gap = bounds[0] if bounds else math.inf
+            return GapBound(gap, math.inf, 2.0 * a * errors, 0.0)
+        penalty = _penalty_terms(model, evaluation, margin, sign, moved)
+        terms.append(_loss_terms(model, a, v, sign * errors, margin))
+        bounds.append(float(np.sum(terms[-1])) + penalty + rest)
+    gap, upper = bounds
+    upper += hidden + negative_curvature_error(model, a, primal)
     # upper bounds are products of parameters, rounded
     upper += MACHINES.product_roundings * EPS * abs(primal)
-    shares = np.maximum(highest - middle, 0.0)
+    shares = np.maximum(terms[1] - terms[0], 0.0)
     gentler = 2.0 * errors * np.minimum(a - c.lower, c.upper - a)
     return GapBound(gap, upper, shares, float(np.sum(np.maximum(shares - gentler, 0.0))))
 
 
-def _of_hard_margin(
-    model: PrimalDualPair, evaluation: Evaluation, v: Vector, errors: Vector
-) -> GapBound:
-    """Bound the excess of a hard margin, whose machine is scaled up until it is feasible.
+def _smallest_margin(model: PrimalDualPair, v: Vector) -> float:
+    """Smallest margin of a hard margin with violations v, at most 1."""
+    required = model.conditions.required
+    return min(1.0, float(np.min((required - v) / required)))
 
-    ``P(w/m, b/m) - D(a) = kappa/2 |w/m - w_a|^2 [+ 1/2 (b/m - b_a)^2] + a'(R f / m - p)`` with the
-    smallest margin m, at most 1.
+
+def _loss_terms(
+    model: PrimalDualPair, a: Vector, v: Vector, errors: Vector, margin: float
+) -> Vector:
+    """The largest ``h_k`` within errors of v, for the machine divided by its margin, shape (N,)."""
+    c = model.conditions
+    v = (v - (1.0 - margin) * c.required) / margin  # v itself where the margin is 1
+    ends = v + errors / margin, v - errors / margin
+    if model.is_hard:  # no condition is violated
+        ends = np.minimum(ends[0], 0.0), np.minimum(ends[1], 0.0)
+    return np.maximum(*(gap_terms(end, a, c.lower, c.upper, c.curvature) for end in ends))
+
+
+def _penalty_terms(
+    model: PrimalDualPair, evaluation: Evaluation, margin: float, sign: float, moved: float
+) -> float:
+    """``kappa/2 |w/m - w_a|^2 [+ 1/2 (b/m - b_a)^2]``, for sign 1 the largest within the errors.
+
+    ``moved`` is how far w_a may be from the weights of an exactly feasible dual point.
     """
-    c, a = model.conditions, evaluation.point.alpha
-    rows = c.required - v
     distance, error = weights_distance(model, evaluation)
-    hidden, moved = _missed(model, evaluation)
-    square, own = max(evaluation.square, 0.0), evaluation.solution.expansion
-    if evaluation.solution.coef is None and own is not None:
-        square += float(np.abs(own) @ evaluation.errors)
-    size, along = math.sqrt(square), _along_difference(evaluation)
-    values = list[float]()
-    for sign in (0.0, 1.0):
-        margin = min(1.0, float(np.min((rows - sign * errors) / c.required)))
-        if not margin > MACHINES.smallest_margin:
-            values.append(math.inf)
-            continue
+    farthest = distance + sign * (error + moved)
+    square = farthest * farthest
+    if margin < 1.0:
         # |w/m - w_a|^2 = |w - w_a|^2 + 2 (1/m - 1) w'(w - w_a) + (1/m - 1)^2 |w|^2
-        more, far = 1.0 / margin - 1.0, distance + sign * (error + moved)
-        across = along[0] + sign * (along[1] + size * moved)
-        away = math.sqrt(max(far * far + more * (2.0 * across + more * size * size), 0.0))
-        total = 0.5 * c.norm_weight * away * away
-        if model.constant:
-            delta = _intercept_difference(model, evaluation, margin)
-            total += 0.5 * delta * delta
-        beyond = (rows + sign * errors) / margin - c.required
-        values.append(total + float(a @ np.maximum(beyond, 0.0)) + sign * hidden)
-    gap, upper = values
-    upper += negative_curvature_error(model, a, model.primal_objective(evaluation))
-    upper += MACHINES.product_roundings * EPS * abs(model.primal_objective(evaluation))
-    return GapBound(gap, upper, 2.0 * a * errors, 0.0)
+        more, own = 1.0 / margin - 1.0, evaluation.solution.expansion
+        size = max(evaluation.square, 0.0)
+        if evaluation.solution.coef is None and own is not None:
+            size += float(np.abs(own) @ evaluation.errors)
+        along, along_error = _along_difference(evaluation)
+        across = along + sign * (along_error + math.sqrt(size) * moved)
+        square = max(square + more * (2.0 * across + more * size), 0.0)
+    penalty = 0.5 * model.conditions.norm_weight * square
+    if model.constant:
+        terms = -model.conditions.signs * evaluation.point.alpha
+        step = exact_sum(terms, evaluation.solution.intercept / margin)
+        penalty += 0.5 * step * step
+    return penalty
 
 
 def _difference(evaluation: Evaluation) -> tuple[Vector, Vector] | None:
@@ -177,12 +178,6 @@ def _along_difference(evaluation: Evaluation) -> tuple[float, float]:
     if solution.coef is None and np.array_equal(w, evaluation.dual.expansion):
         return 0.0, 0.0
     return float(w @ difference[0]), float(np.abs(w) @ difference[1])
-
-
-def _intercept_difference(model: PrimalDualPair, evaluation: Evaluation, margin: float) -> float:
-    """``b / m - b_a`` of a penalised intercept, with the one that the dual variables imply."""
-    terms = -model.conditions.signs * evaluation.point.alpha
-    return exact_sum(terms, evaluation.solution.intercept / margin)
 
 
 def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
@@ -214,18 +209,13 @@ def weights_distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[flo
     error = expansion_rounding(model, evaluation)
     if np.array_equal(own, evaluation.dual.expansion):
         return 0.0, error
-    if evaluation.square_distance is not None:
-        square, hidden = evaluation.square_distance
-    else:
-        delta = own - evaluation.dual.expansion
-        square, hidden = float(delta @ products), float(np.abs(delta) @ errors)
+    delta = own - evaluation.dual.expansion
+    square, hidden = float(delta @ products), float(np.abs(delta) @ errors)
     middle = math.sqrt(max(square, 0.0))
     return middle, math.sqrt(max(square, 0.0) + hidden) - middle + error
 
 
-def refined(
-    model: PrimalDualPair, evaluation: Evaluation, allowance: float, *, everywhere: bool = False
-) -> Evaluation:
+def refined(model: PrimalDualPair, evaluation: Evaluation, allowance: float) -> Evaluation:
     """Evaluate some decision values with digits to spare: those on which a bound depends.
 
     Parameters
@@ -234,8 +224,6 @@ def refined(
     evaluation : Evaluation
     allowance : float
         How much the errors of the remaining values may add to the gap together.
-    everywhere : bool
-        Include all support vectors: the objectives themselves are then known.
 
     Returns
     -------
@@ -244,26 +232,9 @@ def refined(
         -1 and 1.
     """
     c, own = model.conditions, evaluation.solution.expansion
-    is_expansion = own is not None and evaluation.solution.coef is None
-    if not (np.abs(c.rows.data) == 1.0).all() or (is_expansion and model.exact_kernel is None):
+    if not (np.abs(c.rows.data) == 1.0).all():
         return evaluation
-    if is_expansion and c.is_cone:
-        # the best multiple of the dual variables followed from values without digits
-        evaluation = evaluated(model, evaluation.solution, best_multiple=False)
     chosen = _decisive(model, evaluation, allowance)
-    if everywhere:
-        chosen = np.union1d(chosen, np.flatnonzero(evaluation.point.alpha))
-    evaluation = _with_precise_scores(model, evaluation, chosen)
-    if not is_expansion:
-        return evaluation
-    return replace(evaluation, square_distance=_precise_square(model, evaluation, allowance))
-
-
-def _with_precise_scores(
-    model: PrimalDualPair, evaluation: Evaluation, chosen: Index
-) -> Evaluation:
-    """Replace the values of some conditions by values with digits to spare."""
-    c, own = model.conditions, evaluation.solution.expansion
     samples = np.unique(c.rows[chosen].indices).astype(np.intp)
     sums = _precise_scores(model, evaluation, samples) if len(samples) else None
     if sums is None:
@@ -316,26 +287,6 @@ def _precise_scores(
         return None
     used = np.flatnonzero(own)
     return precise_expansion(kernel, X[samples], X[used], own[used])
-
-
-def _precise_square(
-    model: PrimalDualPair, evaluation: Evaluation, allowance: float
-) -> tuple[float, float] | None:
-    """``|w - w_a|^2`` of a kernel machine, and a bound on its error; None if it is good enough."""
-    distance, error = weights_distance(model, evaluation)
-    own, kernel = evaluation.solution.expansion, model.exact_kernel
-    adds = 0.5 * model.conditions.norm_weight * error * (2.0 * distance + error)
-    if own is None or kernel is None or adds <= allowance:
-        return None
-    delta = own - evaluation.dual.expansion
-    used = np.flatnonzero(delta)
-    X = model.data.X[used]
-    sums = precise_expansion(kernel, X, X, delta[used])
-    if sums is None:
-        return None
-    weights = np.abs(delta[used])
-    # the difference of coefficients was rounded itself, by less than its error here
-    return float(delta[used] @ sums.hi), float(weights @ (sums.error + 4.0 * EPS * np.abs(sums.hi)))
 
 
 def _precise_violations(

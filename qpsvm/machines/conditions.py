@@ -57,10 +57,19 @@ import scipy.sparse as sp
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import require_choice
-from qpsvm.numerics.arrays import Array, Index, Mask, Sparse, Vector, freeze, restore_frozen
+from qpsvm.numerics.arrays import Array, Dense, Index, Mask, Sparse, Vector, freeze, restore_frozen
 from qpsvm.numerics.conversion import index_width, is_frozen, plain_sparse
-from qpsvm.numerics.precision import EPS
+from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.box_gap import box_gap_terms
+
+
+def alpha_unit(alpha: Dense, box: Vector) -> Vector:
+    """Unit of each alpha: the smaller of its box and the largest alpha, in magnitude.
+
+    With a generous C no alpha comes near it, and a share of C would say nothing.
+    """
+    largest = float(np.fmax.reduce(np.abs(alpha), axis=None, initial=TINY))  # passes over NaN
+    return np.minimum(box, largest)
 
 
 def slopes(v: Vector, lower: Vector, upper: Vector, d: Vector) -> Vector:
@@ -310,6 +319,10 @@ class Conditions:
             elif not np.array_equal(mine, theirs):
                 return False
         return True
+
+    def alpha_unit(self, alpha: Vector) -> Vector:
+        """Unit of every alpha, shape (N,): the smaller of its box and the largest alpha."""
+        return alpha_unit(alpha, np.maximum(np.abs(self.lower), np.abs(self.upper)))
 
     # --- products with R ------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
 from qpsvm.machines.samples import SampleTable
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import Form, Implication, KernelSetup
-from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector, largest_magnitude
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.quadratic import SYMMETRY_RTOL
@@ -214,7 +214,7 @@ def implications(
         yield "expansion", 0.0 if solution.expansion is None else math.inf, 0.0
     if follows and (form == "dual" or follows_from_alpha(model.repair)):
         conditions = model.conditions
-        sizes = conditions.sample_sizes(alpha_unit(solution.alpha, conditions))  # of each sample
+        sizes = conditions.sample_sizes(conditions.alpha_unit(solution.alpha))  # of each sample
         # a sample without any condition has no size of its own
         sizes = np.where(sizes > 0.0, sizes, np.max(sizes))
         own = math.nan if solution.expansion is None else solution.expansion / sizes
@@ -246,9 +246,8 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
         assert known is not None
         columns = known.of_entries
         # an optimum of w = 0 is a sum that cancels: its rounding is that of its terms
-        size = max(float(np.linalg.norm(solution.coef)), MACHINES.cancelling * _norm(columns))
-        floor = _smallest_size(model, 0.0 if model.n_constraints else size)
-        size = max(size, floor)
+        floor = _smallest_size(model)
+        size = max(_norm(solution.coef), MACHINES.cancelling * _norm(columns), floor)
         delta = np.abs(solution.coef - expected)
         distance = _norm(delta)
         if model.n_constraints:  # a weight that is fixed to be large must not hide the others
@@ -257,8 +256,7 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     elif solution.expansion is not None:
         step = solution.expansion - implied.expansion
         terms = float(np.sqrt(np.abs(model.gram.diagonal())) @ np.abs(implied.expansion))
-        size = max(_root(evaluation.square), MACHINES.cancelling * terms)
-        size = max(size, _smallest_size(model, size))
+        size = max(_root(evaluation.square), MACHINES.cancelling * terms, _smallest_size(model))
         distance = _root(step @ model.kernel_product(step)) if step.any() else 0.0
     else:
         return math.inf
@@ -268,10 +266,9 @@ def weights_difference(model: PrimalDualPair, evaluation: Evaluation) -> float:
     return ratio if math.isfinite(ratio) else math.inf
 
 
-def _smallest_size(model: PrimalDualPair, size: float) -> float:
-    """Largest norm of weights w that counts as zero; 0 if weights of the given size do not."""
-    kappa = model.conditions.norm_weight
-    return math.sqrt(2.0 * model.floor_above(0.5 * kappa * size * size) / kappa)
+def _smallest_size(model: PrimalDualPair) -> float:
+    """Largest norm of weights w that counts as zero."""
+    return math.sqrt(2.0 * model.objective_floor / model.conditions.norm_weight)
 
 
 def _l1_stationarity_violation(model: PrimalDualPair, solution: SVMSolution) -> float:

@@ -32,9 +32,9 @@ from qpsvm.device.base import Device, host_matrix
 from qpsvm.exceptions import DeviceResultError, MemoryLimitError
 from qpsvm.kernels.errors import EntryErrors, entry_errors, gram_errors
 from qpsvm.kernels.functions import Kernel
-from qpsvm.machines.score_errors import expansion_errors
+from qpsvm.machines.score_errors import expansion_errors, largest_values
 from qpsvm.numerics import compensated
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Vector, row_blocks
 from qpsvm.numerics.compensated import summation_errors
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.single_precision import Stored
@@ -46,29 +46,6 @@ REMEDY = (
 )
 
 
-@dataclass(frozen=True)
-class ProofSettings:
-    """Settings of the tests that sums computed on a GPU must pass.
-
-    Attributes
-    ----------
-    vectors : int
-        Random vectors of signs.
-    rows, fewest_rows : int
-        Rows that the processor evaluates again, at most, and at least.
-    values : int
-        Kernel values that this may take, as far as the fewest rows allow.
-    """
-
-    vectors: int = 2
-    rows: int = 64
-    fewest_rows: int = 8
-    values: int = 2**22
-
-
-DEFAULTS = ProofSettings()
-
-
 @dataclass(frozen=True, eq=False)
 class DeviceProducts:
     """Products of kernel matrices and vectors on a GPU, each of them tested.
@@ -76,14 +53,18 @@ class DeviceProducts:
     Parameters
     ----------
     device : Device
-    settings : ProofSettings
     seed : int or None
         Of the random signs and rows; unpredictable if None.
+    vectors : int
+        Random vectors of signs.
+    rows : int
+        Rows that the processor evaluates again, at most.
     """
 
     device: Device
-    settings: ProofSettings = DEFAULTS
     seed: int | None = None
+    vectors: int = 2
+    rows: int = 64
 
     def __call__(self, gram: SampleGram, V: Dense, W: Dense) -> tuple[Dense, Dense] | None:
         """Return ``K V`` and ``K W``; None for a kernel that a device does not evaluate.
@@ -152,7 +133,7 @@ class _Pass:
         assert form is not None
         self._require_memory()
         rng = np.random.default_rng(self.by.seed)
-        signs: Dense = rng.choice((-1.0, 1.0), (len(self.norms), self.by.settings.vectors))
+        signs: Dense = rng.choice((-1.0, 1.0), (len(self.norms), self.by.vectors))
         X, Z = (device.send(host_matrix(S)) for S in (self.X, self.Z))
         sums = np.asarray(device.fetch(device.sums(form, X, Z, device.send(self.B))))
         back = np.asarray(device.fetch(device.sums(form, Z, X, device.send(signs))))
@@ -167,7 +148,7 @@ class _Pass:
     def _require_memory(self) -> None:
         """Raise MemoryLimitError where the samples and a copy of them exceed the free memory."""
         (m, d), k, free = self.X.shape, self.Z.shape[0], self.by.device.free_bytes()
-        needed = 8 * (2 * (m + k) * d + 2 * (m + k) * (self.B.shape[1] + self.by.settings.vectors))
+        needed = 8 * (2 * (m + k) * d + 2 * (m + k) * (self.B.shape[1] + self.by.vectors))
         if needed > free:
             raise MemoryLimitError(
                 f"Sums over {m} samples and {k} others take {needed:,} bytes of the device's "
@@ -185,11 +166,13 @@ class _Pass:
                 same = [q for q, b in enumerate(self.B.T) if np.array_equal(b, own)]
                 if same:
                     sizes[:, p] = np.minimum(sizes[:, p], sums[:, same[0]])
-        return expansion_errors(self.errors, sizes, weights, _largest(self.norms, self.norms_z))
+        return expansion_errors(
+            self.errors, sizes, weights, largest_values(self.norms, self.norms_z)
+        )
 
     def _compare_totals(self, sums: Dense, bounds: Dense, signs: Dense, back: Dense) -> None:
         """Compare sums over all samples with those in the opposite order."""
-        m, largest = len(self.norms), _largest(self.norms_z, self.norms)
+        m, largest = len(self.norms), largest_values(self.norms_z, self.norms)
         of_back = summation_errors(m * largest, np.ones(m), largest)
         for b, own, bound in zip(self.B.T, sums.T, bounds.T, strict=True):
             for r, t in zip(signs.T, back.T, strict=True):
@@ -206,10 +189,11 @@ class _Pass:
 
     def _compare_rows(self, sums: Dense, bounds: Dense, rng: np.random.Generator) -> None:
         """Compare the sums of a few samples with those of the processor."""
-        own, m = self.by.settings, len(self.norms)
-        count = min(m, own.rows, max(own.fewest_rows, own.values // len(self.B)))
-        rows = np.sort(rng.choice(m, count, replace=False))
-        known = compensated.product(self.within(self.X[rows], self.Z), self.B)
+        m = len(self.norms)
+        rows = np.sort(rng.choice(m, min(m, self.by.rows), replace=False))
+        known = np.empty((len(rows), self.B.shape[1]))
+        for part in row_blocks(len(rows), len(self.B)):
+            known[part] = compensated.product(self.within(self.X[rows[part]], self.Z), self.B)
         differ = ~(np.abs(known - sums[rows]) <= 2.0 * bounds[rows])
         if differ.any():
             row, p = np.argwhere(differ)[0]
@@ -218,8 +202,3 @@ class _Pass:
                 f"{sums[rows[row], p]!r}, and on the processor {known[row, p]!r}; rounding "
                 f"explains {2.0 * bounds[rows[row], p]:.2g}. {REMEDY}"
             )
-
-
-def _largest(own: Vector, others: Vector) -> Vector:
-    """Bound the largest magnitude of each row of kernel values, by norms."""
-    return np.asarray((1.0 + 1e-6) * own * np.max(others))

@@ -26,6 +26,7 @@ from qpsvm.machines.setup import DecisionValues, KernelSetup
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.precision import EPS, exact_sum
+from qpsvm.numerics.rows import sample_products
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import HessianProduct, LowRankProduct, LowRankQuadratic
 from qpsvm.qp.quadratic import Quadratic, RepeatedQuadratic
@@ -72,9 +73,6 @@ class Evaluation(DecisionValues):
         ``K beta`` of the feasible point; None for the linear kernel.
     precise : PreciseViolations or None
         Violations of some conditions with digits to spare.
-    square_distance : tuple of float or None
-        ``|w - w_a|^2`` of the weights of a kernel machine and those that its dual point implies,
-        with digits to spare, and a bound on its error.
     """
 
     errors: Vector
@@ -84,15 +82,10 @@ class Evaluation(DecisionValues):
     implied: DualWeights
     dual_scores: Vector | None
     precise: PreciseViolations | None = None
-    square_distance: tuple[float, float] | None = None
 
 
 def evaluated(
-    model: PrimalDualPair,
-    solution: SVMSolution,
-    multiply: Multiply | None = None,
-    *,
-    best_multiple: bool = True,
+    model: PrimalDualPair, solution: SVMSolution, multiply: Multiply | None = None
 ) -> Evaluation:
     """Evaluate a machine and its dual variables on the training samples.
 
@@ -104,13 +97,9 @@ def evaluated(
         are not looked at.
     multiply : callable, optional
         ``(V, W) -> (K V, K W)``; ``model.kernel_products`` if None.
-    best_multiple : bool
-        As for ``model.feasible_dual``.
     """
     given = DualPoint(solution.alpha, solution.constraint_multipliers)
-    point = model.feasible_dual(
-        given.alpha, given.constraint_multipliers, best_multiple=best_multiple
-    )
+    point = model.feasible_dual(given.alpha, given.constraint_multipliers)
     if model.is_linear:
         return _with_features(model, solution, given, point)
     return _with_kernel(model, solution, given, point, multiply or model.kernel_products)
@@ -127,7 +116,7 @@ def _with_features(
     points = [point] if given.equals(point) else [point, given]
     expansions = [model.expansion(p.alpha) for p in points]
     terms = [_expansion_sizes(model, p.alpha) for p in points]
-    found = model.sample_products(solution.coef, expansions, terms)
+    found = sample_products(model.data.X, solution.coef, expansions, terms, model.offset)
     weights = list[DualWeights]()
     for k, (p, beta) in enumerate(zip(points, expansions, strict=True)):
         w = model.constrained(found.sums[k], p.constraint_multipliers)
@@ -216,10 +205,10 @@ def kernel_sums(
         [product[:, place].reshape(beta.shape) for place in places]
         for product, (_, places) in zip(products, columns, strict=True)
     )
+    norms = np.sqrt(np.abs(model.gram.diagonal()) + 2.0 * model.negative_bound)
     if not is_positive:  # |k(x, z)| <= |phi(x)| |phi(z)|
-        norms = np.sqrt(np.abs(model.gram.diagonal()))
         of_sizes = [np.multiply.outer(norms, norms @ sizes) for sizes in absolute]
-    largest = largest_values(model.gram)
+    largest = largest_values(norms, norms)
     return of_vectors, [
         expansion_errors(model.kernel_errors, sizes, weights, largest)
         for sizes, weights in zip(of_sizes, absolute, strict=True)

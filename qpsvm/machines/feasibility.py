@@ -18,10 +18,9 @@ import scipy.sparse as sp
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import steepest
 from qpsvm.machines.primal_dual import DualPoint, PrimalDualPair
-from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.numerics.compensated import row_residuals, without_tiny_rows
 from qpsvm.qp.nearest import nearest_feasible
 from qpsvm.qp.restrictions import Restrictions, fast_rows
@@ -165,40 +164,13 @@ def missed_constraints(model: PrimalDualPair, solution: SVMSolution) -> Vector:
 
 
 def project_onto_constraints(model: PrimalDualPair, solution: SVMSolution) -> SVMSolution:
-    """Move a machine onto constraints that it violates by no more than a solver's tolerance."""
-    if model.constraints is None or solution.coef is None:
+    """Move a machine onto the constraints that it violates, if there is a way."""
+    if not missed_constraints(model, solution).any():
         return solution
-    missed = missed_constraints(model, solution)
-    if not missed.any() or not (missed <= MACHINES.missed_row).all():
-        beyond = missed > MACHINES.missed_row
-        if not beyond.any() or not _is_noise(model, solution, beyond):
-            return solution
     found = feasible_machine(model, solution)
     if found is None or found.blocked:
         return solution
     return solution.replace(coef=found.coef, intercept=found.intercept)
-
-
-def _is_noise(model: PrimalDualPair, solution: SVMSolution, beyond: Mask) -> bool:
-    """Return whether rows are violated only by weights that are negligible beside the others.
-
-    ``w_j >= 0`` is missed altogether by ``w_j = -1e-15``. What counts then is whether weights of
-    that size matter: the decision values they contribute, beside those of all weights.
-    """
-    rules = model.constraints
-    assert rules is not None
-    assert solution.coef is not None
-    columns = np.asarray(
-        abs(model.data.X).max(axis=0).todense()
-        if sp.issparse(model.data.X)
-        else np.max(np.abs(model.data.X), axis=0)
-    ).ravel()
-    effect = np.append(columns * np.abs(solution.coef), abs(solution.intercept))
-    rows = sp.csr_array(rules.rows)[np.flatnonzero(beyond)]
-    touched = np.unique(rows.indices)
-    return bool(
-        np.sum(effect[touched]) <= MACHINES.missed_row * max(float(np.max(effect)), model.unit)
-    )
 
 
 def _objective_change_bound(model: PrimalDualPair, near: DecisionValues, change: Vector) -> float:

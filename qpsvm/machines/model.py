@@ -13,7 +13,7 @@ from qpsvm.machines.evaluation import Evaluation, Multiply, evaluated, hessian_p
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import NO_MULTIPLIERS, DecisionValues, stated_solution
-from qpsvm.machines.solution import SVMSolution, alpha_unit
+from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.solution import QPSolution
@@ -54,7 +54,7 @@ class SupportVectorModel(PrimalDualPair):
 
     def alpha_unit(self, alpha: Vector) -> Vector:
         """Unit of every alpha, shape (N,)."""
-        return alpha_unit(alpha, self.conditions)
+        return self.conditions.alpha_unit(alpha)
 
     def optimal_intercepts(self, values: DecisionValues) -> Interval:
         """The interval of intercepts that are optimal for the weights of a solution."""

@@ -23,7 +23,7 @@ from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines.settings import MACHINES
 from qpsvm.native import products_by_row
 from qpsvm.numerics.arguments import Samples, Targets
-from qpsvm.numerics.arrays import Array, Dense, Index, Vector, is_sparse, stored
+from qpsvm.numerics.arrays import Array, Dense, Index, Vector, is_sparse, restore_frozen, stored
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import for_each, kernel_blocks, one_blas_thread
 from qpsvm.qp.sample_gram import products_elsewhere
@@ -162,6 +162,9 @@ class KernelMachine(BaseMachine):
     kernel: Kernel
     qp: QPSolution
     repair: KernelRepair | None
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        restore_frozen(self, state)
 
     @property
     def status(self) -> Status:

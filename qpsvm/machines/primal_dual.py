@@ -127,15 +127,12 @@ class PrimalDualPair(TrainingSetup):
 
     # --- the dual objective, for anything --------------------------------------------------------
 
-    def feasible_dual(
-        self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS, *, best_multiple: bool = True
-    ) -> DualPoint:
+    def feasible_dual(self, alpha: Vector, multipliers: Vector = NO_MULTIPLIERS) -> DualPoint:
         """Map dual variables to a dual point nearby that is feasible.
 
         Clip to the box; then move the sums that have to have a value there (``(R 1)'a``, ``1'a``),
-        see ``repair``. Where feasible points form a cone, the best multiple is taken, unless it is
-        not asked for: ``t = p'a / a'Pa``; where ``adjoint`` is bounded, what exceeds the bound is
-        scaled down.
+        see ``repair``. Where feasible points form a cone, the best multiple is taken:
+        ``t = p'a / a'Pa``; where ``adjoint`` is bounded, what exceeds the bound is scaled down.
         """
         c = self.conditions
         a: Vector = np.minimum(np.maximum(alpha, c.lower), c.upper)
@@ -147,7 +144,7 @@ class PrimalDualPair(TrainingSetup):
             a = with_width(a, c, balance)
         elif c.intercept == "free":
             a = with_sum(a, c.lower, c.upper, c.signs, balance)
-        if c.is_cone and best_multiple:
+        if c.is_cone:
             point = DualPoint(a, mu)
             # along the ray s -> s (a, mu) the dual objective is s linear - s^2/2 square
             linear = self._linear_part(point)
@@ -240,24 +237,12 @@ class PrimalDualPair(TrainingSetup):
             return min(1.0, 0.5 * MACHINES.smallest_weights**2 * c.unit * c.unit * spread)
         if self.is_hard or not self._zero_weights_are_optimal():
             return 0.0
-        return self._largest_floor
-
-    @cached_property
-    def _largest_floor(self) -> float:
-        """Upper bound on the floor of relative gaps' scale, attained where w = 0 is optimal."""
-        c = self.conditions
-        if c.relative_to_spread:
-            return 1.0
         # the objective of a w that moves some decision value by that share of a unit
         largest = max(float(np.max(np.abs(self.gram.diagonal()))), TINY)
         # np.square: the square of a large unit is infinite, not an OverflowError
         return float(
             min(1.0, 0.5 * c.norm_weight * np.square(MACHINES.least_change * c.unit) / largest)
         )
-
-    def floor_above(self, size: float) -> float:
-        """Floor of the scale of relative gaps, or 0 where an objective is no smaller."""
-        return 0.0 if size >= self._largest_floor else self.objective_floor
 
     @property
     def _zero_weights_are_allowed(self) -> bool:

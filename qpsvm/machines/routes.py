@@ -10,9 +10,8 @@ among its variables, and alpha as its multipliers, each as exact as the other.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,8 +27,8 @@ from qpsvm.qp.solution import QPSolution
 
 
 @dataclass(frozen=True, eq=False)
-class Route(ABC):
-    """A reduced program, with the maps between its solutions and those of the problem.
+class Route:
+    """Route through the problem's own program, reduced: maps between the solutions of both.
 
     Attributes
     ----------
@@ -40,33 +39,23 @@ class Route(ABC):
     problem: Any
     reduced: Reduced
 
-    @abstractmethod
+    is_own: ClassVar[bool] = True
+    """Whether the program is the problem's own."""
+
     def evaluate(self, solution: QPSolution) -> Any:
         """Map a solution of the reduced program to the problem's own, and evaluate that.
 
         A solution of a bare program is only mapped.
         """
-
-    @abstractmethod
-    def start(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the problem's own program to the reduced program."""
-
-    @abstractmethod
-    def own(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the reduced program to the problem's own program."""
-
-
-class Direct(Route):
-    """Route through the problem's own program, reduced."""
-
-    def evaluate(self, solution: QPSolution) -> Any:
         own = self.own(solution)
         return self.problem.evaluate(own) if isinstance(self.problem, TrainingProblem) else own
 
     def start(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the problem's own program to the reduced program."""
         return self.reduced.inverse.forward(solution)
 
     def own(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the reduced program to the problem's own program."""
         return self.reduced.inverse(solution)
 
 
@@ -75,6 +64,8 @@ class ByPrimal(Route):
 
     ``reduced`` is that of the primal program.
     """
+
+    is_own: ClassVar[bool] = False
 
     def evaluate(self, solution: QPSolution) -> Evaluation:
         """Recover the machine from a primal solution, completed to one of the dual form."""
@@ -110,7 +101,7 @@ class ByPrimal(Route):
         return EPS * float(np.max(F @ (F.T @ np.abs(x))))
 
 
-def route_of(problem: Program, *, any_form: bool = True) -> Direct | ByPrimal:
+def route_of(problem: Program, *, any_form: bool = True) -> Route:
     """Choose the route with the smaller rounding errors.
 
     Parameters
@@ -124,8 +115,8 @@ def route_of(problem: Program, *, any_form: bool = True) -> Direct | ByPrimal:
         if by_primal is not None:
             return by_primal
     if isinstance(problem, TrainingProblem):
-        return Direct(problem, Reduced.of(problem.qp))
-    return Direct(problem, Reduced.of(problem, is_bare=True))
+        return Route(problem, Reduced.of(problem.qp))
+    return Route(problem, Reduced.of(problem, is_bare=True))
 
 
 def _by_primal(problem: SVMProblem) -> ByPrimal | None:

@@ -30,7 +30,6 @@ from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.display import Column, ColumnTable, short_repr
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues, TrainingSetup
-from qpsvm.machines.solution import alpha_unit
 from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.qp.kkt_residuals import largest_of
@@ -161,7 +160,7 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
     with np.errstate(all="ignore"):
         v = model.violations(scores, solution.intercept, solution.width)
         alpha = np.asarray(solution.alpha, dtype=np.float64)
-        unit = alpha_unit(alpha, c)
+        unit = c.alpha_unit(alpha)
         relative = alpha / unit
         margin = model.row_values(scores, solution.intercept)
         unit_of_v = model.unit_of(margin)
@@ -179,7 +178,6 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         decision = scores + solution.intercept
         if c.minus_self_similarity:
             decision = decision - model.gram.diagonal()
-        if c.minus_self_similarity:
             margin = margin - model.gram.diagonal()
     return SampleTable(
         sample=c.at_samples(data.kept),

@@ -17,7 +17,6 @@ so that it counts with its error taken off.
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.kernels import RBF, Kernel, Linear
 from qpsvm.kernels.errors import EntryErrors
@@ -28,15 +27,12 @@ from qpsvm.numerics.compensated import summation_errors
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
-from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 
 
-def largest_values(gram: Gram) -> Vector:
-    """Bound the largest magnitude of each row of K, by ``sqrt(K_ii) max_j sqrt(K_jj)``."""
-    delta = 2.0 * gram.gram.negative_bound if isinstance(gram, KernelQuadratic) else 0.0
-    norms = np.sqrt(np.abs(gram.diagonal()) + delta)
-    return np.asarray((1.0 + 1e-6) * norms * np.max(norms))
+def largest_values(norms: Vector, others: Vector) -> Vector:
+    """Bound the largest magnitude of each row of kernel values, by norms of both samples."""
+    return np.asarray((1.0 + 1e-6) * norms * np.max(others))
 
 
 def expansion_errors(
@@ -105,14 +101,13 @@ def spread_lower(
         lower, upper = _of_matrix(kernel, entries, gram, products)
         if lower >= 0.5 * upper > 0.0:
             return lower
-        squares = np.zeros(0)
+        squares, all_equal = np.zeros(0), kernel is None and upper == 0.0  # a matrix that is data
+        if isinstance(kernel, RBF | Linear):
+            squares, all_equal = _from_the_first(samples)
         if isinstance(kernel, RBF):
             # |phi(x) - phi(z)|^2 = 2 - 2 k(x, z)
-            squares = -2.0 * np.expm1(-float(kernel.gamma) * _from_the_first(samples))
-        elif isinstance(kernel, Linear):
-            squares = _from_the_first(samples)
-        is_constant = kernel is None and upper == 0.0  # a matrix that is data
-        if is_constant or (len(squares) and _all_equal(samples)):
+            squares = -2.0 * np.expm1(-float(kernel.gamma) * squares)
+        if all_equal:
             return 1.0
     found = 0.25 * (1.0 - 1e-9) * float(np.max(squares, initial=0.0))
     return found if np.isfinite(found) else 0.0
@@ -140,17 +135,15 @@ def _of_matrix(
     return max(size - error, 0.0), max(size + error, 0.0)
 
 
-def _all_equal(X: Stored) -> bool:
-    """Return whether all samples are the same; squares of their distances may underflow."""
-    first = as_dense(X[:1]) if sp.issparse(X) else np.asarray(X[:1], dtype=np.float64)
-    return all(bool((as_dense(X[rows]) == first).all()) for rows in row_blocks(*X.shape))
+def _from_the_first(X: Stored) -> tuple[Vector, bool]:
+    """``|x_i - x_0|^2`` for every row, from differences; whether all rows are the same.
 
-
-def _from_the_first(X: Stored) -> Vector:
-    """``|x_i - x_0|^2`` for every row, from differences."""
-    first = as_dense(X[:1]) if sp.issparse(X) else np.asarray(X[:1], dtype=np.float64)
-    squares = np.zeros(X.shape[0])
+    Squares of differences may underflow.
+    """
+    squares, all_equal = np.zeros(X.shape[0]), True
+    first = as_dense(X[:1])
     for rows in row_blocks(*X.shape):
-        block = as_dense(X[rows]) if is_sparse(X) else np.asarray(X[rows], dtype=np.float64)
-        squares[rows] = row_squares(block - first)
-    return squares
+        difference = as_dense(X[rows]) - first
+        squares[rows] = row_squares(difference)
+        all_equal &= not difference.any()
+    return squares, all_equal

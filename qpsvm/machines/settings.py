@@ -32,10 +32,6 @@ class MachineSettings:
     largest_repair : float
         Largest change of a solver's point, in units of a variable, by which a recovery may repair
         it: what ``dual_repair`` allows at ``eps = 1e-4``.
-    missed_row : float
-        Share of a row's terms by which solvers miss it: up to this, recovery moves the weights
-        until they satisfy the row. A machine that misses by more is left as it is, for the
-        verifier to refuse.
     most_primal_variables : int
         Variables up to which the primal program is solved for a badly scaled dual one: the solvers
         that keep the digits factor a matrix of all of them.
@@ -55,9 +51,6 @@ class MachineSettings:
     refined_share : float
         Share of the tolerance that errors of decision values may add to a gap where they are not
         evaluated with digits to spare.
-    vague_objective : float
-        Share of the objective by which the exact one may be smaller, from which the values of all
-        support vectors are evaluated with digits to spare: gaps are relative to the objective.
     on_boundary : float
         Share of the offset of a machine without labels (rho, or the squared radius of a ball) up to
         which a decision value counts as zero: the samples that define the boundary are on it, and
@@ -70,14 +63,12 @@ class MachineSettings:
     least_change: float = 1e-2
     smallest_margin: float = 1e-100
     largest_repair: float = 1e-2
-    missed_row: float = 1e-6
     most_primal_variables: int = 3000
     bad_spread: float = 1e4
     probed_columns: int = 8
     product_roundings: float = 16.0
     certified: float = 1e-10
     refined_share: float = 0.1
-    vague_objective: float = 1e-2
     on_boundary: float = 1e-8
 
 

@@ -18,7 +18,7 @@ Smola, *Learning with Kernels* (2002), chapters 7 to 9.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self, TypeAlias
@@ -39,7 +39,7 @@ from qpsvm.machines.prediction import KernelMachine
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Vector, restore_frozen
 from qpsvm.numerics.precision import TINY
-from qpsvm.numerics.rows import SampleProducts, common_offset, sample_products, sum_of_rows
+from qpsvm.numerics.rows import common_offset, sum_of_rows
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution, Status
@@ -285,12 +285,6 @@ class TrainingSetup(KernelSetup):
             return sizes
         terms = abs(self.constraints.rows[:, :-1]).T @ np.abs(multipliers)
         return sizes + np.asarray(terms) / self.conditions.norm_weight
-
-    def sample_products(
-        self, w: Vector | None, expansions: Sequence[Vector], terms: Sequence[Vector]
-    ) -> SampleProducts:
-        """Products of the samples with weights and expansions, in one pass over the samples."""
-        return sample_products(self.data.X, w, expansions, terms, self.offset)
 
     @cached_property
     def offset(self) -> Vector | None:

@@ -17,7 +17,7 @@ from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import Interval
 from qpsvm.machines.prediction import KernelMachine
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arrays import Array, Index, Vector, freeze, restore_frozen, store_fields
+from qpsvm.numerics.arrays import Array, Index, Vector, freeze, store_fields
 from qpsvm.qp.solution import QPSolution
 
 VECTORS = ("alpha", "expansion", "coef", "slack", "constraint_multipliers")
@@ -103,9 +103,6 @@ class SVMSolution(KernelMachine):
             lower, upper = (_as_float(end, "intercept_interval") for end in (lower, upper))
         object.__setattr__(self, "intercept_interval", Interval(lower, upper))
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
-
     @property
     def upper(self) -> Vector:
         """Upper bounds of alpha, shape (N,): ``C_i``, infinite where there is none."""
@@ -114,8 +111,9 @@ class SVMSolution(KernelMachine):
     @cached_property
     def support(self) -> Index:
         """Support vectors, as rows of the caller's X: ``|alpha| > 1e-6 * alpha_unit``."""
-        used = np.abs(self.alpha) > support_threshold(self.alpha, self.conditions)
-        samples = np.unique(self.conditions.rows[np.flatnonzero(used)].indices)
+        c = self.conditions
+        used = np.abs(self.alpha) > MACHINES.support * c.alpha_unit(self.alpha)
+        samples = np.unique(c.rows[np.flatnonzero(used)].indices)
         return np.asarray(freeze(self.data.kept[samples]))
 
     @property
@@ -159,18 +157,3 @@ def _as_float(number: Any, name: str) -> float:
         raise InvalidDataError(
             f"{name} of a solution is {number!r} ({error}); pass a float."
         ) from error
-
-
-def alpha_unit(alpha: Vector, conditions: Conditions) -> Vector:
-    """Unit of every alpha, shape (N,): the smaller of its box and the largest alpha.
-
-    With a generous C no alpha comes near it, and a share of C would say nothing.
-    """
-    largest = float(np.fmax.reduce(np.abs(alpha), initial=np.finfo(float).tiny))  # passes over NaN
-    box = np.maximum(np.abs(conditions.lower), np.abs(conditions.upper))
-    return np.minimum(box, largest)
-
-
-def support_threshold(alpha: Vector, conditions: Conditions) -> Vector:
-    """The ``|alpha|`` above which a sample counts as a support vector, shape (N,)."""
-    return MACHINES.support * alpha_unit(alpha, conditions)

@@ -20,7 +20,7 @@ from qpsvm.backends.base import Backend, Settings
 from qpsvm.backends.own_solvers import BY_ROUNDING
 from qpsvm.certificates import certify_infeasible
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
-from qpsvm.machines.routes import Direct, Route
+from qpsvm.machines.routes import Route
 from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp.bounds import repaired
@@ -175,7 +175,7 @@ class SolveTask:
         False when a transformed program is solved: its Farkas certificate does not apply to the
         original one.
         """
-        return isinstance(self.route, Direct) and not self.is_always_feasible
+        return self.route.is_own and not self.is_always_feasible
 
     @property
     def is_always_feasible(self) -> bool:
@@ -265,7 +265,7 @@ class Attempt:
         # polish finds digits that round better, unless the certificate itself says that rounding
         # exceeds eps, or the residuals are those of a program that is not the one polished
         rounding = 0.0 if report.certificate is None else report.certificate.rounding
-        is_lost = rounding > task.settings.eps or not isinstance(task.route, Direct)
+        is_lost = rounding > task.settings.eps or not task.route.is_own
         return Outcome.UNPOLISHED if is_lost else Outcome.ROUGH
 
     def _is_as_accurate_as_rounding_allows(self) -> bool:

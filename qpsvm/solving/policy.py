@@ -22,7 +22,7 @@ from qpsvm.exceptions import BackendError
 from qpsvm.machines.dual_program import DualRecovery
 from qpsvm.machines.primal_program import primal_program
 from qpsvm.machines.problem import Program, SVMProblem
-from qpsvm.machines.routes import ByPrimal, Direct, route_of
+from qpsvm.machines.routes import ByPrimal, route_of
 from qpsvm.numerics.interrupts import (
     Deadline,
     TimeIsUp,
@@ -311,7 +311,7 @@ class Solve:
         """Choose the backend and reduce the program."""
         route = route_of(self.problem, any_form=self.is_auto)
         program, name, reason = route.reduced.program, backend, ""
-        if self.is_auto and isinstance(route, ByPrimal):
+        if self.is_auto and not route.is_own:
             name, reason = "cvxopt", BY_PRIMAL
         elif self.is_auto:
             name, reason = registry.choose(program)
@@ -358,7 +358,7 @@ class Solve:
         stopped_for_fallback = self.outcome(self.deadline) is Outcome.STOPPED_FOR_FALLBACK
         route = first.route
         if (
-            isinstance(route, Direct)
+            route.is_own
             and isinstance(problem, SVMProblem)
             and isinstance(problem.recovery, DualRecovery)
             and problem.model.is_linear
@@ -367,7 +367,7 @@ class Solve:
             by_primal = ByPrimal(problem, primal)
             run = self._run_of(by_primal, registry.choose(primal.program)[0], WEIGHTS, step)
             yield replace(run, settings=self.settings.replace(warm_start=None))
-        if isinstance(route, ByPrimal):  # the problem's own program rounds in another way
+        if not route.is_own:  # the problem's own program rounds in another way
             route = route_of(problem, any_form=False)
             name, reason = registry.choose(route.reduced.program)
         else:

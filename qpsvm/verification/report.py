@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LARGEST_EPS = 0.9
-"""An eps must be below 1; with one digit it still is."""
-
-
 @dataclass(frozen=True, eq=False)
 class KKTReport:
     """The verdict on a solution, with every check, bound and note that it is based on.
@@ -89,7 +85,7 @@ class KKTReport:
         """An eps at which the same figures pass, with a margin of a half; infinite if none does."""
         needed = (c.scaled if c.tolerance == self.eps else c.scaled * c.scaled for c in self.checks)
         worst = 1.5 * max(needed, default=math.inf)
-        return worst if worst < LARGEST_EPS else math.inf
+        return worst if worst < 0.9 else math.inf  # below 1 with one digit, too
 
     @property
     def objective(self) -> float:

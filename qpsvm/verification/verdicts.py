@@ -220,10 +220,9 @@ def _known_optimum(problem: MachineProblem, certificate: Certificate) -> KnownOp
     """State what a certificate says of the optimum of the program, which minimises."""
     is_primal = problem.form == "primal"
     objective = certificate.primal_objective if is_primal else -certificate.dual_objective
-    size = abs(certificate.primal_objective)
-    floor = problem.model.floor_above(size)
-    distance = certificate.gap_upper + certificate.objective_rounding * max(size, floor)
-    return KnownOptimum(objective, distance, floor)
+    size = max(abs(certificate.primal_objective), certificate.floor)
+    distance = certificate.gap_upper + certificate.objective_rounding * size
+    return KnownOptimum(objective, distance, certificate.floor)
 
 
 def _about_constraints(

@@ -66,6 +66,15 @@ def test_the_sum_is_the_difference_of_the_objectives(case: Case, kernel: str, si
         assert again.gap == pytest.approx(bound.gap, abs=bound.upper - bound.gap + 1e-12 * scale)
 
 
+def test_a_margin_that_is_lost_in_rounding_proves_nothing() -> None:
+    problem = qpsvm.HardMargin(intercept="none").dual([[-1.0], [1.0]], [-1, 1])
+    solution = qpsvm.solve(problem)
+    tiny = solution.replace(coef=1e-86 * solution.coef, alpha=0.0 * solution.alpha)
+    proof = qpsvm.certify(problem, tiny)
+    assert math.isfinite(proof.primal_objective)  # of the machine scaled up
+    assert proof.gap_upper == proof.relative_gap_upper == math.inf
+
+
 def test_constraints_are_left_to_both_objectives() -> None:
     X, y = [[0.0], [1.0], [3.0], [4.0]], [-1, -1, 1, 1]
     allowed = qpsvm.constraints.nonnegative([0])

@@ -146,6 +146,21 @@ def test_the_solution_of_another_problem_does_not_pass(case: tuple[str, str, str
             assert not report.passed
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("intercept", ["free", "penalized"])
+@pytest.mark.parametrize("share", [1e-3, 0.2])
+def test_a_hard_margin_pays_for_samples_inside_it(
+    kernel: str, intercept: str, share: float
+) -> None:
+    problem, solution = certified("hard", "dual", kernel, intercept)
+    best = qpsvm.certify(problem, solution).primal_objective
+    moved = qpsvm.certify(problem, solution.replace(intercept=solution.intercept + share))
+    # scaled up until no sample is inside
+    excess = moved.primal_objective - best
+    assert excess > share * best
+    assert moved.gap_upper >= excess * (1.0 - 1e-6)
+
+
 def _bumped(vector: Any, index: int, change: float) -> Any:
     copy = np.array(vector)
     copy[index] += change

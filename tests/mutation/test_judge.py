@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -171,7 +172,8 @@ def band(copies: int) -> tuple[ExactMachines, Any]:
     made = ExactMachines("soft margin", "", problem, exactly, rows, signs, ("linear", {}), X[:4])
     free = qpsvm.solve(qpsvm.SoftMargin(1.0).dual(X / [1.0, 1e8], y))
     w = free.coef / [1.0, 1e8]
-    s = problem.model.recovered(
+    unconstrained = replace(problem.model, constraints=None)
+    s = unconstrained.recovered(
         free.qp, free.alpha, coef=w, b=free.intercept, multipliers=np.zeros(2)
     ).solution
     s = s.replace(intercept=free.intercept, intercept_interval=Interval(*[free.intercept] * 2))

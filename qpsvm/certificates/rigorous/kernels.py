@@ -325,7 +325,7 @@ def decision_enclosure(
     with np.errstate(all="ignore"):
         values = _values(solution, samples)
         values += Ball.exact(np.broadcast_to(solution.intercept, np.shape(values.mid)))
-        if isinstance(solution, SVMSolution) and solution.conditions.minus_self_similarity:
+        if solution.is_ball:
             given = self_similarity
             values -= squares(solution.kernel, samples) if given is None else Ball.exact(given)
     known = np.isfinite(values.mid) & np.isfinite(values.rad)

@@ -37,6 +37,7 @@ from qpsvm.machines.joint.model import JointModel
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.settings import MACHINES
+from qpsvm.machines.setup import NO_MULTIPLIERS
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, is_sparse
 from qpsvm.numerics.balls import (
@@ -45,8 +46,6 @@ from qpsvm.numerics.balls import (
     gamma,
     outward,
     product,
-    root,
-    squared_norm,
     sum_lower,
     sum_upper,
     transposed_product,
@@ -169,7 +168,7 @@ def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclos
     """Enclose both objectives; see ``enclose``."""
     point = model.feasible_dual(solution.alpha, solution.constraint_multipliers)
     dual = feasible_ball(model, point) or _unknown(model)
-    scores, size, dual_size = _weights(model, dual, solution)
+    scores, size, dual_size = _weights(model, _expansion(model, dual), solution, dual.multipliers)
     c, b, t = model.conditions, solution.intercept, solution.width
     upper, feasible, margin = math.inf, False, 1.0
     has_others = (model.intercept == "none" and b != 0.0) or (not c.width_sign and t != 0.0)
@@ -184,17 +183,35 @@ def single_enclosure(model: SupportVectorModel, solution: SVMSolution) -> Enclos
 def dual_lower(model: SupportVectorModel, dual: FeasibleBall, upper: float) -> float:
     """Lower bound of the dual objective at the feasible point in a ball."""
     error = negative_curvature_error(model, dual.alpha.mid, upper)
-    return float(down(_dual(model, dual, _weights(model, dual)[2]) - error))
+    dual_size = _weights(model, _expansion(model, dual), None, dual.multipliers)[2]
+    return float(down(_dual(model, dual, dual_size) - error))
+
+
+def _expansion(model: SupportVectorModel, dual: FeasibleBall) -> Ball:
+    """``R'a``, shape (n,)."""
+    return product(sp.csr_array(model.conditions.rows.T), dual.alpha)
 
 
 def _weights(
-    model: SupportVectorModel, dual: FeasibleBall, solution: SVMSolution | None = None
+    model: SupportVectorModel | JointModel,
+    beta: Ball,
+    solution: SVMSolution | JointSolution | None,
+    multipliers: Ball,
 ) -> tuple[Ball, float, float]:
     """Bounds on the weights for both objectives; those of a machine only if there is one.
 
+    Parameters
+    ----------
+    model : SupportVectorModel or JointModel
+    beta : Ball of shape (n,), or (n, k) with one decision function per class
+        kappa times the coefficients that dual variables imply.
+    solution : SVMSolution or JointSolution, optional
+    multipliers : Ball of shape (m,)
+        Of constraints on (w, b).
+
     Returns
     -------
-    scores : Ball of shape (n,)
+    scores : Ball of shape (n,) or (n, k)
         ``w'phi(x_i)`` of the machine as it predicts.
     size : float
         ``|w|^2``, or ``|w|_1`` of an L1-norm, from above.
@@ -203,14 +220,13 @@ def _weights(
         1-norm.
     """
     X, norm, scores, size = model.data.X, model.norm, Ball.exact(np.zeros(0)), math.inf
-    beta = product(sp.csr_array(model.conditions.rows.T), dual.alpha)
     if isinstance(model.gram, LowRankQuadratic):
         adjoint = transposed_product(X, beta)
         if model.constraints is not None:
-            adjoint -= transposed_product(model.constraints.rows[:, :-1], dual.multipliers)
+            adjoint -= transposed_product(model.constraints.rows[:, :-1], multipliers)
         if solution is not None:
             if solution.coef is not None:
-                w = Ball.exact(solution.coef)
+                w = Ball.exact(solution.coef.T)
             else:
                 w = transposed_product(X, Ball.exact(solution.expansion))
             scores, size = product(X, w), norm.size_upper(w)
@@ -219,13 +235,17 @@ def _weights(
     products = gram_product(  # one pass over K
         model.gram.gram, model.exact_kernel, np.column_stack([*own, beta.mid])
     )
+    mid, rad = (part.reshape(len(part), -1) for part in (beta.mid, beta.rad))
+    k, norms, dual_sizes = mid.shape[1], own_norms(model), list[float]()
     if own:
-        scores = products[:, 0]
+        shape = own[0].shape
+        scores = Ball(products.mid[:, :k].reshape(shape), products.rad[:, :k].reshape(shape))
         size = norm.expansion_upper(own[0], scores)
-    norms = own_norms(model)
-    rest = sum_upper(outward(norms * beta.rad))
-    middle = products[:, len(own)]
-    return scores, size, norm.expanded_dual_size_upper(beta, middle, norms, rest)
+    for m in range(k):
+        rest, column = sum_upper(outward(norms * rad[:, m])), Ball(mid[:, m], rad[:, m])
+        implied = products[:, m - k]
+        dual_sizes.append(norm.expanded_dual_size_upper(column, implied, norms, rest))
+    return scores, size, sum_upper(dual_sizes)
 
 
 def _unknown(model: SupportVectorModel) -> FeasibleBall:
@@ -254,25 +274,7 @@ def _dual(model: SupportVectorModel, dual: FeasibleBall, dual_size: float) -> fl
 def joint_enclosure(model: JointModel, solution: JointSolution) -> Enclosure:
     """Enclose both objectives; see ``enclose``."""
     tau = _feasible_ball(model, model.feasible_dual(solution.alpha).alpha)
-    X = model.data.X
-    if isinstance(model.gram, LowRankQuadratic):
-        if solution.coef is not None:
-            w = Ball.exact(solution.coef.T)
-        else:
-            w = transposed_product(X, Ball.exact(solution.expansion))
-        scores, size = product(X, w), squared_norm(w)
-        dual_size = squared_norm(transposed_product(X, tau))
-    else:
-        k, own = model.n_classes, np.asarray(solution.expansion)
-        products = gram_product(
-            model.gram.gram, model.exact_kernel, np.column_stack([own, tau.mid])
-        )
-        scores, middle = products[:, :k], products[:, k:]
-        size = max(sum_upper((Ball.exact(own) * scores).upper), 0.0)
-        rest = product(own_norms(model)[None], Ball.exact(tau.rad)).upper[0]
-        squares = (Ball.exact(tau.mid) * middle).upper
-        roots = [root(sum_upper(column)) for column in squares.T]
-        dual_size = sum_upper(outward((np.array(roots) + rest) ** 2))
+    scores, size, dual_size = _weights(model, tau, solution, Ball.exact(NO_MULTIPLIERS))
     upper = _joint_primal(model, solution, scores, size)
     lower = float(
         down(_joint_dual(model, tau, dual_size) - negative_curvature_error(model, tau.mid, upper))

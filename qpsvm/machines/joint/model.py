@@ -44,10 +44,12 @@ from qpsvm.kernels import Kernel
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import KernelRepair
 from qpsvm.machines import accuracy
+from qpsvm.machines.conditions import alpha_unit
 from qpsvm.machines.consistency import follows_from_alpha, require_same_problem
 from qpsvm.machines.evaluation import Evaluation, hessian_product, kernel_sums
 from qpsvm.machines.exact_types import require_own_properties
-from qpsvm.machines.joint.solution import JointSolution, alpha_unit
+from qpsvm.machines.joint.solution import JointSolution
+from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.primal_dual import ColumnSizes, DualPoint, DualWeights
 from qpsvm.machines.repair import nearest_rows
 from qpsvm.machines.samples import MarginSummary, SampleTable
@@ -109,12 +111,10 @@ class JointModel(KernelSetup):
     always_has_an_optimum = True
     is_hard = False
     unit = 1.0
+    norm = SQUARED
     norm_curvature = 1.0
+    constraints = None
     objective_floor = 0.0  # w = 0 pays C_i for every sample: the optimum is above zero
-
-    def floor_above(self, _size: float) -> float:
-        """Floor of the scale of relative gaps: 0, as the optimum is always above zero."""
-        return self.objective_floor
 
     @property
     def constant(self) -> float:
@@ -260,7 +260,7 @@ class JointModel(KernelSetup):
     def gap_bound(self, _: Evaluation) -> None:
         """Return None: the gap of this model is the difference of its objectives."""
 
-    def refined(self, evaluation: Evaluation, *_: float, **_everywhere: bool) -> Evaluation:
+    def refined(self, evaluation: Evaluation, _: float) -> Evaluation:
         """Return the evaluation unchanged: this model has no values with more digits."""
         return evaluation
 

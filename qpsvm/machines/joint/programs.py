@@ -17,10 +17,10 @@ from qpsvm.machines.blocks import (
     repaired_program,
     vector_or_nan,
 )
+from qpsvm.machines.conditions import alpha_unit
 from qpsvm.machines.consistency import follows_from_alpha
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.joint.model import JointModel
-from qpsvm.machines.joint.solution import alpha_unit
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Dense, Matrix, Vector, require_memory
 from qpsvm.qp.program import QuadraticProgram

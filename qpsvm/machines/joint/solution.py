@@ -11,11 +11,11 @@ from qpsvm.data.training_sets import MulticlassTrainingSet
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.kernels import Kernel
 from qpsvm.kernels.kernel_repair import KernelRepair
+from qpsvm.machines.conditions import alpha_unit
 from qpsvm.machines.prediction import KernelMachine
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import NO_MULTIPLIERS
-from qpsvm.numerics.arrays import Array, Dense, Index, Vector, freeze, restore_frozen, store_fields
-from qpsvm.numerics.precision import TINY
+from qpsvm.numerics.arrays import Array, Dense, Index, Vector, freeze, store_fields
 from qpsvm.qp.solution import QPSolution
 
 
@@ -72,9 +72,6 @@ class JointSolution(KernelMachine):
         names = ("alpha", "expansion", "coef", "intercept", "slack", "upper")
         store_fields(self, names, "a solution", InvalidDataError)
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
-
     @property
     def classes(self) -> Array:
         """The caller's labels, sorted like the columns of the decision function."""
@@ -88,9 +85,8 @@ class JointSolution(KernelMachine):
     @cached_property
     def support(self) -> Index:
         """Rows of the caller's X whose alphas are not zero."""
-        used = np.max(np.abs(self.alpha), axis=1) > MACHINES.support * alpha_unit(
-            self.alpha, self.upper
-        )
+        threshold = MACHINES.support * alpha_unit(self.alpha, self.upper)
+        used = np.max(np.abs(self.alpha), axis=1) > threshold
         return np.asarray(freeze(self.data.kept[used]))
 
     @property
@@ -104,9 +100,3 @@ class JointSolution(KernelMachine):
             f"{self.n_support} of {self.data.n_samples} support vectors, {self.kernel} kernel, "
             f"{self.data.storage} data)"
         )
-
-
-def alpha_unit(alpha: Dense, upper: Vector) -> Vector:
-    """Unit of the alphas of a sample, shape (n,): the smaller of C_i and the largest alpha."""
-    largest = float(np.fmax.reduce(np.abs(alpha), axis=None, initial=TINY))  # passes over NaN
-    return np.minimum(upper, largest)
