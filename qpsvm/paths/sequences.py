@@ -2,9 +2,8 @@
 
 The dual of a linear machine has as many variables as samples, and at the optimum about as many of
 them are between their bounds as there are weights. Which ones is nearly known from the weights at
-the last C: the interior-point method solves for the samples nearest to their margins, beginning at
-the point of the central path that belongs to the last weights (``open_set.near``), and one product
-with all samples says whether others have to come in.
+the last C: proximal steps (``solvers.linear.proximal``) begin at the last solution, and their Newton
+steps look at the samples nearest to their margins.
 
 Over a kernel matrix that is kept, each machine is solved from the one before
 (``direct.related``). What the verifier then asks of the matrix are products with the coefficients
@@ -36,19 +35,15 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.factor import Factor
-from qpsvm.solvers.interior_point.interior import SearchResult
-from qpsvm.solvers.interior_point.open_set import solve_near_weights
-from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.search import Search
-from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.solver import solve
-
-SOLVER_SETTINGS = InteriorPointSettings(slow_iterations=0)
-"""Settings of the interior-point method, which goes on to its end however slow it is."""
+from qpsvm.solvers.linear.factor import Factor
+from qpsvm.solvers.linear.program import FactorProgram, Point
+from qpsvm.solvers.linear.proximal import solve_by_proximal_steps
+from qpsvm.solvers.linear.search import Search, SearchResult
+from qpsvm.solvers.linear.settings import DEFAULTS
+from qpsvm.solvers.linear.solver import solve
 
 ITERATIONS = 1000
-"""Iterations of the interior-point method for one machine, at most."""
+"""Iterations of the solver of linear machines for one machine, at most."""
 
 
 @short_repr
@@ -82,7 +77,7 @@ class OneFactor:
         if not isinstance(P, LowRankQuadratic) or P.diag.any():
             return None
         whole = FactorProgram(
-            F=Factor.of(P, settings=SOLVER_SETTINGS),
+            F=Factor.of(P),
             d=np.zeros(len(program)),
             q=-program.required.value,
             A=program.rows,
@@ -97,19 +92,20 @@ class OneFactor:
         if merged is not None:
             smaller = whole.restricted(merged.kept, np.zeros(whole.size), copied_below=WORTH)
             whole = replace(smaller, lower=merged.lower, upper=merged.upper)
-        n_open = SOLVER_SETTINGS.open_per_weight * P.rank
+        n_open = DEFAULTS.open_per_weight * P.rank
         return (
             None
-            if n_open > SOLVER_SETTINGS.largest_open_share * whole.size
+            if n_open > DEFAULTS.largest_open_share * whole.size
             else cls(training, whole, merged)
         )
 
     def machines(self, values: Vector, eps: float) -> Iterator[SVMSolution]:
         """Yield the verified machine of every C of shape (m,), ascending."""
         last: SearchResult | None = None
+        before = 1.0
         for C in values.tolist():
             with one_blas_thread():
-                last = self._found(C, last, eps)
+                last, before = self._found(C, last, C / before, eps), C
                 # shares of a group of equal samples are those for C = 1
                 alpha = last.x if self.merged is None else C * self.merged.undone(last.x / C)
                 problem = self.training.problem(C)
@@ -117,14 +113,17 @@ class OneFactor:
             yield machine
 
     @np.errstate(all="ignore")  # an objective that is not finite ends the search
-    def _found(self, C: float, last: SearchResult | None, eps: float) -> SearchResult:
+    def _found(
+        self, C: float, last: SearchResult | None, growth: float, eps: float
+    ) -> SearchResult:
         """Solve the dual program for one C, from the solution for the last C if there is one."""
         p = self.program
         program = replace(p, lower=C * p.lower, upper=C * p.upper)
         found = None
         if last is not None:
+            x = np.clip(growth * last.x, program.lower, program.upper)
             search = Search(program, eps, ITERATIONS, lambda *_: None)
-            found = solve_near_weights(search, last.w, last.y)
+            found = solve_by_proximal_steps(search, Point.of(program, x, last.y, last.w))
         if found is None or found.status is not Status.OPTIMAL:
             found = solve(program, eps, ITERATIONS, lambda *_: None)
         return found

@@ -63,8 +63,8 @@ def test_neither_are_kernels_and_few_samples_for_each_feature() -> None:
 
 
 def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
-    def wrong(self, C, last, eps):
-        found = right(self, C, last, eps)
+    def wrong(self, C, last, growth, eps):
+        found = right(self, C, last, growth, eps)
         return found if C < 1.0 else sequences.replace(found, x=0.9 * found.x)
 
     right = OneFactor._found
@@ -77,7 +77,10 @@ def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
 
 
 def test_ends_where_no_point_near_is_found(monkeypatch) -> None:
-    monkeypatch.setattr(sequences, "solve_near_weights", lambda *_: None)
+    def nowhere(search, _):
+        return search.initial_point()
+
+    monkeypatch.setattr(sequences, "solve_by_proximal_steps", nowhere)
     require_optimal(*prepared("C", qpsvm.SoftMargin(), Y))
 
 
