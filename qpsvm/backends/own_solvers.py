@@ -30,7 +30,7 @@ from qpsvm.solvers.linear.solver import solve
 from qpsvm.solvers.linear.translate import translation
 
 MAX_ITERATIONS = 500
-"""Iterations of the solver of linear machines, at most, unless the caller asks for another limit."""
+"""Iterations of the solver of linear machines, at most, unless the caller has a limit."""
 
 
 class OwnBackend(Backend):

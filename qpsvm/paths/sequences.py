@@ -2,8 +2,8 @@
 
 The dual of a linear machine has as many variables as samples, and at the optimum about as many of
 them are between their bounds as there are weights. Which ones is nearly known from the weights at
-the last C: proximal steps (``solvers.linear.proximal``) begin at the last solution, and their Newton
-steps look at the samples nearest to their margins.
+the last C: proximal steps (``solvers.linear.proximal``) begin at the last solution, and their
+Newton steps look at the samples nearest to their margins.
 
 Over a kernel matrix that is kept, each machine is solved from the one before
 (``direct.related``). What the verifier then asks of the matrix are products with the coefficients
@@ -37,13 +37,16 @@ from qpsvm.qp.sample_gram import SampleGram
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.linear.factor import Factor
 from qpsvm.solvers.linear.program import FactorProgram, Point
-from qpsvm.solvers.linear.proximal import solve_by_proximal_steps
+from qpsvm.solvers.linear.proximal import first_weight, solve_by_proximal_steps
 from qpsvm.solvers.linear.search import Search, SearchResult
 from qpsvm.solvers.linear.settings import DEFAULTS
 from qpsvm.solvers.linear.solver import solve
 
 ITERATIONS = 1000
 """Iterations of the solver of linear machines for one machine, at most."""
+
+KNOWN = 0.01
+"""Weight of the first proximal term next to a known solution, in units of that without one."""
 
 
 @short_repr
@@ -123,7 +126,8 @@ class OneFactor:
         if last is not None:
             x = np.clip(growth * last.x, program.lower, program.upper)
             search = Search(program, eps, ITERATIONS, lambda *_: None)
-            found = solve_by_proximal_steps(search, Point.of(program, x, last.y, last.w))
+            at = Point.of(program, x, last.y, last.w)
+            found = solve_by_proximal_steps(search, at, KNOWN * first_weight(program))
         if found is None or found.status is not Status.OPTIMAL:
             found = solve(program, eps, ITERATIONS, lambda *_: None)
         return found
