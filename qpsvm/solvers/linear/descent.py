@@ -45,7 +45,7 @@ def suits(program: FactorProgram) -> bool:
         and not p.F.constant
         and np.array_equal(p.A[0], signs)
         and not p.d.any()
-        and p.n_bounds == 2 * p.size
+        and bool(np.isfinite([p.lower, p.upper]).all())
     )
 
 

@@ -135,16 +135,6 @@ class FactorProgram:
         """The mean of the diagonal of ``F F' + diag(d)``."""
         return (float(np.sum(self.F.diagonal()) + np.sum(self.d)) / self.size) or 1.0
 
-    @cached_property
-    def bounds(self) -> tuple[Mask, Mask]:
-        """Masks of the variables with a lower and with an upper bound."""
-        return np.isfinite(self.lower), np.isfinite(self.upper)
-
-    @cached_property
-    def n_bounds(self) -> int:
-        """Number of finite bounds."""
-        return int(sum(np.sum(which) for which in self.bounds))
-
     # --- bounds -----------------------------------------------------------------------------------
 
     def is_free(self, x: Vector) -> Mask:
@@ -180,13 +170,6 @@ class FactorProgram:
         gap = sum(float(np.sum(self.missed(x, g, i))) for i in chunks(self.size))
         gap += float(np.abs(y) @ np.abs(self.A @ x - self.b))
         return objective, gap / max(abs(objective), self.floor(x))
-
-    def dual(self, x: Vector, y: Vector, w: Vector, g: Vector) -> float:
-        """The dual objective of (w, y), ``g = gradient(w, y)``; x as in ``missed``."""
-        value = float(w @ (self.offset - 0.5 * w)) - float(y @ self.b) + self.constant
-        for i in chunks(self.size):
-            value += float(x[i] @ (g[i] + 0.5 * self.d[i] * x[i]) - np.sum(self.missed(x, g, i)))
-        return value
 
     def missed(self, x: Vector, g: Vector, i: slice = slice(None)) -> Vector:
         """Return how far ``1/2 d_i x_i^2 + g_i x_i`` is above its minimum over the box.
