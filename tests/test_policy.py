@@ -15,8 +15,6 @@ from qpsvm.backends import Backend, Capabilities, Settings, registry
 from qpsvm.machines.problem import TrainingProblem
 from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.qp import QPSolution, QuadraticProgram, Status
-from qpsvm.solvers.interior_point.interior import is_slow
-from qpsvm.solvers.interior_point.settings import InteriorPointSettings
 from qpsvm.solving import policy, solve_with
 from qpsvm.solving.attempts import POLICY, Result, SolveTask, distance
 from qpsvm.solving.policy import STEPS, solve_by_policy
@@ -275,25 +273,6 @@ def test_the_first_backend_of_auto_has_a_share_of_the_limit(stage: Any) -> None:
     timed(PROGRAM, 300.0, named)
     assert named.asked[0].deadline is not None
     assert named.asked[0].deadline.at == 301.0
-
-
-@pytest.mark.parametrize("factor", [0.1, 0.3, 0.7])
-def test_a_gap_that_falls_fast_enough_is_not_slow(factor: float) -> None:
-    own = InteriorPointSettings()
-    gaps = [factor**k for k in range(200)]
-    assert not any(is_slow(gaps[: k + 1], own) for k in range(200))
-
-
-def test_a_gap_that_creeps_is_slow_and_one_that_stands_is_not() -> None:
-    own, n = InteriorPointSettings(), InteriorPointSettings().slow_iterations
-    creeping = [0.5 * 0.95**k for k in range(n + 2)]
-    assert is_slow(creeping, own)
-    assert not is_slow(creeping[:n], own)  # not yet
-    assert not is_slow([0.5] * 50, own)  # stopped by rounding
-    assert not is_slow([3.0 * gap for gap in creeping], own)  # it may have to grow first
-    near = own.slow_above_gap / creeping[0]
-    assert not is_slow([near * gap for gap in creeping], own)
-    assert not is_slow(creeping, InteriorPointSettings(slow_iterations=0))
 
 
 # --- near infeasibility --------------------------------------------------------------------------

@@ -24,13 +24,13 @@ from qpsvm.solvers.box.solver import ActiveSetResult, least_memory, minimise
 from qpsvm.solvers.common import WorkBudget
 from qpsvm.solvers.device.settings import DeviceSettings
 from qpsvm.solvers.device.solver import minimise_on
-from qpsvm.solvers.interior_point.interior import SearchResult
-from qpsvm.solvers.interior_point.settings import InteriorPointSettings
-from qpsvm.solvers.interior_point.solver import solve
-from qpsvm.solvers.interior_point.translate import translation
+from qpsvm.solvers.linear.search import SearchResult
+from qpsvm.solvers.linear.settings import LinearSettings
+from qpsvm.solvers.linear.solver import solve
+from qpsvm.solvers.linear.translate import translation
 
 MAX_ITERATIONS = 500
-"""Iterations of the interior-point method, at most, unless the caller asks for another limit."""
+"""Iterations of the solver of linear machines, at most, unless the caller has a limit."""
 
 
 class OwnBackend(Backend):
@@ -56,9 +56,9 @@ class IPMBackend(OwnBackend):
     @one_blas_thread()
     @np.errstate(all="ignore")
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
-        own = settings_from_options(InteriorPointSettings, settings.options, self.label)
+        own = settings_from_options(LinearSettings, settings.options, self.label)
         if not settings.gives_way:
-            own = replace(own, slow_iterations=0)
+            own = replace(own, slow_factor=1.0)
         clock = Clock(self.label, settings)
         way = translation(program)
         engine_program = way.structured(own)

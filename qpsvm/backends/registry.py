@@ -25,7 +25,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.classical.driver import MAX_STEPS
-from qpsvm.solvers.interior_point.translate import structure_of
+from qpsvm.solvers.linear.translate import structure_of
 
 ENTRY_POINTS = "qpsvm.backends"
 

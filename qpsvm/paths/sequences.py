@@ -2,9 +2,8 @@
 
 The dual of a linear machine has as many variables as samples, and at the optimum about as many of
 them are between their bounds as there are weights. Which ones is nearly known from the weights at
-the last C: the interior-point method solves for the samples nearest to their margins, beginning at
-the point of the central path that belongs to the last weights (``open_set.near``), and one product
-with all samples says whether others have to come in.
+the last C: proximal steps (``solvers.linear.proximal``) begin at the last solution, and their
+Newton steps look at the samples nearest to their margins.
 
 Over a kernel matrix that is kept, each machine is solved from the one before (``direct.related``).
 
@@ -35,13 +34,12 @@ from qpsvm.paths.training import PathSettings, Training, accepted, feasible_alph
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.interior_point.factor import Factor
-from qpsvm.solvers.interior_point.interior import SearchResult
-from qpsvm.solvers.interior_point.open_set import solve_near_weights
-from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.search import Search
-from qpsvm.solvers.interior_point.settings import DEFAULTS
-from qpsvm.solvers.interior_point.solver import solve
+from qpsvm.solvers.linear.factor import Factor
+from qpsvm.solvers.linear.program import FactorProgram, Point
+from qpsvm.solvers.linear.proximal import first_weight, solve_by_proximal_steps
+from qpsvm.solvers.linear.search import Search, SearchResult
+from qpsvm.solvers.linear.settings import DEFAULTS
+from qpsvm.solvers.linear.solver import solve
 
 Alphas: TypeAlias = Iterator[Vector]
 """Dual variables of the machine at each C."""
@@ -134,10 +132,14 @@ def _over_weights(program: ParametricProgram, values: Vector, eps: float) -> Alp
 
 
 def _next_to_weights(unit: FactorProgram, values: Vector, eps: float) -> Alphas:
-    """Yield the dual variables of linear machines, each solved next to the weights of the last."""
+    """Yield the dual variables of linear machines, each solved next to the solution of the last."""
     last: SearchResult | None = None
+    before = 1.0
     for C in values.tolist():
-        last = _solved(replace(unit, lower=C * unit.lower, upper=C * unit.upper), last, eps)
+        if last is not None:
+            last = replace(last, x=(C / before) * last.x)
+        program = replace(unit, lower=C * unit.lower, upper=C * unit.upper)
+        last, before = _solved(program, last, eps), C
         yield last.x
 
 
@@ -146,7 +148,10 @@ def _solved(program: FactorProgram, last: SearchResult | None, eps: float) -> Se
     found, most_iterations = None, 1000
     if last is not None:
         search = Search(program, eps, most_iterations, lambda *_: None)
-        found = solve_near_weights(search, last.w, last.y)
+        x = np.clip(last.x, program.lower, program.upper)
+        at = Point.of(program, x, last.y, last.w)
+        # near a solution a hundredth of the usual proximal term is enough
+        found = solve_by_proximal_steps(search, at, 0.01 * first_weight(program))
     if found is None or found.status is not Status.OPTIMAL:
         found = solve(program, eps, most_iterations, lambda *_: None)
     return found

@@ -17,9 +17,8 @@ from qpsvm.data.samples import as_samples
 from qpsvm.exceptions import InvalidDataError, InvalidProgramError
 from qpsvm.numerics.conversion import NARROW, WIDE, index_width, plain, plain_sparse
 from qpsvm.qp import QuadraticProgram
-from qpsvm.solvers.interior_point import descent
-from qpsvm.solvers.interior_point.program import presolve
-from qpsvm.solvers.interior_point.translate import translation
+from qpsvm.solvers.linear import descent
+from qpsvm.solvers.linear.translate import translation
 from tests.conformance.backends import QUADRATIC
 
 Layout = Callable[[Any], Any]
@@ -233,7 +232,7 @@ def test_the_fast_way_is_taken(layout: str, form: str) -> None:
     )
     for matrix in (problem.data.X, problem.qp.G, problem.qp.A):
         (assert_plain_sparse if sp.issparse(matrix) else assert_plain)(matrix)
-    program = presolve(translation(problem.qp).structured())[0]
+    program = translation(problem.qp).structured()
     (assert_plain_sparse if sp.issparse(program.F.samples) else assert_plain)(program.F.samples)
     if form == "dual":
         assert descent.suits(program)

@@ -81,7 +81,10 @@ def test_a_machine_that_is_not_optimal_is_solved(monkeypatch) -> None:
 
 
 def test_ends_where_no_point_near_is_found(monkeypatch) -> None:
-    monkeypatch.setattr(sequences, "solve_near_weights", lambda *_: None)
+    def nowhere(search, *_):
+        return search.initial_point()
+
+    monkeypatch.setattr(sequences, "solve_by_proximal_steps", nowhere)
     require_optimal(*prepared("C", qpsvm.SoftMargin(), Y))
 
 

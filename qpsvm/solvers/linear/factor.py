@@ -15,14 +15,12 @@ from qpsvm.numerics.arrays import (
     Dense,
     Index,
     Vector,
-    as_dense,
     is_sparse,
-    row_blocks,
 )
 from qpsvm.numerics.single_precision import rows_of, stored_values
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.sample_quadratic import Selection
-from qpsvm.solvers.interior_point.settings import DEFAULTS, InteriorPointSettings
+from qpsvm.solvers.linear.settings import DEFAULTS, LinearSettings
 
 
 class Factor(LowRankQuadratic):
@@ -32,11 +30,11 @@ class Factor(LowRankQuadratic):
     ``F' D F = X' diag(R' D R) X``. A slack variable has a row of zeros.
     """
 
-    settings: InteriorPointSettings = DEFAULTS
+    settings: LinearSettings = DEFAULTS
 
     @classmethod
     def of(
-        cls, P: LowRankQuadratic, n_slack: int = 0, settings: InteriorPointSettings = DEFAULTS
+        cls, P: LowRankQuadratic, n_slack: int = 0, settings: LinearSettings = DEFAULTS
     ) -> Factor:
         """The factor of a Hessian, with so many slack variables behind."""
         if P.selection.n_samples == 0:  # slack variables need a sample, of which they have none
@@ -72,27 +70,6 @@ class Factor(LowRankQuadratic):
         pays = self.is_sparse and pairs_pay(self.samples, self.settings)
         return feature_pairs(self.samples) if pays else None
 
-    @cached_property
-    def gram(self) -> Dense:
-        """``F F'``, for fewer variables than columns."""
-        everybody = np.arange(self.size)
-        return self.block(everybody, everybody)
-
-    @cached_property
-    def column_sizes(self) -> Vector:
-        """The length of every column of F."""
-        weights = self.selection.gather(self.selection.signs)
-        X: Any = self.samples
-        if self.is_sparse:
-            squares = np.asarray(X.multiply(X).T @ weights).ravel()
-        else:
-            squares = np.zeros(self.width)
-            for rows in row_blocks(X.shape[0], X.shape[1], IN_CACHE):
-                squares += weights[rows] @ (X[rows] * X[rows])
-        if self.constant:
-            squares = np.append(squares, self.constant * np.sum(weights))
-        return np.asarray(np.sqrt(squares))
-
     def of_samples(self, samples: Index | None, selection: Selection, diag: Vector) -> Self:
         if samples is not None and self.is_sparse and 8 * len(samples) * self.width <= IN_CACHE:
             few: Any = self.samples[samples]
@@ -118,28 +95,6 @@ class Factor(LowRankQuadratic):
         v = self.selection.gather(v)
         of_features = np.asarray(self.samples.T @ v)
         return np.append(of_features, self.root * np.sum(v)) if self.constant else of_features
-
-    def rows(self, i: Index) -> Dense:
-        """Rows of F, shape (len(i), r)."""
-        R = self.selection
-        result = np.full((len(i), self.rank), self.root)
-        result[:, : self.width] = as_dense(self.samples[R.samples(i)])
-        result *= R.signs[i, None]
-        return result
-
-    def squared_products(self, V: Dense, A: Dense, W: Dense) -> Vector:
-        """The squared size of every row of ``F V + A'W``, for V of shape (r, k)."""
-        R, result = self.selection, np.empty(self.size)
-        for rows in row_blocks(self.size, max(self.width, V.shape[1]), IN_CACHE):
-            X = self.samples[rows if R.index is None else R.index[rows]]
-            product = np.asarray(X @ V[: self.width])
-            if self.constant:
-                product += self.root * V[-1]
-            product *= R.signs[rows, None]
-            if len(A):
-                product += A[:, rows].T @ W
-            result[rows] = np.einsum("ij,ij->i", product, product)
-        return result
 
     def normal(self, D: Vector) -> Dense:
         """``F' diag(D) F``, shape (r, r), upper triangle."""
@@ -211,7 +166,7 @@ def of_pairs(pairs: Any, D: Vector) -> Dense:
     return np.asfortranarray((pairs.T @ D).reshape(rank, rank))
 
 
-def pairs_pay(X: Any, settings: InteriorPointSettings) -> bool:
+def pairs_pay(X: Any, settings: LinearSettings) -> bool:
     """Return whether products of pairs are less work than dense products of blocks."""
     n, rank = X.shape
     counts = np.diff(X.indptr).astype(np.int64)

@@ -16,7 +16,7 @@ import qpsvm
 from qpsvm.backends import Settings, get
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp import LowRankQuadratic, QuadraticProgram, Status, residuals
-from qpsvm.solvers.interior_point.settings import InteriorPointSettings
+from qpsvm.solvers.linear.settings import LinearSettings
 from tests import tolerances
 from tests.interrupts import interrupted_point
 from tests.strategies import grid, listed
@@ -336,12 +336,12 @@ def test_progress_and_stopping_hand_out_the_best_so_far() -> None:
 
     def stop(event):
         gaps.append(event.residual)
-        return event.iteration < 6
+        return event.iteration < 3
 
     found = raw(problem, callback=stop)
     assert found.status is Status.INTERRUPTED
-    assert found.statistics.iterations == 6
-    assert len(gaps) == 7
+    assert found.statistics.iterations == 3
+    assert len(gaps) == 4
     reached = qpsvm.certify(problem, problem.recover(found)).relative_gap
     assert reached < 1.0
     assert np.isfinite(found.x).all()
@@ -452,10 +452,10 @@ def test_where_rounding_ends_the_interior_point_working_sets_go_on(seed) -> None
     [
         ("memory_limit", 10, "'memory_limit'"),
         ("patiance", 10, "did you mean 'patience'"),
-        ("patience", 1.5, "a whole number of 0 or more, such as the default 12"),
-        ("open_radius", float("nan"), "a finite number"),
-        ("boundary_share", True, "a finite number"),
-        ("boundary_share", -0.5, "a finite number"),
+        ("patience", 1.5, "a whole number of 0 or more, such as the default 10"),
+        ("first_ramp", float("nan"), "a finite number"),
+        ("slow_factor", True, "a finite number"),
+        ("slow_factor", -0.5, "a finite number"),
     ],
 )
 def test_an_option_that_is_no_setting_is_refused_and_not_ignored(option, value, message) -> None:
@@ -466,17 +466,17 @@ def test_an_option_that_is_no_setting_is_refused_and_not_ignored(option, value, 
 
 def test_every_setting_is_documented_and_recorded() -> None:
     problem = qpsvm.SoftMargin(C=1.0).dual([[0.0], [2.0]], [-1, 1])
-    names = {field.name for field in fields(InteriorPointSettings)}
-    assert all(f"    {name} : " in InteriorPointSettings.__doc__ for name in names)
-    solution = qpsvm.solve(problem, "ipm", options={"max_correctors": 0})
+    names = {field.name for field in fields(LinearSettings)}
+    assert all(f"    {name} : " in LinearSettings.__doc__ for name in names)
+    solution = qpsvm.solve(problem, "ipm", options={"patience": 7})
     assert set(solution.qp.statistics.settings) == names
-    assert solution.qp.statistics.settings["max_correctors"] == 0
+    assert solution.qp.statistics.settings["patience"] == 7
 
 
 SWITCHED_OFF = {
-    "boundary_share": 0.9, "max_correctors": 0,
-    "guess_above": 10**9, "first_passes": 1, "sample_size": 10**9, "smoothing_steps": 1,
-    "largest_open_share": 0.0,
+    "first_weight": 1.0, "first_ramp": 0.0, "shrink": 0.5, "newton_steps": 10,
+    "small_size": 10**9, "first_passes": 1, "open_per_free": 1, "open_per_weight": 1,
+    "largest_open_share": 0.0, "patience": 20,
 }  # fmt: skip
 
 

@@ -35,8 +35,8 @@ from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.common import SlackRows
-from qpsvm.solvers.interior_point.program import FactorProgram
-from qpsvm.solvers.interior_point.settings import DEFAULTS, FEW_ROWS, InteriorPointSettings
+from qpsvm.solvers.linear.program import FactorProgram
+from qpsvm.solvers.linear.settings import DEFAULTS, FEW_ROWS, LinearSettings
 
 LARGEST_FACTORED = 1000
 """Number of variables up to which a dense Hessian is factored: less than a second."""
@@ -95,7 +95,7 @@ class PrimalForm:
         p = self.program
         return SlackRows.of(p.A, p.b, p.G, p.h)
 
-    def structured(self, settings: InteriorPointSettings = DEFAULTS) -> FactorProgram:
+    def structured(self, settings: LinearSettings = DEFAULTS) -> FactorProgram:
         """The same program, its Hessian as ``F F' + diag(d)``.
 
         Raises
@@ -240,7 +240,7 @@ class Dualised:
         first = self.M.indptr[columns]
         return self.M.indices[first], self.M.data[first]
 
-    def structured(self, settings: InteriorPointSettings = DEFAULTS) -> FactorProgram:
+    def structured(self, settings: LinearSettings = DEFAULTS) -> FactorProgram:
         """The dual program, whose variables are the multipliers."""
         program, m, at = self.program, len(self.right), self._at
         constant = -float(at @ program.q)

@@ -1,9 +1,9 @@
-"""State of a solve (iterations, best point), and its stage with more weights than variables.
+"""State of a solve (iterations, best point, why it ends), and the working sets that can end it.
 
 Where there are fewer variables than weights, a matrix of the size of the weights is out of the
-question, and so is one of all variables when there are many. With a good guess of the weights only
-the variables whose gradients nearly vanish are in doubt. Working sets of the dual
-(``box.working_sets``) do the rest, exactly; from there they are few and small.
+question, and so is one of all variables when there are many. From a good point only the variables
+whose gradients nearly vanish are in doubt. Working sets of the dual (``box.working_sets``) do the
+rest, exactly. They also go on where rounding ends Newton's method on the weights.
 """
 
 from __future__ import annotations
@@ -13,16 +13,41 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.numerics.arrays import Index, Vector, default_memory_limit
+from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.box.working_sets import polish_box
-from qpsvm.solvers.common import LARGEST_SET, WorkBudget
-from qpsvm.solvers.interior_point.interior import REACHED, SLOW, SearchResult, interior_point
-from qpsvm.solvers.interior_point.iterates import Accuracy, Variables
-from qpsvm.solvers.interior_point.program import FactorProgram
+from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.linear.program import FactorProgram
 
 Progress = Callable[[int, float, float], "Status | None"]
 """Told the number of iterations, the objective and the relative gap; a status ends the search."""
+
+REACHED = "certified gap reached"
+"""Reason for ending a search whose gap is small enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """Result of a search: a point, its status and the reason.
+
+    Attributes
+    ----------
+    x, y, w : arrays of shape (n,), (p,) and (r,)
+    gap : float
+        The relative duality gap of the whole program.
+    status : Status
+    reason : str
+        Why it stopped.
+    iterations : int
+    """
+
+    x: Vector
+    y: Vector
+    w: Vector
+    gap: float
+    status: Status
+    reason: str
+    iterations: int
 
 
 @dataclass
@@ -42,7 +67,6 @@ class Search:
     stopped : Status or None
         What ``progress`` said.
     best : SearchResult or None
-        Of the whole program.
     """
 
     program: FactorProgram
@@ -58,25 +82,17 @@ class Search:
         """Return whether iterations are left and no stop was requested."""
         return self.stopped is None and self.iterations < self.limit
 
-    def report(self, objective: float, gap: float, iterations: int = 1) -> Status | None:
-        """Count iterations and report them; return the reason to stop, or None."""
+    @property
+    def ended(self) -> tuple[Status, str]:
+        """Status and reason of a search that may not continue."""
+        if self.stopped is None:
+            return Status.ITERATION_LIMIT, "iteration limit"
+        return self.stopped, f"stopped: {self.stopped.value}"
+
+    def report(self, objective: float, gap: float, iterations: int = 1) -> None:
+        """Count iterations and report them."""
         self.iterations += iterations
         self.stopped = self.progress(self.iterations, objective, gap)
-        return self.stopped
-
-    def interior(self, program: FactorProgram, start: Variables | None = None) -> SearchResult:
-        """Run the interior-point method on the program or some of its variables."""
-        before = self.iterations
-
-        def report(iteration: int, measured: Accuracy) -> Status | None:
-            return self.report(measured.primal, measured.gap, before + iteration - self.iterations)
-
-        eps = self.program.settings.inner_accuracy * self.eps
-        found = interior_point(program, eps, self.limit - before, report, start)
-        self.iterations = before + found.iterations
-        if found.reason == SLOW:
-            self.stopped = found.status
-        return replace(found, iterations=self.iterations)
 
     def initial_point(self) -> SearchResult:
         """Projection of the origin, the best point until another is found."""
@@ -92,23 +108,47 @@ class Search:
         g = p.gradient(w, y)
         return w, g, *p.gap(x, y, g)
 
+    def excess(self, x: Vector, g: Vector, gap: float) -> float:
+        """Return the largest of gap and violations over their tolerances: at most 1 if solved.
+
+        The gap; what x misses of the rows; and the square, as of this order is the gap, of the
+        largest violation of a variable. A gradient may be of the size of the root of eps or its
+        variable as near to its bound; without a bound, the gradient itself has to be as small as
+        eps.
+        """
+        p, eps = self.program, self.eps
+        h = g + p.d * x
+        room, size = np.where(h > 0.0, x - p.lower, p.upper - x), np.abs(h)
+        width = p.upper - p.lower
+        is_box = np.isfinite(width) & (width > 0.0)
+        share = np.divide(room, width, out=np.where(width > 0.0, room, 0.0), where=is_box)
+        unit = min(1.0, float(np.max(np.abs(p.q)))) or 1.0
+        is_free = np.isinf(room)
+        violation = np.where(is_free, 0.0, np.minimum(size, share))
+        missed = np.abs(p.A @ x - p.b) / np.maximum(np.abs(p.b), 1.0)
+        worst = max(
+            gap,
+            float(np.max(violation)) ** 2,
+            float(np.max(size[is_free], initial=0.0)) / unit,
+            float(np.max(missed, initial=0.0)),
+        )
+        return worst / eps
+
     def result(self, x: Vector, y: Vector) -> SearchResult:
         """A point as a result that claims nothing."""
         w, _, _, gap = self.measured(x, y)
         return SearchResult(x, y, w, gap, Status.UNKNOWN, "", self.iterations)
-
-    def whole(self, found: SearchResult, x: Vector, part: Index) -> SearchResult:
-        """The result for the whole program of a search for some of its variables."""
-        x = x.copy()
-        x[part] = found.x
-        w, _, _, gap = self.measured(x, found.y)
-        return replace(found, x=x, w=w, gap=gap)
 
     def record(self, found: SearchResult) -> SearchResult:
         """Keep a result if it is the best so far; return the result."""
         if self.best is None or not self.best.gap <= found.gap:
             self.best = found
         return found
+
+    def best_of(self) -> SearchResult:
+        """Return the best point of a search that a limit or an interrupt ended."""
+        status, reason = self.ended
+        return replace(self.best or self.initial_point(), status=status, reason=reason)
 
 
 # --- working sets ---------------------------------------------------------------------------------
@@ -124,12 +164,7 @@ def polished(program: FactorProgram, x: Vector, y: Vector, budget: WorkBudget) -
     return polish_box(program.quadratic(), start, memory_limit=limit, budget=budget)
 
 
-def can_polish(program: FactorProgram) -> bool:
-    """Return whether one working set holds all variables."""
-    return program.size <= LARGEST_SET
-
-
-def solve_by_free_set(search: Search, x: Vector, y: Vector) -> SearchResult:
+def solve_by_working_sets(search: Search, x: Vector, y: Vector) -> SearchResult:
     """Run working sets from a point until they end or are stopped."""
     found = _outcome(search, x, y)
     if found.status is not Status.INACCURATE:
@@ -154,8 +189,6 @@ def _outcome(search: Search, x: Vector, y: Vector) -> SearchResult:
     status, reason = Status.INACCURATE, "working sets: no more progress"
     if gap <= search.eps:
         status, reason = Status.OPTIMAL, REACHED
-    elif search.stopped is not None:
-        status, reason = search.stopped, f"stopped: {search.stopped.value}"
     elif not search.may_continue:
-        status, reason = Status.ITERATION_LIMIT, "iteration limit"
+        status, reason = search.ended
     return search.record(SearchResult(x, y, w, gap, status, reason, search.iterations))

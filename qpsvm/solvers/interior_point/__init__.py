@@ -1,1 +1,0 @@
-"""The structured interior-point solver: linear machines at the speed of the data."""
