@@ -23,7 +23,6 @@ theorem B; sums rounded once: ``math.fsum``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -37,7 +36,6 @@ from qpsvm.numerics.arrays import (
     Mask,
     Matrix,
     Vector,
-    is_sparse,
     row_blocks,
 )
 from qpsvm.numerics.precision import EPS, product_parts
@@ -238,15 +236,6 @@ class RowResiduals(NamedTuple):
     error: Vector
 
 
-LONG_ROW = 100
-"""Terms of a dense row that Python's own sum adds up faster than a few passes over all rows."""
-
-MOST_SUMS = 8
-"""Sums of leading bits into which the terms of rows are cut: 40 bits each, where rows are long."""
-
-BLOCK = 50_000
-"""Entries whose products are Python numbers at a time: a few megabytes."""
-
 SMALLEST = 2.0**-1074
 """The smallest positive double."""
 
@@ -316,99 +305,20 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     >>> row_residuals(rows, np.ones(3), np.zeros(1)).value
     array([1.])
     """
-    if sp.issparse(rows):
-        rows = sp.csr_array(rows)
+    given = sp.csr_array(rows)
+    entries, factors, ends = given.data, x[given.indices], given.indptr
     with np.errstate(all="ignore"):  # what overflows is infinite
-        size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
-        value, n_tiny = (_of_sparse if sp.issparse(rows) else _of_dense)(rows, x, right)
+        size: Vector = np.asarray(abs(given) @ np.abs(x)) + np.abs(right)
+        parts = np.stack(product_parts(entries, factors), axis=1)
+        terms = zip(np.split(parts.ravel(), 2 * ends[1:])[:-1], -right, strict=True)
+        value = np.array([_sum([*own.tolist(), constant]) for own, constant in terms], np.float64)
+        is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (factors != 0.0)
+        n_tiny = np.diff(np.append(0.0, np.cumsum(is_tiny))[ends])
         error = 0.5 * EPS * np.abs(value) + n_tiny * 2.0**-1072
         for k in np.flatnonzero(size < 2.0**TINY_TERM).tolist():
-            value[k], error[k] = _rational_sum(*_terms_of(rows, k, x), float(right[k]))
+            own = slice(ends[k], ends[k + 1])
+            value[k], error[k] = _rational_sum(entries[own], factors[own], float(right[k]))
     return RowResiduals(value, size, error)
-
-
-def _of_dense(rows: Dense, x: Vector, right: Vector) -> tuple[Vector, Vector]:
-    """Residuals, NaN where a term overflows, and how many products of each row may lose digits."""
-    p, e = product_parts(rows, x)
-    terms = np.concatenate([p, e], axis=1)
-    is_known = np.isfinite(right) & np.isfinite(terms).all(axis=1)
-    if not is_known.all():
-        terms, right = np.where(is_known[:, None], terms, 0.0), np.where(is_known, right, np.nan)
-    if terms.shape[1] > LONG_ROW or terms.size > BLOCK:
-        terms = with_few_terms(terms)
-    sums = [_sum(row) for row in np.concatenate([terms, -right[:, None]], axis=1).tolist()]
-    is_tiny = np.abs(p) < TINY_PRODUCT
-    if is_tiny.any():
-        is_tiny &= (rows != 0.0) & (x != 0.0)
-    return np.array(sums, dtype=np.float64), np.add.reduce(is_tiny, axis=1, dtype=np.float64)
-
-
-def _of_sparse(rows: sp.csr_array, x: Vector, right: Vector) -> tuple[Vector, Vector]:
-    """Compute the residuals of sparse rows, block by block, and how many products lose digits."""
-    entries, factors, ends = rows.data, x[rows.indices], rows.indptr
-    parts = np.stack(product_parts(entries, factors), axis=1)
-    n_infinite = _count(np.asarray(~np.isfinite(parts).all(axis=1)), ends)
-    is_known, value = np.isfinite(right) & (n_infinite == 0.0), np.full(len(right), np.nan)
-    for begin, end in _blocks(ends):
-        first, constants = ends[begin], (-right[begin:end]).tolist()
-        terms = parts[first : ends[end]].ravel().tolist()
-        places = (2 * (ends[begin : end + 1] - first)).tolist()
-        for i, constant in enumerate(constants):
-            if is_known[begin + i]:
-                value[begin + i] = _sum([*terms[places[i] : places[i + 1]], constant])
-    is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (factors != 0.0)
-    return value, _count(is_tiny, ends)
-
-
-def _terms_of(rows: Matrix, k: int, x: Vector) -> tuple[Vector, Vector]:
-    """Return the entries of one row, and the entries of x that they multiply."""
-    if is_sparse(rows):
-        own = slice(rows.indptr[k], rows.indptr[k + 1])
-        return np.asarray(rows.data[own]), x[rows.indices[own]]
-    return np.asarray(rows[k]), x
-
-
-def with_few_terms(terms: Dense) -> Dense:
-    """Replace long rows by rows of a few numbers with exactly the same sums, shape (m, l).
-
-    A power of two that is added to all terms of a row and taken off again leaves their leading
-    bits, of which so few are left that the sum of these is exact in any order. The other bits are
-    summed in the same way, until none is left.
-
-    Source: Rump, Ogita and Oishi, "Accurate floating-point summation, part I", *SIAM Journal on
-    Scientific Computing* 31 (2008), section 3.
-
-    Examples
-    --------
-    >>> with_few_terms(np.array([[1e16, 1.0, -1e16, 2.0**-60]]))
-    array([[0.00000000e+00, 1.00000000e+00, 8.67361738e-19]])
-    """
-    bits = math.ceil(math.log2(terms.shape[1] + 2))
-    sums, rest = list[Vector](), terms
-    for _ in range(MOST_SUMS):
-        largest = np.maximum.reduce(np.abs(rest), axis=1)
-        if not largest.any():
-            return np.stack(sums or [largest], axis=1)
-        unit = np.ldexp(1.0, np.frexp(largest)[1] + bits)[:, None]
-        leading = (rest + unit) - unit
-        rest = rest - leading
-        sums.append(np.add.reduce(leading, axis=1))
-    return terms  # of too many orders of magnitude, or beside an overflow
-
-
-def _count(chosen: Mask, ends: Vector) -> Vector:
-    """The number of chosen entries in every row of a sparse matrix."""
-    return np.asarray(np.diff(np.concatenate([[0.0], np.cumsum(chosen)])[ends]))
-
-
-def _blocks(ends: Vector) -> Iterator[tuple[int, int]]:
-    """Consecutive rows with some ``BLOCK`` entries together, as first and last row plus one."""
-    begin, m = 0, len(ends) - 1
-    while begin < m:
-        end = int(np.searchsorted(ends, ends[begin] + BLOCK, side="right")) - 1
-        end = min(max(end, begin + 1), m)
-        yield begin, end
-        begin = end
 
 
 def _rational_sum(row: Vector, x: Vector, right: float) -> tuple[float, float]:
@@ -428,7 +338,9 @@ def _rational_sum(row: Vector, x: Vector, right: float) -> tuple[float, float]:
 
 
 def _sum(terms: list[float]) -> float:
+    """The sum of some numbers, rounded once; NaN where it overflows or a term is not finite."""
     try:
-        return math.fsum(terms)
-    except OverflowError:
+        total = math.fsum(terms)
+    except (OverflowError, ValueError):
         return math.nan
+    return total if math.isfinite(total) else math.nan

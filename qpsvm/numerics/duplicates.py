@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import IN_CACHE, Index, Mask, Sparse, Vector, is_sparse, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Index, Mask, Vector, is_sparse, row_blocks
 from qpsvm.numerics.compensated import sums_of_groups
 from qpsvm.numerics.single_precision import Stored
 
@@ -33,7 +33,6 @@ SCALED_BACK = 1e-14
 
 _SEED = 20_020_607
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_ONE = np.uint64(0x3FF0000000000000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,23 +179,16 @@ def _factors(size: int) -> Hash:
 
 
 def row_hashes(X: Stored) -> Hash:
-    """64-bit hashes of the rows of X."""
+    """64-bit hashes of the rows of X: sums modulo 2^64, in which zeros count as nothing."""
     n, r = X.shape
-    if is_sparse(X):
-        return _of_sparse_rows(X)
     factors = _factors(r)
+    if is_sparse(X):
+        sums = np.cumsum(_mixed(X.data) * factors[X.indices], dtype=np.uint64)
+        return np.asarray(np.diff(np.append(np.uint64(0), sums)[X.indptr]))
     hashes = np.empty(n, dtype=np.uint64)
     for rows in row_blocks(n, r, IN_CACHE):
         hashes[rows] = (_mixed(X[rows]) * factors).sum(axis=1)
     return hashes
-
-
-def _of_sparse_rows(X: Sparse) -> Hash:
-    """Hashes of sparse rows, summed in a fixed order so that equal rows give equal bits."""
-    bits = (X.data + 0.0).view(np.uint64) * _ODD
-    between_1_and_2 = (bits >> np.uint64(12) | _ONE).view(np.float64)  # no entry drowns another
-    spread = sp.csr_array((between_1_and_2, X.indices, X.indptr), shape=X.shape)
-    return _mixed(spread @ np.random.default_rng(_SEED).standard_normal(X.shape[1]))
 
 
 def _of_vectors(vectors: list[Vector]) -> Hash:
@@ -208,18 +200,9 @@ def _of_vectors(vectors: list[Vector]) -> Hash:
 
 
 def _equal_rows(X: Stored, a: Index, b: Index) -> Mask:
-    same = np.ones(len(a), dtype=bool)
     if is_sparse(X):
-        counts = np.diff(X.indptr)
-        same = np.asarray(counts[a] == counts[b])
-        pairs = np.flatnonzero(same)
-        count = counts[a[pairs]]
-        ends = np.cumsum(count)
-        within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - count, count)
-        left, right = (np.repeat(X.indptr[i[pairs]], count) + within for i in (a, b))
-        different = (X.indices[left] != X.indices[right]) | (X.data[left] != X.data[right])
-        same[np.repeat(pairs, count)[different]] = False
-        return same
+        return np.asarray(np.diff(sp.csr_array(X[a] != X[b]).indptr) == 0)
+    same = np.ones(len(a), dtype=bool)
     for rows in row_blocks(len(a), X.shape[1], IN_CACHE):
         same[rows] = (X[a[rows]] == X[b[rows]]).all(axis=1)
     return same
