@@ -153,10 +153,6 @@ class BridgeBackend(ChildBackend):
             return f'pip install "qpsvm[{self.extra}]"'
         return f"pip install {' '.join(dict.fromkeys([self.name, self.distribution]))}"
 
-    @property
-    def _has_own_time_limit(self) -> bool:
-        return self.about.time is not None
-
     def require_reported(self) -> None:
         """Raise UnknownBackendError unless the installed package reports the solver."""
         package = PACKAGES[self.name]

@@ -13,11 +13,9 @@ import scipy.sparse as sp
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.settings import require_options, silenced, with_output
 from qpsvm.backends.solver_table import SOLVERS, NativeOptions
-from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Index, Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic
-from qpsvm.qp.restrictions import stacked
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 if TYPE_CHECKING:
@@ -48,7 +46,10 @@ class OSQPBackend(Backend):
 
         options = _options(settings)
         bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
-        P, A = upper_triangle(program.P), _rows(program, bounded)
+        # OSQP looks for the old matrix class, and converts anything else with a warning
+        P = sp.csc_matrix(sp.triu(program.P.to_sparse(), format="csc"))
+        own = sp.eye_array(program.n_variables, format="csr")[bounded]
+        A = sp.csc_matrix(sp.vstack([sp.csr_array(program.G), sp.csr_array(program.A), own]))
         free = np.full(program.n_inequalities, -np.inf)
         lower = np.concatenate([free, program.b, program.lb[bounded]])
         upper = np.concatenate([program.h, program.b, program.ub[bounded]])
@@ -123,43 +124,6 @@ def _options(settings: Settings) -> NativeOptions:
     if settings.time_limit is not None:
         options["time_limit"] = settings.time_limit
     return options | dict(settings.options)
-
-
-def upper_triangle(P: Quadratic) -> Matrix:
-    """The upper triangle of P as a ``csc_matrix`` without explicit zeros.
-
-    For a stored dense P, ``np.triu`` and ``csc_matrix`` would copy P three times; by symmetry the
-    lower triangle read row by row is the upper one column by column, which takes one pass.
-    """
-    if P.prefers_sparse:
-        # OSQP looks for the old matrix class, and converts anything else with a warning
-        return sp.csc_matrix(sp.triu(P.to_sparse(), format="csc"))
-    dense: Dense = P.to_dense()
-    mask = np.tri(P.size, dtype=bool)
-    mask &= dense != 0
-    return sp.csc_matrix((dense[mask], *_places(mask)), shape=P.shape)
-
-
-def _places(is_used: Mask) -> tuple[Index, Index]:
-    """Indices and starts of a matrix in compressed columns, which are the rows of a mask."""
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(is_used, axis=1))])
-    return np.nonzero(is_used)[1], starts
-
-
-def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
-    """The rows of G, of A, and one for every variable with a bound, by columns."""
-    own = stacked(program.G, program.A)
-    n, m = program.n_variables, own.shape[0]
-    if sp.issparse(own):
-        parts = np.ones(bounded.size), bounded, np.arange(bounded.size + 1)
-        identity = sp.csr_array(parts, shape=(bounded.size, n))
-        return sp.csc_matrix(sp.vstack([own, identity]))
-    entries = np.zeros((n, m + 1))
-    entries[:, :m], entries[bounded, m] = own.T, 1.0
-    is_used = entries != 0.0
-    indices, starts = _places(is_used)
-    indices[indices == m] += np.arange(bounded.size)
-    return sp.csc_matrix((entries[is_used], indices, starts), shape=(m + bounded.size, n))
 
 
 def _run(

@@ -120,34 +120,9 @@ def require_above(value: object, least: float, name: str, words: str = "") -> No
 # --- settings of a solve -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TimeSettings:
-    """Settings of time limits and of child processes, in seconds, which users cannot set.
-
-    Attributes
-    ----------
-    shortest : float
-        Least time limit that a solver is told, since some take zero for no limit.
-    overrun : float
-        Past the time limit an iteration may end by so much; one that would take longer, by the time
-        of the last one, does not begin. As much is left for the verification.
-    poll : float
-        Between two looks at the deadline while a child process works.
-    grace : float
-        By which a child process may exceed its time limit, to return its best point.
-    patience : float
-        That a child process whose connection was closed has to end by itself.
-    """
-
-    shortest: float = 1e-9
-    overrun: float = 0.5
-    poll: float = 0.05
-    grace: float = 0.5
-    patience: float = 1.0
-
-
-TIMES = TimeSettings()
-"""Settings that every backend observes."""
+OVERRUN = 0.5
+"""Seconds past the time limit by which an iteration may end, and a child process return its best
+point; as much is left for the verification."""
 
 
 @dataclass(frozen=True)
@@ -256,11 +231,8 @@ class Settings:
         object.__setattr__(self, "options", dict(self.options))  # the caller's may change
 
     def replace(self, **changes: Any) -> Settings:
-        """A copy with some fields changed; the settings themselves if none changes."""
-        for name, value in changes.items():
-            if getattr(self, name) is not value:
-                return replace(self, **changes)
-        return self
+        """A copy with some fields changed."""
+        return replace(self, **changes)
 
     def start(self, n: int) -> Vector | None:
         """The x of the warm start, if it is finite and of size n."""
@@ -270,7 +242,8 @@ class Settings:
     def started(self) -> Settings:
         """The settings with a deadline, and with what is left before it as the time limit."""
         deadline = self.deadline or Deadline.after(self.time_limit)
-        left = max(deadline.remaining(), TIMES.shortest) if deadline.is_set else None
+        # zero is no limit for some solvers
+        left = max(deadline.remaining(), 1e-9) if deadline.is_set else None
         return self.replace(deadline=deadline, time_limit=left)
 
 
@@ -376,12 +349,12 @@ class Clock:
         return Status.TIME_LIMIT if self._is_over() else None
 
     def _is_over(self) -> bool:
-        """Return whether the time is over, or another iteration like the last would overrun it."""
+        """Return whether the time is over, or an iteration as long as the last would overrun it."""
         if not self.deadline.is_set:
             return self.deadline.has_passed()
         now = self.deadline.clock()
         step, self._last = now - self._last, now
-        return self.deadline.has_passed() or now + step > self.deadline.at + TIMES.overrun
+        return self.deadline.has_passed() or now + step > self.deadline.at + OVERRUN
 
 
 # --- progress output -----------------------------------------------------------------------------
