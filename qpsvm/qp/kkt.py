@@ -51,7 +51,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -107,6 +107,8 @@ def residuals(
     solution: QPSolution,
     *,
     contradiction: Vector | None = None,
+    product: HessianProduct | None = None,
+    known: KnownOptimum | None = None,
 ) -> KKTResiduals:
     """Measure every KKT residual of a candidate; the formulas are in the module's docstring.
 
@@ -119,6 +121,12 @@ def residuals(
     contradiction : array of shape (m + p,), optional
         What rows, inequalities first, miss because they contradict each other by the rounding of
         their numbers (``bounds``): no point misses less.
+    product : HessianProduct, optional
+        That of P and x, where the caller has computed it; computed here if None.
+    known : KnownOptimum, optional
+        Of a training problem's program: what the machine's certificate says of the optimum. The
+        kernel from which such a program was built has been tested, with a tolerance of its own, so
+        that P is not tested here.
 
     Returns
     -------
@@ -136,45 +144,11 @@ def residuals(
     >>> residuals(program, wrong).multiplier_sign.scaled
     1.0
     """
-    problems = () if program.is_convex else (NOT_CONVEX,)
-    return _measured(program, solution, problems, contradiction=contradiction)
-
-
-def residuals_beside(
-    program: QuadraticProgram,
-    solution: QPSolution,
-    product: HessianProduct | None,
-    known: KnownOptimum | None = None,
-) -> KKTResiduals:
-    """Measure how far the solution of a training problem's program is from being optimal.
-
-    The same as ``kkt_residuals``, without testing whether P is positive semidefinite: the kernel
-    from which the program was built has been tested, with a tolerance of its own.
-
-    Parameters
-    ----------
-    program : QuadraticProgram
-        The program of a training problem.
-    solution : QPSolution
-    product : HessianProduct, optional
-        That of P and x, where the caller has computed it; computed here if None.
-    known : KnownOptimum, optional
-        What the machine's certificate says of the optimum of the program.
-
-    Returns
-    -------
-    KKTResiduals
-    """
-    return _measured(program, solution, (), product=product, known=known or KnownOptimum())
-
-
-def _measured(
-    program: QuadraticProgram, solution: QPSolution, problems: tuple[str, ...], **known: Any
-) -> KKTResiduals:
+    problems = () if known is not None or program.is_convex else (NOT_CONVEX,)
     vectors, missing = checked_vectors(program, solution)
     if vectors is not None and not problems:
         with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed
-            return _measure(program, *vectors, **known)
+            return _measure(program, *vectors, contradiction, product, known)
     infinite = {name: Residual(name, INFINITE, INFINITE) for name in RESIDUAL_NAMES}
     return KKTResiduals(
         **infinite,
@@ -191,9 +165,9 @@ def _measure(
     y: Vector,
     z_lower: Vector,
     z_upper: Vector,
-    contradiction: Vector | None = None,
-    product: HessianProduct | None = None,
-    known: KnownOptimum | None = None,
+    contradiction: Vector | None,
+    product: HessianProduct | None,
+    known: KnownOptimum | None,
 ) -> KKTResiduals:
     found = dict[str, tuple[Vector, Vector]]()  # absolute and scaled, every entry
     hessian = HessianProduct.of(program.P, x) if product is None else product

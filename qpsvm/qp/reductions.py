@@ -45,6 +45,7 @@ are within a factor of two of the offset lose no digit by the subtraction (Sterb
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -179,8 +180,22 @@ def centre(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     return _centre_rows(program)
 
 
+class _Shift(ABC):
+    """Inverse of a substitution that shifts some numbers of a solution by a function of x."""
+
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        return self._shifted(solution, -1.0)
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the given program to the centred program."""
+        return self._shifted(solution, 1.0)
+
+    @abstractmethod
+    def _shifted(self, solution: QPSolution, sign: float) -> QPSolution: ...
+
+
 @dataclass(frozen=True, eq=False)
-class RestoreOffset:
+class RestoreOffset(_Shift):
     """Inverse of centring a factor: ``y = y~ - c'F'x``; certificates of infeasibility are kept.
 
     With ``F'x`` as the given program rounds it: the gradient ``F (F'x) + a y`` of a verifier then
@@ -195,13 +210,6 @@ class RestoreOffset:
 
     given: LowRankQuadratic
     c: Vector
-
-    def __call__(self, solution: QPSolution) -> QPSolution:
-        return self._shifted(solution, -1.0)
-
-    def forward(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the given program to the centred program."""
-        return self._shifted(solution, 1.0)
 
     def _shifted(self, solution: QPSolution, sign: float) -> QPSolution:
         x, y = solution.x, solution.y
@@ -256,7 +264,7 @@ def _per_sample(a: Vector, R: Selection) -> Vector | None:
 
 
 @dataclass(frozen=True, eq=False)
-class RestoreVariable:
+class RestoreVariable(_Shift):
     """Inverse of centring columns: ``x_k = x~_k - c'x_J``.
 
     Attributes
@@ -269,14 +277,7 @@ class RestoreVariable:
     k: int
     c: Vector
 
-    def __call__(self, solution: QPSolution) -> QPSolution:
-        return self._moved(solution, -1.0)
-
-    def forward(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the given program to the centred program."""
-        return self._moved(solution, 1.0)
-
-    def _moved(self, solution: QPSolution, sign: float) -> QPSolution:
+    def _shifted(self, solution: QPSolution, sign: float) -> QPSolution:
         if solution.x is None or solution.x.shape != self.c.shape:
             return solution
         x = solution.x.copy()
