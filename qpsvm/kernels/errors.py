@@ -33,6 +33,7 @@ from qpsvm.kernels.functions import RBF, Kernel, Linear, Polynomial, Sigmoid
 from qpsvm.kernels.products import EVALUATION, Frame, exponent_roundings
 from qpsvm.numerics import precision
 from qpsvm.numerics.arrays import (
+    IN_CACHE,
     Dense,
     Index,
     Vector,
@@ -301,5 +302,5 @@ def _summed(
         sums = two_sum(*total.parts)
         hi[rows], lo[rows] = sums.hi[:, 0], sums.lo[:, 0]
 
-    for_each(add, row_blocks(m, own.precise_columns, own.precise_bytes))
+    for_each(add, row_blocks(m, own.precise_columns, IN_CACHE))
     return PreciseSums(hi, lo, error + value_errors(sizes))
