@@ -13,9 +13,10 @@ import scipy.sparse as sp
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
 from qpsvm.backends.settings import require_options, silenced, with_output
 from qpsvm.backends.solver_table import SOLVERS, NativeOptions
-from qpsvm.numerics.arrays import Index, Vector
+from qpsvm.numerics.arrays import Index, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.restrictions import stacked
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
 if TYPE_CHECKING:
@@ -46,10 +47,7 @@ class OSQPBackend(Backend):
 
         options = _options(settings)
         bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
-        # OSQP looks for the old matrix class, and converts anything else with a warning
-        P = sp.csc_matrix(sp.triu(program.P.to_sparse(), format="csc"))
-        own = sp.eye_array(program.n_variables, format="csr")[bounded]
-        A = sp.csc_matrix(sp.vstack([sp.csr_array(program.G), sp.csr_array(program.A), own]))
+        P, A = _matrices(program, bounded)
         free = np.full(program.n_inequalities, -np.inf)
         lower = np.concatenate([free, program.b, program.lb[bounded]])
         upper = np.concatenate([program.h, program.b, program.ub[bounded]])
@@ -124,6 +122,22 @@ def _options(settings: Settings) -> NativeOptions:
     if settings.time_limit is not None:
         options["time_limit"] = settings.time_limit
     return options | dict(settings.options)
+
+
+def _matrices(program: QuadraticProgram, bounded: Index) -> tuple[Matrix, Matrix]:
+    """The upper triangle of P, and the rows of G, A and the variables with bounds, by columns.
+
+    OSQP looks for the old matrix class, and converts anything else with a warning.
+    """
+    n, rows = program.n_variables, stacked(program.G, program.A)
+    if program.P.prefers_sparse or sp.issparse(rows):
+        upper = sp.csc_matrix(sp.triu(program.P.to_sparse()))
+        return upper, sp.csc_matrix(stacked(rows, sp.eye_array(n, format="csr")[bounded]))
+    dense = program.P.to_dense()
+    is_used = np.tri(n, dtype=bool) & (dense != 0.0)  # its rows are, by symmetry, the columns
+    column, row = np.nonzero(is_used)
+    parts = dense[is_used], row, np.searchsorted(column, np.arange(n + 1))
+    return sp.csc_matrix(parts, shape=dense.shape), sp.csc_matrix(stacked(rows, np.eye(n)[bounded]))
 
 
 def _run(

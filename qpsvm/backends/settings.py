@@ -231,8 +231,11 @@ class Settings:
         object.__setattr__(self, "options", dict(self.options))  # the caller's may change
 
     def replace(self, **changes: Any) -> Settings:
-        """A copy with some fields changed."""
-        return replace(self, **changes)
+        """A copy with some fields changed; the settings themselves if none changes."""
+        for name, value in changes.items():
+            if getattr(self, name) is not value:
+                return replace(self, **changes)
+        return self
 
     def start(self, n: int) -> Vector | None:
         """The x of the warm start, if it is finite and of size n."""

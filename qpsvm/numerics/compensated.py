@@ -305,10 +305,14 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     >>> row_residuals(rows, np.ones(3), np.zeros(1)).value
     array([1.])
     """
-    given = sp.csr_array(rows)
-    entries, factors, ends = given.data, x[given.indices], given.indptr
+    if sp.issparse(rows):
+        rows = sp.csr_array(rows)
+        entries, factors, ends = rows.data, x[rows.indices], rows.indptr
+    else:
+        m, n = rows.shape
+        entries, factors, ends = rows.ravel(), np.tile(x, m), n * np.arange(m + 1)
     with np.errstate(all="ignore"):  # what overflows is infinite
-        size: Vector = np.asarray(abs(given) @ np.abs(x)) + np.abs(right)
+        size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
         parts = np.stack(product_parts(entries, factors), axis=1)
         terms = zip(np.split(parts.ravel(), 2 * ends[1:])[:-1], -right, strict=True)
         value = np.array([_sum([*own.tolist(), constant]) for own, constant in terms], np.float64)

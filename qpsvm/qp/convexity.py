@@ -38,13 +38,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Sparse, Vector
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Dense, Index, Matrix, Sparse, Vector
 from qpsvm.numerics.compensated import BITS, Total
-from qpsvm.numerics.independence import is_definite_dense, is_definite_sparse
+from qpsvm.numerics.independence import is_definite
 from qpsvm.numerics.precision import EPS, TINY
-
-GRAM_SIZE = 1500
-"""Up to so many variables a factor is looked for: a second or less."""
 
 
 class GramFactor(NamedTuple):
@@ -80,7 +77,7 @@ def gram_factor(matrix: Dense) -> GramFactor | None:
     from scipy.linalg.lapack import dpstrf
 
     n = len(matrix)
-    if n > GRAM_SIZE:
+    if n > EIGENVALUE_SIZE:
         return None
     lower, pivots, rank, _ = dpstrf(matrix, lower=1)
     if rank == 0:
@@ -105,8 +102,6 @@ def _product_rounding(F: Dense) -> float:
     size = float(np.linalg.norm(largest)) * float(np.linalg.norm(sums))
     return math.ldexp((r + 16.0) * size, 2 - BITS - bits)
 
-
-U = 2.0**-53
 
 DENSE_SIZE = 4000
 """Blocks of a sparse matrix up to this size are factored as dense ones."""
@@ -159,7 +154,7 @@ def of_matrix(matrix: Matrix) -> Convexity:
     n, factor = matrix.shape[0], None
     if not sp.issparse(matrix):  # where it is certain there is no need to look at its blocks
         scaled, _, rounding = _of_size_one(matrix)
-        if is_definite_dense(scaled, -rounding):
+        if is_definite(scaled, -rounding):
             return Convexity.proven(n)
     shift = np.zeros(n)
     for index, block in _blocks(matrix):
@@ -210,7 +205,6 @@ def _shift_of(block: Matrix) -> float | None:
     if n == 1:
         return 0.0 if block[0, 0] >= 0.0 else None
     scaled, exponent, rounding = _of_size_one(block)
-    is_definite = is_definite_sparse if is_sparse else is_definite_dense
     if is_definite(scaled, -rounding) or (
         n <= RATIONAL_SIZE and not is_sparse and is_semidefinite_exactly(block)
     ):
@@ -231,7 +225,7 @@ def _of_size_one(block: Matrix) -> tuple[Matrix, int, float]:
     entries = block.data if sp.issparse(block) else block
     exponent = math.frexp(float(np.max(np.abs(entries), initial=0.0)))[1]
     entries = np.asarray(np.ldexp(entries, -exponent))
-    rounding = max(8.0 * U * float(np.linalg.norm(entries)), TINY)
+    rounding = max(4.0 * EPS * float(np.linalg.norm(entries)), TINY)
     if not sp.issparse(block):
         return entries, exponent, rounding
     scaled: Sparse = block.copy()

@@ -27,7 +27,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Mask, Vector, as_dense
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import largest_in_rows
 from qpsvm.qp.program import QuadraticProgram, row_gradient
@@ -35,12 +35,6 @@ from qpsvm.qp.restrictions import stacked
 
 PASSES = 40
 """Repetitions of the bound at most; each one takes an eigenvalue of the variables in S."""
-
-FALL = 0.9
-"""A bound that does not fall to this share of itself is left as it is."""
-
-LARGEST_SET = 1500
-"""Up to so many variables in S their smallest eigenvalue is computed."""
 
 
 def hidden_curvature_gain(
@@ -113,7 +107,7 @@ def _lowered(
             m = min(float(sizes @ room), at_once)
             of_free = min(of_free, 0.5 * s * m * m / (1.0 - s / mu) + 0.5 * missed)
         found = min(gain, _largest_gain(shift[T], room) + of_free)
-        if not found < FALL * gain:
+        if not found < gain:
             return found
         gain = found
     return gain
@@ -135,7 +129,7 @@ def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float
     S, T = np.flatnonzero(free), np.flatnonzero(~free)
     if len(S) == 0:
         return math.inf, np.zeros(len(T)), 0.0
-    if len(S) > LARGEST_SET:
+    if len(S) > EIGENVALUE_SIZE:
         return 0.0, np.full(len(T), np.inf), 0.0
     P, A, b = program.P, program.A, program.b
     # each row of A times the root of its k, which makes it as large as P is

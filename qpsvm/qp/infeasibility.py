@@ -12,7 +12,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Sparse, Vector
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Sparse, Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.low_rank import LowRankQuadratic
@@ -28,9 +28,6 @@ sums, and far below any coefficient that means something beside the others of it
 
 FARTHEST = 1e-3
 """Largest residual of a valid certificate of infeasibility, relative to its largest entry."""
-
-MAX_DENSE_RAY = 1500
-"""Rays need the null space of P; beyond this size an unstructured P is not searched."""
 
 
 def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
@@ -217,4 +214,4 @@ def null_space_rows(program: QuadraticProgram) -> Sparse | None:
         return sp.vstack([sp.csr_array(P.factor.T), sp.diags_array(P.diag, format="csr")])
     if P.prefers_sparse:
         return P.to_sparse()
-    return None if P.size > MAX_DENSE_RAY else sp.csr_array(P.to_dense())
+    return None if P.size > EIGENVALUE_SIZE else sp.csr_array(P.to_dense())

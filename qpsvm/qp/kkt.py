@@ -73,7 +73,6 @@ from qpsvm.qp.transforms import rows_as_bounds
 
 NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimality"
 
-INFINITE = math.inf
 ROUNDING = 4.0 * EPS
 """Share of the terms of a sum below which it may be their rounding, and counts as zero."""
 
@@ -93,7 +92,7 @@ class KnownOptimum(NamedTuple):
     """
 
     objective: float = 0.0
-    distance: float = INFINITE
+    distance: float = math.inf
     floor: float = 0.0
 
     def excess(self, objective: float, at_most: float) -> float:
@@ -149,7 +148,7 @@ def residuals(
     if vectors is not None and not problems:
         with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed
             return _measure(program, *vectors, contradiction, product, known)
-    infinite = {name: Residual(name, INFINITE, INFINITE) for name in RESIDUAL_NAMES}
+    infinite = {name: Residual(name, math.inf, math.inf) for name in RESIDUAL_NAMES}
     return KKTResiduals(
         **infinite,
         primal_objective=math.nan,
@@ -203,9 +202,9 @@ def _measure(
     found["multiplier_sign"] = np.maximum(-multipliers, 0.0), np.maximum(-units, 0.0)
 
     # complementarity: z_j s_j = 0; where s_j is infinite z_j itself must be zero
-    unbounded = slack == INFINITE
+    unbounded = slack == math.inf
     products = np.abs(multipliers * np.where(unbounded, 1.0, slack))
-    products[unbounded & (multipliers != 0.0)] = INFINITE
+    products[unbounded & (multipliers != 0.0)] = math.inf
     if known is None:
         scale = objective_scale(program, x, quadratic)
     else:

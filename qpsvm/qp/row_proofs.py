@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr
 
-from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector, as_dense
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Index, Mask, Matrix, Vector, as_dense
 from qpsvm.numerics.compensated import RowResiduals, row_residuals, without_tiny_rows
 from qpsvm.numerics.independence import (
     connected_rows,
@@ -46,16 +46,6 @@ from qpsvm.qp.restrictions import NearestPoint, Restrictions
 
 NEAR_ROWS = 2.0**-36
 """Share of its terms by which an inequality must hold to be left out of a proof at first."""
-
-INDEPENDENCE = (1e-1, 1e-2, 1e-3, 1e-4)
-"""Lower bounds on singular values of rows of length one that are tried in turn."""
-
-MOST_EXAMINED_ROWS = 1500
-"""Connected rows up to which singular values are computed and dependence is examined: the work
-grows with their third power. More rows have to be independent by a margin (``INDEPENDENCE``)."""
-
-FEW_ROWS = 100
-"""Dense rows up to which singular values are computed at once."""
 
 SIGNIFICANT = 1e-12
 """Singular values above this share of the largest are told from rounding."""
@@ -353,10 +343,8 @@ def _scale(
     norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
     norms = np.where(norms > 0.0, norms, 1.0)
     scaled, length = scaled_rows(1.0 / norms, scaled), _length(missed / norms)
-    least = None
-    if sp.issparse(scaled) or len(index) > FEW_ROWS:
-        least = proven_independence(sp.csr_array(scaled), INDEPENDENCE, MOST_EXAMINED_ROWS)
-    if least is None and len(index) <= MOST_EXAMINED_ROWS:
+    least = proven_independence(scaled)
+    if least is None and len(index) <= EIGENVALUE_SIZE:
         dense = as_dense(scaled)
         if not np.isfinite(dense).all():
             return None
@@ -460,7 +448,7 @@ def _reduce_violation(active: _ActiveRows) -> tuple[Vector, Vector] | None:
     """
     value, size, is_equality = active.own.value, active.size, active.is_equality
     k, scale = len(value), float(np.max(active.over / size, initial=0.0))
-    if k > MOST_EXAMINED_ROWS or not (np.isfinite(scale) and scale > 0.0):
+    if k > EIGENVALUE_SIZE or not (np.isfinite(scale) and scale > 0.0):
         return None
     unit = unit_of(active.rows, size, active.point)[0] * scale
     scaled = scaled_columns(scaled_rows(1.0 / size / scale, sp.csr_array(active.rows)), unit)
