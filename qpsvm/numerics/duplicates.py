@@ -19,12 +19,6 @@ from qpsvm.numerics.single_precision import Stored
 Hash = npt.NDArray[np.uint64]
 Bounds = tuple[Vector, Vector]
 
-PROBE = 2048
-"""So many variables without two equal ones: there are not many among all."""
-
-ALWAYS = 4 * PROBE
-"""So many are all looked at."""
-
 WORTH = 0.95
 """Variables are merged where that leaves less than this share of them."""
 
@@ -86,8 +80,6 @@ class Merged:
         can = np.isfinite(lower) & ((diag == 0.0) | ((lower == 0.0) & np.isinf(upper)))
         alone = np.where(can, 0.0, np.arange(1.0, len(diag) + 1.0))
         first = first_equal(X, samples, [*vectors, diag, alone])
-        if first is None:
-            return None
         kept = np.flatnonzero(first == np.arange(len(first)))
         if len(kept) >= WORTH * len(first):
             return None
@@ -135,8 +127,8 @@ def _shares(room: Vector, group: Index) -> Vector:
     return np.asarray(room / np.bincount(group, room)[group])
 
 
-def first_equal(X: Stored, samples: Index | None, vectors: list[Vector]) -> Index | None:
-    """Index of the first equal variable, shape (n,); None if there are hardly any duplicates.
+def first_equal(X: Stored, samples: Index | None, vectors: list[Vector]) -> Index:
+    """Index of the first equal variable of every variable, shape (n,).
 
     Parameters
     ----------
@@ -148,11 +140,6 @@ def first_equal(X: Stored, samples: Index | None, vectors: list[Vector]) -> Inde
     """
     n = len(vectors[0])
     rows = np.arange(n) if samples is None else samples
-    if n > ALWAYS:
-        probe = np.sort(np.random.default_rng(_SEED).choice(n, PROBE, replace=False))
-        some = row_hashes(X[rows[probe]]) + _of_vectors([v[probe] for v in vectors])
-        if len(np.unique(some)) == PROBE:
-            return None
     hashes = row_hashes(X)[rows] + _of_vectors(vectors)
     _, begin, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     first = np.asarray(begin[inverse.ravel()], dtype=np.intp)
