@@ -23,7 +23,6 @@ theorem B; sums rounded once: ``math.fsum``.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -236,14 +235,8 @@ class RowResiduals(NamedTuple):
     error: Vector
 
 
-SMALLEST = 2.0**-1074
-"""The smallest positive double."""
-
 TINY_ROW = 2.0**-300
 """Rows whose entries are all smaller are scaled up before they are multiplied."""
-
-TINY_TERM = -900
-"""Binary exponent of a row's largest term below which products may underflow beside it."""
 
 TINY_PRODUCT = 2.0**-960
 """Smaller products of two doubles may lose digits below the smallest double, 2^-1074."""
@@ -289,9 +282,7 @@ def without_tiny_rows(
 def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     """``R x - r`` with one rounding per row.
 
-    Where all terms of a row are so small that products underflow, the row is evaluated in rational
-    numbers: 0 if it is met by less than one part in 2^60, NaN if it is not and float64 cannot say
-    by how much.
+    Each product that is so small that digits of it underflow may add 2^-1072 to the error.
 
     Parameters
     ----------
@@ -319,26 +310,7 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
         is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (factors != 0.0)
         n_tiny = np.diff(np.append(0.0, np.cumsum(is_tiny))[ends])
         error = 0.5 * EPS * np.abs(value) + n_tiny * 2.0**-1072
-        for k in np.flatnonzero(size < 2.0**TINY_TERM).tolist():
-            own = slice(ends[k], ends[k + 1])
-            value[k], error[k] = _rational_sum(entries[own], factors[own], float(right[k]))
     return RowResiduals(value, size, error)
-
-
-def _rational_sum(row: Vector, x: Vector, right: float) -> tuple[float, float]:
-    """``row'x - right`` where float64 products underflow, and a bound on its error.
-
-    NaN if the sum is neither small beside its terms nor a float64.
-    """
-    used = np.flatnonzero((row != 0.0) & (x != 0.0))
-    products = [Fraction(float(row[j])) * Fraction(float(x[j])) for j in used]
-    value = sum(products, start=-Fraction(right))
-    if value == 0:
-        return 0.0, 0.0
-    if abs(value) <= sum(map(abs, products), start=abs(Fraction(right))) / 2**60:
-        return 0.0, max(2.0 * float(abs(value)), SMALLEST)
-    nearest = float(value)
-    return (nearest if Fraction(nearest) == value else math.nan), 0.0
 
 
 def _sum(terms: list[float]) -> float:
