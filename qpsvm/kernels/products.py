@@ -65,8 +65,6 @@ class KernelSettings:
     precise_product : float
         Error of inner products that are evaluated with digits to spare, at most, relative to the
         square of the largest entry of a sample.
-    precise_columns : int
-        Terms that are added up at a time: of more, fewer leading digits would be exact.
     """
 
     square_rows: int = 160
@@ -77,7 +75,6 @@ class KernelSettings:
     most_digits: int = 24
     precise_exponent: float = 2.0**-56
     precise_product: float = 2.0**-84
-    precise_columns: int = 512
 
 
 EVALUATION = KernelSettings()

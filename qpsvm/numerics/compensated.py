@@ -37,7 +37,7 @@ from qpsvm.numerics.arrays import (
     Vector,
     row_blocks,
 )
-from qpsvm.numerics.precision import EPS, product_parts
+from qpsvm.numerics.precision import EPS, product_parts, two_sum
 from qpsvm.numerics.rows import largest_in_rows, scaled_rows
 
 BITS = 53
@@ -46,6 +46,10 @@ BITS = 53
 WITHIN = 300
 """Largest and smallest power of two for which nothing here overflows or underflows; beyond it sums
 are those of any product."""
+
+
+FEW_TERMS = 512
+"""Terms whose leading digits have 22 bits."""
 
 
 def product(A: Dense, V: Dense) -> Dense:
@@ -90,8 +94,24 @@ def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
     return np.asarray((k + 16.0) * 2.0**-BITS * np.minimum(sizes, cut))
 
 
-def precise_product(A: Dense, v: Vector) -> tuple[Vector, Vector, Vector]:
+class PreciseSums(NamedTuple):
+    """Sums ``hi + lo`` with bounds on their errors.
+
+    Attributes
+    ----------
+    hi, lo, error : arrays of shape (m,)
+        The exact sums are within ``error`` of ``hi + lo``.
+    """
+
+    hi: Vector
+    lo: Vector
+    error: Vector
+
+
+def precise_product(A: Dense, v: Vector) -> PreciseSums:
     """``A v`` as two numbers that add up to it, with a bound on the error of their sum.
+
+    Terms are added up ``FEW_TERMS`` at a time: of more, fewer leading digits would be exact.
 
     Examples
     --------
@@ -99,10 +119,12 @@ def precise_product(A: Dense, v: Vector) -> tuple[Vector, Vector, Vector]:
     >>> hi[0], lo[0], bool(error[0] < 1e-19)
     (np.float64(1.0), np.float64(1e-20), True)
     """
-    total = Total((len(A), 1))
-    total.add(A, v[:, None])
-    hi, lo = total.parts
-    return hi[:, 0], lo[:, 0], rounding_bound(A, v)
+    total, error = Total((len(A), 1)), np.zeros(len(A))
+    for some in row_blocks(len(v), 1, 8 * FEW_TERMS):
+        total.add(A[:, some], v[some, None])
+        error += rounding_bound(A[:, some], v[some])
+    sums = two_sum(*total.parts)
+    return PreciseSums(sums.hi[:, 0], sums.lo[:, 0], error)
 
 
 def sums_of_groups(group: Index, x: Vector, size: int) -> Vector:
