@@ -360,7 +360,7 @@ class Exponents:
         return found if is_square else found.beside(X, frame)
 
     def beside(self, X: Stored, frame: Frame) -> Exponents:
-        """Those of other samples x and the same z, in the same frame."""
+        """Scale other samples x, in the same frame, for exponents with the same samples z."""
         X = frame.stored(X)
         with np.errstate(over="ignore", invalid="ignore"):
             U = frame.scaled(X, math.sqrt(2.0 * self.gamma))
