@@ -15,11 +15,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from qpsvm.backends.output import Printed
 from qpsvm.backends.settings import (
     Callback,
     CallbackFailed,
     Clock,
-    Printed,
     Progress,
     Settings,
     Stop,

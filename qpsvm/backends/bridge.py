@@ -17,12 +17,8 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.child import ChildBackend
-from qpsvm.backends.settings import (
-    require_options,
-    silence_highs_banner,
-    silenced,
-    with_output,
-)
+from qpsvm.backends.output import silence_highs_banner, silenced, with_output
+from qpsvm.backends.settings import require_options
 from qpsvm.backends.solver_table import (
     BEHIND_CVXPY,
     BEHIND_QPSOLVERS,

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.settings import require_options, silenced, with_output
+from qpsvm.backends.output import silenced, with_output
+from qpsvm.backends.settings import require_options
 from qpsvm.backends.solver_table import SOLVERS, NativeOptions
 from qpsvm.numerics.arrays import Index, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
