@@ -42,7 +42,7 @@ from qpsvm.numerics.independence import (
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import entries_of, scaled_columns, scaled_rows
 from qpsvm.qp.nearest import HOLDS, ROUNDS, row_sizes, unit_of
-from qpsvm.qp.restrictions import NearestPoint, Restrictions
+from qpsvm.qp.restrictions import NearestPoint, Restrictions, linear_program
 
 NEAR_ROWS = 2.0**-36
 """Share of its terms by which an inequality must hold to be left out of a proof at first."""
@@ -517,13 +517,8 @@ def _linear_program(
     cost: Vector, rows: sp.csr_array, right: Vector, is_equality: Mask, ends: tuple[Vector, Vector]
 ) -> Any:
     """Minimise a cost over rows and bounds; None without a solution, or where numbers overflow."""
-    from scipy.optimize import linprog
-
     if not np.isfinite(np.concatenate([rows.data, right])).all() or np.isnan(ends).any():
         return None
-    found = linprog(
-        cost, A_ub=rows[~is_equality], b_ub=right[~is_equality], A_eq=rows[is_equality],
-        b_eq=right[is_equality], bounds=np.column_stack(ends), method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "time_limit": SEARCH_SECONDS},
-    )  # fmt: skip
-    return None if found.x is None else found
+    equal = {"A_eq": rows[is_equality], "b_eq": right[is_equality]}
+    unequal = {"A_ub": rows[~is_equality], "b_ub": right[~is_equality]}
+    return linear_program(cost, ends, SEARCH_SECONDS, **equal, **unequal)
