@@ -257,13 +257,6 @@ class RowResiduals(NamedTuple):
     error: Vector
 
 
-TINY_ROW = 2.0**-300
-"""Rows whose entries are all smaller are scaled up before they are multiplied."""
-
-TINY_PRODUCT = 2.0**-960
-"""Smaller products of two doubles may lose digits below the smallest double, 2^-1074."""
-
-
 def without_tiny_rows(
     rows: Matrix, right: Vector, largest: Vector | None = None
 ) -> tuple[Matrix, Vector, Index]:
@@ -289,7 +282,8 @@ def without_tiny_rows(
         return rows, right, np.zeros(len(right), dtype=np.intp)
     if largest is None:
         largest = largest_in_rows(rows)
-    exponents = np.where((largest < TINY_ROW) & (largest > 0.0), -np.frexp(largest)[1], 0)
+    # products with entries of this size may underflow
+    exponents = np.where((largest < 2.0**-300) & (largest > 0.0), -np.frexp(largest)[1], 0)
     if not exponents.any():
         return rows, right, exponents
     with np.errstate(over="ignore"):
@@ -329,7 +323,8 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
         parts = np.stack(product_parts(entries, factors), axis=1)
         terms = zip(np.split(parts.ravel(), 2 * ends[1:])[:-1], -right, strict=True)
         value = np.array([_sum([*own.tolist(), constant]) for own, constant in terms], np.float64)
-        is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (factors != 0.0)
+        # smaller products may lose digits below the smallest double, 2^-1074
+        is_tiny = (np.abs(parts[:, 0]) < 2.0**-960) & (entries != 0.0) & (factors != 0.0)
         n_tiny = np.diff(np.append(0.0, np.cumsum(is_tiny))[ends])
         error = 0.5 * EPS * np.abs(value) + n_tiny * 2.0**-1072
     return RowResiduals(value, size, error)

@@ -22,9 +22,6 @@ Bounds = tuple[Vector, Vector]
 WORTH = 0.95
 """Variables are merged where that leaves less than this share of them."""
 
-SCALED_BACK = 1e-14
-"""Relative rounding of an entry of x that was scaled there and back."""
-
 _SEED = 20_020_607
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -114,7 +111,8 @@ class Merged:
 def clip_scaled(x: Vector, lower: Vector, upper: Vector) -> Vector:
     """The nearest point of a box; entries within a rounding error of a bound move onto it."""
     for bound in (lower, upper):
-        x = np.where(np.abs(bound - x) <= SCALED_BACK * np.abs(x), bound, x)
+        # rounding of an entry that was scaled there and back
+        x = np.where(np.abs(bound - x) <= 1e-14 * np.abs(x), bound, x)
     return np.clip(x, lower, upper)
 
 

@@ -88,9 +88,6 @@ def proven_independence(rows: Matrix) -> float | None:
 # --- ranks in exact arithmetic -------------------------------------------------------------------
 
 
-N_PRIMES = 3
-"""Moduli that have to agree. A prime below 2^31 divides a given number with a chance of 1e-9."""
-
 WITNESSES = (2, 3, 5, 7)
 """Bases with which Miller's and Rabin's test errs on no number below 3,215,031,751."""
 
@@ -113,7 +110,8 @@ def primes_for(*parts: Dense) -> tuple[int, ...]:
         digest.update(np.ascontiguousarray(part).tobytes())
     random = np.random.default_rng(np.frombuffer(digest.digest(), dtype=np.uint32))
     found = list[int]()
-    while len(found) < N_PRIMES:
+    # all have to agree: a prime below 2^31 divides a given number with a chance of 1e-9
+    while len(found) < 3:
         number = int(random.integers(2**30, 2**31)) | 1
         if is_prime(number) and number not in found:
             found.append(number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -33,6 +35,7 @@ def find_farkas_certificate(program: QuadraticProgram, seconds: float = 10.0) ->
         np.append(np.zeros(n), 1.0),
         (np.append(program.lb, 0.0), np.append(program.ub, np.inf)),
         seconds,
+        dual_eps=1e-10,
         A_ub=sp.hstack([rows, -np.ones((rows.shape[0], 1))], format="csc"),
         b_ub=np.concatenate([program.h[finite], program.b, -program.b]),
     )
@@ -66,12 +69,12 @@ def find_ray(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | N
     A = sp.vstack([null_space, sp.csr_array(program.A)], format="csc")
     lower = np.where(np.isfinite(program.lb), 0.0, -1.0)
     upper = np.where(np.isfinite(program.ub), 0.0, 1.0)
-    rows = {"A_ub": sp.csr_array(program.G)[finite], "b_ub": np.zeros(finite.size)}
+    rows: dict[str, Any] = {}
+    if finite.size:
+        rows |= {"A_ub": sp.csr_array(program.G)[finite], "b_ub": np.zeros(finite.size)}
     steepest = max(float(np.max(np.abs(program.q))), np.finfo(float).tiny)
-    result = linear_program(
-        program.q / steepest, (lower, upper), seconds, A_eq=A, b_eq=np.zeros(A.shape[0]),
-        **(rows if finite.size else {}),
-    )  # fmt: skip
+    rows |= {"A_eq": A, "b_eq": np.zeros(A.shape[0])}
+    result = linear_program(program.q / steepest, (lower, upper), seconds, dual_eps=1e-10, **rows)
     if result is None or result.status != 0:
         return None
     certificate = QPSolution(

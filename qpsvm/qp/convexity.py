@@ -103,13 +103,6 @@ def _product_rounding(F: Dense) -> float:
     return math.ldexp((r + 16.0) * size, 2 - BITS - bits)
 
 
-DENSE_SIZE = 4000
-"""Blocks of a sparse matrix up to this size are factored as dense ones."""
-
-RATIONAL_SIZE = 32
-"""Blocks of so many variables are factored in rational numbers: a hundredth of a second."""
-
-
 @dataclass(frozen=True, eq=False)
 class Convexity:
     """Result of a test of convexity: the verdict, and a diagonal that makes P semidefinite.
@@ -205,8 +198,9 @@ def _shift_of(block: Matrix) -> float | None:
     if n == 1:
         return 0.0 if block[0, 0] >= 0.0 else None
     scaled, exponent, rounding = _of_size_one(block)
+    # a factorisation in rational numbers takes a hundredth of a second
     if is_definite(scaled, -rounding) or (
-        n <= RATIONAL_SIZE and not is_sparse and is_semidefinite_exactly(block)
+        n <= 32 and not is_sparse and is_semidefinite_exactly(block)
     ):
         return 0.0
     return math.ldexp(2.0 * rounding, exponent) if is_definite(scaled, rounding) else None
@@ -247,7 +241,8 @@ def _blocks(matrix: Matrix) -> Iterator[tuple[Index, Matrix]]:
             yield np.arange(len(index)), matrix
         else:
             block = sparse[index][:, index]
-            yield index, block.toarray() if len(index) <= DENSE_SIZE else block
+            # blocks up to this size are factored as dense ones
+            yield index, block.toarray() if len(index) <= 4000 else block
 
 
 def is_semidefinite_exactly(matrix: Dense) -> bool:

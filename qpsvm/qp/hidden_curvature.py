@@ -33,9 +33,6 @@ from qpsvm.numerics.rows import largest_in_rows
 from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.restrictions import stacked
 
-PASSES = 40
-"""Repetitions of the bound at most; each one takes an eigenvalue of the variables in S."""
-
 
 def hidden_curvature_gain(
     program: QuadraticProgram,
@@ -92,7 +89,8 @@ def _lowered(
     inverse = np.where(cost > 0.0, 1.0 / cost, np.inf)
     free: Mask | None = None
     mu, sizes, missed = 0.0, np.zeros(0), 0.0
-    for _ in range(PASSES):
+    # each takes an eigenvalue of the variables in S, where these have changed
+    for _ in range(40):
         unlimited = ~(offset + gain * inverse < distance)
         if free is None or not np.array_equal(free, unlimited):
             free = unlimited
@@ -180,9 +178,6 @@ def _distance_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> f
 
 # --- bounds of variables implied by rows --------------------------------------------------------
 
-PROPAGATIONS = 3
-"""Passes over the rows in search of bounds that follow from them."""
-
 
 def implied_bounds(program: QuadraticProgram) -> tuple[Vector, Vector]:
     """Bounds of x that follow from the rows and the bounds the program has.
@@ -194,7 +189,7 @@ def implied_bounds(program: QuadraticProgram) -> tuple[Vector, Vector]:
     right = np.concatenate([program.h, program.b, -program.b])
     k, j, a = rows.coords[0], rows.coords[1], rows.data
     k, j, a = k[a != 0.0], j[a != 0.0], a[a != 0.0]
-    for _ in range(PROPAGATIONS):
+    for _ in range(3):  # bounds that follow from bounds
         least = np.where(a > 0.0, a * lower[j], a * upper[j])
         infinite = np.isinf(least)
         known = np.bincount(k, np.where(infinite, 0.0, least), len(right))

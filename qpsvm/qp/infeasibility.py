@@ -26,9 +26,6 @@ PROOF_TOLERANCE = 1e-9
 """Largest violation of a certificate that counts as proof: seven digits above the rounding of its
 sums, and far below any coefficient that means something beside the others of its column."""
 
-FARTHEST = 1e-3
-"""Largest residual of a valid certificate of infeasibility, relative to its largest entry."""
-
 
 def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
     """Violation of ``z`` and ``y`` as a proof that the constraints contradict each other.
@@ -191,7 +188,8 @@ def _nearest_in_cone(
     if found.blocked is not None or (in_exact_arithmetic and not found.is_exact):
         return None
     moved = np.abs(found.point - vector) + np.abs(found.change)
-    return found if np.max(moved) <= FARTHEST * np.max(np.abs(vector)) else None
+    # no valid certificate is further from the cone, relative to its largest entry
+    return found if np.max(moved) <= 1e-3 * np.max(np.abs(vector)) else None
 
 
 def _without_noise(vector: Vector) -> Vector:

@@ -274,11 +274,6 @@ def _beyond_rounding(residual: Vector, *terms: Callable[[], Vector]) -> Vector:
 
 # --- sizes by which residuals are divided -------------------------------------------------------
 
-SHARE_OF_NATURAL = 1e-6
-"""Share of a variable's natural objective that an optimum of zero is measured in: as far
-as the objective is quadratic, that of a thousandth of the variable's natural size. At the default
-eps a gap of fifty roundings of the natural objective is allowed."""
-
 
 def objective_unit(program: QuadraticProgram) -> float:
     """Return the largest coefficient of the objective, at most 1; 1 if all are zero."""
@@ -318,7 +313,9 @@ def objective_scale(program: QuadraticProgram, x: Vector, quadratic: float) -> f
     preferred = np.divide(q, curvature, out=np.full(len(q), np.inf), where=is_curved)
     sizes = np.minimum(sizes, preferred)
     own = q * sizes + 0.5 * curvature * sizes * sizes
-    return max(terms, SHARE_OF_NATURAL * float(np.max(own)))
+    # as far as the objective is quadratic, that of a thousandth of the natural size: at the
+    # default eps a gap of fifty roundings of the natural objective is allowed
+    return max(terms, 1e-6 * float(np.max(own)))
 
 
 def _natural_sizes(program: QuadraticProgram, x: Vector) -> Vector:

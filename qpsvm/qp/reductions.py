@@ -81,12 +81,6 @@ ORDINARY = 2.0**-10, 2.0**10
 """Range of the largest linear term (of the largest curvature where there is none) in which an
 objective is left in its unit: solvers have absolute tolerances."""
 
-TINY_LINEAR_TERMS = 2.0**-30
-"""Largest linear term of a training problem's program below which its objective is multiplied."""
-
-LARGEST_EXPONENT = 1022
-"""The largest even exponent of a power of two that float64 has."""
-
 
 class Reduced(NamedTuple):
     """An equivalent program that is easier to solve.
@@ -150,7 +144,8 @@ def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
 
 def with_larger_linear_terms(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     """Scale up the objective of a program whose linear terms are tiny; return the way back, too."""
-    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < TINY_LINEAR_TERMS
+    # solvers would stop at once: their tolerances are absolute
+    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < 2.0**-30
     return _in_ordinary_unit(program) if is_tiny else (program, Chain())
 
 
@@ -158,8 +153,8 @@ def _in_ordinary_unit(program: QuadraticProgram) -> tuple[QuadraticProgram, Inve
     unit = float(np.max(np.abs(program.q))) or float(np.max(np.abs(program.P.diagonal())))
     if unit == 0.0 or not math.isfinite(unit) or ORDINARY[0] <= unit <= ORDINARY[1]:
         return program, Chain()
-    # an even exponent: the root of the factor is exact, too
-    exponent = min(-2 * (math.frexp(unit)[1] // 2), LARGEST_EXPONENT)
+    # an even exponent, at most the largest of float64: the root of the factor is exact, too
+    exponent = min(-2 * (math.frexp(unit)[1] // 2), 1022)
     return scale(program, objective=math.ldexp(1.0, exponent))
 
 

@@ -125,7 +125,9 @@ def row_name(program: QuadraticProgram, row: int) -> str:
     return f"row {row} of Gx <= h" if row < m else f"row {row - m} of Ax = b"
 
 
-def linear_program(cost: Vector, ends: tuple[Vector, Vector], seconds: float, **rows: Any) -> Any:
+def linear_program(
+    cost: Vector, ends: tuple[Vector, Vector], seconds: float, dual_eps: float = 1e-7, **rows: Any
+) -> Any:
     """Minimise a cost between two ends and over rows, with HiGHS; None if it finds no point.
 
     Parameters
@@ -134,12 +136,20 @@ def linear_program(cost: Vector, ends: tuple[Vector, Vector], seconds: float, **
     ends : pair of arrays of shape (n,)
     seconds : float
         At most.
+    dual_eps : float
+        Tolerance of reduced costs; the default is that of HiGHS.
     rows : dict
         ``A_ub``, ``b_ub``, ``A_eq`` and ``b_eq`` of SciPy's ``linprog``, whose result it is.
     """
     from scipy.optimize import linprog
 
-    tight = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10)
-    call = partial(linprog, cost, bounds=np.column_stack(ends), method="highs", **rows)
-    found = interruptible(partial(call, options={"time_limit": seconds, **tight}))
+    options = {
+        "time_limit": seconds,
+        "primal_feasibility_tolerance": 1e-10,
+        "dual_feasibility_tolerance": dual_eps,
+    }
+    box = np.column_stack(ends)
+    found = interruptible(
+        partial(linprog, cost, bounds=box, method="highs", options=options, **rows)
+    )
     return None if found.x is None else found
