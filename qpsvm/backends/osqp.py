@@ -150,21 +150,23 @@ def _run(
     path as one long run, up to a step length that adapts at other moments.
     """
     total, limit, left = 0, int(options["max_iter"]), clock.settings.time_limit
-    chunk = limit if clock.settings.callback is None else CHUNK
+    has_callback = clock.settings.callback is not None
     while True:
-        changes: dict[str, float] = {"max_iter": min(chunk, limit - total)}
-        if left is not None:
-            changes["time_limit"] = max(1e-3, left - clock.seconds)
-        solver.update_settings(**changes)
+        if has_callback:
+            changes: dict[str, float] = {"max_iter": min(CHUNK, limit - total)}
+            if left is not None:
+                changes["time_limit"] = max(1e-3, left - clock.seconds)
+            solver.update_settings(**changes)
         with silenced(unless=options["verbose"]):
             result = solver.solve(raise_error=False)
-        info, status = result.info, _status(osqp, result)
+        info, status, stopped = result.info, _status(osqp, result), None
         total += int(info.iter)
-        residual = max(info.prim_res, info.dual_res)
-        stopped = clock.report(total, float(info.obj_val), float(residual))
+        if has_callback:
+            residual = max(info.prim_res, info.dual_res)
+            stopped = clock.report(total, float(info.obj_val), float(residual))
         if status is Status.ITERATION_LIMIT and stopped is not None:
             return stopped, total, result
-        if status is not Status.ITERATION_LIMIT or total >= limit:
+        if status is not Status.ITERATION_LIMIT or not has_callback or total >= limit:
             return status, total, result
 
 
