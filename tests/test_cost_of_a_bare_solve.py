@@ -64,7 +64,7 @@ def test_what_a_verdict_needs_is_computed_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("QPSVM_CHILDREN", "0")
     called, _ = calls_of(lambda: qpsvm.solve(program(), "qpsolvers:piqp"))
     names = [code.co_name for code in called]
-    assert names.count("is_definite_dense") == 1
+    assert names.count("is_definite") == 1
     assert names.count("nearest_feasible") == 1
     assert names.count("repaired_dual_objective") == 1  # of the residuals
     # at the solver's point, at the feasible one beside it, and at that of a Newton step

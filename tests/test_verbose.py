@@ -12,7 +12,8 @@ import pytest
 
 import qpsvm
 from qpsvm.backends import Settings, get
-from qpsvm.backends.settings import FIRST_LINES, LINES_PER_SECOND, Printed, Progress, silenced
+from qpsvm.backends.output import FIRST_LINES, LINES_PER_SECOND, Printed, silenced
+from qpsvm.backends.settings import Progress
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.qp import QuadraticProgram
 from tests.conformance.backends import ALL

@@ -15,13 +15,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from qpsvm.backends.output import Printed
 from qpsvm.backends.settings import (
     Callback,
     CallbackFailed,
     Clock,
-    Printed,
     Progress,
     Settings,
     Stop,
@@ -32,10 +30,9 @@ from qpsvm.exceptions import (
     SolverFailedError,
     UnsupportedProgramError,
 )
-from qpsvm.numerics.arrays import as_dense
 from qpsvm.numerics.interrupts import map_best
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.solution import QPSolution, Status
+from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import (
     Chain,
     Inverse,
@@ -230,7 +227,10 @@ class Backend(ABC):
         if not self.capabilities.bounds:
             reduced, unfold = fold_bounds(reduced)
             inverse = Chain((inverse, unfold))
-        return _independent_equalities(reduced, inverse) if self.full_rank else (reduced, inverse)
+        if self.full_rank:
+            reduced, restore = drop_dependent_equalities(reduced)
+            inverse = Chain((inverse, restore))
+        return reduced, inverse
 
     def _reduced_warm_start(
         self, program: QuadraticProgram, warm_start: QPSolution
@@ -248,50 +248,3 @@ def _installed(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):  # the parent package of a submodule is missing or broken
         return False
-
-
-# --- equality rows that others imply -------------------------------------------------------------
-
-INCONSISTENT = 1e-9
-"""Relative size of ``min |Ax - b|`` above which dependent rows contradict each other."""
-
-
-def _independent_equalities(
-    program: QuadraticProgram, inverse: Inverse
-) -> tuple[QuadraticProgram, Inverse]:
-    """Drop the equality rows that others imply.
-
-    Parameters
-    ----------
-    program : QuadraticProgram
-    inverse : Inverse
-        From solutions of ``program`` to those of the program it was made from.
-
-    Returns
-    -------
-    program, inverse
-        The smaller program, and the way back from it.
-
-    Raises
-    ------
-    Stop
-        The rows contradict each other; the residual ``r`` of the least-squares fit proves it,
-        because ``A'r = 0`` and ``b'r > 0`` (Farkas' lemma with ``y = -r``).
-    """
-    smaller, restore = drop_dependent_equalities(program)
-    if smaller is program:
-        return program, inverse
-    A = as_dense(program.A)
-    residual = program.b - A @ np.linalg.lstsq(A, program.b)[0]
-    if np.abs(residual).max() > INCONSISTENT * max(1.0, np.abs(program.b).max()):
-        none = np.zeros(program.n_variables)
-        certificate = QPSolution(
-            Status.PRIMAL_INFEASIBLE,
-            z=np.zeros(program.n_inequalities),
-            y=-residual,
-            z_lower=none,
-            z_upper=none,
-            native_status="not asked: the rows of Ax = b contradict each other",
-        )
-        raise Stop(Status.PRIMAL_INFEASIBLE, inverse(certificate))
-    return smaller, Chain((inverse, restore))

@@ -17,12 +17,8 @@ import scipy.sparse as sp
 
 from qpsvm.backends.base import Capabilities, Clock, Settings, installed_version
 from qpsvm.backends.child import ChildBackend
-from qpsvm.backends.settings import (
-    require_options,
-    silence_highs_banner,
-    silenced,
-    with_output,
-)
+from qpsvm.backends.output import silence_highs_banner, silenced, with_output
+from qpsvm.backends.settings import require_options
 from qpsvm.backends.solver_table import (
     BEHIND_CVXPY,
     BEHIND_QPSOLVERS,
@@ -152,10 +148,6 @@ class BridgeBackend(ChildBackend):
         if self.about.in_extra:
             return f'pip install "qpsvm[{self.extra}]"'
         return f"pip install {' '.join(dict.fromkeys([self.name, self.distribution]))}"
-
-    @property
-    def _has_own_time_limit(self) -> bool:
-        return self.about.time is not None
 
     def require_reported(self) -> None:
         """Raise UnknownBackendError unless the installed package reports the solver."""

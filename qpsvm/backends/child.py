@@ -27,8 +27,8 @@ from pickle import PicklingError
 from typing import Any
 
 from qpsvm.backends.base import Backend, Settings, Stop
-from qpsvm.backends.settings import TIMES
-from qpsvm.numerics.interrupts import NEVER, Deadline, raise_if_left
+from qpsvm.backends.settings import OVERRUN
+from qpsvm.numerics.interrupts import NEVER, POLL_SECONDS, Deadline, raise_if_left
 from qpsvm.numerics.threads import blas_threads
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -56,16 +56,14 @@ class ChildBackend(Backend):
             raise Stop(Status.TIME_LIMIT)
         P = program.P  # of a kernel, it may have a function that cannot be sent
         stored = program.replace(P=P.to_sparse() if P.prefers_sparse else P.to_dense())
-        left = max(deadline.remaining(), TIMES.shortest) if deadline.is_set else None
-        plain = settings.replace(deadline=None, callback=None, time_limit=left)
+        plain = settings.started().replace(deadline=None, callback=None)
         try:
             message = ForkingPickler.dumps((self, stored, plain, blas_threads()))
         except (PicklingError, TypeError, AttributeError):  # an option that is a function
             return self._solve_here(program, settings)
-        grace = TIMES.grace if self._has_own_time_limit else 0.0
         child = _taken()
         try:
-            answer = child.answer(message, deadline, grace)
+            answer = child.answer(message, deadline)
         except BaseException:
             child.kill()
             raise
@@ -74,11 +72,6 @@ class ChildBackend(Backend):
             raise answer
         solution: QPSolution = answer
         return solution
-
-    @property
-    @abstractmethod
-    def _has_own_time_limit(self) -> bool:
-        """Return whether the solver has a time limit of its own."""
 
     @abstractmethod
     def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
@@ -110,8 +103,8 @@ class _Child:
     def is_alive(self) -> bool:
         return self.process.poll() is None
 
-    def answer(self, message: memoryview, deadline: Deadline, grace: float) -> Any:
-        """Solve a quadratic program in a child process, which is ended at the time limit.
+    def answer(self, message: memoryview, deadline: Deadline) -> Any:
+        """Solve a quadratic program in a child process, which is ended soon after the time limit.
 
         Raises
         ------
@@ -124,9 +117,9 @@ class _Child:
         self._sender = threading.Thread(target=self._send, args=(message,), daemon=True)
         self._sender.start()
         try:
-            while not self.connection.poll(TIMES.poll):
+            while not self.connection.poll(POLL_SECONDS):
                 raise_if_left()
-                if deadline.is_set and deadline.clock() >= deadline.at + grace:
+                if deadline.is_set and deadline.clock() >= deadline.at + OVERRUN:
                     raise Stop(Status.TIME_LIMIT)
             return self.connection.recv()
         except (EOFError, ConnectionError):
@@ -145,15 +138,6 @@ class _Child:
         if self._sender is not None:
             self._sender.join()
         self.connection.close()
-
-    def end(self) -> None:
-        """Let an idle process end, which a closed connection tells it."""
-        self.connection.close()
-        try:
-            self.process.wait(TIMES.patience)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
 
 _IDLE: list[_Child] = []
@@ -191,7 +175,7 @@ if hasattr(os, "register_at_fork"):
 def _end_children() -> None:
     with _LOCK:
         while _IDLE:
-            _IDLE.pop().end()
+            _IDLE.pop().kill()
 
 
 def serve(descriptor: int) -> None:

@@ -148,10 +148,6 @@ class SLSQPBackend(ChildBackend):
     prints_iterations = False
     full_rank = True  # the least-squares problem inside calls dependent rows singular
 
-    @property
-    def _has_own_time_limit(self) -> bool:
-        return True
-
     def _solve_here(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         require_options(self.label, settings.options, SLSQP_OPTIONS)
         options = slsqp.options(program.n_variables, settings.max_iterations, settings.options)

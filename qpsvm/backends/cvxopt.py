@@ -62,10 +62,6 @@ class CVXOPTBackend(Backend):
 MAX_ITERATIONS = 100
 """CVXOPT's own limit; an interior-point method that needs more is stuck."""
 
-NULL_RTOL = 1e-9
-"""Singular values of [P; G; A] below this, relative to the largest, span what is left out: CVXOPT
-squares the matrix, so that it loses all digits near the square root of the rounding unit."""
-
 QUICK = 1e8
 """Products of numbers in a factorisation, a tenth of a second, for which no Ctrl-C is too late."""
 
@@ -131,7 +127,8 @@ def _without_null_space(program: QuadraticProgram) -> QuadraticProgram:
     stacked = np.vstack([program.P.to_dense(), *rows])
     _, sizes, basis = interruptible(partial(np.linalg.svd, stacked, full_matrices=True))
     padded = np.concatenate([sizes, np.zeros(program.n_variables - len(sizes))])
-    null = basis[padded <= NULL_RTOL * padded[0]]
+    # CVXOPT squares the matrix, and loses all digits near the root of the rounding unit
+    null = basis[padded <= 1e-9 * padded[0]]
     if len(null) == 0:
         return program
     A, b = np.vstack([rows[1], null]), np.concatenate([program.b, np.zeros(len(null))])

@@ -11,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.backends.base import Backend, Capabilities, Clock, Settings
-from qpsvm.backends.settings import require_options, silenced, with_output
+from qpsvm.backends.output import silenced, with_output
+from qpsvm.backends.settings import require_options
 from qpsvm.backends.solver_table import SOLVERS, NativeOptions
-from qpsvm.numerics.arrays import Dense, Index, Mask, Matrix, Vector
+from qpsvm.numerics.arrays import Index, Matrix, Vector
 from qpsvm.numerics.interrupts import keep_best
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.restrictions import stacked
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 
@@ -48,7 +48,7 @@ class OSQPBackend(Backend):
 
         options = _options(settings)
         bounded = np.flatnonzero(np.isfinite(program.lb) | np.isfinite(program.ub))
-        P, A = upper_triangle(program.P), _rows(program, bounded)
+        P, A = _matrices(program, bounded)
         free = np.full(program.n_inequalities, -np.inf)
         lower = np.concatenate([free, program.b, program.lb[bounded]])
         upper = np.concatenate([program.h, program.b, program.ub[bounded]])
@@ -125,41 +125,20 @@ def _options(settings: Settings) -> NativeOptions:
     return options | dict(settings.options)
 
 
-def upper_triangle(P: Quadratic) -> Matrix:
-    """The upper triangle of P as a ``csc_matrix`` without explicit zeros.
+def _matrices(program: QuadraticProgram, bounded: Index) -> tuple[Matrix, Matrix]:
+    """The upper triangle of P, and the rows of G, A and the variables with bounds, by columns.
 
-    For a stored dense P, ``np.triu`` and ``csc_matrix`` would copy P three times; by symmetry the
-    lower triangle read row by row is the upper one column by column, which takes one pass.
+    OSQP looks for the old matrix class, and converts anything else with a warning.
     """
-    if P.prefers_sparse:
-        # OSQP looks for the old matrix class, and converts anything else with a warning
-        return sp.csc_matrix(sp.triu(P.to_sparse(), format="csc"))
-    dense: Dense = P.to_dense()
-    mask = np.tri(P.size, dtype=bool)
-    mask &= dense != 0
-    return sp.csc_matrix((dense[mask], *_places(mask)), shape=P.shape)
-
-
-def _places(is_used: Mask) -> tuple[Index, Index]:
-    """Indices and starts of a matrix in compressed columns, which are the rows of a mask."""
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(is_used, axis=1))])
-    return np.nonzero(is_used)[1], starts
-
-
-def _rows(program: QuadraticProgram, bounded: Index) -> Matrix:
-    """The rows of G, of A, and one for every variable with a bound, by columns."""
-    own = stacked(program.G, program.A)
-    n, m = program.n_variables, own.shape[0]
-    if sp.issparse(own):
-        parts = np.ones(bounded.size), bounded, np.arange(bounded.size + 1)
-        identity = sp.csr_array(parts, shape=(bounded.size, n))
-        return sp.csc_matrix(sp.vstack([own, identity]))
-    entries = np.zeros((n, m + 1))
-    entries[:, :m], entries[bounded, m] = own.T, 1.0
-    is_used = entries != 0.0
-    indices, starts = _places(is_used)
-    indices[indices == m] += np.arange(bounded.size)
-    return sp.csc_matrix((entries[is_used], indices, starts), shape=(m + bounded.size, n))
+    n, rows = program.n_variables, stacked(program.G, program.A)
+    if program.P.prefers_sparse or sp.issparse(rows):
+        upper = sp.csc_matrix(sp.triu(program.P.to_sparse()))
+        return upper, sp.csc_matrix(stacked(rows, sp.eye_array(n, format="csr")[bounded]))
+    dense = program.P.to_dense()
+    is_used = np.tri(n, dtype=bool) & (dense != 0.0)  # its rows are, by symmetry, the columns
+    column, row = np.nonzero(is_used)
+    parts = dense[is_used], row, np.searchsorted(column, np.arange(n + 1))
+    return sp.csc_matrix(parts, shape=dense.shape), sp.csc_matrix(stacked(rows, np.eye(n)[bounded]))
 
 
 def _run(

@@ -258,11 +258,8 @@ def choose_again(program: QuadraticProgram, first: str) -> tuple[str, str]:
     An interior-point method of the other kind (dense or sparse) while that is affordable, else
     OSQP, which rarely fails altogether.
     """
-    small = program.n_variables <= MANY_VARIABLES
+    # beyond, a dense factorisation per iteration takes minutes
+    small = program.n_variables <= 3000
     if first != "cvxopt" and small:
         return "cvxopt", f"{first} did not succeed, and {program.n_variables} variables are few"
     return "osqp", f"{first} did not succeed, and a first-order method seldom breaks down"
-
-
-MANY_VARIABLES = 3000
-"""Beyond this a dense factorisation per iteration takes minutes."""

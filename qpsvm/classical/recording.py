@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from qpsvm.backends.settings import Progress, line_of, require_above, require_count
+from qpsvm.backends.output import line_of
+from qpsvm.backends.settings import Progress, require_above, require_count
 from qpsvm.certificates.certifying import certificate_of
 from qpsvm.display import Column, ColumnTable
 from qpsvm.exceptions import InvalidParameterError

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from qpsvm.kernels.functions import RBF, Kernel, Linear, Polynomial, Sigmoid
 from qpsvm.kernels.products import EVALUATION, Frame, exponent_roundings
 from qpsvm.numerics import precision
 from qpsvm.numerics.arrays import (
+    IN_CACHE,
     Dense,
     Index,
     Vector,
@@ -42,7 +43,7 @@ from qpsvm.numerics.arrays import (
     row_blocks,
 )
 from qpsvm.numerics.balls import U, gamma, n_terms, outward, root, row_squares
-from qpsvm.numerics.compensated import Total, rounding_bound
+from qpsvm.numerics.compensated import FEW_TERMS, PreciseSums, Total, rounding_bound
 from qpsvm.numerics.precision import Digits, DoubleDouble, FixedPoint, centred, two_sum
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import for_each
@@ -174,31 +175,6 @@ def argument_bounds(kernel: Polynomial | Sigmoid, X: Stored) -> Vector:
 Values: TypeAlias = Callable[[Digits, Digits], DoubleDouble]
 
 
-class PreciseSums(NamedTuple):
-    """Sums ``hi + lo`` with bounds on their errors.
-
-    Attributes
-    ----------
-    hi, lo, error : arrays of shape (m,)
-        The exact sums are within ``error`` of ``hi + lo``.
-    """
-
-    hi: Vector
-    lo: Vector
-    error: Vector
-
-
-def precise_products(X: Stored, w: Vector) -> PreciseSums:
-    """``X w`` for a few rows of samples, shape (m,)."""
-    rows = as_dense(X) if is_sparse(X) else np.asarray(X, dtype=np.float64)
-    total, error = Total((len(rows), 1)), np.zeros(len(rows))
-    for some in row_blocks(len(w), 1, 8 * EVALUATION.precise_columns):
-        total.add(rows[:, some], w[some, None])
-        error += rounding_bound(rows[:, some], w[some])
-    sums = two_sum(*total.parts)
-    return PreciseSums(sums.hi[:, 0], sums.lo[:, 0], error)
-
-
 def precise_expansion(kernel: Kernel, X: Stored, Z: Stored, beta: Vector) -> PreciseSums | None:
     """``sum_j k(x_i, z_j) beta_j`` for every row of X, or None where that is not known.
 
@@ -282,11 +258,11 @@ def _summed(
 ) -> PreciseSums | None:
     """Add up kernel values times coefficients, a block of rows and columns at a time."""
     X, Z = pairs
-    m, n, own = len(X.hi), len(beta), EVALUATION
-    if 8 * (3 * scale.n_digits + 2) * Z.hi.size > own.largest_copy_bytes:
+    m, n = len(X.hi), len(beta)
+    if 8 * (3 * scale.n_digits + 2) * Z.hi.size > EVALUATION.largest_copy_bytes:
         return None
     hi, lo, error, sizes = (np.zeros(m) for _ in range(4))
-    pieces = row_blocks(n, 1, 8 * own.precise_columns)
+    pieces = row_blocks(n, 1, 8 * FEW_TERMS)
     right = [scale.digits(DoubleDouble(Z.hi[some], Z.lo[some])) for some in pieces]
 
     def add(rows: slice) -> None:
@@ -301,5 +277,5 @@ def _summed(
         sums = two_sum(*total.parts)
         hi[rows], lo[rows] = sums.hi[:, 0], sums.lo[:, 0]
 
-    for_each(add, row_blocks(m, own.precise_columns, own.precise_bytes))
+    for_each(add, row_blocks(m, FEW_TERMS, IN_CACHE))
     return PreciseSums(hi, lo, error + value_errors(sizes))

@@ -37,9 +37,9 @@ from qpsvm.kernels.products import (
     factors,
     kernel_values,
     rbf_beside,
-    rows_of_products,
     variance,
     write_inner_products,
+    write_rows,
 )
 from qpsvm.numerics.arguments import explains_constructor, is_finite_number
 from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse, row_blocks
@@ -172,9 +172,9 @@ class _OfNumbers(Kernel):
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
         """Replace a block of inner products by kernel values, in place."""
 
-    @abstractmethod
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         """Evaluate ``k(x_i, z_j)``, into ``out`` if it is given."""
+        return kernel_values(*factors(X, Z), self._finish, out)
 
 
 _SHORTCUTS = ("against", "beside", "diagonal", "product_form", "runs_in_threads", "within",
@@ -300,7 +300,7 @@ class RBF(_WithGamma):
 
     def against(self, X: Stored) -> Rows:
         parts = Exponents.of(X, X, self._gamma())
-        return rows_of_products(parts.U, parts.write_values)
+        return partial(write_rows, parts.U, parts.write_values)
 
     @property
     def is_nonnegative(self) -> bool:
@@ -349,16 +349,13 @@ class Polynomial(_WithGamma):
             )
         _require_number(self.coef0, "coef0")
 
-    def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
-        return kernel_values(*factors(X, Z), self._finish, out)
-
     def product_form(self) -> ProductForm:
         return ProductForm("power", self._gamma(), float(self.coef0), int(self.degree))
 
     def against(self, X: Stored) -> Rows:
         U = densified(X)
         U = U if is_sparse(U) else np.asarray(U, dtype=np.float64)
-        return rows_of_products(U, self._finish)
+        return partial(write_rows, U, self._finish)
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
         """Replace a block of inner products by values of the polynomial kernel.
@@ -411,9 +408,6 @@ class Sigmoid(_WithGamma):
     def __post_init__(self) -> None:
         super().__post_init__()
         _require_number(self.coef0, "coef0")
-
-    def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
-        return kernel_values(*factors(X, Z), self._finish, out)
 
     def product_form(self) -> ProductForm:
         return ProductForm("tanh", self._gamma(), float(self.coef0))

@@ -38,6 +38,7 @@ import numpy as np
 from qpsvm.display import short_repr
 from qpsvm.exceptions import IndefiniteKernelError, InvalidParameterError, KernelError
 from qpsvm.numerics.arrays import (
+    EIGENVALUE_SIZE,
     Dense,
     Index,
     Vector,
@@ -52,7 +53,6 @@ from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.precision import EPS
 from qpsvm.qp.convexity import negative_bound
 from qpsvm.qp.quadratic import (
-    DENSE_EIGENVALUE_SIZE,
     PSD_RTOL,
     SYMMETRY_RTOL,
     DenseQuadratic,
@@ -222,7 +222,7 @@ def smallest_eigenvalue(gram: Quadratic) -> float:
     """
     K = _symmetric(gram)
     value = K.smallest_eigenvalue()
-    if K.size > DENSE_EIGENVALUE_SIZE:
+    if K.size > EIGENVALUE_SIZE:
         rest = DenseQuadratic.own(_plus_identity(K.matrix, _rounding(K.matrix) - value))
         if not rest.is_positive_semidefinite():
             value = float(interruptible(partial(np.linalg.eigvalsh, K.matrix))[0])

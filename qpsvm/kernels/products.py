@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -36,7 +36,6 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import BLOCK, for_each
-from qpsvm.qp.sample_gram import Rows
 
 
 @dataclass(frozen=True)
@@ -47,16 +46,9 @@ class KernelSettings:
 
     Attributes
     ----------
-    finished_bytes : int
-        Bytes of kernel values that are finished at a time: two such arrays stay in a core's cache.
-    pieces_of_square : int
-        Pieces of rows that a symmetric matrix has, at least. The square on the diagonal of each is
-        evaluated twice; with eight pieces that is an eighth of the matrix.
-    smallest_piece : int
-        Rows of such a piece, at least: a product of fewer rows takes as long.
-    largest_piece_bytes : int
-        Bytes of such a piece, at most, where ``smallest_piece`` allows: it is mirrored while it is
-        in the cache.
+    square_rows : int
+        Rows of a symmetric matrix that are evaluated at a time. The square on the diagonal of each
+        piece is evaluated twice; a product of fewer rows takes as long.
     dense_up_to : int
         Columns for every entry of a row, up to which products of dense arrays are faster.
     largest_copy_bytes : int
@@ -73,16 +65,9 @@ class KernelSettings:
     precise_product : float
         Error of inner products that are evaluated with digits to spare, at most, relative to the
         square of the largest entry of a sample.
-    precise_columns : int
-        Terms that are added up at a time: of more, fewer leading digits would be exact.
-    precise_bytes : int
-        Bytes of such values that are evaluated at a time: about ten such arrays are in use.
     """
 
-    finished_bytes: int = 2**19
-    pieces_of_square: int = 8
-    smallest_piece: int = 160
-    largest_piece_bytes: int = 2**21
+    square_rows: int = 160
     dense_up_to: int = 12
     largest_copy_bytes: int = 2**30
     far: float = 64.0
@@ -90,8 +75,6 @@ class KernelSettings:
     most_digits: int = 24
     precise_exponent: float = 2.0**-56
     precise_product: float = 2.0**-84
-    precise_columns: int = 512
-    precise_bytes: int = 2**18
 
 
 EVALUATION = KernelSettings()
@@ -181,24 +164,22 @@ Finish = Callable[[Index | slice, slice, Dense], None]
 columns of the block, and the block."""
 
 
-def rows_of_products(U: Stored, finish: Finish) -> Rows:
-    """Return an evaluator of rows of a kernel that is a function of inner products ``u_i'u_j``.
+def write_rows(U: Stored, finish: Finish, rows: Index, out: Dense) -> None:
+    """Write rows of a kernel matrix that is a function of inner products ``u_i'u_j``.
 
     Parameters
     ----------
     U : array or CSR matrix of shape (n, d)
     finish : callable
+    rows : array of int of shape (m,)
+    out : array of shape (m, n)
     """
-    return partial(_write_rows, U, finish)
-
-
-def _write_rows(U: Stored, finish: Finish, rows: Index, out: Dense) -> None:
     left = U[rows]
 
     def evaluate(columns: slice) -> None:
         values = out[:, columns]
         write_inner_products(left, U[columns], values)
-        for block in row_blocks(len(rows), values.shape[1], EVALUATION.finished_bytes):
+        for block in row_blocks(len(rows), values.shape[1], IN_CACHE):
             finish(rows[block], columns, values[block])
 
     # pieces of columns: every product prepares its right factor anew
@@ -217,7 +198,7 @@ def columns_of_products(columns: Dense, U: Stored, finish: Finish) -> Dense:
     """
     rows = np.ascontiguousarray(as_dense(U) if is_sparse(U) else U, dtype=np.float64)
     values = products_by_row(rows, columns)
-    for block in row_blocks(len(values), values.shape[1], EVALUATION.finished_bytes):
+    for block in row_blocks(len(values), values.shape[1], IN_CACHE):
         finish(block, slice(0, values.shape[1]), values[block])
     return values
 
@@ -280,7 +261,7 @@ def kernel_values(
         values = gram[piece, columns]
         write_inner_products(U[piece], V[columns], values)
         if finish is not None:
-            for block in row_blocks(len(values), values.shape[1], EVALUATION.finished_bytes):
+            for block in row_blocks(len(values), values.shape[1], IN_CACHE):
                 rows = slice(piece.start + block.start, piece.start + block.stop)
                 finish(rows, columns, values[block])
         if is_symmetric:
@@ -288,11 +269,9 @@ def kernel_values(
             np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=np.bool_))
             gram[piece.stop :, piece] = gram[piece, piece.stop :].T
 
-    piece_bytes = BLOCK  # a sparse factor may be converted for every piece
-    if is_symmetric and not sp.issparse(U):
-        own, row_bytes = EVALUATION, max(1, 8 * len(gram))
-        share = min(-(-len(gram) // own.pieces_of_square), own.largest_piece_bytes // row_bytes)
-        piece_bytes = max(own.smallest_piece, share) * row_bytes
+    # a sparse factor may be converted for every piece
+    is_cut = is_symmetric and not sp.issparse(U)
+    piece_bytes = EVALUATION.square_rows * 8 * len(gram) if is_cut else BLOCK
     pieces = row_blocks(gram.shape[0], gram.shape[1], piece_bytes)
     if gram.nbytes > BLOCK:
         for_each(evaluate, pieces)
@@ -372,17 +351,20 @@ class Exponents:
     @classmethod
     def of(cls, X: Stored, Z: Stored, gamma: float, frame: Frame | None = None) -> Exponents:
         """Centre and scale the samples; once, if X is Z. The frame is that of Z if None."""
-        frame = frame or Frame.of(Z)
-        scale, is_square = math.sqrt(2.0 * gamma), X is Z
+        frame, is_square = frame or Frame.of(Z), X is Z
         Z = frame.stored(Z)
-        X = Z if is_square else frame.stored(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            V = frame.scaled(Z, scale)
+            V = frame.scaled(Z, math.sqrt(2.0 * gamma))
             half_v = 0.5 * row_squares(V)
-            if is_square:
-                return cls(gamma, Z, Z, V, V, half_v, half_v)
-            U = frame.scaled(X, scale)
-            return cls(gamma, X, Z, U, V, 0.5 * row_squares(U), half_v)
+        found = cls(gamma, Z, Z, V, V, half_v, half_v)
+        return found if is_square else found.beside(X, frame)
+
+    def beside(self, X: Stored, frame: Frame) -> Exponents:
+        """Scale other samples x, in the same frame, for exponents with the same samples z."""
+        X = frame.stored(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            U = frame.scaled(X, math.sqrt(2.0 * self.gamma))
+            return replace(self, X=X, U=U, half_u=0.5 * row_squares(U))
 
     @cached_property
     def are_exact(self) -> bool:
@@ -420,22 +402,14 @@ class Exponents:
 def rbf_beside(Z: Stored, gamma: float) -> Callable[[Stored], Dense]:
     """Prepare the RBF kernel for fixed samples z, shape (n, d), as a function of samples x."""
     frame = Frame.of(Z)
-    with np.errstate(over="ignore", invalid="ignore"):
-        V = np.ascontiguousarray(frame.scaled(frame.stored(Z), math.sqrt(2.0 * gamma)))
-        half_v = 0.5 * row_squares(V)
-    return partial(_rbf_values, Z, gamma, frame, V, half_v, np.ascontiguousarray(V.T))
+    known = Exponents.of(Z, Z, gamma, frame)
+    return partial(_rbf_values, known, frame, np.ascontiguousarray(known.V.T))
 
 
-def _rbf_values(
-    Z: Stored, gamma: float, frame: Frame, V: Dense, half_v: Vector, columns: Dense, X: Stored
-) -> Dense:
+def _rbf_values(known: Exponents, frame: Frame, columns: Dense, X: Stored) -> Dense:
     """Evaluate the RBF kernel between samples x and z, of which all that is needed is known."""
-    X = frame.stored(X)
-    with np.errstate(over="ignore", invalid="ignore"):
-        U = frame.scaled(X, math.sqrt(2.0 * gamma))
-        half_u = 0.5 * row_squares(U)
-    parts = Exponents(gamma, X, Z, U, V, half_u, half_v)
-    return columns_of_products(columns, U, parts.write_values)
+    parts = known.beside(X, frame)
+    return columns_of_products(columns, parts.U, parts.write_values)
 
 
 def exponentials(exponents: Dense, factor: float = 1.0) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qpsvm.kernels.errors import PreciseSums, precise_expansion, precise_products
+from qpsvm.kernels.errors import precise_expansion
 from qpsvm.machines.accuracy import (
     condition_errors,
     expansion_rounding,
@@ -36,7 +36,8 @@ from qpsvm.machines.evaluation import Evaluation, PreciseViolations
 from qpsvm.machines.norms import SQUARED
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.settings import MACHINES
-from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.arrays import Index, Mask, Vector, as_dense
+from qpsvm.numerics.compensated import PreciseSums, precise_product
 from qpsvm.numerics.precision import EPS, DoubleDouble, exact_sum, two_sum
 
 
@@ -281,7 +282,7 @@ def _precise_scores(
     """``w'phi(x_i)`` of some samples with digits to spare; None where K is data."""
     solution, X = evaluation.solution, model.data.X
     if solution.coef is not None:
-        return precise_products(X[samples], solution.coef)
+        return precise_product(as_dense(X[samples]), solution.coef)
     kernel, own = model.exact_kernel, solution.expansion
     if kernel is None or own is None or not np.isfinite(own).all():
         return None

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidParameterError
@@ -90,10 +89,9 @@ def _known(model: SupportVectorModel, start: SVMSolution) -> tuple[Index, Index]
     if of_one_sample_each and not any(
         isinstance(k, Precomputed) for k in (start.kernel, model.kernel)
     ):
-        sparse = sp.issparse(start.data.X) or sp.issparse(model.data.X)
-        earlier = _keys(start.data, start.conditions, sparse)
+        earlier = _keys(start.data, start.conditions)
         _, old, new = np.intersect1d(
-            earlier, _keys(model.data, model.conditions, sparse), return_indices=True
+            earlier, _keys(model.data, model.conditions), return_indices=True
         )
         if len(old):
             return old, new
@@ -119,14 +117,14 @@ def _grown(alpha: Vector, earlier: tuple[Vector, Vector], own: tuple[Vector, Vec
     return np.where(ends, grown, alpha)
 
 
-def _keys(data: TrainingSet, conditions: Conditions, sparse: bool) -> Hashes:
+def _keys(data: TrainingSet, conditions: Conditions) -> Hashes:
     """A hash of every condition, distinct for repeated conditions, shape (N,)."""
     assert conditions.selection is not None
     signs, index = conditions.selection
     if data.storage == "objects":
         of_samples = contents.row_hashes(data.X)
     else:
-        of_samples = duplicates.row_hashes(sp.csr_array(data.X[:]) if sparse else data.X)
+        of_samples = duplicates.row_hashes(data.X)
     keys = of_samples if index is None else of_samples[index]
     keys = np.where(signs > 0.0, keys, ~keys)
     return keys + _ODD * _occurrence(keys)

@@ -314,6 +314,10 @@ def require_memory(
 IN_CACHE = 2**20
 """Bytes of a block that stays in a processor's cache."""
 
+EIGENVALUE_SIZE = 1500
+"""Rows up to which eigenvalues, singular values and factors with pivots are computed of a dense
+matrix, in seconds: the work grows with their third power."""
+
 
 def row_blocks(rows: int, columns: int, block_bytes: int = 32 * 2**20) -> list[slice]:
     """Slices that cut ``rows`` so that a (block, columns) float64 matrix stays near block_bytes."""

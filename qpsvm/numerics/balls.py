@@ -34,11 +34,6 @@ non-negative numbers, as far as none of them underflows: ``UNDERFLOW`` is added 
 SLACK = 1.0 + 2.0**-48
 """More than ``(1 - u)^-16``."""
 
-SHORT_SUM = 64
-"""Sums of so many terms are taken at once; longer ones in chunks of sqrt(n), which rounds a term 2
-sqrt(n) times, not n times."""
-
-
 Value = TypeVar("Value", float, Dense)
 """A number, or an array of numbers."""
 
@@ -191,7 +186,8 @@ def in_chunks(A: Matrix, x: Dense) -> Dense:
 
 def chunks_of(n: int) -> list[slice]:
     """Slices that divide n terms into chunks, at least one."""
-    size = max(SHORT_SUM, math.isqrt(n))
+    # a chunk of sqrt(n) terms rounds each 2 sqrt(n) times, and not n times
+    size = max(64, math.isqrt(n))
     return [slice(start, min(n, start + size)) for start in range(0, max(n, 1), size)]
 
 

@@ -23,8 +23,6 @@ theorem B; sums rounded once: ``math.fsum``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -37,10 +35,9 @@ from qpsvm.numerics.arrays import (
     Mask,
     Matrix,
     Vector,
-    is_sparse,
     row_blocks,
 )
-from qpsvm.numerics.precision import EPS, product_parts
+from qpsvm.numerics.precision import EPS, product_parts, two_sum
 from qpsvm.numerics.rows import largest_in_rows, scaled_rows
 
 BITS = 53
@@ -49,6 +46,10 @@ BITS = 53
 WITHIN = 300
 """Largest and smallest power of two for which nothing here overflows or underflows; beyond it sums
 are those of any product."""
+
+
+FEW_TERMS = 512
+"""Terms whose leading digits have 22 bits."""
 
 
 def product(A: Dense, V: Dense) -> Dense:
@@ -93,8 +94,24 @@ def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
     return np.asarray((k + 16.0) * 2.0**-BITS * np.minimum(sizes, cut))
 
 
-def precise_product(A: Dense, v: Vector) -> tuple[Vector, Vector, Vector]:
+class PreciseSums(NamedTuple):
+    """Sums ``hi + lo`` with bounds on their errors.
+
+    Attributes
+    ----------
+    hi, lo, error : arrays of shape (m,)
+        The exact sums are within ``error`` of ``hi + lo``.
+    """
+
+    hi: Vector
+    lo: Vector
+    error: Vector
+
+
+def precise_product(A: Dense, v: Vector) -> PreciseSums:
     """``A v`` as two numbers that add up to it, with a bound on the error of their sum.
+
+    Terms are added up ``FEW_TERMS`` at a time: of more, fewer leading digits would be exact.
 
     Examples
     --------
@@ -102,10 +119,12 @@ def precise_product(A: Dense, v: Vector) -> tuple[Vector, Vector, Vector]:
     >>> hi[0], lo[0], bool(error[0] < 1e-19)
     (np.float64(1.0), np.float64(1e-20), True)
     """
-    total = Total((len(A), 1))
-    total.add(A, v[:, None])
-    hi, lo = total.parts
-    return hi[:, 0], lo[:, 0], rounding_bound(A, v)
+    total, error = Total((len(A), 1)), np.zeros(len(A))
+    for some in row_blocks(len(v), 1, 8 * FEW_TERMS):
+        total.add(A[:, some], v[some, None])
+        error += rounding_bound(A[:, some], v[some])
+    sums = two_sum(*total.parts)
+    return PreciseSums(sums.hi[:, 0], sums.lo[:, 0], error)
 
 
 def sums_of_groups(group: Index, x: Vector, size: int) -> Vector:
@@ -238,28 +257,6 @@ class RowResiduals(NamedTuple):
     error: Vector
 
 
-LONG_ROW = 100
-"""Terms of a dense row that Python's own sum adds up faster than a few passes over all rows."""
-
-MOST_SUMS = 8
-"""Sums of leading bits into which the terms of rows are cut: 40 bits each, where rows are long."""
-
-BLOCK = 50_000
-"""Entries whose products are Python numbers at a time: a few megabytes."""
-
-SMALLEST = 2.0**-1074
-"""The smallest positive double."""
-
-TINY_ROW = 2.0**-300
-"""Rows whose entries are all smaller are scaled up before they are multiplied."""
-
-TINY_TERM = -900
-"""Binary exponent of a row's largest term below which products may underflow beside it."""
-
-TINY_PRODUCT = 2.0**-960
-"""Smaller products of two doubles may lose digits below the smallest double, 2^-1074."""
-
-
 def without_tiny_rows(
     rows: Matrix, right: Vector, largest: Vector | None = None
 ) -> tuple[Matrix, Vector, Index]:
@@ -285,7 +282,8 @@ def without_tiny_rows(
         return rows, right, np.zeros(len(right), dtype=np.intp)
     if largest is None:
         largest = largest_in_rows(rows)
-    exponents = np.where((largest < TINY_ROW) & (largest > 0.0), -np.frexp(largest)[1], 0)
+    # products with entries of this size may underflow
+    exponents = np.where((largest < 2.0**-300) & (largest > 0.0), -np.frexp(largest)[1], 0)
     if not exponents.any():
         return rows, right, exponents
     with np.errstate(over="ignore"):
@@ -300,9 +298,7 @@ def without_tiny_rows(
 def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     """``R x - r`` with one rounding per row.
 
-    Where all terms of a row are so small that products underflow, the row is evaluated in rational
-    numbers: 0 if it is met by less than one part in 2^60, NaN if it is not and float64 cannot say
-    by how much.
+    Each product that is so small that digits of it underflow may add 2^-1072 to the error.
 
     Parameters
     ----------
@@ -318,117 +314,26 @@ def row_residuals(rows: Matrix, x: Vector, right: Vector) -> RowResiduals:
     """
     if sp.issparse(rows):
         rows = sp.csr_array(rows)
+        entries, factors, ends = rows.data, x[rows.indices], rows.indptr
+    else:
+        m, n = rows.shape
+        entries, factors, ends = rows.ravel(), np.tile(x, m), n * np.arange(m + 1)
     with np.errstate(all="ignore"):  # what overflows is infinite
         size: Vector = np.asarray(abs(rows) @ np.abs(x)) + np.abs(right)
-        value, n_tiny = (_of_sparse if sp.issparse(rows) else _of_dense)(rows, x, right)
+        parts = np.stack(product_parts(entries, factors), axis=1)
+        terms = zip(np.split(parts.ravel(), 2 * ends[1:])[:-1], -right, strict=True)
+        value = np.array([_sum([*own.tolist(), constant]) for own, constant in terms], np.float64)
+        # smaller products may lose digits below the smallest double, 2^-1074
+        is_tiny = (np.abs(parts[:, 0]) < 2.0**-960) & (entries != 0.0) & (factors != 0.0)
+        n_tiny = np.diff(np.append(0.0, np.cumsum(is_tiny))[ends])
         error = 0.5 * EPS * np.abs(value) + n_tiny * 2.0**-1072
-        for k in np.flatnonzero(size < 2.0**TINY_TERM).tolist():
-            value[k], error[k] = _rational_sum(*_terms_of(rows, k, x), float(right[k]))
     return RowResiduals(value, size, error)
 
 
-def _of_dense(rows: Dense, x: Vector, right: Vector) -> tuple[Vector, Vector]:
-    """Residuals, NaN where a term overflows, and how many products of each row may lose digits."""
-    p, e = product_parts(rows, x)
-    terms = np.concatenate([p, e], axis=1)
-    is_known = np.isfinite(right) & np.isfinite(terms).all(axis=1)
-    if not is_known.all():
-        terms, right = np.where(is_known[:, None], terms, 0.0), np.where(is_known, right, np.nan)
-    if terms.shape[1] > LONG_ROW or terms.size > BLOCK:
-        terms = with_few_terms(terms)
-    sums = [_sum(row) for row in np.concatenate([terms, -right[:, None]], axis=1).tolist()]
-    is_tiny = np.abs(p) < TINY_PRODUCT
-    if is_tiny.any():
-        is_tiny &= (rows != 0.0) & (x != 0.0)
-    return np.array(sums, dtype=np.float64), np.add.reduce(is_tiny, axis=1, dtype=np.float64)
-
-
-def _of_sparse(rows: sp.csr_array, x: Vector, right: Vector) -> tuple[Vector, Vector]:
-    """Compute the residuals of sparse rows, block by block, and how many products lose digits."""
-    entries, factors, ends = rows.data, x[rows.indices], rows.indptr
-    parts = np.stack(product_parts(entries, factors), axis=1)
-    n_infinite = _count(np.asarray(~np.isfinite(parts).all(axis=1)), ends)
-    is_known, value = np.isfinite(right) & (n_infinite == 0.0), np.full(len(right), np.nan)
-    for begin, end in _blocks(ends):
-        first, constants = ends[begin], (-right[begin:end]).tolist()
-        terms = parts[first : ends[end]].ravel().tolist()
-        places = (2 * (ends[begin : end + 1] - first)).tolist()
-        for i, constant in enumerate(constants):
-            if is_known[begin + i]:
-                value[begin + i] = _sum([*terms[places[i] : places[i + 1]], constant])
-    is_tiny = (np.abs(parts[:, 0]) < TINY_PRODUCT) & (entries != 0.0) & (factors != 0.0)
-    return value, _count(is_tiny, ends)
-
-
-def _terms_of(rows: Matrix, k: int, x: Vector) -> tuple[Vector, Vector]:
-    """Return the entries of one row, and the entries of x that they multiply."""
-    if is_sparse(rows):
-        own = slice(rows.indptr[k], rows.indptr[k + 1])
-        return np.asarray(rows.data[own]), x[rows.indices[own]]
-    return np.asarray(rows[k]), x
-
-
-def with_few_terms(terms: Dense) -> Dense:
-    """Replace long rows by rows of a few numbers with exactly the same sums, shape (m, l).
-
-    A power of two that is added to all terms of a row and taken off again leaves their leading
-    bits, of which so few are left that the sum of these is exact in any order. The other bits are
-    summed in the same way, until none is left.
-
-    Source: Rump, Ogita and Oishi, "Accurate floating-point summation, part I", *SIAM Journal on
-    Scientific Computing* 31 (2008), section 3.
-
-    Examples
-    --------
-    >>> with_few_terms(np.array([[1e16, 1.0, -1e16, 2.0**-60]]))
-    array([[0.00000000e+00, 1.00000000e+00, 8.67361738e-19]])
-    """
-    bits = math.ceil(math.log2(terms.shape[1] + 2))
-    sums, rest = list[Vector](), terms
-    for _ in range(MOST_SUMS):
-        largest = np.maximum.reduce(np.abs(rest), axis=1)
-        if not largest.any():
-            return np.stack(sums or [largest], axis=1)
-        unit = np.ldexp(1.0, np.frexp(largest)[1] + bits)[:, None]
-        leading = (rest + unit) - unit
-        rest = rest - leading
-        sums.append(np.add.reduce(leading, axis=1))
-    return terms  # of too many orders of magnitude, or beside an overflow
-
-
-def _count(chosen: Mask, ends: Vector) -> Vector:
-    """The number of chosen entries in every row of a sparse matrix."""
-    return np.asarray(np.diff(np.concatenate([[0.0], np.cumsum(chosen)])[ends]))
-
-
-def _blocks(ends: Vector) -> Iterator[tuple[int, int]]:
-    """Consecutive rows with some ``BLOCK`` entries together, as first and last row plus one."""
-    begin, m = 0, len(ends) - 1
-    while begin < m:
-        end = int(np.searchsorted(ends, ends[begin] + BLOCK, side="right")) - 1
-        end = min(max(end, begin + 1), m)
-        yield begin, end
-        begin = end
-
-
-def _rational_sum(row: Vector, x: Vector, right: float) -> tuple[float, float]:
-    """``row'x - right`` where float64 products underflow, and a bound on its error.
-
-    NaN if the sum is neither small beside its terms nor a float64.
-    """
-    used = np.flatnonzero((row != 0.0) & (x != 0.0))
-    products = [Fraction(float(row[j])) * Fraction(float(x[j])) for j in used]
-    value = sum(products, start=-Fraction(right))
-    if value == 0:
-        return 0.0, 0.0
-    if abs(value) <= sum(map(abs, products), start=abs(Fraction(right))) / 2**60:
-        return 0.0, max(2.0 * float(abs(value)), SMALLEST)
-    nearest = float(value)
-    return (nearest if Fraction(nearest) == value else math.nan), 0.0
-
-
 def _sum(terms: list[float]) -> float:
+    """The sum of some numbers, rounded once; NaN where it overflows or a term is not finite."""
     try:
-        return math.fsum(terms)
-    except OverflowError:
+        total = math.fsum(terms)
+    except (OverflowError, ValueError):
         return math.nan
+    return total if math.isfinite(total) else math.nan

@@ -162,10 +162,6 @@ def _pickled(entry: object) -> bytes:
     return _token(f"{kind.__module__}.{kind.__qualname__}", content)
 
 
-SIZE = 32
-"""Bytes of a digest."""
-
-
 def digest(*parts: Array | Sparse | SinglePrecision | str | None) -> str:
     """BLAKE2b hash of arrays and texts in their order: dtypes, shapes and all entries.
 
@@ -178,7 +174,7 @@ def digest(*parts: Array | Sparse | SinglePrecision | str | None) -> str:
     >>> len(digest("two", np.zeros((2, 2))))
     64
     """
-    found = hashlib.blake2b(digest_size=SIZE)
+    found = hashlib.blake2b(digest_size=32)
     for part in parts:
         if part is None or isinstance(part, str):
             _add(found, "text" if part is not None else "nothing", (part or "").encode())

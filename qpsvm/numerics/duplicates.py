@@ -12,28 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import IN_CACHE, Index, Mask, Sparse, Vector, is_sparse, row_blocks
+from qpsvm.numerics.arrays import IN_CACHE, Index, Mask, Vector, is_sparse, row_blocks
 from qpsvm.numerics.compensated import sums_of_groups
 from qpsvm.numerics.single_precision import Stored
 
 Hash = npt.NDArray[np.uint64]
 Bounds = tuple[Vector, Vector]
 
-PROBE = 2048
-"""So many variables without two equal ones: there are not many among all."""
-
-ALWAYS = 4 * PROBE
-"""So many are all looked at."""
-
 WORTH = 0.95
 """Variables are merged where that leaves less than this share of them."""
 
-SCALED_BACK = 1e-14
-"""Relative rounding of an entry of x that was scaled there and back."""
-
 _SEED = 20_020_607
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_ONE = np.uint64(0x3FF0000000000000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +77,6 @@ class Merged:
         can = np.isfinite(lower) & ((diag == 0.0) | ((lower == 0.0) & np.isinf(upper)))
         alone = np.where(can, 0.0, np.arange(1.0, len(diag) + 1.0))
         first = first_equal(X, samples, [*vectors, diag, alone])
-        if first is None:
-            return None
         kept = np.flatnonzero(first == np.arange(len(first)))
         if len(kept) >= WORTH * len(first):
             return None
@@ -123,7 +111,8 @@ class Merged:
 def clip_scaled(x: Vector, lower: Vector, upper: Vector) -> Vector:
     """The nearest point of a box; entries within a rounding error of a bound move onto it."""
     for bound in (lower, upper):
-        x = np.where(np.abs(bound - x) <= SCALED_BACK * np.abs(x), bound, x)
+        # rounding of an entry that was scaled there and back
+        x = np.where(np.abs(bound - x) <= 1e-14 * np.abs(x), bound, x)
     return np.clip(x, lower, upper)
 
 
@@ -136,8 +125,8 @@ def _shares(room: Vector, group: Index) -> Vector:
     return np.asarray(room / np.bincount(group, room)[group])
 
 
-def first_equal(X: Stored, samples: Index | None, vectors: list[Vector]) -> Index | None:
-    """Index of the first equal variable, shape (n,); None if there are hardly any duplicates.
+def first_equal(X: Stored, samples: Index | None, vectors: list[Vector]) -> Index:
+    """Index of the first equal variable of every variable, shape (n,).
 
     Parameters
     ----------
@@ -149,11 +138,6 @@ def first_equal(X: Stored, samples: Index | None, vectors: list[Vector]) -> Inde
     """
     n = len(vectors[0])
     rows = np.arange(n) if samples is None else samples
-    if n > ALWAYS:
-        probe = np.sort(np.random.default_rng(_SEED).choice(n, PROBE, replace=False))
-        some = row_hashes(X[rows[probe]]) + _of_vectors([v[probe] for v in vectors])
-        if len(np.unique(some)) == PROBE:
-            return None
     hashes = row_hashes(X)[rows] + _of_vectors(vectors)
     _, begin, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     first = np.asarray(begin[inverse.ravel()], dtype=np.intp)
@@ -180,23 +164,16 @@ def _factors(size: int) -> Hash:
 
 
 def row_hashes(X: Stored) -> Hash:
-    """64-bit hashes of the rows of X."""
+    """64-bit hashes of the rows of X: sums modulo 2^64, in which zeros count as nothing."""
     n, r = X.shape
-    if is_sparse(X):
-        return _of_sparse_rows(X)
     factors = _factors(r)
+    if is_sparse(X):
+        sums = np.cumsum(_mixed(X.data) * factors[X.indices], dtype=np.uint64)
+        return np.asarray(np.diff(np.append(np.uint64(0), sums)[X.indptr]))
     hashes = np.empty(n, dtype=np.uint64)
     for rows in row_blocks(n, r, IN_CACHE):
         hashes[rows] = (_mixed(X[rows]) * factors).sum(axis=1)
     return hashes
-
-
-def _of_sparse_rows(X: Sparse) -> Hash:
-    """Hashes of sparse rows, summed in a fixed order so that equal rows give equal bits."""
-    bits = (X.data + 0.0).view(np.uint64) * _ODD
-    between_1_and_2 = (bits >> np.uint64(12) | _ONE).view(np.float64)  # no entry drowns another
-    spread = sp.csr_array((between_1_and_2, X.indices, X.indptr), shape=X.shape)
-    return _mixed(spread @ np.random.default_rng(_SEED).standard_normal(X.shape[1]))
 
 
 def _of_vectors(vectors: list[Vector]) -> Hash:
@@ -208,18 +185,9 @@ def _of_vectors(vectors: list[Vector]) -> Hash:
 
 
 def _equal_rows(X: Stored, a: Index, b: Index) -> Mask:
-    same = np.ones(len(a), dtype=bool)
     if is_sparse(X):
-        counts = np.diff(X.indptr)
-        same = np.asarray(counts[a] == counts[b])
-        pairs = np.flatnonzero(same)
-        count = counts[a[pairs]]
-        ends = np.cumsum(count)
-        within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - count, count)
-        left, right = (np.repeat(X.indptr[i[pairs]], count) + within for i in (a, b))
-        different = (X.indices[left] != X.indices[right]) | (X.data[left] != X.data[right])
-        same[np.repeat(pairs, count)[different]] = False
-        return same
+        return np.asarray(np.diff(sp.csr_array(X[a] != X[b]).indptr) == 0)
+    same = np.ones(len(a), dtype=bool)
     for rows in row_blocks(len(a), X.shape[1], IN_CACHE):
         same[rows] = (X[a[rows]] == X[b[rows]]).all(axis=1)
     return same

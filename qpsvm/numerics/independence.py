@@ -19,35 +19,31 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Sparse
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Dense, Index, Matrix, as_dense
 from qpsvm.numerics.cholesky import factored_in_place
 
 
-def is_definite_sparse(matrix: Sparse, shift: float) -> bool:
-    """Return whether ``P + shift I = L D L'`` has a positive D, without exchanges of pivots."""
-    shifted = sp.csc_array(matrix + shift * sp.eye_array(matrix.shape[0]))
+def is_definite(matrix: Matrix, shift: float) -> bool:
+    """Return whether a symmetric ``P + shift I`` has a factorisation with positive pivots.
+
+    Of a sparse matrix it is ``L D L'`` without exchanges of pivots, of a dense one Cholesky's.
+    """
+    if not sp.issparse(matrix):
+        shifted = np.array(matrix, order="C")
+        shifted.flat[:: len(shifted) + 1] += shift
+        try:
+            factored_in_place(shifted)
+        except np.linalg.LinAlgError:
+            return False
+        return True
+    sparse = sp.csc_array(matrix + shift * sp.eye_array(matrix.shape[0]))
+    mode = {"SymmetricMode": True}
     try:
-        factor = splu(
-            shifted,
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+        factor = splu(sparse, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=mode)
     except RuntimeError:  # a pivot of zero
         return False
     unexchanged = np.array_equal(factor.perm_r, factor.perm_c)
     return bool(unexchanged and (factor.U.diagonal() > 0.0).all())
-
-
-def is_definite_dense(matrix: Dense, shift: float) -> bool:
-    """Return whether the Cholesky factorisation of ``P + shift I`` succeeds."""
-    shifted = np.array(matrix, order="C")
-    shifted.flat[:: len(shifted) + 1] += shift
-    try:
-        factored_in_place(shifted)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def connected_rows(rows: Matrix) -> list[Index]:
@@ -66,39 +62,31 @@ def connected_rows(rows: Matrix) -> list[Index]:
     return [np.asarray(group) for group in np.split(order, ends)]
 
 
-def proven_independence(
-    rows: sp.csr_array, bounds: tuple[float, ...], most_dense_rows: int
-) -> float | None:
+INDEPENDENCE = (1e-1, 1e-2, 1e-3, 1e-4)
+"""Lower bounds on singular values of rows of length one that are tried in turn."""
+
+
+def proven_independence(rows: Matrix) -> float | None:
     """Compute a lower bound above zero on the smallest singular value; None if none is found.
 
-    ``B B' - s^2 I`` has a Cholesky factor if all singular values of B are above s. The rows of B
-    have length one.
+    ``B B' - s^2 I`` has a Cholesky factor if all singular values of B are above s.
 
     Parameters
     ----------
-    rows : CSR array of shape (m, n)
-    bounds : tuple of float
-        Values of s that are tried in turn, the largest first.
-    most_dense_rows : int
-        Rows up to which ``B B'`` is factored as a dense matrix.
+    rows : array or CSR array of shape (m, n)
+        B, whose rows have length one.
     """
     try:
         products = rows @ rows.T
-        if products.shape[0] <= most_dense_rows:
-            dense = products.toarray()
-            proven = (s for s in bounds if is_definite_dense(dense, -s * s))
-        else:
-            proven = (s for s in bounds if is_definite_sparse(products, -s * s))
-        return next(proven, None)
+        is_small = products.shape[0] <= EIGENVALUE_SIZE
+        matrix = as_dense(products) if is_small else products
+        return next((s for s in INDEPENDENCE if is_definite(matrix, -s * s)), None)
     except MemoryError:  # too much fill in the factor: nothing is proven
         return None
 
 
 # --- ranks in exact arithmetic -------------------------------------------------------------------
 
-
-N_PRIMES = 3
-"""Moduli that have to agree. A prime below 2^31 divides a given number with a chance of 1e-9."""
 
 WITNESSES = (2, 3, 5, 7)
 """Bases with which Miller's and Rabin's test errs on no number below 3,215,031,751."""
@@ -122,7 +110,8 @@ def primes_for(*parts: Dense) -> tuple[int, ...]:
         digest.update(np.ascontiguousarray(part).tobytes())
     random = np.random.default_rng(np.frombuffer(digest.digest(), dtype=np.uint32))
     found = list[int]()
-    while len(found) < N_PRIMES:
+    # all have to agree: a prime below 2^31 divides a given number with a chance of 1e-9
+    while len(found) < 3:
         number = int(random.integers(2**30, 2**31)) | 1
         if is_prime(number) and number not in found:
             found.append(number)

@@ -46,9 +46,6 @@ EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
 """Smallest normal number, 2.2e-308: below it, rounding is no longer relative."""
 
-SPLITTER = 2.0**27 + 1.0
-"""Cuts a double into two halves of 26 bits (Dekker, section 5)."""
-
 
 def exact_sum(terms: Vector, *more: float) -> float:
     """The sum of some numbers, rounded once; infinite where it overflows or is not defined.
@@ -101,7 +98,8 @@ def product_parts(a: Vector, b: Vector) -> tuple[Vector, Vector]:
 
 
 def _upper_half(a: Vector) -> Vector:
-    c = SPLITTER * a
+    # two halves of 26 bits (Dekker, section 5)
+    c = (2.0**27 + 1.0) * a
     return np.asarray(c - (c - a))
 
 

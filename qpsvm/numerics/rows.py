@@ -144,10 +144,6 @@ condition number of ``X X'`` by rho^2. Below ten that is less than two digits, w
 above ten a sparse column has non-zeros in at least 99 rows of 100, and centring it fills nothing.
 """
 
-ROWS_LOOKED_AT = 1000
-"""Rows, evenly spaced, that tell whether there is an offset: any c is correct, and near the mean is
-good enough. Looking at all rows would cost as much as a product."""
-
 
 def common_offset(X: Stored) -> Vector | None:
     """The means of columns with a large offset, 0 for the others; None if there are none.
@@ -156,7 +152,8 @@ def common_offset(X: Stored) -> Vector | None:
     """
     if sp.issparse(X) or not len(X):
         return None
-    some = np.asarray(X[:: max(1, len(X) // ROWS_LOOKED_AT)])
+    # any c is correct, and near the mean is good enough: all rows would cost as much as a product
+    some = np.asarray(X[:: max(1, len(X) // 1000)])
     with np.errstate(over="ignore", invalid="ignore"):
         means = np.mean(some, axis=0)
         is_large = np.isfinite(means) & (np.abs(means) > OFFSET_RATIO * np.std(some, axis=0))

@@ -27,9 +27,6 @@ Piece = TypeVar("Piece")
 BLOCK = 2**23
 """Bytes of kernel values that a thread evaluates or combines at a time."""
 
-FEWEST_ROWS = 256
-"""Rows of such a block, at least: what all rows share is computed anew for every block."""
-
 
 class _BlasThreads:
     """The number of BLAS threads of this process, and how many threads hold it at one."""
@@ -166,7 +163,8 @@ if hasattr(os, "register_at_fork"):
 
 def kernel_blocks(rows: int, columns: int) -> list[slice]:
     """Slices that cut the rows of a kernel matrix into blocks for threads."""
-    return row_blocks(rows, columns, max(BLOCK, FEWEST_ROWS * 8 * columns))
+    # rows at least: what all rows share is computed anew for every block
+    return row_blocks(rows, columns, max(BLOCK, 256 * 8 * columns))
 
 
 @contextmanager

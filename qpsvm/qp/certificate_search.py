@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.interrupts import interruptible
 from qpsvm.qp.infeasibility import (
     PROOF_TOLERANCE,
     farkas_violation,
@@ -17,6 +14,7 @@ from qpsvm.qp.infeasibility import (
     ray_violation,
 )
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.restrictions import linear_program
 from qpsvm.qp.solution import QPSolution, Status
 
 
@@ -33,14 +31,15 @@ def find_farkas_certificate(program: QuadraticProgram, seconds: float = 10.0) ->
     rows = sp.vstack(
         [sp.csr_array(program.G)[finite], sp.csr_array(program.A), -sp.csr_array(program.A)]
     )
-    result = _highs(
+    result = linear_program(
         np.append(np.zeros(n), 1.0),
         (np.append(program.lb, 0.0), np.append(program.ub, np.inf)),
         seconds,
+        dual_eps=1e-10,
         A_ub=sp.hstack([rows, -np.ones((rows.shape[0], 1))], format="csc"),
         b_ub=np.concatenate([program.h[finite], program.b, -program.b]),
     )
-    if result is None:
+    if result is None or result.status != 0:
         return None
     multipliers = np.maximum(-result.ineqlin.marginals, 0.0)
     z = np.zeros(program.n_inequalities)
@@ -70,28 +69,15 @@ def find_ray(program: QuadraticProgram, seconds: float = 10.0) -> QPSolution | N
     A = sp.vstack([null_space, sp.csr_array(program.A)], format="csc")
     lower = np.where(np.isfinite(program.lb), 0.0, -1.0)
     upper = np.where(np.isfinite(program.ub), 0.0, 1.0)
-    rows = {"A_ub": sp.csr_array(program.G)[finite], "b_ub": np.zeros(finite.size)}
+    rows: dict[str, Any] = {}
+    if finite.size:
+        rows |= {"A_ub": sp.csr_array(program.G)[finite], "b_ub": np.zeros(finite.size)}
     steepest = max(float(np.max(np.abs(program.q))), np.finfo(float).tiny)
-    result = _highs(
-        program.q / steepest, (lower, upper), seconds, A_eq=A, b_eq=np.zeros(A.shape[0]),
-        **(rows if finite.size else {}),
-    )  # fmt: skip
-    if result is None:
+    rows |= {"A_eq": A, "b_eq": np.zeros(A.shape[0])}
+    result = linear_program(program.q / steepest, (lower, upper), seconds, dual_eps=1e-10, **rows)
+    if result is None or result.status != 0:
         return None
     certificate = QPSolution(
         Status.DUAL_INFEASIBLE, x=result.x, native_status="certificate from a linear program"
     )
     return certificate if ray_violation(program, certificate) <= PROOF_TOLERANCE else None
-
-
-def _highs(cost: Vector, bounds: tuple[Vector, Vector], seconds: float, **rows: Any) -> Any:
-    """Solve a linear program; None without an optimum."""
-    from scipy.optimize import linprog
-
-    tight = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10)
-    options = {"time_limit": seconds, **tight}
-    box = np.column_stack(bounds)
-    found = interruptible(
-        partial(linprog, cost, bounds=box, method="highs", options=options, **rows)
-    )
-    return found if found.status == 0 else None

@@ -38,13 +38,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Sparse, Vector
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Dense, Index, Matrix, Sparse, Vector
 from qpsvm.numerics.compensated import BITS, Total
-from qpsvm.numerics.independence import is_definite_dense, is_definite_sparse
+from qpsvm.numerics.independence import is_definite
 from qpsvm.numerics.precision import EPS, TINY
-
-GRAM_SIZE = 1500
-"""Up to so many variables a factor is looked for: a second or less."""
 
 
 class GramFactor(NamedTuple):
@@ -80,7 +77,7 @@ def gram_factor(matrix: Dense) -> GramFactor | None:
     from scipy.linalg.lapack import dpstrf
 
     n = len(matrix)
-    if n > GRAM_SIZE:
+    if n > EIGENVALUE_SIZE:
         return None
     lower, pivots, rank, _ = dpstrf(matrix, lower=1)
     if rank == 0:
@@ -104,15 +101,6 @@ def _product_rounding(F: Dense) -> float:
     largest, sums = np.max(np.abs(F), axis=1), np.sum(np.abs(F), axis=1)
     size = float(np.linalg.norm(largest)) * float(np.linalg.norm(sums))
     return math.ldexp((r + 16.0) * size, 2 - BITS - bits)
-
-
-U = 2.0**-53
-
-DENSE_SIZE = 4000
-"""Blocks of a sparse matrix up to this size are factored as dense ones."""
-
-RATIONAL_SIZE = 32
-"""Blocks of so many variables are factored in rational numbers: a hundredth of a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +147,7 @@ def of_matrix(matrix: Matrix) -> Convexity:
     n, factor = matrix.shape[0], None
     if not sp.issparse(matrix):  # where it is certain there is no need to look at its blocks
         scaled, _, rounding = _of_size_one(matrix)
-        if is_definite_dense(scaled, -rounding):
+        if is_definite(scaled, -rounding):
             return Convexity.proven(n)
     shift = np.zeros(n)
     for index, block in _blocks(matrix):
@@ -210,9 +198,9 @@ def _shift_of(block: Matrix) -> float | None:
     if n == 1:
         return 0.0 if block[0, 0] >= 0.0 else None
     scaled, exponent, rounding = _of_size_one(block)
-    is_definite = is_definite_sparse if is_sparse else is_definite_dense
+    # a factorisation in rational numbers takes a hundredth of a second
     if is_definite(scaled, -rounding) or (
-        n <= RATIONAL_SIZE and not is_sparse and is_semidefinite_exactly(block)
+        n <= 32 and not is_sparse and is_semidefinite_exactly(block)
     ):
         return 0.0
     return math.ldexp(2.0 * rounding, exponent) if is_definite(scaled, rounding) else None
@@ -231,7 +219,7 @@ def _of_size_one(block: Matrix) -> tuple[Matrix, int, float]:
     entries = block.data if sp.issparse(block) else block
     exponent = math.frexp(float(np.max(np.abs(entries), initial=0.0)))[1]
     entries = np.asarray(np.ldexp(entries, -exponent))
-    rounding = max(8.0 * U * float(np.linalg.norm(entries)), TINY)
+    rounding = max(4.0 * EPS * float(np.linalg.norm(entries)), TINY)
     if not sp.issparse(block):
         return entries, exponent, rounding
     scaled: Sparse = block.copy()
@@ -253,7 +241,8 @@ def _blocks(matrix: Matrix) -> Iterator[tuple[Index, Matrix]]:
             yield np.arange(len(index)), matrix
         else:
             block = sparse[index][:, index]
-            yield index, block.toarray() if len(index) <= DENSE_SIZE else block
+            # blocks up to this size are factored as dense ones
+            yield index, block.toarray() if len(index) <= 4000 else block
 
 
 def is_semidefinite_exactly(matrix: Dense) -> bool:

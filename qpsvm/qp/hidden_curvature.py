@@ -27,20 +27,11 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Mask, Vector, as_dense
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import largest_in_rows
 from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.restrictions import stacked
-
-PASSES = 40
-"""Repetitions of the bound at most; each one takes an eigenvalue of the variables in S."""
-
-FALL = 0.9
-"""A bound that does not fall to this share of itself is left as it is."""
-
-LARGEST_SET = 1500
-"""Up to so many variables in S their smallest eigenvalue is computed."""
 
 
 def hidden_curvature_gain(
@@ -98,7 +89,8 @@ def _lowered(
     inverse = np.where(cost > 0.0, 1.0 / cost, np.inf)
     free: Mask | None = None
     mu, sizes, missed = 0.0, np.zeros(0), 0.0
-    for _ in range(PASSES):
+    # each takes an eigenvalue of the variables in S, where these have changed
+    for _ in range(40):
         unlimited = ~(offset + gain * inverse < distance)
         if free is None or not np.array_equal(free, unlimited):
             free = unlimited
@@ -113,7 +105,7 @@ def _lowered(
             m = min(float(sizes @ room), at_once)
             of_free = min(of_free, 0.5 * s * m * m / (1.0 - s / mu) + 0.5 * missed)
         found = min(gain, _largest_gain(shift[T], room) + of_free)
-        if not found < FALL * gain:
+        if not found < gain:
             return found
         gain = found
     return gain
@@ -135,7 +127,7 @@ def _dependence(program: QuadraticProgram, w: Vector, free: Mask) -> tuple[float
     S, T = np.flatnonzero(free), np.flatnonzero(~free)
     if len(S) == 0:
         return math.inf, np.zeros(len(T)), 0.0
-    if len(S) > LARGEST_SET:
+    if len(S) > EIGENVALUE_SIZE:
         return 0.0, np.full(len(T), np.inf), 0.0
     P, A, b = program.P, program.A, program.b
     # each row of A times the root of its k, which makes it as large as P is
@@ -186,9 +178,6 @@ def _distance_in_cone(p: QuadraticProgram, x: Vector, y: Vector, z: Vector) -> f
 
 # --- bounds of variables implied by rows --------------------------------------------------------
 
-PROPAGATIONS = 3
-"""Passes over the rows in search of bounds that follow from them."""
-
 
 def implied_bounds(program: QuadraticProgram) -> tuple[Vector, Vector]:
     """Bounds of x that follow from the rows and the bounds the program has.
@@ -200,7 +189,7 @@ def implied_bounds(program: QuadraticProgram) -> tuple[Vector, Vector]:
     right = np.concatenate([program.h, program.b, -program.b])
     k, j, a = rows.coords[0], rows.coords[1], rows.data
     k, j, a = k[a != 0.0], j[a != 0.0], a[a != 0.0]
-    for _ in range(PROPAGATIONS):
+    for _ in range(3):  # bounds that follow from bounds
         least = np.where(a > 0.0, a * lower[j], a * upper[j])
         infinite = np.isinf(least)
         known = np.bincount(k, np.where(infinite, 0.0, least), len(right))

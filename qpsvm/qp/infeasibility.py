@@ -12,7 +12,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from qpsvm.numerics.arrays import Sparse, Vector
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Sparse, Vector
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.low_rank import LowRankQuadratic
@@ -25,12 +25,6 @@ from qpsvm.qp.solution import QPSolution
 PROOF_TOLERANCE = 1e-9
 """Largest violation of a certificate that counts as proof: seven digits above the rounding of its
 sums, and far below any coefficient that means something beside the others of its column."""
-
-FARTHEST = 1e-3
-"""Largest residual of a valid certificate of infeasibility, relative to its largest entry."""
-
-MAX_DENSE_RAY = 1500
-"""Rays need the null space of P; beyond this size an unstructured P is not searched."""
 
 
 def farkas_violation(program: QuadraticProgram, solution: QPSolution) -> float:
@@ -194,7 +188,8 @@ def _nearest_in_cone(
     if found.blocked is not None or (in_exact_arithmetic and not found.is_exact):
         return None
     moved = np.abs(found.point - vector) + np.abs(found.change)
-    return found if np.max(moved) <= FARTHEST * np.max(np.abs(vector)) else None
+    # no valid certificate is further from the cone, relative to its largest entry
+    return found if np.max(moved) <= 1e-3 * np.max(np.abs(vector)) else None
 
 
 def _without_noise(vector: Vector) -> Vector:
@@ -217,4 +212,4 @@ def null_space_rows(program: QuadraticProgram) -> Sparse | None:
         return sp.vstack([sp.csr_array(P.factor.T), sp.diags_array(P.diag, format="csr")])
     if P.prefers_sparse:
         return P.to_sparse()
-    return None if P.size > MAX_DENSE_RAY else sp.csr_array(P.to_dense())
+    return None if P.size > EIGENVALUE_SIZE else sp.csr_array(P.to_dense())

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpsvm.numerics.arrays import (
-    IN_CACHE,
-    Dense,
-    Index,
-    Sparse,
-    Vector,
-    freeze,
-    require_memory,
-    row_blocks,
-)
+from qpsvm.numerics.arrays import Dense, Index, Sparse, Vector, freeze, require_memory
 from qpsvm.qp.sample_gram import Combinations, SampleGram
 from qpsvm.qp.sample_quadratic import SampleQuadratic, Selection, checked_diagonal
 
@@ -118,14 +109,8 @@ class KernelQuadratic(SampleQuadratic):
         R, K = self.selection, self.gram.dense
         if R.is_identity and not self.constant and not self.diag.any():
             return K
-        dense = np.empty(self.shape)
-        for rows in row_blocks(self.size, self.size, IN_CACHE):
-            chosen = K[rows] if R.index is None else K[R.index[rows]][:, R.index]
-            np.add(chosen, self.constant, out=dense[rows])
-            dense[rows] *= R.signs[rows, None]
-            dense[rows] *= R.signs
-        dense[np.diag_indices(self.size)] += self.diag
-        return np.asarray(freeze(dense))
+        every = np.arange(self.size)
+        return np.asarray(freeze(self.block(every, every)))
 
     @property
     def is_psd_by_construction(self) -> bool:

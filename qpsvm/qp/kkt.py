@@ -51,7 +51,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,7 +73,6 @@ from qpsvm.qp.transforms import rows_as_bounds
 
 NOT_CONVEX = "P is not positive semidefinite: stationarity does not mean optimality"
 
-INFINITE = math.inf
 ROUNDING = 4.0 * EPS
 """Share of the terms of a sum below which it may be their rounding, and counts as zero."""
 
@@ -93,7 +92,7 @@ class KnownOptimum(NamedTuple):
     """
 
     objective: float = 0.0
-    distance: float = INFINITE
+    distance: float = math.inf
     floor: float = 0.0
 
     def excess(self, objective: float, at_most: float) -> float:
@@ -107,6 +106,8 @@ def residuals(
     solution: QPSolution,
     *,
     contradiction: Vector | None = None,
+    product: HessianProduct | None = None,
+    known: KnownOptimum | None = None,
 ) -> KKTResiduals:
     """Measure every KKT residual of a candidate; the formulas are in the module's docstring.
 
@@ -119,6 +120,12 @@ def residuals(
     contradiction : array of shape (m + p,), optional
         What rows, inequalities first, miss because they contradict each other by the rounding of
         their numbers (``bounds``): no point misses less.
+    product : HessianProduct, optional
+        That of P and x, where the caller has computed it; computed here if None.
+    known : KnownOptimum, optional
+        Of a training problem's program: what the machine's certificate says of the optimum. The
+        kernel from which such a program was built has been tested, with a tolerance of its own, so
+        that P is not tested here.
 
     Returns
     -------
@@ -136,46 +143,12 @@ def residuals(
     >>> residuals(program, wrong).multiplier_sign.scaled
     1.0
     """
-    problems = () if program.is_convex else (NOT_CONVEX,)
-    return _measured(program, solution, problems, contradiction=contradiction)
-
-
-def residuals_beside(
-    program: QuadraticProgram,
-    solution: QPSolution,
-    product: HessianProduct | None,
-    known: KnownOptimum | None = None,
-) -> KKTResiduals:
-    """Measure how far the solution of a training problem's program is from being optimal.
-
-    The same as ``kkt_residuals``, without testing whether P is positive semidefinite: the kernel
-    from which the program was built has been tested, with a tolerance of its own.
-
-    Parameters
-    ----------
-    program : QuadraticProgram
-        The program of a training problem.
-    solution : QPSolution
-    product : HessianProduct, optional
-        That of P and x, where the caller has computed it; computed here if None.
-    known : KnownOptimum, optional
-        What the machine's certificate says of the optimum of the program.
-
-    Returns
-    -------
-    KKTResiduals
-    """
-    return _measured(program, solution, (), product=product, known=known or KnownOptimum())
-
-
-def _measured(
-    program: QuadraticProgram, solution: QPSolution, problems: tuple[str, ...], **known: Any
-) -> KKTResiduals:
+    problems = () if known is not None or program.is_convex else (NOT_CONVEX,)
     vectors, missing = checked_vectors(program, solution)
     if vectors is not None and not problems:
         with np.errstate(all="ignore"):  # overflow shows up as inf or NaN, and fails closed
-            return _measure(program, *vectors, **known)
-    infinite = {name: Residual(name, INFINITE, INFINITE) for name in RESIDUAL_NAMES}
+            return _measure(program, *vectors, contradiction, product, known)
+    infinite = {name: Residual(name, math.inf, math.inf) for name in RESIDUAL_NAMES}
     return KKTResiduals(
         **infinite,
         primal_objective=math.nan,
@@ -191,9 +164,9 @@ def _measure(
     y: Vector,
     z_lower: Vector,
     z_upper: Vector,
-    contradiction: Vector | None = None,
-    product: HessianProduct | None = None,
-    known: KnownOptimum | None = None,
+    contradiction: Vector | None,
+    product: HessianProduct | None,
+    known: KnownOptimum | None,
 ) -> KKTResiduals:
     found = dict[str, tuple[Vector, Vector]]()  # absolute and scaled, every entry
     hessian = HessianProduct.of(program.P, x) if product is None else product
@@ -229,9 +202,9 @@ def _measure(
     found["multiplier_sign"] = np.maximum(-multipliers, 0.0), np.maximum(-units, 0.0)
 
     # complementarity: z_j s_j = 0; where s_j is infinite z_j itself must be zero
-    unbounded = slack == INFINITE
+    unbounded = slack == math.inf
     products = np.abs(multipliers * np.where(unbounded, 1.0, slack))
-    products[unbounded & (multipliers != 0.0)] = INFINITE
+    products[unbounded & (multipliers != 0.0)] = math.inf
     if known is None:
         scale = objective_scale(program, x, quadratic)
     else:
@@ -301,11 +274,6 @@ def _beyond_rounding(residual: Vector, *terms: Callable[[], Vector]) -> Vector:
 
 # --- sizes by which residuals are divided -------------------------------------------------------
 
-SHARE_OF_NATURAL = 1e-6
-"""Share of a variable's natural objective that an optimum of zero is measured in: as far
-as the objective is quadratic, that of a thousandth of the variable's natural size. At the default
-eps a gap of fifty roundings of the natural objective is allowed."""
-
 
 def objective_unit(program: QuadraticProgram) -> float:
     """Return the largest coefficient of the objective, at most 1; 1 if all are zero."""
@@ -345,7 +313,9 @@ def objective_scale(program: QuadraticProgram, x: Vector, quadratic: float) -> f
     preferred = np.divide(q, curvature, out=np.full(len(q), np.inf), where=is_curved)
     sizes = np.minimum(sizes, preferred)
     own = q * sizes + 0.5 * curvature * sizes * sizes
-    return max(terms, SHARE_OF_NATURAL * float(np.max(own)))
+    # as far as the objective is quadratic, that of a thousandth of the natural size: at the
+    # default eps a gap of fifty roundings of the natural objective is allowed
+    return max(terms, 1e-6 * float(np.max(own)))
 
 
 def _natural_sizes(program: QuadraticProgram, x: Vector) -> Vector:

@@ -38,9 +38,6 @@ from qpsvm.qp.restrictions import NearestPoint, Restrictions
 ROUNDS = 40
 """Changes in one metric: each makes the missed rows hold, and may miss others by that."""
 
-PATIENCE = 4
-"""Changes in a row that do not halve the worst miss, after which a metric is given up."""
-
 ROUNDING = 16.0 * EPS
 """An entry counts as zero that a change leaves with this share of what it was."""
 
@@ -51,12 +48,6 @@ rounding of the terms, 2^-53."""
 CONTRADICTION = 64.0 * EPS
 """Share of its terms by which a row may be missed that takes part in a proven contradiction; the
 miss enters the bound."""
-
-DENSE_ROWS = 600
-"""Missed rows up to which a change is computed by a singular value decomposition."""
-
-REGULARISATION = 1e-12
-"""Added to the sparse equations of a change, relative: repeated rows make these singular."""
 
 INSIGNIFICANT = 1e-13
 """Singular values below this share of the largest count as zero: rows that repeat others."""
@@ -127,7 +118,8 @@ def _approach(given: Restrictions, x: Vector, reach: Vector) -> NearestPoint:
         worst = float(np.max(np.abs(value[is_missed]) / np.maximum(terms[index[is_missed]], TINY)))
         first = first or worst
         stalled, least = (stalled + 1, least) if worst > 0.5 * least else (0, worst)
-        if stalled > PATIENCE or not worst <= max(1.0, first):
+        # in a row that do not halve the worst miss
+        if stalled > 4 or not worst <= max(1.0, first):
             break
         active[index[is_missed]] = True
         # rows with room stay as they are
@@ -220,7 +212,7 @@ def least_change(rows: Matrix, reach: Vector, wanted: Vector) -> Vector | None:
 def _smallest_solution(rows: Matrix, right: Vector) -> Vector:
     """The shortest least-squares solution t of ``B t = right``."""
     m, n = rows.shape
-    if m <= DENSE_ROWS:
+    if m <= 600:  # rows of which singular values take a second
         dense = as_dense(rows)
         if n > 4 * m:  # the same answer from the small side
             Q, L = np.linalg.qr(dense.T)
@@ -229,7 +221,8 @@ def _smallest_solution(rows: Matrix, right: Vector) -> Vector:
     from scipy.sparse.linalg import splu
 
     B = sp.csc_array(rows)
-    corner = -REGULARISATION * sp.eye_array(m)
+    # repeated rows make the equations singular
+    corner = -1e-12 * sp.eye_array(m)
     factor = splu(sp.block_array([[sp.eye_array(n), B.T], [B, corner]], format="csc"))
     t, left, size = np.zeros(n), right, np.inf
     for _ in range(ROUNDS):

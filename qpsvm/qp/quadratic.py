@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from qpsvm.exceptions import InvalidProgramError, NotPositiveSemidefiniteError
 from qpsvm.numerics.arguments import MatrixLike
 from qpsvm.numerics.arrays import (
+    EIGENVALUE_SIZE,
     Dense,
     Index,
     Matrix,
@@ -48,9 +49,6 @@ PSD_RTOL = 1e-10
 """A kernel matrix that is data counts as positive semidefinite down to
 ``-PSD_RTOL * sqrt(n) * max diagonal``: its entries may have been rounded by whoever computed them.
 A program's own P is held to ``convexity``."""
-
-DENSE_EIGENVALUE_SIZE = 1500
-"""Up to this many variables the smallest eigenvalue comes from LAPACK, beyond from Lanczos."""
 
 
 class Quadratic(ABC):
@@ -147,7 +145,7 @@ class Quadratic(ABC):
         """
         if self.size == 0:
             return 0.0
-        if self.size <= DENSE_EIGENVALUE_SIZE:
+        if self.size <= EIGENVALUE_SIZE:
             return float(np.linalg.eigvalsh(self.to_dense())[0])
         from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -199,7 +197,7 @@ class Quadratic(ABC):
         if self.is_psd_by_construction:
             return True
         rounding = self._psd_tolerance()
-        if self.prefers_sparse and self.size > DENSE_EIGENVALUE_SIZE:
+        if self.prefers_sparse and self.size > EIGENVALUE_SIZE:
             return bool(self.smallest_eigenvalue() >= -rounding)
         from scipy.linalg.lapack import dpotrf
 

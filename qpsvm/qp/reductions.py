@@ -45,6 +45,7 @@ are within a factor of two of the offset lose no digit by the subtraction (Sterb
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -79,12 +80,6 @@ more columns products with the factor take longer than those with the matrix."""
 ORDINARY = 2.0**-10, 2.0**10
 """Range of the largest linear term (of the largest curvature where there is none) in which an
 objective is left in its unit: solvers have absolute tolerances."""
-
-TINY_LINEAR_TERMS = 2.0**-30
-"""Largest linear term of a training problem's program below which its objective is multiplied."""
-
-LARGEST_EXPONENT = 1022
-"""The largest even exponent of a power of two that float64 has."""
 
 
 class Reduced(NamedTuple):
@@ -149,7 +144,8 @@ def rewritten(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
 
 def with_larger_linear_terms(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     """Scale up the objective of a program whose linear terms are tiny; return the way back, too."""
-    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < TINY_LINEAR_TERMS
+    # solvers would stop at once: their tolerances are absolute
+    is_tiny = 0.0 < float(np.max(np.abs(program.q), initial=0.0)) < 2.0**-30
     return _in_ordinary_unit(program) if is_tiny else (program, Chain())
 
 
@@ -157,8 +153,8 @@ def _in_ordinary_unit(program: QuadraticProgram) -> tuple[QuadraticProgram, Inve
     unit = float(np.max(np.abs(program.q))) or float(np.max(np.abs(program.P.diagonal())))
     if unit == 0.0 or not math.isfinite(unit) or ORDINARY[0] <= unit <= ORDINARY[1]:
         return program, Chain()
-    # an even exponent: the root of the factor is exact, too
-    exponent = min(-2 * (math.frexp(unit)[1] // 2), LARGEST_EXPONENT)
+    # an even exponent, at most the largest of float64: the root of the factor is exact, too
+    exponent = min(-2 * (math.frexp(unit)[1] // 2), 1022)
     return scale(program, objective=math.ldexp(1.0, exponent))
 
 
@@ -179,8 +175,22 @@ def centre(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     return _centre_rows(program)
 
 
+class _Shift(ABC):
+    """Inverse of a substitution that shifts some numbers of a solution by a function of x."""
+
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        return self._shifted(solution, -1.0)
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the given program to the centred program."""
+        return self._shifted(solution, 1.0)
+
+    @abstractmethod
+    def _shifted(self, solution: QPSolution, sign: float) -> QPSolution: ...
+
+
 @dataclass(frozen=True, eq=False)
-class RestoreOffset:
+class RestoreOffset(_Shift):
     """Inverse of centring a factor: ``y = y~ - c'F'x``; certificates of infeasibility are kept.
 
     With ``F'x`` as the given program rounds it: the gradient ``F (F'x) + a y`` of a verifier then
@@ -195,13 +205,6 @@ class RestoreOffset:
 
     given: LowRankQuadratic
     c: Vector
-
-    def __call__(self, solution: QPSolution) -> QPSolution:
-        return self._shifted(solution, -1.0)
-
-    def forward(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the given program to the centred program."""
-        return self._shifted(solution, 1.0)
 
     def _shifted(self, solution: QPSolution, sign: float) -> QPSolution:
         x, y = solution.x, solution.y
@@ -256,7 +259,7 @@ def _per_sample(a: Vector, R: Selection) -> Vector | None:
 
 
 @dataclass(frozen=True, eq=False)
-class RestoreVariable:
+class RestoreVariable(_Shift):
     """Inverse of centring columns: ``x_k = x~_k - c'x_J``.
 
     Attributes
@@ -269,14 +272,7 @@ class RestoreVariable:
     k: int
     c: Vector
 
-    def __call__(self, solution: QPSolution) -> QPSolution:
-        return self._moved(solution, -1.0)
-
-    def forward(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the given program to the centred program."""
-        return self._moved(solution, 1.0)
-
-    def _moved(self, solution: QPSolution, sign: float) -> QPSolution:
+    def _shifted(self, solution: QPSolution, sign: float) -> QPSolution:
         if solution.x is None or solution.x.shape != self.c.shape:
             return solution
         x = solution.x.copy()

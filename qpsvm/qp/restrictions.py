@@ -6,12 +6,14 @@ So are the rows of a program, and those of stationarity.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector
+from qpsvm.numerics.interrupts import interruptible
 from qpsvm.numerics.rows import SMALL_MATRIX
 from qpsvm.qp.program import QuadraticProgram
 
@@ -121,3 +123,33 @@ def row_name(program: QuadraticProgram, row: int) -> str:
     """The name of a row of ``primal_restrictions``."""
     m = program.n_inequalities
     return f"row {row} of Gx <= h" if row < m else f"row {row - m} of Ax = b"
+
+
+def linear_program(
+    cost: Vector, ends: tuple[Vector, Vector], seconds: float, dual_eps: float = 1e-7, **rows: Any
+) -> Any:
+    """Minimise a cost between two ends and over rows, with HiGHS; None if it finds no point.
+
+    Parameters
+    ----------
+    cost : array of shape (n,)
+    ends : pair of arrays of shape (n,)
+    seconds : float
+        At most.
+    dual_eps : float
+        Tolerance of reduced costs; the default is that of HiGHS.
+    rows : dict
+        ``A_ub``, ``b_ub``, ``A_eq`` and ``b_eq`` of SciPy's ``linprog``, whose result it is.
+    """
+    from scipy.optimize import linprog
+
+    options = {
+        "time_limit": seconds,
+        "primal_feasibility_tolerance": 1e-10,
+        "dual_feasibility_tolerance": dual_eps,
+    }
+    box = np.column_stack(ends)
+    found = interruptible(
+        partial(linprog, cost, bounds=box, method="highs", options=options, **rows)
+    )
+    return None if found.x is None else found

@@ -29,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr
 
-from qpsvm.numerics.arrays import Index, Mask, Matrix, Vector, as_dense
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Index, Mask, Matrix, Vector, as_dense
 from qpsvm.numerics.compensated import RowResiduals, row_residuals, without_tiny_rows
 from qpsvm.numerics.independence import (
     connected_rows,
@@ -42,48 +42,14 @@ from qpsvm.numerics.independence import (
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import entries_of, scaled_columns, scaled_rows
 from qpsvm.qp.nearest import HOLDS, ROUNDS, row_sizes, unit_of
-from qpsvm.qp.restrictions import NearestPoint, Restrictions
-
-NEAR_ROWS = 2.0**-36
-"""Share of its terms by which an inequality must hold to be left out of a proof at first."""
-
-INDEPENDENCE = (1e-1, 1e-2, 1e-3, 1e-4)
-"""Lower bounds on singular values of rows of length one that are tried in turn."""
-
-MOST_EXAMINED_ROWS = 1500
-"""Connected rows up to which singular values are computed and dependence is examined: the work
-grows with their third power. More rows have to be independent by a margin (``INDEPENDENCE``)."""
-
-FEW_ROWS = 100
-"""Dense rows up to which singular values are computed at once."""
-
-SIGNIFICANT = 1e-12
-"""Singular values above this share of the largest are told from rounding."""
-
-MOST_CANCELLING_ROWS = 40
-"""Missed rows up to which multipliers are sought whose sums cancel exactly: they are solutions of
-equations in rational numbers."""
+from qpsvm.qp.restrictions import NearestPoint, Restrictions, linear_program
 
 CANCELLED = 1e-6
 """Share of its terms up to which a sum over a column is meant to cancel."""
 
-SEARCH_SECONDS = 5.0
-"""Longest time for one of the two linear programs."""
-
-FARTHEST_MISS = 1e-5
-"""Violation, as a share of a row's terms, above which no interior point is sought: a step that
-makes up for more costs more than a tolerance allows."""
-
 FARTHEST_STEP = 2.0**20
 """Longest correction, in units of the largest miss: roundings of rows whose smallest singular value
 is 1e-6, and 1e-10 of a variable at most."""
-
-MISS_PENALTY = 1e8
-"""Penalty on missing a row in a correction, where moving a variable by a rounding costs 1."""
-
-LEAST_ROOM = 4e-10
-"""Room in all inequalities, as a share of their terms, that tells an interior point from one that
-rounding has made."""
 
 
 def prove_rows(
@@ -181,7 +147,8 @@ class _ActiveRows:
         sizes = row_sizes(given, x)
         there = given.rows @ x - np.where(binds, given.right, 0.0) + given.rows @ change
         terms = np.asarray(abs(given.rows) @ np.abs(change))
-        has_room = there < -NEAR_ROWS * (sizes + terms)  # NaN has none
+        # an inequality with room for far more than rounding is left out of a proof at first
+        has_room = there < -(2.0**-36) * (sizes + terms)  # NaN has none
         near = binds & (given.is_equality | ~has_room)
         far = np.flatnonzero(binds & ~near)
         return cls(given, x, change, sizes, np.flatnonzero(near), far, -there[far] * 0.5)
@@ -353,15 +320,14 @@ def _scale(
     norms = np.sqrt(np.asarray((scaled * scaled).sum(axis=1)).ravel())
     norms = np.where(norms > 0.0, norms, 1.0)
     scaled, length = scaled_rows(1.0 / norms, scaled), _length(missed / norms)
-    least = None
-    if sp.issparse(scaled) or len(index) > FEW_ROWS:
-        least = proven_independence(sp.csr_array(scaled), INDEPENDENCE, MOST_EXAMINED_ROWS)
-    if least is None and len(index) <= MOST_EXAMINED_ROWS:
+    least = proven_independence(scaled)
+    if least is None and len(index) <= EIGENVALUE_SIZE:
         dense = as_dense(scaled)
         if not np.isfinite(dense).all():
             return None
         _, R, order = qr(dense.T, mode="economic", pivoting=True)
-        independent = int(np.count_nonzero(np.abs(np.diagonal(R)) > SIGNIFICANT))
+        # shares of the largest above this are told from rounding
+        independent = int(np.count_nonzero(np.abs(np.diagonal(R)) > 1e-12))
         if independent < len(index) and not _is_exact(active, index, columns, independent):
             return None
         if not independent:
@@ -412,7 +378,8 @@ def _is_contradicted(active: _ActiveRows, is_left: Mask, multipliers: Vector) ->
 
 def _cancelling(given: Restrictions, rows: sp.csr_array, miss: Vector) -> list[Fraction]:
     """Find rational multipliers near the given ones with ``v'R = 0`` in unbounded variables."""
-    if rows.shape[0] > MOST_CANCELLING_ROWS:
+    # solutions of equations in rational numbers take their time
+    if rows.shape[0] > 40:
         return []
     sums, terms = rows.T @ miss, abs(rows).T @ np.abs(miss)
     ends = np.where(sums > 0.0, given.lower, given.upper)
@@ -460,7 +427,7 @@ def _reduce_violation(active: _ActiveRows) -> tuple[Vector, Vector] | None:
     """
     value, size, is_equality = active.own.value, active.size, active.is_equality
     k, scale = len(value), float(np.max(active.over / size, initial=0.0))
-    if k > MOST_EXAMINED_ROWS or not (np.isfinite(scale) and scale > 0.0):
+    if k > EIGENVALUE_SIZE or not (np.isfinite(scale) and scale > 0.0):
         return None
     unit = unit_of(active.rows, size, active.point)[0] * scale
     scaled = scaled_columns(scaled_rows(1.0 / size / scale, sp.csr_array(active.rows)), unit)
@@ -469,7 +436,8 @@ def _reduce_violation(active: _ActiveRows) -> tuple[Vector, Vector] | None:
     over = sp.diags_array(is_equality.astype(np.float64))
     both = sp.hstack([scaled, -scaled, over, -sp.eye_array(k)], format="csr")
     ends = np.concatenate([high, -low, np.full(2 * k, np.inf)])
-    cost = np.concatenate([np.ones(2 * len(unit)), np.full(2 * k, MISS_PENALTY)])
+    # to move a variable by a rounding costs 1
+    cost = np.concatenate([np.ones(2 * len(unit)), np.full(2 * k, 1e8)])
     found = _linear_program(
         cost, both, -value / size / scale, is_equality, (np.zeros(len(ends)), ends)
     )
@@ -497,7 +465,8 @@ def _step_to_interior(active: _ActiveRows, found: NearestPoint) -> NearestPoint 
     is_equality = given.is_equality[binds]
     over = (np.where(is_equality, np.abs(value), np.maximum(value, 0.0)) + error) / size
     worst, n = float(np.max(over, initial=TINY)), len(x)
-    if not worst <= FARTHEST_MISS:
+    # a step that makes up for more costs more than a tolerance allows
+    if not worst <= 1e-5:
         return None
     rows = sp.csr_array(given.rows[binds])
     unit = unit_of(rows, size, x)[0]
@@ -516,7 +485,8 @@ def _step_to_interior(active: _ActiveRows, found: NearestPoint) -> NearestPoint 
     ends = np.append(-free[:n], 0.0), free
     depth = np.append(np.zeros(n), -1.0)
     deepest = _linear_program(depth, inside, right, is_equality, ends)
-    if deepest is None or not deepest.x[n] > LEAST_ROOM:
+    # less is what rounding has made
+    if deepest is None or not deepest.x[n] > 4e-10:
         return None
     share = min(4.0 * worst / float(deepest.x[n]), 1.0)
     # as far as doubles can say, the point itself moves: its rows are missed by rounding again
@@ -529,13 +499,8 @@ def _linear_program(
     cost: Vector, rows: sp.csr_array, right: Vector, is_equality: Mask, ends: tuple[Vector, Vector]
 ) -> Any:
     """Minimise a cost over rows and bounds; None without a solution, or where numbers overflow."""
-    from scipy.optimize import linprog
-
     if not np.isfinite(np.concatenate([rows.data, right])).all() or np.isnan(ends).any():
         return None
-    found = linprog(
-        cost, A_ub=rows[~is_equality], b_ub=right[~is_equality], A_eq=rows[is_equality],
-        b_eq=right[is_equality], bounds=np.column_stack(ends), method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "time_limit": SEARCH_SECONDS},
-    )  # fmt: skip
-    return None if found.x is None else found
+    equal = {"A_eq": rows[is_equality], "b_eq": right[is_equality]}
+    unequal = {"A_ub": rows[~is_equality], "b_ub": right[~is_equality]}
+    return linear_program(cost, ends, seconds=5.0, **equal, **unequal)

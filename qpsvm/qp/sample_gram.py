@@ -89,6 +89,9 @@ class SampleGram:
         The training samples.
     positive_semidefinite : bool
         Whether the kernel is one by construction.
+
+    Attributes
+    ----------
     negative_bound : float
         ``K + negative_bound I`` is positive semidefinite; certificates pay for it.
 
@@ -104,18 +107,12 @@ class SampleGram:
     """
 
     def __init__(
-        self,
-        kernel: GramFunction,
-        X: Stored,
-        *,
-        positive_semidefinite: bool = False,
-        negative_bound: float = 0.0,
+        self, kernel: GramFunction, X: Stored, *, positive_semidefinite: bool = False
     ) -> None:
         self.kernel = kernel
         self.X = X
         self.positive_semidefinite = positive_semidefinite
-        self.negative_bound = negative_bound
-
+        self.negative_bound = 0.0
         self.whole: tuple[SampleGram, Index] | None = None
         self._was_kept = False
 
@@ -126,19 +123,10 @@ class SampleGram:
         return state | {"_was_kept": self.is_kept}
 
     @classmethod
-    def of_matrix(
-        cls, matrix: Dense, *, positive_semidefinite: bool = False, negative_bound: float = 0.0
-    ) -> SampleGram:
+    def of_matrix(cls, matrix: Dense, *, positive_semidefinite: bool = False) -> SampleGram:
         """Wrap an existing kernel matrix, not copied; samples are its row numbers."""
-        rows = np.arange(len(matrix))
-        gram = cls(
-            _Lookup(matrix),
-            rows,
-            positive_semidefinite=positive_semidefinite,
-            negative_bound=negative_bound,
-        )
-        gram.__dict__["dense"] = freeze(matrix)
-        return gram
+        rows, psd = np.arange(len(matrix)), positive_semidefinite
+        return cls.of_values(_Lookup(matrix), rows, matrix, positive_semidefinite=psd)
 
     @classmethod
     def of_values(

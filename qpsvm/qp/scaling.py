@@ -141,9 +141,6 @@ BAD_SPREAD = 1e6
 scaled. Below it solvers that scale for themselves keep digits enough, and ordinary data (unscaled
 features of sizes 1e-2 to 1e3) are left as they are."""
 
-PASSES = 20
-"""Repetitions of the scaling; each halves the exponents that are left."""
-
 LARGEST_EXPONENT = 300
 """Of a factor, as a power of two: products of two factors stay far from overflow."""
 
@@ -173,7 +170,8 @@ def equilibrate(
 def _factors(P: Sparse, M: Sparse) -> tuple[Vector, Vector]:
     """Scaling factors of variables and rows, powers of two."""
     D, E = np.ones(M.shape[1]), np.ones(M.shape[0])
-    for _ in range(PASSES):
+    # each halves the exponents that are left
+    for _ in range(20):
         scaled = scaled_columns(scaled_rows(E, M), D)
         of_P = largest_in_columns(scaled_columns(scaled_rows(D, P), D))
         D = _divided(D, np.maximum(largest_in_columns(scaled), of_P))

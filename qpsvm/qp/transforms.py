@@ -61,37 +61,24 @@ class Chain:
         return solution
 
 
+@dataclass(frozen=True)
+class Reversed:
+    """The inverse of a transform that undoes another one."""
+
+    inverse: Inverse
+
+    def __call__(self, solution: QPSolution) -> QPSolution:
+        return self.inverse.forward(solution)
+
+    def forward(self, solution: QPSolution) -> QPSolution:
+        """Map a solution of the given program to the transformed one."""
+        return self.inverse(solution)
+
+
 # --- bounds as rows --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class UnfoldBounds:
-    """Inverse of folding bounds: split ``z = (z_G, z_lower, z_upper)`` into its parts."""
-
-    n_rows: int
-    n_variables: int
-    lower: Index
-    upper: Index
-
-    def __call__(self, solution: QPSolution) -> QPSolution:
-        expected = self.n_rows + self.lower.size + self.upper.size
-        if solution.z is None or solution.z.shape != (expected,):
-            return solution.replace(z=None, z_lower=None, z_upper=None)
-        parts = np.split(solution.z, [self.n_rows, self.n_rows + self.lower.size])
-        z_lower, z_upper = np.zeros(self.n_variables), np.zeros(self.n_variables)
-        z_lower[self.lower], z_upper[self.upper] = parts[1], parts[2]
-        return solution.replace(z=parts[0], z_lower=z_lower, z_upper=z_upper)
-
-    def forward(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the program with bounds to the folded program."""
-        if solution.z is None or solution.z_lower is None or solution.z_upper is None:
-            return solution.replace(z=None, z_lower=None, z_upper=None)
-        z = np.concatenate([solution.z, solution.z_lower[self.lower], solution.z_upper[self.upper]])
-        none = np.zeros(self.n_variables)
-        return solution.replace(z=z, z_lower=none, z_upper=none)
-
-
-def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBounds]:
+def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, Inverse]:
     """Write the finite bounds as rows: ``-x_i <= -lb_i`` and ``x_i <= ub_i``.
 
     Parameters
@@ -114,10 +101,17 @@ def fold_bounds(program: QuadraticProgram) -> tuple[QuadraticProgram, UnfoldBoun
     (2, array([0., 2.]))
     """
     rows = fold(program.G, program.h, program.lb, program.ub, may_be_dense=True)
-    inverse = UnfoldBounds(program.n_inequalities, program.n_variables, rows.lower, rows.upper)
-    if rows.lower.size + rows.upper.size == 0:
-        return program, inverse
-    return program.replace(G=rows.G, h=rows.h, lb=None, ub=None), inverse
+    m, n, variable = program.n_inequalities, program.n_variables, np.append(rows.lower, rows.upper)
+    position = np.arange(len(variable))
+    signs = np.where(position < len(rows.lower), -1.0, 1.0)
+    owners = np.full((2, n), -1, dtype=np.intp)
+    owners[(signs > 0.0).astype(np.intp), variable] = position
+    inverse = BoundsAsRows(
+        np.arange(m), m + position, variable, signs, owners[0], owners[1], np.zeros(n)
+    )
+    if not len(variable):
+        return program, Reversed(inverse)
+    return program.replace(G=rows.G, h=rows.h, lb=None, ub=None), Reversed(inverse)
 
 
 # --- rows that do not bind -------------------------------------------------------------------
@@ -271,12 +265,16 @@ class BoundsAsRows:
         return solution.replace(z=full, z_lower=remaining[0], z_upper=remaining[1])
 
     def forward(self, solution: QPSolution) -> QPSolution:
-        """Map a solution of the program with rows to the one with bounds."""
-        z, z_lower, z_upper = solution.z, solution.z_lower, solution.z_upper
-        if z is None or z_lower is None or z_upper is None:
+        """Map a solution of the program with rows to the one with bounds.
+
+        Multipliers of bounds that are missing count as zero.
+        """
+        z, n = solution.z, len(self.lower)
+        if z is None or z.shape != (len(self.kept) + len(self.row),):
             return solution.replace(z=None, z_lower=None, z_upper=None)
+        own = (solution.z_lower, solution.z_upper)
+        z_lower, z_upper = (np.zeros(n) if part is None else part.copy() for part in own)
         pressed, is_upper = z[self.row] * np.abs(self.entry), self.entry > 0.0
-        z_lower, z_upper = z_lower.copy(), z_upper.copy()
         np.add.at(z_lower, self.variable[~is_upper], pressed[~is_upper])
         np.add.at(z_upper, self.variable[is_upper], pressed[is_upper])
         return solution.replace(z=z[self.kept], z_lower=z_lower, z_upper=z_upper)

@@ -314,13 +314,12 @@ def program_of(problem: SVMProblem, kernel: KernelBlock, loss: Subdifferential) 
     data, c = problem.data, problem.model.conditions
     is_exact = c.price_factors is not None and c.price_factors.are_plain
     rows = data.X if problem.model.exact_kernel is not None else kernel.values
-    equals = first_equal(rows, None, [np.ones(data.n_samples)])
     return Program(
         kernel=kernel,
         loss=loss,
         upper_bound_error=0.0 if is_exact else upper_bound_error(data.weights, len(c)),
         is_free=c.intercept == "free",
-        equals=np.arange(data.n_samples) if equals is None else equals,
+        equals=first_equal(rows, None, [np.ones(data.n_samples)]),
     )
 
 

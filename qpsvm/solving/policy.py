@@ -17,7 +17,7 @@ import numpy as np
 
 from qpsvm.backends import registry
 from qpsvm.backends.base import Backend, Progress, Settings
-from qpsvm.backends.settings import line_of
+from qpsvm.backends.output import line_of
 from qpsvm.exceptions import BackendError
 from qpsvm.machines.dual_program import DualRecovery
 from qpsvm.machines.primal_program import primal_program

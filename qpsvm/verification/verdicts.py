@@ -37,7 +37,7 @@ from qpsvm.machines.samples import MarginSummary, SampleTable
 from qpsvm.numerics.arguments import explains_calls
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.kkt import KnownOptimum, checked_vectors, residuals, residuals_beside
+from qpsvm.qp.kkt import KnownOptimum, checked_vectors, residuals
 from qpsvm.qp.kkt_residuals import Check, Residual, Tolerances, largest_of
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -199,8 +199,8 @@ def _verify_svm(
     product = None
     if evaluation is not None:
         product = problem.model.hessian_product(evaluation, problem.qp.P, claimed.x)
-    known = None if certificate is None else _known_optimum(problem, certificate)
-    measured = residuals_beside(problem.qp, claimed, product, known)
+    known = KnownOptimum() if certificate is None else _known_optimum(problem, certificate)
+    measured = residuals(problem.qp, claimed, product=product, known=known)
     checks = [*measured.check(tolerances), *checks]
     notes = [*measured.problems, *notes]
     return KKTReport(

@@ -69,7 +69,7 @@ def test_a_solver_that_breaks_its_process_breaks_no_other() -> None:
     lost = child._taken()
     os.kill(lost.process.pid, signal.SIGKILL)
     with pytest.raises(RuntimeError, match="SIGKILL"):
-        lost.answer(memoryview(b""), Deadline(), 0.0)
+        lost.answer(memoryview(b""), Deadline())
     lost.kill()
     assert get("qpsolvers:quadprog").solve(PROGRAM, Settings()).status is Status.OPTIMAL
 

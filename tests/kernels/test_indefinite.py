@@ -27,8 +27,9 @@ from qpsvm.kernels.kernel_repair import (
     require_symmetric,
     smallest_eigenvalue,
 )
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE
 from qpsvm.qp import DenseQuadratic, KernelQuadratic, LowRankQuadratic
-from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE, PSD_RTOL
+from qpsvm.qp.quadratic import PSD_RTOL
 from qpsvm.qp.sample_gram import SampleGram
 from tests.strategies import grid, listed
 from tests.tolerances import ROUNDING
@@ -425,7 +426,7 @@ def test_rounding_is_symmetric_and_so_is_nothing():
 
 # --- large matrices ------------------------------------------------------------------------------
 
-LARGE = DENSE_EIGENVALUE_SIZE + 100
+LARGE = EIGENVALUE_SIZE + 100
 HALF = LARGE // 2
 
 

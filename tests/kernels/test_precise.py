@@ -11,7 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm import kernels
-from qpsvm.kernels.errors import diagonal_errors, entry_errors, precise_expansion, precise_products
+from qpsvm.kernels.errors import diagonal_errors, entry_errors, precise_expansion
+from qpsvm.numerics.arrays import as_dense
+from qpsvm.numerics.compensated import precise_product
 from qpsvm.numerics.threads import one_blas_thread
 from tests.strategies import grid
 
@@ -98,7 +100,7 @@ def test_precise_sums_are_within_their_bounds(kind: str, kernel: Any, seed: int)
     left, right, weights = fractions(X), fractions(Z), [Fraction(float(b)) for b in beta]
     if isinstance(kernel, kernels.Linear):
         w = Z.T @ beta
-        found = precise_products(X, w)
+        found = precise_product(as_dense(X), w)
         exact = [sum(a * Fraction(float(b)) for a, b in zip(x, w, strict=True)) for x in left]
     else:
         sums = precise_expansion(kernel, X, Z, beta)

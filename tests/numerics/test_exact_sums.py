@@ -38,3 +38,13 @@ def test_residuals_are_the_exact_ones_rounded(storage: Any, rows: Any, data: st.
 
 def test_what_overflows_is_not_a_number() -> None:
     assert np.isnan(row_residuals(np.array([[1e300]]), np.array([1e300]), np.zeros(1)).value[0])
+
+
+TINY = st.floats(-1.0, 1.0).map(lambda v: v * 2.0**-520)
+
+
+@given(row=st.lists(TINY, min_size=4, max_size=4), x=st.lists(TINY, min_size=4, max_size=4))
+def test_residuals_whose_products_underflow_are_within_their_error(row: Any, x: Any) -> None:
+    found = row_residuals(np.array([row]), np.array(x), np.zeros(1))
+    exact = sum(Fraction(a) * Fraction(v) for a, v in zip(row, x, strict=True))
+    assert abs(Fraction(float(found.value[0])) - exact) <= Fraction(float(found.error[0]))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from qpsvm.numerics.arrays import EIGENVALUE_SIZE
 from qpsvm.qp import DenseQuadratic, SparseQuadratic
-from qpsvm.qp.quadratic import DENSE_EIGENVALUE_SIZE
 from tests.tolerances import ROUNDING
 
-SIZE = DENSE_EIGENVALUE_SIZE + 100
+SIZE = EIGENVALUE_SIZE + 100
 HALF = SIZE // 2
 
 

@@ -130,5 +130,5 @@ def test_a_hessian_too_large_for_its_null_space_proves_nothing(
     program = QuadraticProgram(matrix, [-1.0, 1.0])
     along = QPSolution(Status.DUAL_INFEASIBLE, x=np.array([1.0, -1.0]))
     assert ray_violation(program, along) == 0.0
-    monkeypatch.setattr("qpsvm.qp.infeasibility.MAX_DENSE_RAY", 1)
+    monkeypatch.setattr("qpsvm.qp.infeasibility.EIGENVALUE_SIZE", 1)
     assert ray_violation(program, along) == np.inf

@@ -129,7 +129,7 @@ def test_lanczos_finds_the_eigenvalue_that_lapack_finds(monkeypatch: pytest.Monk
     Q, _ = np.linalg.qr(rng.normal(size=(60, 60)))
     eigenvalues = np.concatenate([[-0.5], np.zeros(30), rng.uniform(0, 3, 29)])
     quadratic = DenseQuadratic((Q * eigenvalues) @ Q.T)
-    monkeypatch.setattr("qpsvm.qp.quadratic.DENSE_EIGENVALUE_SIZE", 1)
+    monkeypatch.setattr("qpsvm.qp.quadratic.EIGENVALUE_SIZE", 1)
     assert quadratic.smallest_eigenvalue() == pytest.approx(-0.5, abs=1e-5)
 
 

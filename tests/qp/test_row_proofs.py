@@ -20,7 +20,6 @@ from qpsvm.numerics.independence import (
 )
 from qpsvm.qp import QPSolution, QuadraticProgram
 from qpsvm.qp.bounds import bound
-from qpsvm.qp.row_proofs import INDEPENDENCE
 from qpsvm.qp.solution import Status
 from tests.strategies import grid, listed, numbered
 
@@ -135,17 +134,18 @@ def test_many_independent_rows_are_no_obstacle(m: int, connected: bool) -> None:
 
 
 @pytest.mark.parametrize("m", [5, 40, 400])
-def test_bounds_on_singular_values_are_below_them(m: int) -> None:
+def test_bounds_on_singular_values_are_below_them(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # of more rows the products stay sparse
+    monkeypatch.setattr("qpsvm.numerics.independence.EIGENVALUE_SIZE", 200)
     rows = sp.random_array((m, 2 * m), density=3.0 / m, rng=np.random.default_rng(m), format="csr")
     rows = sp.csr_array(rows + sp.eye_array(m, 2 * m))
     lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)).ravel())
     rows = sp.csr_array(sp.diags_array(1.0 / lengths) @ rows)
-    bounds = INDEPENDENCE, 200  # of more rows the products stay sparse
-    found = proven_independence(rows, *bounds)
+    found = proven_independence(rows)
     assert found is not None
     assert found <= np.linalg.svd(rows.toarray(), compute_uv=False)[-1]
     dependent = sp.csr_array(sp.vstack([rows, rows[[0]]]))
-    assert proven_independence(dependent, *bounds) is None
+    assert proven_independence(dependent) is None
 
 
 @pytest.mark.parametrize("factor", [1.0, 3.0, 0.1])
