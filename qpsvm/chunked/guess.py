@@ -87,11 +87,13 @@ def solve_undecided(
     blocks = row_blocks(len(c), found.X.shape[1], IN_CACHE)
     within = np.clip(answer.x[: len(c)], c.lower, c.upper)
     alpha = _with_sums(within, c, form, fixed, max(blocks[0].stop, most_added))
-    sums = summed([fixed])
+    # the weights are those of the solver's point: what moves alpha to its sums would move them, too
+    sums, w = summed([fixed]), fixed.weights.value.sum(axis=0)
     for rows in blocks:
         block = found.X[rows]
         sums.add(block, found.terms.at((None, rows)), alpha[None, rows], row_squares(block))
-    w, b, t = sums.weights.value.sum(axis=0) / form.norm_weight, centre.intercept, centre.width
+        w += (c.signs[rows] * within[rows]) @ block
+    w, b, t = w / form.norm_weight, centre.intercept, centre.width
     if form.intercept == "penalized":
         b = float(sums.signed.value.sum()) - form.intercept_price
     elif form.intercept == "none":

@@ -95,7 +95,9 @@ def stored_program_solution(qp: Any) -> QPSolution:
     if type(qp) is not QPSolution or any(added_attributes(qp)):
         return QPSolution(Status.UNKNOWN)
     for vector in (qp.x, qp.z, qp.y, qp.z_lower, qp.z_upper):
-        if vector is not None and not _is_float64(vector):
+        if type(vector) is np.ndarray and vector.dtype == np.float64:
+            continue
+        if vector is not None:
             return QPSolution(Status.UNKNOWN)
     return qp
 

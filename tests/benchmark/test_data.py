@@ -121,7 +121,7 @@ def test_the_margin_of_a_strip_is_known() -> None:
     problem = qpsvm.HardMargin().dual(samples.X, samples.y)
     solution = qpsvm.solve(problem)
     off = np.linalg.norm(solution.coef - [4.0, 0.0, 0.0])
-    assert off <= np.sqrt(2.0 * qpsvm.certify(problem, solution).gap)
+    assert off <= np.sqrt(2.0 * qpsvm.certify(problem, solution).gap_upper)
     assert abs(solution.coef @ solution.coef / 2 - 8.0) <= 8.0 * SAME_OBJECTIVE
 
 

@@ -157,10 +157,10 @@ def test_no_bound_is_below_the_exact_excess(kind: str, C: float, seed: int) -> N
 
 
 def test_machines_that_only_plain_evaluation_would_refuse_pass() -> None:
-    """With C = 1e6 one rounding of a kernel value, times C, exceeds eps."""
+    """With C = 1e6 one rounding of a kernel value at a kink, times C, exceeds eps."""
     X, y = classes(3, 40)
     problem = qpsvm.SoftMargin(C=1e6).dual(X, y, kernel=qpsvm.kernels.RBF(3.0))
-    solution = qpsvm.solve(problem)
+    solution = qpsvm.solve(problem, "active-set")
     assert solution.status is Status.OPTIMAL
     plain = gap_bound(problem.model, problem.model.evaluate(solution))
     certificate = qpsvm.certify(problem, solution)
