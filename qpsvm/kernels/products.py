@@ -266,7 +266,8 @@ def kernel_values(
                 finish(rows, columns, values[block])
         if is_symmetric:
             square = gram[piece, piece]
-            np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=np.bool_))
+            if not np.array_equal(square, square.T):  # BLAS adds up the halves alike, or not
+                np.copyto(square, square.T, where=np.tri(len(square), k=-1, dtype=np.bool_))
             gram[piece.stop :, piece] = gram[piece, piece.stop :].T
 
     # a sparse factor may be converted for every piece
