@@ -255,8 +255,8 @@ def choose(program: QuadraticProgram) -> tuple[str, str]:
 def choose_again(program: QuadraticProgram, first: str) -> tuple[str, str]:
     """Choose the second backend, after the one of ``choose`` did not succeed; with the reason.
 
-    An interior-point method of the other kind (dense or sparse) while that is affordable, else
-    OSQP, which rarely fails altogether.
+    CVXOPT while a dense factorisation in every iteration is affordable, else OSQP, which rarely
+    fails altogether.
     """
     # beyond, a dense factorisation per iteration takes minutes
     small = program.n_variables <= 3000

@@ -95,7 +95,7 @@ def solve_undecided(
         w += (c.signs[rows] * within[rows]) @ block
     w, b, t = w / form.norm_weight, centre.intercept, centre.width
     if form.intercept == "penalized":
-        b = float(sums.signed.value.sum()) - form.intercept_price
+        b = float(fixed.signed.value.sum() + c.signs @ within) - form.intercept_price
     elif form.intercept == "none":
         b = 0.0
     elif answer.y is not None and np.isfinite(answer.y).all():

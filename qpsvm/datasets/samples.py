@@ -1,4 +1,4 @@
-"""Content of data files: samples, labels and identifiers; those of a table by a preparation."""
+"""Content of data files: samples, labels and identifiers, made of tables by a preparation."""
 
 from __future__ import annotations
 

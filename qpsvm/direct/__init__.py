@@ -1,4 +1,4 @@
-"""The short way: small machines solved on their whole kernel matrix and certified from arrays.
+"""The short way: small machines solved on a kernel matrix or few weights, certified from arrays.
 
 ``qpsvm.solve`` takes it first. A machine that it does not certify goes the general way, through a
 backend, the verifier and its remedies. What it certifies passes ``qpsvm.verify``, which computes

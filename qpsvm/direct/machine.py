@@ -31,7 +31,7 @@ ON_WEIGHTS = "the features are few: Newton's method on their weights"
 
 
 def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | None:
-    """Solve a small machine on its whole kernel matrix; None where that does not certify it.
+    """Solve a small machine on its kernel matrix or few weights; None if that does not certify it.
 
     Parameters
     ----------

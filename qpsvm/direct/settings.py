@@ -9,7 +9,7 @@ from qpsvm.native import NewtonNumbers, RunNumbers
 
 @dataclass(frozen=True)
 class DirectSettings:
-    """Sizes and tolerances of the direct solution of small machines on their whole kernel matrix.
+    """Sizes and tolerances of the direct solution of machines on a kernel matrix or few weights.
 
     Attributes
     ----------

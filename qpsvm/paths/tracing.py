@@ -76,8 +76,9 @@ def svm_path(
     The optimal dual variables are piecewise linear in C, epsilon or nu where the loss is not
     squared. The exact path finds all events: a free variable meets a bound, or the multiplier of a
     bound becomes zero. A path with too many variables or events, and one with a squared loss, is a
-    sequence: each value is solved from the solution at the one before. Where the kernel matrix is
-    kept, machines along C are found and verified several at a time.
+    sequence. Along C its machines start from the solution at the value before where the kernel
+    matrix is kept, or where there are several samples for each feature; others do so where they are
+    too large for the short way of ``qpsvm.solve``.
 
     Parameters
     ----------

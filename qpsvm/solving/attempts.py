@@ -69,7 +69,7 @@ class PolicySettings:
     first_share : float
         Share of the time limit for the first backend of ``"auto"`` and its polish; what it leaves
         is for a second one. The package's own solvers, which end where their progress does, may
-        take all of it where no second interior-point method is affordable.
+        take all of it where no interior-point method is affordable beside them.
     timed_entries : int
         Kernel values that are evaluated to estimate what the last verification takes: some ten
         milliseconds.

@@ -72,7 +72,8 @@ def solve(
     """Solve a program or an SVM problem, and verify the answer.
 
     A small machine in the dual form takes a short way with ``"auto"``: it is solved on its whole
-    kernel matrix and certified from its arrays, and what is certified passes ``qpsvm.verify``.
+    kernel matrix, or on its weights where features are few, and certified from its arrays; what is
+    certified passes ``qpsvm.verify``.
     Otherwise, and with a callback, a limit, a warm start, options or ``verbose``, these are the
     steps in order; the first answer that passes ends it, and each step is left out where it is of
     no use:
@@ -93,7 +94,8 @@ def solve(
     Parameters
     ----------
     problem : SVMProblem, JointProblem, ReducedProblem or QuadraticProgram
-        The parts of a ReducedProblem are solved one after the other.
+        The parts of a ReducedProblem are solved together where all take the short way, else one
+        after the other.
     backend : str or Backend
         ``"auto"``, or a name from ``qpsvm.backends.available()``.
     eps : float

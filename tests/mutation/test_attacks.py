@@ -261,7 +261,7 @@ def test_a_large_c_does_not_hide_a_suboptimal_tube(C: float) -> None:
     # the optimum is tiny beside C: a gap relative to what C could cost said nothing
     X, y = np.array([[-1.0], [1.0], [0.0]]), np.array([-0.5, 0.5, 0.0])
     problem = qpsvm.EpsilonRegression(C=C, epsilon=0.4995).dual(X, y)
-    best = qpsvm.solve(problem, "active-set", eps=1e-11)  # a little inside the tube
+    best = qpsvm.solve(problem, eps=1e-11)  # a little inside the tube
     assert qpsvm.verify(problem, best).passed
     larger = {n: 1.02 * getattr(best, n) for n in ("alpha", "expansion", "coef")}
     wrong = problem.recover(problem.to_qp(best.replace(**larger)))

@@ -78,7 +78,7 @@ class DualDescent:
     def found(self) -> SearchResult | None:
         """Run coordinate descent to the solution; None where another method should go on."""
         p, search, own = self.search.program, self.search, self.search.program.settings
-        # with two variables for a sample, passes take longer than smoothing where that is possible
+        # with two variables for a sample, passes take longer than proximal steps on tall data
         is_tall = p.size > max(p.F.rank, own.small_size)
         is_tall_tube = is_tall and p.F.selection.index is not None
         if not suits(p) or len(p.A) or is_tall_tube:
