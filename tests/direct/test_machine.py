@@ -139,7 +139,8 @@ def test_the_bound_is_at_least_the_gap_of_any_point(
     objective = qpsvm.certify(made, draft).primal_objective
     optimum = best.primal_objective + abs(best.gap)
     excess = objective - optimum - best.objective_rounding * best.objective_scale
-    assert excess <= found.relative_gap * abs(objective) * (1.0 + 1e-9)
+    size = max(abs(objective), program.floor(0.0))
+    assert excess <= found.relative_gap * size * (1.0 + 1e-9)
 
 
 @given(seeds)

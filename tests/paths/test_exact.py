@@ -25,7 +25,8 @@ DEGENERATES = pytest.mark.parametrize("case", DEGENERATE)
 @functools.cache
 def path_of(case, kernel="rbf"):
     over, formulation, y, low, high = RANGES[case]
-    return svm_path(X, y, kernel=kernel, over=over, values=[low, high], formulation=formulation)
+    own = {"kernel": kernel, "over": over, "formulation": formulation}
+    return svm_path(X, y, values=[low, high], exact=True, **own)
 
 
 @functools.cache

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
+
 from qpsvm.numerics.interrupts import NEVER, Deadline, best_known, keep_best
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.common import LARGEST_SET
@@ -36,6 +38,12 @@ def solve(
         Told to methods of which one iteration may take long.
     """
     search = Search(program, eps, limit, progress)
+    if program.size == 0:  # a dual without variables: of a program without rows
+        holds = bool((np.abs(program.b) <= eps).all())
+        status = Status.OPTIMAL if holds else Status.INACCURATE
+        reason = "no variables" if holds else "no variables, and rows that ask for some"
+        gap = 0.0 if holds else np.inf
+        return replace(search.initial_point(), gap=gap, status=status, reason=reason)
     with _best_on_interrupt(search):
         found = _solved(search, deadline)
     best = search.best
