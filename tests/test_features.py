@@ -190,7 +190,7 @@ WALKS: dict[str, Callable[[Path], None]] = {
     "Constraints": constraints,
     "Exchange": exchange,
     "Programs": programs,
-    "Interior-point method for linear machines": linear_machines,
+    "Solver of linear machines": linear_machines,
     "Active-set method for kernel machines": kernel_machines,
     "Kernel machines on a GPU": gpu,
     "More data than memory": chunks,

@@ -61,7 +61,7 @@ class IPMBackend(OwnBackend):
             own = replace(own, slow_factor=1.0)
         clock = Clock(self.label, settings)
         way = translation(program)
-        engine_program = way.structured(own)
+        structured = way.structured(own)
         setup = clock.seconds
 
         def report(iteration: int, objective: float, gap: float) -> Status | None:
@@ -80,7 +80,7 @@ class IPMBackend(OwnBackend):
 
         limit = settings.max_iterations or MAX_ITERATIONS
         try:
-            return solution(solve(engine_program, settings.eps, limit, report, clock.deadline))
+            return solution(solve(structured, settings.eps, limit, report, clock.deadline))
         except KeyboardInterrupt as error:
             map_best(error, solution)
             raise

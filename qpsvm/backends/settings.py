@@ -186,7 +186,7 @@ class Settings:
     deadline : Deadline or None
         When the call of which this is a part has to end; None for ``time_limit`` from now on.
     gives_way : bool
-        Another backend stands by: return with Status.ITERATION_LIMIT when progress is too slow.
+        Another backend stands by: end sooner when progress is slow.
 
     Raises
     ------

@@ -438,7 +438,7 @@ def test_what_it_does_not_take_is_refused_with_a_way_out() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 4, 5, 6])
-def test_where_rounding_ends_the_interior_point_working_sets_go_on(seed) -> None:
+def test_where_rounding_ends_proximal_steps_working_sets_go_on(seed) -> None:
     rng = np.random.default_rng(seed)
     X, y = classes(300, 20, seed)
     problem = qpsvm.SoftMargin(C=1.0).dual(X * 10.0 ** rng.uniform(-3.0, 3.0, 20), y)
