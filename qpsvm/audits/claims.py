@@ -26,8 +26,10 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.problem import MachineProblem
 from qpsvm.machines.reduced import CombinationRule
 from qpsvm.machines.setup import stated_solution
+from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Labels, Targets
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse
+from qpsvm.numerics.precision import product_parts
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import SolveStatistics
 
@@ -120,7 +122,7 @@ class Claim:
         # readers give alpha to machines with one decision function only
         model, b = self.problem.model, float(self.intercept)
         expansion = model.expansion(self.alpha)
-        coef = model.coef(expansion) if self.coef is None else self.coef
+        coef = _weights(model, expansion) if self.coef is None else self.coef
         return stated_solution(model, self.alpha, b, coef=coef, expansion=expansion)
 
     def completed(
@@ -297,6 +299,20 @@ def multipliers(problem: SVMProblem, expansion: Vector) -> Vector:
     if len(conditions) == 2 * len(beta):
         return np.concatenate([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
     return np.asarray(conditions.signs * beta)
+
+
+def _weights(model: SupportVectorModel, expansion: Vector) -> Vector | None:
+    """``X'beta``, whose terms cancel far from the origin, with few roundings."""
+    if not model.is_linear or model.constraints is not None:
+        return model.coef(expansion)
+    used = np.flatnonzero(expansion)
+    X, beta = model.data.X[used], expansion[used]
+    if not is_sparse(X):
+        return compensated.product(np.asarray(X).T, beta[:, None])[:, 0]
+    terms, error = product_parts(X.data.astype(np.float64), np.repeat(beta, np.diff(X.indptr)))
+    error = np.where(np.isfinite(error), error, 0.0)
+    size = X.shape[1]
+    return compensated.sums_of_groups(X.indices, terms, size) + np.bincount(X.indices, error, size)
 
 
 def best_width(model: SupportVectorModel, scores: Vector, b: float) -> float:
