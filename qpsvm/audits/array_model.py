@@ -203,7 +203,7 @@ def _classes(data: Mapping[str, object], count: int) -> tuple[object, ...] | Non
 
 
 def _built(data: Mapping[str, object], key: str, known: Mapping[str, type[Built]]) -> Built | None:
-    """Build the qpsvm object that ``{"name": ..., parameter: value, ...}`` describes."""
+    """Build a kernel or formulation from its name and parameters in a model file."""
     if key not in data:
         return None
     spec = data[key]
@@ -229,7 +229,7 @@ def _built(data: Mapping[str, object], key: str, known: Mapping[str, type[Built]
 
 
 def _is_plain(value: object) -> bool:
-    """Return whether a value is a boolean, a string, or a finite number."""
+    """Return whether a model parameter is a boolean, a string, or a finite number."""
     return isinstance(value, bool | str) or is_finite_number(value)
 
 

@@ -227,13 +227,13 @@ class FittedMachines(Reading, ABC):
 
     @abstractmethod
     def claim(self, name: str, problem: SVMProblem, m: int, sign: float) -> Claim:
-        """Read the numbers of machine m as a solution of its program.
+        """Read the fitted coefficients of one decision function as a solution of its program.
 
         ``sign`` is -1 where the model's decision values are positive for the other class.
         """
 
     def machine(self, formulation: Family, y: Targets | None = None) -> Reading:
-        """Read a regressor or one-class model: one program for all samples."""
+        """Read a regression or one-class model, which has a single decision function."""
         problem = self.problem(formulation, y, self.weights)
         return replace(self, claims=(self.claim("", problem, 0, 1.0),))
 

@@ -120,7 +120,7 @@ class Expansions(FittedMachines):
         return list(itertools.combinations(range(len(np.asarray(self.classes))), 2))
 
     def expansion(self, m: int) -> Vector:
-        """Coefficients of all samples in machine m, shape (n,)."""
+        """Dual coefficients of all n training samples in the m-th decision function."""
         expansion = np.zeros(len(self.weights))
         if self.classes is None:
             expansion[self.rows] = self.coefficients[0]

@@ -266,6 +266,6 @@ def _differences(own: Array, rebuilt: Decisions, comparable: Mask) -> tuple[Dens
 
 
 def _largest(values: Dense) -> float:
-    """The largest of all values, infinite where one is NaN."""
+    """Return the largest entry of an array, or infinity if any entry is NaN."""
     largest = float(np.max(values, initial=0.0))
     return math.inf if math.isnan(largest) else largest

@@ -302,7 +302,7 @@ class ModelText:
         return value
 
     def _pair(self, line: int, word: bytes) -> tuple[int, float]:
-        """Convert a word ``index:value`` to both numbers, or raise the error about its line."""
+        """Parse ``index:value``, a feature of a sparse sample in a model file, into two numbers."""
         pair = _ONE_PAIR.fullmatch(word)
         if pair is None or not math.isfinite(float(pair[2])):
             what = f"{_shown(word)} is not index:value with a finite decimal number"

@@ -1,4 +1,4 @@
-"""Printed lines about a running solve, and silence for solvers that print unasked."""
+"""Progress lines of a running solve, and capture of the output that solvers print."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def line_of(event: Progress) -> str:
 
 
 class Printed:
-    """Callback that prints events, at a readable rate, and passes them all on.
+    """Progress callback that prints a few events per second and passes all of them on.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def silenced(*, unless: bool = False) -> Iterator[list[str]]:
 
 
 def with_output(reason: object, texts: Iterable[str]) -> str:
-    r"""Return the reason of a failure, followed by what the solver printed about it.
+    r"""Append what a solver printed to the message of its failure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Chunks of samples: what reads the rows of each, from arrays in memory or in mapped files.
+"""Chunks of rows of a data set that is read piece by piece, from arrays or mapped files.
 
 A chunk is a part of the rows that fits into memory many times over. It has Dask's promise of its
 rows, or a call that reads them, made by the worker that needs them.
@@ -19,10 +19,10 @@ from qpsvm.exceptions import InvalidDataError, MissingPackageError
 from qpsvm.numerics.arrays import is_sparse
 
 Column: TypeAlias = Any
-"""Labels, targets or weights of samples in chunks: a column's name, a folder, or an array."""
+"""Type of the labels, targets or weights that belong to samples in chunks."""
 
 Beside: TypeAlias = Mapping[str, Column]
-"""What is stored beside the samples, by the names of arguments: y, then sample_weight."""
+"""Names of the arguments that are stored beside the samples: targets and sample weights."""
 
 
 class RawChunk(NamedTuple):

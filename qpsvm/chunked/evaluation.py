@@ -217,7 +217,7 @@ class RowConditions:
         return terms.lower + share * heights, np.where(np.abs(v) < smoothing, above, 0.0), above
 
     def undecided(self, numbers: Index) -> Undecided:
-        """Take conditions, numbered side after side, out of a chunk with their samples."""
+        """Select conditions of a chunk by number, together with the samples that they are about."""
         sides, rows = np.divmod(numbers, self.contents.n_rows)
         return Undecided(rows_of(self.contents.X, rows), self.terms.at((sides, rows)))
 

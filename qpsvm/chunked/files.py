@@ -139,7 +139,7 @@ def _parquet_rows(
     target: str | None,
     weight: str | None,
 ) -> RawChunk:
-    """Read row groups of a Parquet file; floats become an array, all else a DataFrame."""
+    """Read row groups of a Parquet file: an array if all columns are floats, else a DataFrame."""
     wanted = [*features, *(name for name in (target, weight) if name is not None)]
     with imported("pyarrow.parquet").ParquetFile(path, memory_map=True) as file:
         table = file.read_row_groups(groups, columns=wanted, use_threads=False)

@@ -52,7 +52,7 @@ class ProblemInChunks:
 
     @property
     def n_chunks(self) -> int:
-        """Number of chunks."""
+        """Number of chunks that the samples arrive in."""
         return len(self.samples.chunks)
 
     @property
@@ -223,7 +223,7 @@ class ChunkedKernelProblem(ProblemInChunks):
         return self.judged(machine)[0]
 
     def judged(self, machine: object) -> tuple[ChunkedCertificate, int]:
-        """Bound the distance of a machine from the optimum, and count errors of two classes.
+        """Certify a machine by one pass over all chunks: bound its gap, count training errors.
 
         Raises
         ------

@@ -182,7 +182,7 @@ def _in_a_plane(products: Dense) -> tuple[Dense, float]:
 
 
 def _require_same(contents: Contents, machine: Expansion, here: Index, own: Index) -> None:
-    """Refuse a machine whose support vectors are not the samples of the chunk that it says."""
+    """Raise an error unless the support vectors are the samples at the positions they state."""
     for some in row_blocks(len(own), contents.n_features):
         X, Z = contents.X[own[some]], machine.vectors[here[some]]
         if is_sparse(X) and is_sparse(Z):

@@ -64,7 +64,7 @@ def proven_bounds(
 
 
 def lowest_eigenvalue(program: Program, machines: LeftOutMachines) -> float | None:
-    """Proven lower bound of the eigenvalues of all machines' ``K_VV``; None where none is known."""
+    """Bound all eigenvalues of the matrices ``K_VV`` from below; None where no bound is known."""
     lowest = _lowest(program, np.logical_or.reduce(machines.vertical, axis=0))
     return None if math.isnan(lowest) else lowest
 

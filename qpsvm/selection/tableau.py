@@ -67,7 +67,7 @@ class Program:
 
     @cached_property
     def has_few_features(self) -> bool:
-        """Return whether its machines are found by their weights sooner than by coefficients."""
+        """Return whether leave-one-out refits are faster over feature weights than over alpha."""
         features, n = self.kernel.features, len(self.equals)
         return features is not None and features.are_few(n, False)
 
@@ -179,7 +179,7 @@ def _inverse(M: Dense) -> Dense | None:
 
 
 def distinct(program: Program, beta: Vector) -> Vector:
-    """Coefficients of the same machine with at most one inside of its box among equal samples.
+    """Rewrite a machine so that of equal samples at most one lies between its bounds.
 
     Equal samples on one step can share their coefficients in many ways, and no tableau would exist:
     the first of them take as much as they can.

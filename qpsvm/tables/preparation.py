@@ -126,7 +126,7 @@ class CategoryColumn:
         return tuple(f"{written_name(self.name)}={value}" for value in self.values)
 
     def write_features(self, cells: Vector | list[str], into: Vector) -> None:
-        """Write a 1 for the value of each of n rows into an array of zeros of shape (n, k)."""
+        """Encode k categories in n rows: write a 1 for each row's category into zeros (n, k)."""
         places = {value: i for i, value in enumerate(self.values)}
         into[np.arange(len(cells)), [places[str(text or self.fill)] for text in cells]] = 1.0
 

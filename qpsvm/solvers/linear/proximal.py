@@ -259,7 +259,7 @@ def first_weight(program: FactorProgram) -> float:
 
 
 def _gradient_scale(p: FactorProgram) -> float:
-    """The largest linear cost, or a bound on gradients at points that the rows force."""
+    """Return the scale of gradients: the largest linear cost, or what the rows force."""
     middle = 0.5 * (p.lower + p.upper)
     sizes = np.abs(np.where(np.isfinite(middle), middle, np.clip(1.0, p.lower, p.upper)))
     terms = np.maximum(np.abs(p.A) @ sizes, SMALLEST_DIVISOR)

@@ -71,7 +71,7 @@ class LinearSettings:
 
 
 DEFAULTS = LinearSettings()
-"""Settings of a solve without options."""
+"""Default settings of the solver of linear machines."""
 
 FEW_ROWS = 32
 """Number of rows of G and A, at most, with which a program is taken as it is."""
