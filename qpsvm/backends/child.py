@@ -51,12 +51,12 @@ class ChildBackend(Backend):
         hears = settings.callback is not None and self.capabilities.callback
         if hears or not _may_start():
             return self._solve_here(program, settings)
-        deadline = settings.deadline or NEVER
+        deadline = settings.deadline
         if deadline.has_passed():
             raise Stop(Status.TIME_LIMIT)
         P = program.P  # of a kernel, it may have a function that cannot be sent
         stored = program.replace(P=P.to_sparse() if P.prefers_sparse else P.to_dense())
-        plain = settings.started().replace(deadline=None, callback=None)
+        plain = settings.started().replace(deadline=NEVER, callback=None)
         try:
             message = ForkingPickler.dumps((self, stored, plain, blas_threads()))
         except (PicklingError, TypeError, AttributeError):  # an option that is a function

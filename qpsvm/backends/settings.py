@@ -12,7 +12,7 @@ import numpy as np
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import explains_constructor, is_finite_number
 from qpsvm.numerics.arrays import Vector
-from qpsvm.numerics.interrupts import Deadline
+from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.qp.kkt_residuals import Tolerances
 from qpsvm.qp.solution import QPSolution, Status
 
@@ -183,8 +183,9 @@ class Settings:
         Settings of the solver by its own names; they win over qpsvm's.
     attempt : int
         0 at first; 1 when the solve policy asks a second time, with a smaller ``eps``.
-    deadline : Deadline or None
-        When the call of which this is a part has to end; None for ``time_limit`` from now on.
+    deadline : Deadline
+        When the call of which this is a part has to end; where that is never, ``time_limit`` counts
+        from the begin of each part.
     gives_way : bool
         Another backend stands by: end sooner when progress is slow.
 
@@ -202,7 +203,7 @@ class Settings:
     callback: Callback | None = None
     options: Mapping[str, object] = field(default_factory=dict)
     attempt: int = 0
-    deadline: Deadline | None = None
+    deadline: Deadline = NEVER
     gives_way: bool = False
 
     def __post_init__(self) -> None:
@@ -237,12 +238,19 @@ class Settings:
         x = None if self.warm_start is None else self.warm_start.x
         return x if x is not None and x.shape == (n,) and np.isfinite(x).all() else None
 
+    def end(self) -> Deadline:
+        """The deadline, or else the end of the time limit from now on."""
+        if self.deadline.is_set or self.time_limit is None:
+            return self.deadline
+        return Deadline.after(self.time_limit)
+
     def started(self) -> Settings:
         """The settings with a deadline, and with what is left before it as the time limit."""
-        deadline = self.deadline or Deadline.after(self.time_limit)
+        deadline = self.end()
+        if not deadline.is_set:
+            return self
         # zero is no limit for some solvers
-        left = max(deadline.remaining(), 1e-9) if deadline.is_set else None
-        return self.replace(deadline=deadline, time_limit=left)
+        return self.replace(deadline=deadline, time_limit=max(deadline.remaining(), 1e-9))
 
 
 class Stop(Exception):  # noqa: N818 - a signal, not an error
@@ -306,7 +314,7 @@ class Clock:
     def __init__(self, backend: str, settings: Settings) -> None:
         self.backend = backend
         self.settings = settings
-        self.deadline = settings.deadline or Deadline.after(settings.time_limit)
+        self.deadline = settings.end()
         self.began = self._last = self.deadline.clock()
 
     @property

@@ -30,7 +30,7 @@ from qpsvm.chunked.evaluation import Derivatives, RowConditions, Undecided
 from qpsvm.chunked.machine import Leverage, Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.template import Template, Terms
-from qpsvm.machines.conditions import Conditions, one_each
+from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.intercept import offsets_of_conditions
 from qpsvm.machines.repair import with_sum, with_width
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Vector, is_sparse, row_blocks
@@ -38,6 +38,7 @@ from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
+from qpsvm.qp.sample_quadratic import Selection
 from qpsvm.qp.solution import QPSolution
 
 SolveProgram = Callable[[QuadraticProgram, float], QPSolution]
@@ -156,7 +157,7 @@ def _program(form: Template, found: Undecided, fixed: FixedSums, c: Conditions) 
 def undecided_conditions(form: Template, terms: Terms, fixed: FixedSums) -> Conditions:
     """Restriction to the undecided conditions; the fixed ones enter the sums as constants."""
     return Conditions(
-        one_each(terms.signs),
+        Selection(len(terms.signs), terms.signs),
         terms.required,
         terms.lower,
         terms.upper,

@@ -39,7 +39,7 @@ from qpsvm.io import npz
 from qpsvm.io.files import replacing
 from qpsvm.numerics.arguments import explains_calls, explains_constructor
 from qpsvm.numerics.contents import digest
-from qpsvm.numerics.interrupts import NEVER, Deadline, drop_best, keep_best
+from qpsvm.numerics.interrupts import Deadline, drop_best, keep_best
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
@@ -123,7 +123,7 @@ def solve_chunked(
     KeyboardInterrupt
         Ctrl-C; it carries the best machine so far, if a pass has measured one.
     """
-    own, deadline = PassSettings.of(settings.options), settings.deadline or NEVER
+    own, deadline = PassSettings.of(settings.options), settings.deadline
     if settings.max_iterations is not None:
         own = replace(own, max_passes=min(own.max_passes, settings.max_iterations))
 

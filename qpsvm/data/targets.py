@@ -76,6 +76,11 @@ def distinct(labels: Labels, name: str = "y") -> tuple[Labels, Index]:
     InvalidDataError
         Labels that cannot be sorted.
     """
+    if labels.dtype.kind in "biu" and labels.size:
+        first, last = labels.min(), labels.max()
+        is_last = labels == last
+        if first != last and (is_last | (labels == first)).all():  # two kinds: no need to sort
+            return np.array([first, last], dtype=labels.dtype), is_last.astype(np.intp).ravel()
     try:
         classes, index = np.unique(labels, return_inverse=True)
     except TypeError as error:

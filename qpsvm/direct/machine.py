@@ -73,7 +73,6 @@ def solved_directly(problem: SVMProblem, settings: Settings) -> SVMSolution | No
 
 def is_plain(settings: Settings) -> bool:
     """Return whether a solve has no callback, limit, warm start or option of the solver."""
-    deadline = settings.deadline
     return not (
         settings.verbose
         or settings.options
@@ -81,7 +80,7 @@ def is_plain(settings: Settings) -> bool:
         or settings.warm_start is not None
         or settings.max_iterations is not None
         or settings.time_limit is not None
-        or (deadline is not None and deadline.is_set)
+        or settings.deadline.is_set
     )
 
 
@@ -97,7 +96,7 @@ def suits(model: SupportVectorModel) -> bool:
     if c.width_sign and c.intercept != "free":
         return False
     is_bounded = not (np.isinf(c.lower) & np.isinf(c.upper)).any()
-    if not (is_bounded and (np.abs(c.selection[0]) == 1.0).all()):
+    if not (is_bounded and (np.abs(c.selection.signs) == 1.0).all()):
         return False
     return not isinstance(model.gram, KernelQuadratic) or model.exact_kernel is not None
 
@@ -126,7 +125,6 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
     """Build the arrays of a machine for which ``suits`` is true."""
     c, gram = model.conditions, model.gram
     assert c.selection is not None  # as it suits
-    signs, rows = c.selection
     matrix: KernelMatrix | Features | None = None
     if not isinstance(gram, KernelQuadratic):
         matrix = _features(model)
@@ -142,9 +140,9 @@ def program_of(model: SupportVectorModel) -> DirectProgram:
 
     return DirectProgram.of(
         matrix,
-        (signs, c.required, c.lower, c.upper),
+        (c.signs, c.required, c.lower, c.upper),
         c.curvature if c.curvature[0] > 0.0 else None,
-        rows,
+        c.selection.index,
         unit,
         floor if c.relative_to_spread else no_floor,
         is_free=c.intercept == "free",

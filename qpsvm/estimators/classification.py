@@ -17,7 +17,7 @@ from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.chunked.solution import block_by_block
-from qpsvm.data.targets import exact_labels, one_per_row, require_one_kind, same_labels
+from qpsvm.data.targets import as_classes, exact_labels, one_per_row, require_one_kind, same_labels
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.inputs import INSTEAD, parameters
@@ -71,11 +71,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
                 require_one_kind(labels.ravel().tolist())
             if not (labels.ndim == 1 and labels.dtype.kind in "biuU"):  # these always pass
                 check_classification_targets(labels)
-        self.classes_, self._codes = np.unique(labels, return_inverse=True)
-        has_samples = np.bincount(self._codes, weights, minlength=len(self.classes_)) > 0.0
-        if np.count_nonzero(has_samples) > 1:  # the formulation refuses a single class
-            position = np.where(has_samples, np.cumsum(has_samples) - 1, 0)
-            self.classes_, self._codes = self.classes_[has_samples], position[self._codes]
+        self._codes, self.classes_ = as_classes(labels, weights)
         return labels
 
     def _class_factors(self, weights: Vector) -> ClassWeight:

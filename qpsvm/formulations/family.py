@@ -217,7 +217,8 @@ class Family(ExplainsKeywords, ABC):
         InvalidParameterError, KernelError, IndefiniteKernelError, MemoryLimitError
             As ``primal``.
         """
-        require_policy(indefinite)
+        if not (isinstance(indefinite, str) and indefinite == "error"):
+            require_policy(indefinite)
         rows = None
         is_empty = isinstance(constraints, list | tuple) and not constraints
         if constraints is not None and not is_empty:

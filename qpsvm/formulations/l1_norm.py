@@ -39,7 +39,7 @@ from qpsvm.formulations.margin import hinge
 from qpsvm.formulations.parameters import ClassWeight, per_sample_C
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
-from qpsvm.machines.conditions import Conditions, InterceptKind, one_each
+from qpsvm.machines.conditions import Conditions, InterceptKind
 from qpsvm.machines.dual_program import dual_blocks
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
@@ -50,6 +50,7 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arrays import Matrix, Sparse, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
+from qpsvm.qp.sample_quadratic import Selection
 from qpsvm.qp.solution import QPSolution
 
 
@@ -331,4 +332,4 @@ class L1Norm(Classifier):
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
-        return hinge(one_each(data.signs), C, self.loss, intercept=self.intercept)
+        return hinge(Selection(data.n_samples, data.signs), C, self.loss, intercept=self.intercept)

@@ -40,9 +40,10 @@ from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.parameters import ClassWeight, per_sample_C, price_factors, require_C
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind, one_each
+from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind
 from qpsvm.numerics.arguments import is_real_number
-from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.arrays import Sparse, Vector
+from qpsvm.qp.sample_quadratic import Selection
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +86,7 @@ class HardMargin(Classifier):
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         return Conditions(
-            rows=one_each(data.signs),
+            R=Selection(data.n_samples, data.signs),
             required=np.ones(data.n_samples),
             lower=ZERO,
             upper=UNBOUNDED,
@@ -151,17 +152,16 @@ class SoftMargin(Classifier):
         factors = price_factors(
             self.C, data, class_weight=self.class_weight, average=self.average_loss
         )
-        rows = one_each(data.signs)
-        return hinge(rows, C, self.loss, intercept=self.intercept, price_factors=factors)
+        R = Selection(data.n_samples, data.signs)
+        return hinge(R, C, self.loss, intercept=self.intercept, price_factors=factors)
 
 
-def hinge(rows: Any, C: Vector, loss: str, **more: Any) -> Conditions:
+def hinge(R: Selection | Sparse, C: Vector, loss: str, **more: Any) -> Conditions:
     """Conditions that require 1, where a violation v costs ``C v`` or, squared, ``C v^2``.
 
     Parameters
     ----------
-    rows : CSR array or conditions on one sample each
-        R.
+    R : Selection or CSR array of shape (N, n_samples)
     C : array of shape (N,)
     loss : {"hinge", "squared_hinge"}
     **more
@@ -169,7 +169,7 @@ def hinge(rows: Any, C: Vector, loss: str, **more: Any) -> Conditions:
     """
     squared = loss == "squared_hinge"
     return Conditions(
-        rows=rows,
+        R=R,
         required=np.ones(len(C)),
         lower=ZERO,
         upper=UNBOUNDED if squared else C,
@@ -225,7 +225,7 @@ class LeastSquares(Classifier):
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         return Conditions(
-            rows=one_each(data.signs),
+            R=Selection(data.n_samples, data.signs),
             required=np.ones(data.n_samples),
             lower=-UNBOUNDED,
             upper=UNBOUNDED,

@@ -40,9 +40,10 @@ from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Unlabelled
 from qpsvm.formulations.parameters import per_sample_C, price_factors
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions, one_each
+from qpsvm.machines.conditions import ZERO, Conditions
 from qpsvm.machines.prediction import squared_radius
 from qpsvm.machines.solution import SVMSolution
+from qpsvm.qp.sample_quadratic import Selection
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +83,7 @@ class OneClass(Unlabelled):
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
         return Conditions(
-            rows=one_each(np.ones(data.n_samples)),
+            R=Selection(data.n_samples),
             required=ZERO,
             lower=ZERO,
             upper=per_sample_C(1.0 / float(self.nu), data, average=True),
@@ -139,7 +140,7 @@ class DataDescription(Unlabelled):
                 "(1 over the sum of the sample weights); below, the best ball is empty."
             )
         return Conditions(
-            rows=one_each(np.ones(data.n_samples)),
+            R=Selection(data.n_samples),
             required=gram.diagonal(),
             lower=ZERO,
             upper=box,

@@ -40,8 +40,9 @@ from qpsvm.formulations.family import Classifier, Regressor
 from qpsvm.formulations.parameters import ClassWeight, in_range, per_sample_C
 from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind, one_each
+from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind
 from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.sample_quadratic import Selection
 
 ROUNDED_SHARES = 1e-12
 """Relative rounding of the shares of classes that a nu may exceed them by."""
@@ -94,7 +95,7 @@ class NuClassification(Classifier):
         share = per_sample_C(1.0, data, class_weight=self.class_weight, average=True)
         self._require_feasible(data)
         return Conditions(
-            rows=one_each(data.signs),
+            R=Selection(data.n_samples, data.signs),
             required=ZERO,
             lower=ZERO,
             upper=share,
@@ -178,7 +179,7 @@ class NuRegression(Regressor):
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         box = per_sample_C(self.C, data, average=True)
         return Conditions(
-            rows=two_sides(data.n_samples),
+            R=two_sides(data.n_samples),
             required=np.concatenate([data.values, -data.values]),
             lower=ZERO,
             upper=np.concatenate([box, box]),

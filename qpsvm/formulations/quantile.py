@@ -19,14 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.formulations.family import Regressor
 from qpsvm.formulations.parameters import in_range, per_sample_C, price_factors, require_share
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind, one_each
+from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind
+from qpsvm.qp.sample_quadratic import Selection
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,7 +78,7 @@ class QuantileRegression(Regressor):
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         C, tau = per_sample_C(self.C, data, average=self.average_loss), float(self.tau)
         return Conditions(
-            rows=one_each(np.ones(data.n_samples)),
+            R=Selection(data.n_samples),
             required=data.values,
             lower=-in_range((1.0 - tau) * C),
             upper=in_range(tau * C),

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
@@ -33,7 +32,8 @@ from qpsvm.formulations.parameters import per_sample_C, price_factors
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind
 from qpsvm.numerics.arguments import is_real_number
-from qpsvm.numerics.arrays import Sparse, Vector
+from qpsvm.numerics.arrays import Vector
+from qpsvm.qp.sample_quadratic import Selection
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +88,7 @@ class EpsilonRegression(Regressor):
         squared = self.loss == "squared_epsilon_insensitive"
         both = np.concatenate([C, C])
         return Conditions(
-            rows=two_sides(data.n_samples),
+            R=two_sides(data.n_samples),
             required=np.concatenate([data.values, -data.values]) - self.epsilon,
             lower=ZERO,
             upper=UNBOUNDED if squared else both,
@@ -99,10 +99,10 @@ class EpsilonRegression(Regressor):
         )
 
 
-def two_sides(n_samples: int) -> Sparse:
+def two_sides(n_samples: int) -> Selection:
     """``[I; -I]``, the matrix R of a tube: each sample from below and from above."""
-    identity = sp.eye_array(n_samples, format="csr")
-    return sp.vstack([identity, -identity], format="csr")
+    signs, samples = np.repeat([1.0, -1.0], n_samples), np.arange(n_samples)
+    return Selection(n_samples, signs, np.concatenate([samples, samples]))
 
 
 def spread(values: Vector, intercept: InterceptKind) -> float:

@@ -212,7 +212,7 @@ def _dual_square_error(model: PrimalDualPair, evaluation: Evaluation) -> float:
 def expansion_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """Bound on the distance of weights with the rounded ``beta = R'a / kappa`` from exact ones."""
     c = model.conditions
-    if c.selection is not None and c.selection[1] is None and c.norm_weight == 1.0:
+    if c.selection is not None and c.selection.index is None and c.norm_weight == 1.0:
         return 0.0
     norms = np.sqrt(np.abs(model.gram.diagonal()) + model.diagonal_errors)
     sizes = c.sample_sizes(np.abs(evaluation.point.alpha))

@@ -58,9 +58,10 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import Array, Dense, Index, Mask, Sparse, Vector, freeze, restore_frozen
-from qpsvm.numerics.conversion import index_width, is_frozen, plain_sparse
+from qpsvm.numerics.conversion import is_frozen, plain_sparse
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.box_gap import box_gap_terms
+from qpsvm.qp.sample_quadratic import Selection
 
 
 def alpha_unit(alpha: Dense, box: Vector) -> Vector:
@@ -197,21 +198,6 @@ def require_intercept_kind(kind: str) -> None:
     )
 
 
-def one_each(signs: Vector) -> Sparse:
-    """The matrix R of conditions on one sample each, in order: ``diag(signs)`` as a CSR array."""
-    n = len(signs)
-    ends = np.arange(n + 1, dtype=index_width(n, (n, n)))
-    rows = sp.csr_array((signs.copy(), ends[:-1], ends), shape=(n, n))
-    rows.has_canonical_format = True
-    return freeze(rows)
-
-
-def _is_own(rows: Sparse) -> bool:
-    """Return whether a matrix was made by ``one_each``, so that its indices need no check."""
-    is_plain = type(rows) is sp.csr_array and rows.has_canonical_format
-    return is_plain and not rows.data.flags.writeable
-
-
 def squared_spread(diagonal: Vector, products: Vector) -> float:
     """``max_i |phi(x_i) - mean|^2``, or 1 if that is zero: the spread of the samples, squared.
 
@@ -229,8 +215,8 @@ class Conditions:
 
     Attributes
     ----------
-    rows : CSR array of shape (N, n_samples)
-        R.
+    R : Selection or CSR array of shape (N, n_samples)
+        A selection where every condition is about one sample.
     required : array of shape (N,)
         p.
     lower, upper, curvature : arrays of shape (N,)
@@ -257,7 +243,7 @@ class Conditions:
         exact. No part of what ``equals`` compares.
     """
 
-    rows: Sparse
+    R: Selection | Sparse
     required: Vector
     lower: Vector
     upper: Vector
@@ -273,14 +259,12 @@ class Conditions:
     price_factors: PriceFactors | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        rows = self.rows
-        if not _is_own(rows):  # SciPy's checks take longer than those of all the rest
-            rows = freeze(plain_sparse(rows, sp.csr_array, take_over=True))
-            object.__setattr__(self, "rows", rows)
+        size = self.R.size if isinstance(self.R, Selection) else self.R.shape[0]
+        if not isinstance(self.R, Selection):
+            own = freeze(plain_sparse(self.R, sp.csr_array, take_over=True))
+            object.__setattr__(self, "R", own)
         for name in ("required", "lower", "upper", "curvature"):
-            vector = np.broadcast_to(
-                np.asarray(getattr(self, name), dtype=np.float64), rows.shape[0]
-            )
+            vector = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), size)
             if not is_frozen(vector):
                 vector = freeze(vector.copy())
             object.__setattr__(self, name, vector)
@@ -298,7 +282,8 @@ class Conditions:
     @property
     def n_samples(self) -> int:
         """Number of samples, the columns of R."""
-        return int(self.rows.shape[1])
+        R = self.R
+        return R.n_samples if isinstance(R, Selection) else int(R.shape[1])
 
     def __len__(self) -> int:
         return len(self.required)
@@ -310,7 +295,8 @@ class Conditions:
         for member in fields(self):
             if not member.compare:
                 continue
-            mine, theirs = getattr(self, member.name), getattr(other, member.name)
+            name = "rows" if member.name == "R" else member.name
+            mine, theirs = getattr(self, name), getattr(other, name)
             if mine is theirs:
                 continue
             if sp.issparse(mine):
@@ -331,7 +317,10 @@ class Conditions:
 
         ``v`` has a value for every sample.
         """
-        return np.asarray(self.rows @ values)
+        R = self.selection
+        if R is not None and values.shape == (R.n_samples,):
+            return R.spread(values)
+        return np.asarray(self.rows @ values)  # which refuses other shapes
 
     def sample_sums(self, alpha: Vector) -> Vector:
         """Compute ``R'a``, the sum over the conditions of every sample, shape (n_samples,).
@@ -353,21 +342,27 @@ class Conditions:
         return abs(self.rows)
 
     @cached_property
+    def rows(self) -> Sparse:
+        """R as a CSR array of shape (N, n_samples)."""
+        return freeze(self.R.matrix) if isinstance(self.R, Selection) else self.R
+
+    @cached_property
     def signs(self) -> Vector:
         """``R 1``, the coefficient of b in every condition, shape (N,)."""
         if self.selection is not None:
-            return self.selection[0]
+            return self.selection.signs
         return np.asarray(freeze(np.asarray(self.rows.sum(axis=1)).ravel()))
 
     @cached_property
-    def selection(self) -> tuple[Vector, Index | None] | None:
-        """(sign, sample) of every row with one entry; sample is None for the identity."""
-        R = self.rows
+    def selection(self) -> Selection | None:
+        """R as a selection of samples; None where a condition is about several."""
+        R = self.R
+        if isinstance(R, Selection):
+            return R
         if not (np.diff(R.indptr) == 1).all():
             return None
-        index = R.indices.astype(np.intp)
-        same = R.shape[0] == R.shape[1] and np.array_equal(index, np.arange(R.shape[1]))
-        return R.data, None if same else index
+        same = R.shape[0] == R.shape[1] and np.array_equal(R.indices, np.arange(R.shape[1]))
+        return Selection(R.shape[1], R.data, None if same else R.indices)
 
     @property
     def samples(self) -> Index:
@@ -376,7 +371,7 @@ class Conditions:
 
     def at_samples(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Look up, for every condition, the value of its sample, shape (N,)."""
-        if self.selection is not None and self.selection[1] is None:
+        if self.selection is not None and self.selection.index is None:
             return values
         return np.asarray(values[self.samples])
 

@@ -245,7 +245,7 @@ class TrainingSetup(KernelSetup):
         c = self.conditions
         if c.selection is None:
             return self.gram.combine(c.rows, c.curvature)
-        signs, index = c.selection
+        signs, index = c.signs, c.selection.index
         if c.norm_weight != 1.0:
             signs = signs / math.sqrt(c.norm_weight)
         return self.gram.select(signs, index, c.curvature, constant=self.constant)

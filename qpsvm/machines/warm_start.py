@@ -120,7 +120,7 @@ def _grown(alpha: Vector, earlier: tuple[Vector, Vector], own: tuple[Vector, Vec
 def _keys(data: TrainingSet, conditions: Conditions) -> Hashes:
     """A hash of every condition, distinct for repeated conditions, shape (N,)."""
     assert conditions.selection is not None
-    signs, index = conditions.selection
+    signs, index = conditions.signs, conditions.selection.index
     if data.storage == "objects":
         of_samples = contents.row_hashes(data.X)
     else:

@@ -14,7 +14,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.exceptions import InvalidProgramError
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, as_vector, require_finite
+from qpsvm.numerics.arrays import (
+    Dense,
+    Index,
+    Matrix,
+    Sparse,
+    Vector,
+    as_vector,
+    require_finite,
+    restore_frozen,
+)
+from qpsvm.numerics.conversion import index_width
 from qpsvm.qp.quadratic import Quadratic
 
 
@@ -45,6 +55,18 @@ class Selection:
     def size(self) -> int:
         """Number of rows of R."""
         return len(self.signs)
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        restore_frozen(self, state)
+
+    @property
+    def matrix(self) -> Sparse:
+        """R as a CSR array."""
+        ends = np.arange(self.size + 1, dtype=index_width(self.size, (self.size, self.n_samples)))
+        index = ends[:-1] if self.index is None else self.index.astype(ends.dtype)
+        R = sp.csr_array((self.signs.copy(), index, ends), shape=(self.size, self.n_samples))
+        R.has_canonical_format = True
+        return R
 
     def absolute(self) -> Selection:
         """``|R|``."""

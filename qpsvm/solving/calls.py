@@ -246,7 +246,7 @@ def solve_with(
         With the attribute ``solution``.
     """
     require_problem(problem)
-    if not isinstance(backend, Backend):
+    if not isinstance(backend, str | Backend):
         require_name(backend)
     try:
         answer: Answer[Solution] = answered(problem, Solving(backend, settings, strict), start)
@@ -305,7 +305,9 @@ def _program(problem: QuadraticProgram, solving: Solving, start: object) -> Answ
 @answered.register(TrainingProblem)
 def _machine(problem: Program, solving: Solving, start: object) -> Answer[Any]:
     """Solve one problem in memory; its answer is verified, and repaired where it fails."""
-    settings = solving.settings.replace(warm_start=warm_start_for(problem, start))
+    settings = solving.settings
+    if start is not None:
+        settings = settings.replace(warm_start=warm_start_for(problem, start))
     if solving.backend == "auto":
         directly = _directly(problem, solving, settings)
         if directly is not None:

@@ -18,7 +18,6 @@ from qpsvm.exceptions import (
 from qpsvm.kernels import Custom, Precomputed
 from qpsvm.machines import SVMProblem
 from qpsvm.machines.problem import Program
-from qpsvm.numerics.interrupts import NEVER
 from qpsvm.qp.certificate_search import find_farkas_certificate
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solving.attempts import POLICY
@@ -28,7 +27,7 @@ from qpsvm.verification import KKTReport
 def no_machine(problem: SVMProblem, solution: QPSolution, settings: Settings) -> NoOptimumError:
     """Build the error for a problem without optimum: inseparable classes or conflicts."""
     proof = certify_infeasible(problem, solution)
-    deadline = settings.deadline or NEVER
+    deadline = settings.deadline
     is_asked = problem.model.constraints is not None and problem.model.is_hard
     if is_asked and not deadline.has_passed():
         # rules that take part in a proof may still be innocent: the samples alone come first

@@ -164,7 +164,6 @@ class Solve:
 
     def __init__(self, problem: Program, backend: str | Backend, settings: Settings) -> None:
         self.problem, self.settings = problem, settings.started()
-        assert self.settings.deadline is not None
         self.clock = self.settings.deadline.clock
         self.began = self.ended = self.clock()
         self.is_auto = isinstance(backend, str) and backend == "auto"
@@ -304,7 +303,6 @@ class Solve:
     @property
     def deadline(self) -> Deadline:
         """Deadline of the whole call, without the time that the last verification takes."""
-        assert self.settings.deadline is not None
         return self.settings.deadline
 
     def _first_run(self, backend: str | Backend) -> BackendRun:

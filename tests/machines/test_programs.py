@@ -38,7 +38,7 @@ class Huber(Family):
         del gram
         slope = 2.0 * self.C * self.delta
         return Conditions(
-            rows=sp.eye_array(data.n_samples),
+            R=sp.eye_array(data.n_samples),
             required=data.values,
             lower=np.full(1, -self.low * slope),
             upper=np.full(1, slope),
@@ -83,7 +83,7 @@ def test_a_loss_with_both_a_curvature_and_a_box(kernel: str, low: float) -> None
 def test_conditions_that_are_no_loss_are_refused(changes: dict[str, Any]) -> None:
     fine = {"lower": np.zeros(1), "upper": np.ones(1), "curvature": np.zeros(1)}
     with pytest.raises(InvalidParameterError, match="lower <= 0 <= upper"):
-        Conditions(rows=sp.eye_array(2), required=np.ones(1), **(fine | changes))
+        Conditions(R=sp.eye_array(2), required=np.ones(1), **(fine | changes))
 
 
 @pytest.mark.parametrize("name", BY_NAME)

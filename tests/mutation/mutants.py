@@ -78,8 +78,8 @@ def strangers(solution: SVMSolution) -> Iterator[tuple[str, SVMSolution]]:
     conditions, data = solution.conditions, solution.data
     for field in fields(conditions):
         value = getattr(conditions, field.name)
-        if field.name == "rows":
-            changed: Any = 1.001 * value
+        if field.name == "R":
+            changed: Any = 1.001 * conditions.rows
         elif field.name == "intercept":
             changed = "none" if value != "none" else "free"
         elif isinstance(value, bool):
