@@ -6,6 +6,7 @@ Every refusal names the argument, the row, the value seen and the remedy.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +17,23 @@ from qpsvm.numerics.arrays import Index, Mask, Vector, freeze, is_sparse
 from qpsvm.numerics.conversion import EXACT, exact_array, first_rounded
 
 
-def as_signs(y: Targets | None, sample_weight: Weights | None = None) -> tuple[Vector, Labels]:
+@dataclass(frozen=True, eq=False)
+class CheckedLabels:
+    """Labels that ``as_classes`` has converted: it returns these codes and classes again.
+
+    Attributes
+    ----------
+    codes : array of int of shape (n,)
+    classes : array of shape (k,)
+    """
+
+    codes: Index
+    classes: Labels
+
+
+def as_signs(
+    y: Targets | CheckedLabels | None, sample_weight: Weights | None = None
+) -> tuple[Vector, Labels]:
     """Convert two kinds of labels to -1 and +1; return also the sorted labels (negative first).
 
     Labels of samples of weight zero do not count, as in ``as_classes``.
@@ -39,7 +56,9 @@ def as_signs(y: Targets | None, sample_weight: Weights | None = None) -> tuple[V
     return freeze(np.where(codes == 1, 1.0, -1.0)), classes
 
 
-def as_classes(y: Targets | None, sample_weight: Weights | None = None) -> tuple[Index, Labels]:
+def as_classes(
+    y: Targets | CheckedLabels | None, sample_weight: Weights | None = None
+) -> tuple[Index, Labels]:
     """Convert labels to indices into the sorted distinct labels; return both.
 
     A class whose samples all have weight zero is a class without samples: it is not among the
@@ -50,6 +69,8 @@ def as_classes(y: Targets | None, sample_weight: Weights | None = None) -> tuple
     InvalidDataError
         Not one-dimensional, empty, missing values, mixed kinds, or only one class.
     """
+    if isinstance(y, CheckedLabels):
+        return y.codes, y.classes
     classes, index = distinct(as_labels(y))
     has_samples = np.bincount(index[_counts(sample_weight, len(index))], minlength=len(classes)) > 0
     if not has_samples.all() and np.count_nonzero(has_samples) > 1:

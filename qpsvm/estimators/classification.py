@@ -17,7 +17,14 @@ from qpsvm.certificates import Certificate
 from qpsvm.certificates.predictions import CertifiedPredictions, DecisionBounds, certified
 from qpsvm.certificates.reduced import ReducedCertificate
 from qpsvm.chunked.solution import block_by_block
-from qpsvm.data.targets import as_classes, exact_labels, one_per_row, require_one_kind, same_labels
+from qpsvm.data.targets import (
+    CheckedLabels,
+    as_classes,
+    exact_labels,
+    one_per_row,
+    require_one_kind,
+    same_labels,
+)
 from qpsvm.estimators import inputs
 from qpsvm.estimators.base import Formulation, QPEstimator
 from qpsvm.estimators.inputs import INSTEAD, parameters
@@ -63,7 +70,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
     class_weight: ClassWeight = None
     n_jobs: int | None = None
 
-    def _targets(self, y: Any, weights: Vector) -> Array:
+    def _targets(self, y: Any, weights: Vector) -> CheckedLabels:
         labels: Array = exact_labels(y, "y")
         of_any_size = labels.dtype == object and all(isinstance(v, int) for v in labels.tolist())
         if not of_any_size:  # scikit-learn knows no integers beyond 64 bits
@@ -72,7 +79,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
             if not (labels.ndim == 1 and labels.dtype.kind in "biuU"):  # these always pass
                 check_classification_targets(labels)
         self._codes, self.classes_ = as_classes(labels, weights)
-        return labels
+        return CheckedLabels(self._codes, self.classes_)
 
     def _class_factors(self, weights: Vector) -> ClassWeight:
         """Compute the factor of C of every label, and store them in ``class_weight_``.

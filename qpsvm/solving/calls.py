@@ -246,7 +246,7 @@ def solve_with(
         With the attribute ``solution``.
     """
     require_problem(problem)
-    if not isinstance(backend, str | Backend):
+    if not isinstance(backend, Backend):
         require_name(backend)
     try:
         answer: Answer[Solution] = answered(problem, Solving(backend, settings, strict), start)
