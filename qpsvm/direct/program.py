@@ -30,7 +30,7 @@ from qpsvm.native import (
     MachineRun,
     SmallMachine,
 )
-from qpsvm.numerics.arrays import Dense, Index, Vector
+from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
 from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.solvers.box.related import RelatedPrograms
@@ -314,16 +314,10 @@ class DirectProgram:
 
     def _with_sums(self, alpha: Vector, found: MachineBounds) -> Vector:
         """Spread what sums are missed by over the variables between their bounds."""
-        own = self.machine
-        balance = found.balance - own.cost
-        total = found.total - own.total if own.side else 0.0
-        moved = alpha.copy()
+        own, moved = self.machine, alpha.copy()
         is_free = (alpha > own.lower) & (alpha < own.upper)
-        groups = [(is_free, balance)]
-        if own.side:  # the sums of either sign
-            above, below = 0.5 * (total + balance), 0.5 * (balance - total)
-            groups = [(is_free & (own.signs > 0.0), above), (is_free & (own.signs < 0.0), below)]
-        for some, missed in groups:
+        for members, missed in self._groups(found):
+            some = members & is_free
             moved[some] -= own.signs[some] * (missed / max(int(np.count_nonzero(some)), 1))
         return np.minimum(np.maximum(moved, own.lower), own.upper)
 
@@ -355,12 +349,15 @@ class DirectProgram:
         linear = own.cost * b + own.side * own.total * found.width
         objective = 0.5 * found.product + found.losses + 0.5 * c * b * b + linear
         upper = found.gap + MACHINES.product_roundings * EPS * abs(objective)
+        price = moved = 0.0
         if own.is_free:
-            upper += self._missed_sums(found, b)
+            price, moved = self._onto_sums(alpha, found, b)
+            upper += price
         elif c:
-            missed = b - found.balance
+            missed = b - found.balance  # the intercept that alpha implies
             upper += 0.5 * missed * missed  # infinite where ** raises OverflowError
-        delta = self.matrix.weights_distance * found.reach + size_apart
+            values_apart += abs(missed)
+        delta = self.matrix.weights_distance * found.reach + size_apart + moved
         if own.rows is not None:  # beta is a rounded difference
             terms = np.bincount(own.rows, np.abs(alpha), len(found.expansion))
             delta += 2.0 * EPS * float(np.sqrt(np.abs(self.matrix.diagonal)) @ terms)
@@ -415,12 +412,35 @@ class DirectProgram:
         size = min(1.0, float(np.max(np.abs(alpha), initial=0.0)))
         return float(np.max(natural, initial=0.0)) <= DIRECT.natural_share * math.sqrt(eps) * size
 
-    def _missed_sums(self, found: MachineBounds, b: float) -> float:
-        """Cost of dual equality rows that hold only up to rounding (``accuracy.missed_sums``)."""
-        own = self.machine
-        missed = abs(found.balance - own.cost) + EPS * abs(own.cost)
-        of_width = abs(found.total - own.total) + EPS * own.total
-        return 2.0 * (missed * abs(b) + of_width * found.width)
+    def _onto_sums(self, alpha: Vector, found: MachineBounds, b: float) -> tuple[float, float]:
+        """Price of sums that hold only up to rounding, and the distance by which weights move.
+
+        An exactly feasible point differs in a variable with room (``accuracy.onto_sums``).
+        """
+        own, price, moved = self.machine, 0.0, 0.0
+        f = found.values + b
+        f = f if own.rows is None else f[own.rows]
+        slopes = own.required - own.signs * f - own.side * found.width
+        slopes = np.abs(slopes if own.curved is None else slopes - own.curved * alpha)
+        for members, missed in self._groups(found):
+            if missed == 0.0:
+                continue
+            step = -own.signs * missed
+            has_room = members & (own.upper - alpha >= step) & (alpha - own.lower >= -step)
+            size = abs(missed) + EPS * (abs(own.cost) + own.total)
+            # without room in the stored boxes those of exact prices, which are rounded, have some
+            cost = np.min(slopes[has_room]) if has_room.any() else np.max(slopes)
+            price += 2.0 * size * float(cost)
+            moved += size
+        return price, moved * math.sqrt(float(np.max(np.abs(self.matrix.diagonal))))
+
+    def _groups(self, found: MachineBounds) -> list[tuple[Mask, float]]:
+        """Variables, and what their sum ``s'a`` is off: all of them, or those of either sign."""
+        own, balance = self.machine, found.balance - self.machine.cost
+        if not own.side:
+            return [(own.signs != 0.0, balance)]
+        total, is_positive = found.total - own.total, own.signs > 0.0
+        return [(is_positive, 0.5 * (total + balance)), (~is_positive, 0.5 * (balance - total))]
 
     def _below(self, alpha: Vector, values: Vector, b: float) -> float:
         own = self.machine

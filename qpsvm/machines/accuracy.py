@@ -20,7 +20,7 @@ certified of it is about machines whose coefficients come from dual variables.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,9 @@ from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import DecisionValues
-from qpsvm.numerics.arrays import Dense, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector, as_dense, is_sparse
 from qpsvm.numerics.precision import EPS, TINY, exact_sum
+from qpsvm.numerics.single_precision import rows_of
 
 SQUARE_ROUNDING = 1.0 + 1e-9
 """Factor by which a computed sum of squares is enlarged, so that its rounding is covered."""
@@ -222,31 +223,109 @@ def expansion_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
 def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """Bound on what a dual point that is feasible only up to rounding may gain, absolute.
 
-    If ``(R 1)'a`` misses its value by r, some exactly feasible point differs by variables that add
-    up to r, times ``|b|`` each (times ``|t|`` for the sum of a width).
+    An exactly feasible point (``onto_sums``) has its objective but for the slope of the moved
+    variables, and half of the square by which the weights move.
     """
-    solution, point = evaluation.solution, evaluation.point
-    missed = missed_balance(model, evaluation)
-    hidden = missed * abs(solution.intercept) if model.intercept == "free" else 0.0
-    if model.constant and model.norm.weights_follow:
-        hidden += EPS * missed * float(np.sum(np.abs(point.alpha)))
-    return hidden + missed_width(model, evaluation)
+    if model.intercept != "free" and not model.conditions.width_sign:
+        balance = missed_balance(model, evaluation) if model.constant else 0.0
+        follows = model.norm.weights_follow
+        return EPS * balance * float(np.sum(np.abs(evaluation.point.alpha))) if follows else 0.0
+    moves = onto_sums(model, evaluation)
+    k, size = moves.conditions, np.abs(moves.steps)
+    c, a, moved = model.conditions, evaluation.point.alpha[k], moves.of_weights(model)
+    if not model.norm.weights_follow:  # the point is scaled until no weight exceeds 1
+        value = abs(model.dual_value(evaluation.point, evaluation.dual))
+        return float(size @ np.abs(c.required[k])) + moved * value
+    slopes = c.required[k] - c.curvature[k] * a
+    slopes -= c.signs[k] * _dual_scores(model, evaluation, c.samples[k])
+    curved = 0.5 * float(c.curvature[k] @ np.square(size))
+    return float(size @ np.abs(slopes)) + 0.5 * c.norm_weight * moved * moved + curved
+
+
+def _dual_scores(model: PrimalDualPair, evaluation: Evaluation, samples: Index) -> Vector:
+    """Decision values of the weights that the dual point implies, without intercept."""
+    if evaluation.dual_scores is not None:
+        return np.asarray(evaluation.dual_scores[samples])
+    assert evaluation.dual.coef is not None  # as for every linear machine
+    return _dense_rows(model, samples) @ evaluation.dual.coef
+
+
+def _dense_rows(model: PrimalDualPair, samples: Index) -> Dense:
+    rows = rows_of(model.data.X, samples)
+    return as_dense(rows) if is_sparse(rows) else np.asarray(rows, dtype=np.float64)
+
+
+class Moves(NamedTuple):
+    """Steps of some dual variables that make its sums exact.
+
+    Attributes
+    ----------
+    conditions : array of int of shape (m,)
+    steps : array of shape (m,)
+    """
+
+    conditions: Index
+    steps: Vector
+
+    def of_weights(self, model: PrimalDualPair) -> float:
+        """Bound on the distance by which the weights move."""
+        samples = model.conditions.samples[self.conditions]
+        if model.is_linear:
+            norms = (1.0 + 1e-9) * np.linalg.norm(_dense_rows(model, samples), axis=1)
+        else:
+            squares = np.abs(model.gram.diagonal()[samples]) + model.diagonal_errors[samples]
+            norms = np.sqrt(squares)
+        return float(np.abs(self.steps) @ norms) / model.conditions.norm_weight
+
+
+def onto_sums(model: PrimalDualPair, evaluation: Evaluation) -> Moves:
+    """Find variables that can make up for what ``(R 1)'a`` and ``1'a`` miss by rounding.
+
+    Of those with room in their boxes they are the ones whose condition is nearest to the kink of
+    its loss, so that a step costs least. Where none has room, the boxes of exact prices, which are
+    rounded here, leave each variable a little: the costliest ones stand for all.
+    """
+    c, a = model.conditions, evaluation.point.alpha
+    missed, excess = _missed_balance(model, evaluation), 0.0
+    if c.width_sign:
+        excess = c.width_sign * max(exact_sum(c.width_sign * a, -c.width_price), 0.0)
+    if model.intercept != "free":
+        groups = [(c.signs != 0.0, np.full(len(a), -excess))]
+    elif not c.width_sign:
+        groups = [(c.signs != 0.0, -missed * c.signs)]
+    else:  # the sum of either sign
+        is_positive = c.signs > 0.0
+        shares = np.where(is_positive, -0.5 * (missed + excess), 0.5 * (missed - excess))
+        groups = [(is_positive, shares), (~is_positive, shares)]
+    v = model.violations(
+        evaluation.scores, evaluation.solution.intercept, evaluation.solution.width
+    )
+    slopes = np.abs(v - c.curvature * a)
+    chosen, steps = list[int](), list[float]()
+    for members, step in groups:
+        if not step[members].any():
+            continue
+        has_room = members & (c.upper - a >= step) & (a - c.lower >= -step)
+        if has_room.any():
+            own = [int(np.argmin(np.where(has_room, slopes, np.inf)))]
+        else:
+            norms = c.at_samples(np.abs(model.gram.diagonal()))
+            own = [int(np.argmax(np.where(members, sizes, 0.0))) for sizes in (slopes, norms)]
+        chosen += own
+        steps += step[own].tolist()
+    return Moves(np.array(chosen, dtype=np.intp), np.array(steps))
 
 
 def missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
     """Absolute residual of the dual equality constraint ``(R 1)'a = price_b``."""
+    return abs(_missed_balance(model, evaluation))
+
+
+def _missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
+    """``(R 1)'a - price_b``, what constraints on the intercept contribute included."""
     c, point = model.conditions, evaluation.point
     terms, rules = c.signs * point.alpha, model.constraints
     if rules is not None:
         own = -rules.intercept_column * point.constraint_multipliers
         terms = np.concatenate([terms, own])
-    return abs(exact_sum(terms, -c.intercept_price))
-
-
-def missed_width(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """Violation of the dual constraint ``e 1'a <= price_t``, times the width."""
-    c, point = model.conditions, evaluation.point
-    if not c.width_sign:
-        return 0.0
-    excess = exact_sum(c.width_sign * point.alpha, -c.width_price)
-    return float(max(0.0, excess) * abs(evaluation.solution.width))
+    return exact_sum(terms, -c.intercept_price)

@@ -26,10 +26,8 @@ from qpsvm.kernels.errors import precise_expansion
 from qpsvm.machines.accuracy import (
     condition_errors,
     expansion_rounding,
-    missed_balance,
-    missed_sums,
-    missed_width,
     negative_curvature_error,
+    onto_sums,
 )
 from qpsvm.machines.conditions import gap_terms
 from qpsvm.machines.evaluation import Evaluation, PreciseViolations
@@ -91,7 +89,7 @@ def gap_bound(model: PrimalDualPair, evaluation: Evaluation) -> GapBound | None:
     if evaluation.precise is not None:
         some, values, known = evaluation.precise
         v[some], errors[some] = values, known
-    hidden, moved = _missed(model, evaluation)
+    hidden, moved = _missed(model, evaluation, v)
     rest = 0.0
     if c.width_sign and t:
         rest = t * max(exact_sum(-c.width_sign * a, c.width_price), 0.0)
@@ -181,22 +179,16 @@ def _along_difference(evaluation: Evaluation) -> tuple[float, float]:
     return float(w @ difference[0]), float(np.abs(w) @ difference[1])
 
 
-def _missed(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:
-    """Cost of dual equality constraints that hold only up to rounding, and the change of w by it.
+def _missed(model: PrimalDualPair, evaluation: Evaluation, v: Vector) -> tuple[float, float]:
+    """Price of dual equality constraints that hold only up to rounding; the change of w_a by it.
 
-    A free intercept is measured where it is smallest: at the origin, or at the sample whose
-    decision value is nearest to zero.
+    An exactly feasible point differs in the variables of ``onto_sums``: in the terms of these, and
+    in its weights.
     """
-    if model.intercept != "free":
-        return 2.0 * missed_sums(model, evaluation), 0.0
-    missed, b = missed_balance(model, evaluation), evaluation.solution.intercept
-    of_width, multiplier, delta = missed_width(model, evaluation), abs(b), 0.0
-    decisions = np.abs(evaluation.scores + b) + evaluation.errors
-    m = int(np.argmin(decisions))
-    if decisions[m] < multiplier:
-        norm = float(np.sqrt(np.abs(model.gram.diagonal()[m]) + model.diagonal_errors[m]))
-        multiplier, delta = float(decisions[m]), missed * norm / model.conditions.norm_weight
-    return 2.0 * (missed * multiplier + of_width), delta
+    moves = onto_sums(model, evaluation)
+    k, size, c = moves.conditions, np.abs(moves.steps), model.conditions
+    slopes = np.abs(v[k] - c.curvature[k] * evaluation.point.alpha[k])
+    return 2.0 * float(size @ (slopes + c.curvature[k] * size)), moves.of_weights(model)
 
 
 def weights_distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:

@@ -56,6 +56,9 @@ class Selection:
         """Number of rows of R."""
         return len(self.signs)
 
+    def __repr__(self) -> str:
+        return f"Selection({self.size} rows of {self.n_samples} samples)"
+
     def __setstate__(self, state: dict[str, object]) -> None:
         restore_frozen(self, state)
 

@@ -235,3 +235,38 @@ def test_distances_that_underflow_are_not_taken_for_equal_samples(family: Any) -
     for size in (1e-155, 1e-160, 1e-165, 1e-300):
         floor = family.dual(size * X).model.objective_floor
         assert floor <= 4.0 * size * size
+
+
+# --- dual points that miss the sum of their signs -------------------------------------------------
+
+FAR = [1514138.0, 1513625.0, 1514327.0, 1514042.0, 1514009.0, 1514110.0]
+
+
+def exact_objective(X: Any, y: Any, prices: Any, w: Any, b: Fraction) -> Fraction:
+    """``1/2 |w|^2`` plus the squared hinge losses, exact."""
+    total = sum((Fraction(v) ** 2 for v in w), Fraction(0)) / 2
+    for x, s, price in zip(X.tolist(), y.tolist(), prices.tolist(), strict=True):
+        f = sum((Fraction(a) * Fraction(v) for a, v in zip(x, w, strict=True)), b)
+        total += Fraction(price) * max(Fraction(0), 1 - s * f) ** 2
+    return total
+
+
+def test_a_missed_sum_costs_what_the_intercept_of_its_own_weights_says() -> None:
+    """Weights that predict may have an intercept of 0, and those of alpha one of 10,000."""
+    X = np.column_stack([np.full(13, 965611.0), [*FAR, *FAR, 1514648.0]])
+    y = np.array([1, -1, -1, 1, -1, -1, 1, 1, -1, -1, -1, 1, 1])
+    small = [0.0044, 0.0073, 0.003, 0.002, 0.0023, 0.0051, 0.0132]
+    weights = np.array([683.6, small[0], 257.8, 0.0557, small[1], 0.09, *small[2:5], 49.9])
+    weights = np.append(weights, [small[5], 366.1, small[6]])
+    for C in np.geomspace(8.0e4, 9.0e4, 40):
+        machine = qpsvm.SoftMargin(C=C, loss="squared_hinge")
+        problem = machine.dual(X, y, sample_weight=weights)
+        solution = qpsvm.solve(problem)
+        centre = X.mean(axis=0).round()
+        better = qpsvm.solve(machine.dual(X - centre, y, sample_weight=weights), eps=1e-12)
+        b = Fraction(better.intercept)
+        b -= sum(Fraction(v) * Fraction(c) for v, c in zip(better.coef, centre, strict=True))
+        prices = 0.5 / problem.model.conditions.curvature
+        own = exact_objective(X, y, prices, solution.coef, Fraction(solution.intercept))
+        excess = own - exact_objective(X, y, prices, better.coef, b)
+        assert qpsvm.certify(problem, solution).gap_upper >= float(excess)

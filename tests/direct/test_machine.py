@@ -354,3 +354,18 @@ def test_losses_that_overflow_are_not_certified_and_no_error(C: float) -> None:
         made = formulation.dual(X, y)
         solution = solved_directly(made, Settings())
         assert solution is None or qpsvm.verify(made, solution).passed
+
+
+def test_a_penalised_intercept_that_alpha_does_not_imply_is_not_claimed() -> None:
+    """With prices of 1e9 the sum of the signed alpha is known to 1e-7 only."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, weights = rng.normal(0.0, 0.02, (7, 2)), 10.0 ** rng.uniform(-3, 3, 7)
+        y = np.where(rng.random(7) < 0.5, -1, 1)
+        y[:2] = 1, -1
+        machine = qpsvm.SoftMargin(C=3e6, intercept="penalized", loss="squared_hinge")
+        problem = machine.dual(X, y, sample_weight=weights)
+        solution = qpsvm.solve(problem)
+        assert (solution.status is qpsvm.qp.Status.OPTIMAL) == qpsvm.verify(
+            problem, solution
+        ).passed
