@@ -207,7 +207,8 @@ class ExactMachines:
             off = abs(off) if rule.is_equality else off
             terms = sum((abs(g * v) for g, v in zip(rule.g, w, strict=True)), start=abs(rule.h))
             terms += abs(rule.on_b * b)
-            if off > room * terms:
+            tiny = Fraction(5e-324) * 64 * sum(map(abs, rule.g), start=abs(rule.on_b))  # denormals
+            if off > room * terms + tiny:
                 share = float(off / terms) if terms else np.inf
                 yield f"misses constraint {k} by {share:.2e} of its terms"
 

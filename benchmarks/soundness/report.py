@@ -102,8 +102,9 @@ problem, which Lemke's method solves by pivoting on integers, without any tolera
 proven because the two objectives are *equal*. A PASS is false if any of the following is true in
 rational numbers:
 
-- a row is violated by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum; a
-  bound by more than `eps` of its size, or of 1 if the point that is clipped to its bounds is good;
+- a row is violated by more than `eps (sum_j |g_j x_j| + |h|)`, plus 32 roundings of that sum and
+  of denormals; a bound by more than `eps` of its size, or of 1 if the point that is clipped to its
+  bounds is good;
 - the objective is not within `eps` of the optimum, above or below: for a bare program relative to
   its terms `x'Px / 2 + |q'x|`, at most `max(1, |P|)`, with a floor for optima of zero (plus 32
   roundings of all products); for a machine relative to its own objective or the documented floor

@@ -16,6 +16,7 @@ Source: Schoelkopf and Smola, *Learning with Kernels*, section 2.3.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -26,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.device.base import ProductForm
-from qpsvm.exceptions import InvalidParameterError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels.products import (
     EVALUATION,
     Exponents,
@@ -228,6 +229,11 @@ class _WithGamma(_OfNumbers):
             return self
         # as scikit-learn defines it: the variance over all entries, 1 for constant data
         spread = (variance(X) or 1.0) if self.gamma == "scale" else 1.0
+        if not math.isfinite(spread):
+            raise InvalidDataError(
+                "gamma='scale' is one over the variance of X, and that is too large for float64; "
+                "scale the features, for instance with sklearn.preprocessing.MaxAbsScaler."
+            )
         return replace(self, gamma=1.0 / (X.shape[1] * spread))
 
     def _gamma(self) -> float:

@@ -151,9 +151,10 @@ def variance(X: Stored) -> float:
     values = X.data if is_sparse(X) else np.asarray(X)
     mean = float(np.sum(values)) / size
     # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
-    squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * mean**2
-    value = squares / size
-    return value if value > (4.0 * EPS * mean) ** 2 else 0.0
+    with np.errstate(over="ignore"):
+        squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * (mean * mean)
+    value, rounding = squares / size, 4.0 * EPS * mean
+    return value if value > rounding * rounding else 0.0
 
 
 # --- rows that share work ------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
 from qpsvm import kernels
-from qpsvm.exceptions import InvalidParameterError, KernelError
+from qpsvm.exceptions import InvalidDataError, InvalidParameterError, KernelError
 from tests.tolerances import KERNEL
 
 rng = np.random.default_rng(0)
@@ -152,6 +152,12 @@ def test_gamma_scale_keeps_its_digits_far_from_the_origin():
     far = sp.csr_array(1e8 + X)
     expected = 1.0 / (7 * np.var(1e8 + X))
     assert kernels.RBF().resolve(far).gamma == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
+def test_gamma_scale_of_samples_whose_squares_overflow_says_so(container):
+    with pytest.raises(InvalidDataError, match="variance of X"):
+        kernels.RBF().resolve(container(1e200 * X))
 
 
 def test_a_number_for_gamma_is_kept():

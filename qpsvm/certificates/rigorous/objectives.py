@@ -92,7 +92,7 @@ def objective_upper(
     rows, p = row_values(model, scores, b), required(model)
     if model.is_hard and model.constraints is None:
         margin = margin_lower(rows, p)
-        objective = float(outward(penalty / margin**2)) if margin > 0.0 else math.inf
+        objective = float(outward(penalty / margin / margin)) if margin > 0.0 else math.inf
         return objective, margin > 0.0, margin
     v = p - rows - Ball.exact(c.width_sign * t)
     soft = ~c.is_hard

@@ -242,10 +242,19 @@ class JointModel(KernelSetup):
             square = float(np.sum(v * evaluation.dual_errors))
         size = self.constant * float(np.sum(np.sum(v, axis=0) ** 2)) + self._dual_square(evaluation)
         hidden = accuracy.negative_curvature_error(self, tau, objective)
-        # rows of tau sum to zero up to the rounding of their k terms, times a decision value
+        # rows of tau sum to zero up to the rounding of their k terms: those of an exactly feasible
+        # point differ by that, times a decision value of the weights that tau implies
+        norms = np.sqrt(np.abs(self.gram.diagonal()))[:, None]
+        decisions = np.abs(evaluation.decisions)
+        if evaluation.dual_scores is not None:
+            decisions = np.abs(evaluation.dual_scores + self.intercepts(tau))
+        elif evaluation.solution.coef is not None:
+            step = np.linalg.norm(evaluation.solution.coef - evaluation.dual.coef, axis=1)
+            decisions += norms * step + np.abs(evaluation.solution.intercept - self.intercepts(tau))
         terms = float(np.sum(v[self.own])) + size
-        rows = float(np.sum(v * (np.abs(evaluation.decisions) + 1.0)))
-        return square + self.n_classes * EPS * (terms + rows) + hidden
+        rows, moved = float(np.sum(v * (decisions + 1.0))), EPS * float(np.sum(v * norms))
+        k = self.n_classes
+        return square + k * EPS * (terms + rows) + 0.5 * (k * moved) ** 2 + hidden
 
     def infeasibility(self, _: Evaluation) -> float:
         """Return zero: there are no hard conditions."""
