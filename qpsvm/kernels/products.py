@@ -153,8 +153,8 @@ def variance(X: Stored) -> float:
     # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
     with np.errstate(over="ignore"):
         squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * (mean * mean)
-    value, rounding = squares / size, 4.0 * EPS * mean
-    return value if value > rounding * rounding else 0.0
+    value = squares / size
+    return value if math.sqrt(value) > 4.0 * EPS * abs(mean) else 0.0
 
 
 # --- rows that share work ------------------------------------------------------------------------
