@@ -152,7 +152,9 @@ def variance(X: Stored) -> float:
     mean = float(np.sum(values)) / size
     # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
     with np.errstate(over="ignore"):
-        squares = float(np.sum((values - mean) ** 2)) + (size - values.size) * (mean * mean)
+        squares = float(np.sum((values - mean) ** 2))
+    if values.size < size:
+        squares += (size - values.size) * (mean * mean)
     value = squares / size
     return value if math.sqrt(value) > 4.0 * EPS * abs(mean) else 0.0
 
