@@ -18,8 +18,9 @@ import numpy as np
 
 import qpsvm
 from qpsvm.formulations.family import Regressor
-from qpsvm.machines.conditions import Conditions, one_each
+from qpsvm.machines.conditions import Conditions
 from qpsvm.plotting import CLASS_COLOURS
+from qpsvm.qp.sample_quadratic import Selection
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +31,7 @@ class Huber(Regressor):
     def conditions(self, data, gram):
         del gram  # the kernel matrix, which sets no scale here
         return Conditions(
-            rows=one_each(np.ones(data.n_samples)),  # condition i is about f(x_i)
+            R=Selection(data.n_samples),  # condition i is about f(x_i)
             required=data.values,  # which must reach the target
             lower=np.full(data.n_samples, -self.C),
             upper=np.full(data.n_samples, self.C),

@@ -111,7 +111,7 @@ def test_the_dual_of_unscaled_data_passes_as_the_primal_does(C: float, intercept
     assert qpsvm.solve(dual).status is Status.OPTIMAL  # the short way
     found = qpsvm.solve(dual, time_limit=600.0)
     assert found.status is Status.OPTIMAL
-    assert found.qp.statistics.asked == ("ipm",)
+    assert set(found.qp.statistics.asked) == {"ipm"}  # of its dual program, or of its primal one
     # the weights stand beside alpha: they are near those that alpha implies, not equal to them
     implied = X.T @ found.expansion
     assert 0.0 < np.linalg.norm(found.coef - implied) < 1e-4 * np.linalg.norm(implied)

@@ -292,8 +292,9 @@ def solve_by_proximal_steps(
         except np.linalg.LinAlgError as error:
             reason = str(error)
             break
-        objective, gap = p.gap(at.x, at.y, at.g)
-        excess = search.excess(at.x, at.g, gap)
+        judged = at if is_exact else Point.of(p, at.x, at.y)  # by the weights of x
+        objective, gap = p.gap(judged.x, judged.y, judged.g)
+        excess = search.excess(judged.x, judged.g, gap)
         search.report(objective, gap)
         found = search.record(replace(search.result(at.x, at.y), gap=gap))
         if excess <= 1.0:

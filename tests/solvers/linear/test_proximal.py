@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
 
+import qpsvm
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.linear.factor import Factor
 from qpsvm.solvers.linear.program import FactorProgram, Point
@@ -136,3 +138,12 @@ def _steps_taken(gap, monkeypatch) -> int:
 
 def _count(own: Search) -> None:
     own.iterations += 1
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+def test_a_step_that_did_not_converge_is_judged_by_the_weights_of_its_variables(form: str) -> None:
+    """Its own weights are others: a point of a huge objective looked like the best one."""
+    X, y = load_breast_cancer(return_X_y=True)
+    machine = qpsvm.SoftMargin(C=1e4, intercept="penalized")
+    solution = qpsvm.solve(getattr(machine, form)(X, y), "ipm")
+    assert solution.status is Status.OPTIMAL
