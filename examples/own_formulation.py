@@ -28,8 +28,7 @@ class Huber(Regressor):
     C: float = 1.0
     delta: float = 0.1
 
-    def conditions(self, data, gram):
-        del gram  # the kernel matrix, which sets no scale here
+    def conditions(self, data, _gram):  # the kernel matrix sets no scale here
         return Conditions(
             R=Selection(data.n_samples),  # condition i is about f(x_i)
             required=data.values,  # which must reach the target
