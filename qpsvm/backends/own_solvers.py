@@ -21,7 +21,7 @@ from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.settings import MAX_ROWS, ActiveSetSettings
 from qpsvm.solvers.box.solver import ActiveSetResult, least_memory, minimise
-from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.device.settings import DeviceSettings
 from qpsvm.solvers.device.solver import minimise_on
 from qpsvm.solvers.linear.search import SearchResult

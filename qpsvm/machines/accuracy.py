@@ -226,10 +226,12 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
     An exactly feasible point (``onto_sums``) has its objective but for the slope of the moved
     variables, and half of the square by which the weights move.
     """
+    own, rounded = 0.0, 0.0  # the intercept that alpha implies, where it is penalised
+    if model.constant and model.norm.weights_follow:
+        own = _missed_balance(model, evaluation)
+        rounded = EPS * abs(own) * float(np.sum(np.abs(evaluation.point.alpha)))
     if model.intercept != "free" and not model.conditions.width_sign:
-        balance = missed_balance(model, evaluation) if model.constant else 0.0
-        follows = model.norm.weights_follow
-        return EPS * balance * float(np.sum(np.abs(evaluation.point.alpha))) if follows else 0.0
+        return rounded
     moves = onto_sums(model, evaluation)
     k, size = moves.conditions, np.abs(moves.steps)
     c, a, moved = model.conditions, evaluation.point.alpha[k], moves.of_weights(model)
@@ -237,9 +239,9 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
         value = abs(model.dual_value(evaluation.point, evaluation.dual))
         return float(size @ np.abs(c.required[k])) + moved * value
     slopes = c.required[k] - c.curvature[k] * a
-    slopes -= c.signs[k] * _dual_scores(model, evaluation, c.samples[k])
+    slopes -= c.signs[k] * (_dual_scores(model, evaluation, c.samples[k]) + own)
     curved = 0.5 * float(c.curvature[k] @ np.square(size))
-    return float(size @ np.abs(slopes)) + 0.5 * c.norm_weight * moved * moved + curved
+    return float(size @ np.abs(slopes)) + 0.5 * c.norm_weight * moved * moved + curved + rounded
 
 
 def _dual_scores(model: PrimalDualPair, evaluation: Evaluation, samples: Index) -> Vector:
@@ -271,10 +273,10 @@ class Moves(NamedTuple):
         """Bound on the distance by which the weights move."""
         samples = model.conditions.samples[self.conditions]
         if model.is_linear:
-            norms = (1.0 + 1e-9) * np.linalg.norm(_dense_rows(model, samples), axis=1)
+            squares = SQUARE_ROUNDING * np.sum(np.square(_dense_rows(model, samples)), axis=1)
         else:
             squares = np.abs(model.gram.diagonal()[samples]) + model.diagonal_errors[samples]
-            norms = np.sqrt(squares)
+        norms = np.sqrt(squares + model.constant)
         return float(np.abs(self.steps) @ norms) / model.conditions.norm_weight
 
 

@@ -60,3 +60,31 @@ def box_gap_terms(
         slope = h if curved is None else h + 0.5 * curved * step
         is_least = (h == 0.0) | ((step == 0.0) & ~np.isnan(h))  # of an infinite g, too
         return np.where(is_least, 0.0, -step * slope)
+
+
+SMALLEST_DIVISOR = 1e-300
+"""Least value of an objective or distance that others are divided by: far above underflow."""
+
+ROUNDED_AWAY = 1e-12
+"""Share of ``x'diag(P)x`` up to which an objective is what rounding left of larger numbers."""
+
+
+def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
+    """Objective below which values count as zero when a gap is divided by them.
+
+    Weights that are this much smaller than the terms they are the sum of; or, with costs q, that
+    change no gradient by so small a share of the largest cost.
+
+    Parameters
+    ----------
+    q, x : arrays of shape (n,)
+    unit : float
+        The mean of the diagonal of P.
+    """
+    if q.any():
+        share = 1e-8 * float(np.max(np.abs(q)))  # of a gradient: no prediction shows it
+        rounding = ROUNDED_AWAY * unit * float(x @ x)
+        return max(rounding, 0.5 * share * share / unit, SMALLEST_DIVISOR)
+    # optimal weights may vanish: they are as small as the root of this share of their terms
+    total = float(np.sum(np.abs(x)))
+    return max(1e-9 * unit * total * total, SMALLEST_DIVISOR)

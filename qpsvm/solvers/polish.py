@@ -54,7 +54,7 @@ from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.working_sets import polish_box
-from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.budget import WorkBudget
 
 WORK_LIMIT = 1e12
 """Work of a polish, as ``WorkBudget`` counts it: some ten seconds."""

@@ -35,7 +35,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.reductions import Reduced
 from qpsvm.qp.solution import QPSolution, Status
-from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.polish import WORK_LIMIT, polish
 from qpsvm.solving.attempts import (
     NO_OPTIMUM,

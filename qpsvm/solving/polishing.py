@@ -36,7 +36,7 @@ from qpsvm.qp.bounds import repaired
 from qpsvm.qp.kkt import residuals
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
-from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.polish import polish as polish_program
 from qpsvm.solving.attempts import (
     Attempt,

@@ -9,7 +9,7 @@ from qpsvm.direct import related
 from qpsvm.direct.related import RelatedMachines
 from qpsvm.solvers.box.program import BoxProgram, row_multipliers
 from qpsvm.solvers.box.related import RelatedPrograms
-from qpsvm.solvers.common import Point
+from qpsvm.solvers.budget import Point
 
 SCALES = [0.01, 0.1, 1.0, 1.5, 100.0, 1000.0]
 EPS = 1e-9

@@ -25,7 +25,7 @@ from qpsvm.solvers.box.curvature import DenseCurvature, FactorCurvature
 from qpsvm.solvers.box.program import Boxed, BoxProgram, row_multipliers, satisfying, step_length
 from qpsvm.solvers.box.proximal_newton import ProximalProgram
 from qpsvm.solvers.box.working_sets import polish_box, working_set_method
-from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 from qpsvm.solvers.polish import polish
 from tests.strategies import examples, manufactured_program
 from tests.tolerances import POLISHED, ROUNDING

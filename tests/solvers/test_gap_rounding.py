@@ -11,7 +11,7 @@ from qpsvm.kernels import Polynomial
 from qpsvm.solvers.box.curvature import DenseCurvature
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.working_sets import reduce_gap_rounding, working_set_method
-from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 
 N = 120
 

@@ -13,7 +13,7 @@ from qpsvm.numerics import compensated
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.working_sets import refine, working_set_method
-from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 
 PLENTY = 2**30
 

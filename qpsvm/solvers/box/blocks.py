@@ -36,7 +36,7 @@ from qpsvm.qp.sample_quadratic import SampleQuadratic
 from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import BoxProgram, feasible, row_multipliers
 from qpsvm.solvers.box.settings import DEFAULTS, ActiveSetSettings
-from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 
 RUN = RunNumbers()
 

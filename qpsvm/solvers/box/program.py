@@ -21,11 +21,11 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.qp.box_gap import box_gap_terms
+from qpsvm.qp.box_gap import box_gap_terms, negligible_objective
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
-from qpsvm.qp.transforms import drop_infinite_rows
+from qpsvm.qp.transforms import SlackRows, drop_infinite_rows
 from qpsvm.solvers.box.curvature import Curvature, FactorCurvature, HessianCurvature
 from qpsvm.solvers.box.settings import (
     BOX,
@@ -34,7 +34,7 @@ from qpsvm.solvers.box.settings import (
     SMALLEST_WEIGHT,
     SUM_ROUNDING,
 )
-from qpsvm.solvers.common import Point, SlackRows, negligible_objective
+from qpsvm.solvers.budget import Point
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.solvers.box.curvature import Solve
 from qpsvm.solvers.box.program import BoxProgram, step_length
 from qpsvm.solvers.box.settings import BOX, SMALLEST_WEIGHT, SUM_ROUNDING
-from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 
 SMALLEST_SIGMA = 1e-11
 """Limit of the proximal weight, relative to the largest curvature."""

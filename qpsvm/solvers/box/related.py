@@ -18,7 +18,7 @@ from qpsvm.solvers.box.blocks import block_decomposition
 from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import BoxProgram
 from qpsvm.solvers.box.working_sets import largest_within, working_set_method
-from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 
 
 class RelatedPrograms:

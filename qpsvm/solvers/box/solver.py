@@ -30,7 +30,7 @@ from qpsvm.solvers.box.working_sets import (
     refine,
     working_set_method,
 )
-from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box import proximal_newton
 from qpsvm.solvers.box.program import Boxed, BoxProgram, feasible, row_multipliers
 from qpsvm.solvers.box.proximal_newton import Equations
-from qpsvm.solvers.common import LARGEST_SET, Point, WorkBudget
+from qpsvm.solvers.budget import LARGEST_SET, Point, WorkBudget
 
 MATRICES = 3
 """Matrices of the size of the working set that exist at a time, by the code."""

@@ -39,7 +39,7 @@ from qpsvm.solvers.box.program import Boxed, BoxProgram, row_multipliers, satisf
 from qpsvm.solvers.box.proximal_newton import solve
 from qpsvm.solvers.box.settings import GRADIENT_ROUNDING
 from qpsvm.solvers.box.solver import ActiveSetResult, Distinct
-from qpsvm.solvers.common import Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 from qpsvm.solvers.device.kernel_matrix import DeviceKernelMatrix
 from qpsvm.solvers.device.settings import DeviceSettings
 

@@ -27,8 +27,9 @@ from qpsvm.native.library import CORE, CallStatus
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import NEVER, Deadline, keep_best
 from qpsvm.numerics.single_precision import stored_values
+from qpsvm.qp.box_gap import ROUNDED_AWAY, SMALLEST_DIVISOR
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.common import ROUNDED_AWAY, SMALLEST_DIVISOR, WorkBudget
+from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.linear.factor import Factor
 from qpsvm.solvers.linear.program import FactorProgram, Point
 from qpsvm.solvers.linear.search import REACHED, Search, SearchResult, polished

@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.qp.box_gap import box_gap_terms
+from qpsvm.qp.box_gap import box_gap_terms, negligible_objective
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.solvers.common import SlackRows, negligible_objective
+from qpsvm.qp.transforms import SlackRows
 from qpsvm.solvers.linear.factor import Factor
 from qpsvm.solvers.linear.settings import DEFAULTS, LinearSettings, chunks
 

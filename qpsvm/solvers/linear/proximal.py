@@ -42,8 +42,8 @@ import numpy as np
 from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.numerics.precision import TINY
+from qpsvm.qp.box_gap import SMALLEST_DIVISOR
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.common import SMALLEST_DIVISOR
 from qpsvm.solvers.linear.newton import NewtonSystem, NormalMatrix, OfVariables, OfWeights
 from qpsvm.solvers.linear.program import FactorProgram, Point
 from qpsvm.solvers.linear.search import REACHED, Search, SearchResult

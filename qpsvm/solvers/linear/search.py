@@ -16,7 +16,7 @@ import numpy as np
 from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.box.working_sets import polish_box
-from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.linear.program import FactorProgram
 
 Progress = Callable[[int, float, float], "Status | None"]

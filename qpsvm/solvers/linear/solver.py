@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.numerics.interrupts import NEVER, Deadline, best_known, keep_best
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.common import LARGEST_SET
+from qpsvm.solvers.budget import LARGEST_SET
 from qpsvm.solvers.linear.descent import DualDescent
 from qpsvm.solvers.linear.program import FactorProgram, Point
 from qpsvm.solvers.linear.proximal import solve_by_proximal_steps

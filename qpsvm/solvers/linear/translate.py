@@ -34,7 +34,7 @@ from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
-from qpsvm.solvers.common import SlackRows
+from qpsvm.qp.transforms import SlackRows
 from qpsvm.solvers.linear.program import FactorProgram
 from qpsvm.solvers.linear.settings import DEFAULTS, FEW_ROWS, LinearSettings
 

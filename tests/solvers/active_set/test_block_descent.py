@@ -16,7 +16,7 @@ from qpsvm.solvers.box.curvature import KernelColumns
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.settings import DEFAULTS
 from qpsvm.solvers.box.working_sets import working_set_method
-from qpsvm.solvers.common import WorkBudget
+from qpsvm.solvers.budget import WorkBudget
 from tests.families import DUALS as FORMULATIONS
 from tests.tolerances import ROUNDING, SAME_OBJECTIVE
 

@@ -11,7 +11,7 @@ from qpsvm.kernels import RBF
 from qpsvm.qp import KernelQuadratic, QuadraticProgram, SampleGram
 from qpsvm.solvers.box.program import Boxed
 from qpsvm.solvers.box.solver import Distinct
-from qpsvm.solvers.common import Point
+from qpsvm.solvers.budget import Point
 from tests.tolerances import ROUNDING
 
 PLENTY = 2**30
