@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,11 @@ from qpsvm.native import ValueErrors
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import SUM_ROUNDING, gamma
 from qpsvm.numerics.precision import EPS
+
+
+def largest_norm(diagonal: Vector) -> float:
+    """The largest norm of samples whose squares are the diagonal of a kernel matrix."""
+    return math.sqrt(float(np.max(np.abs(diagonal), initial=0.0)))
 
 
 @short_repr
@@ -62,6 +68,11 @@ class KernelMatrix:
         """Squared norm of each sample in the kernel's feature space, shape (n,)."""
         return np.diagonal(self.K)
 
+    @cached_property
+    def largest_norm(self) -> float:
+        """Largest norm of a sample in feature space."""
+        return largest_norm(self.diagonal)
+
     def squared_spread(self) -> float:
         """Squared distance of the farthest sample from the mean, in feature space."""
         return squared_spread(self.diagonal, np.mean(self.K, axis=1))
@@ -107,6 +118,11 @@ class Features:
     def diagonal(self) -> Vector:
         """Squared norm ``|x_i|^2`` of each sample, shape (n,)."""
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """Largest norm of a sample."""
+        return largest_norm(self.diagonal)
 
     def squared_spread(self) -> float:
         """Squared distance of the farthest sample from the mean."""

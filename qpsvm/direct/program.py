@@ -317,7 +317,7 @@ class DirectProgram:
         own, moved = self.machine, alpha.copy()
         is_free = (alpha > own.lower) & (alpha < own.upper)
         for members, missed in self._groups(found):
-            some = members & is_free
+            some = is_free if members is None else members & is_free
             moved[some] -= own.signs[some] * (missed / max(int(np.count_nonzero(some)), 1))
         return np.minimum(np.maximum(moved, own.lower), own.upper)
 
@@ -418,27 +418,29 @@ class DirectProgram:
         An exactly feasible point differs in a variable with room (``accuracy.onto_sums``).
         """
         own, price, moved = self.machine, 0.0, 0.0
-        f = found.values + b
-        f = f if own.rows is None else f[own.rows]
-        slopes = own.required - own.signs * f - own.side * found.width
-        slopes = np.abs(slopes if own.curved is None else slopes - own.curved * alpha)
+        room = np.minimum(alpha - own.lower, own.upper - alpha)
+
+        def slopes(at: int | slice) -> Vector:
+            f = found.values[at if own.rows is None else own.rows[at]] + b
+            v = own.required[at] - own.signs[at] * f - own.side * found.width
+            return np.abs(v if own.curved is None else v - own.curved[at] * alpha[at])
+
         for members, missed in self._groups(found):
             if missed == 0.0:
                 continue
-            step = -own.signs * missed
-            has_room = members & (own.upper - alpha >= step) & (alpha - own.lower >= -step)
             size = abs(missed) + EPS * (abs(own.cost) + own.total)
+            k = int(np.argmax(room if members is None else np.where(members, room, -1.0)))
             # without room in the stored boxes those of exact prices, which are rounded, have some
-            cost = np.min(slopes[has_room]) if has_room.any() else np.max(slopes)
-            price += 2.0 * size * float(cost)
+            slope = slopes(k) if room[k] >= size else np.max(slopes(slice(None)))
+            price += 2.0 * size * float(slope)
             moved += size
-        return price, moved * math.sqrt(float(np.max(np.abs(self.matrix.diagonal))))
+        return price, moved * self.matrix.largest_norm
 
-    def _groups(self, found: MachineBounds) -> list[tuple[Mask, float]]:
-        """Variables, and what their sum ``s'a`` is off: all of them, or those of either sign."""
+    def _groups(self, found: MachineBounds) -> list[tuple[Mask | None, float]]:
+        """Variables, and what their sum ``s'a`` is off: all of them (None), or those of a sign."""
         own, balance = self.machine, found.balance - self.machine.cost
         if not own.side:
-            return [(own.signs != 0.0, balance)]
+            return [(None, balance)]
         total, is_positive = found.total - own.total, own.signs > 0.0
         return [(is_positive, 0.5 * (total + balance)), (~is_positive, 0.5 * (balance - total))]
 
