@@ -227,7 +227,7 @@ class FittedMachines(Reading, ABC):
 
     @abstractmethod
     def claim(self, name: str, problem: SVMProblem, m: int, sign: float) -> Claim:
-        """Read the fitted coefficients of one decision function as a solution of its program.
+        """Convert fitted coefficients of one decision function to a solution of its program.
 
         ``sign`` is -1 where the model's decision values are positive for the other class.
         """

@@ -42,7 +42,7 @@ def line_of(event: Progress) -> str:
 
 
 class Printed:
-    """Progress callback that prints a few events per second and passes all of them on.
+    """Callback that prints the progress of a solver, and hands every event to another callback.
 
     Parameters
     ----------

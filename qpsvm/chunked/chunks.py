@@ -22,7 +22,7 @@ Column: TypeAlias = Any
 """Type of the labels, targets or weights that belong to samples in chunks."""
 
 Beside: TypeAlias = Mapping[str, Column]
-"""Names of the arguments that are stored beside the samples: targets and sample weights."""
+"""Type of the targets and sample weights of a chunked data set, by the names of arguments."""
 
 
 class RawChunk(NamedTuple):

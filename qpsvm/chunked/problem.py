@@ -52,7 +52,7 @@ class ProblemInChunks:
 
     @property
     def n_chunks(self) -> int:
-        """Number of chunks that the samples arrive in."""
+        """Number of chunks into which the samples are divided."""
         return len(self.samples.chunks)
 
     @property

@@ -19,7 +19,7 @@ from qpsvm.numerics.conversion import EXACT, exact_array, first_rounded
 
 @dataclass(frozen=True, eq=False)
 class CheckedLabels:
-    """Labels that ``as_classes`` has converted: it returns these codes and classes again.
+    """Class labels that are converted to codes and sorted classes, and need no second check.
 
     Attributes
     ----------

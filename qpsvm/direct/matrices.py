@@ -70,7 +70,7 @@ class KernelMatrix:
 
     @cached_property
     def largest_norm(self) -> float:
-        """Largest norm of a sample in feature space."""
+        """Largest norm ``sqrt(K_ii)`` of a sample in the kernel's feature space."""
         return largest_norm(self.diagonal)
 
     def squared_spread(self) -> float:
@@ -121,7 +121,7 @@ class Features:
 
     @cached_property
     def largest_norm(self) -> float:
-        """Largest norm of a sample."""
+        """Largest Euclidean norm ``|x_i|`` of a sample."""
         return largest_norm(self.diagonal)
 
     def squared_spread(self) -> float:

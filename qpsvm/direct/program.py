@@ -413,7 +413,7 @@ class DirectProgram:
         return float(np.max(natural, initial=0.0)) <= DIRECT.natural_share * math.sqrt(eps) * size
 
     def _onto_sums(self, alpha: Vector, found: MachineBounds, b: float) -> tuple[float, float]:
-        """Price of sums that hold only up to rounding, and the distance by which weights move.
+        """Bound what rounded dual equality constraints add to the gap, and by what weights move.
 
         An exactly feasible point differs in a variable with room (``accuracy.onto_sums``).
         """
@@ -437,7 +437,7 @@ class DirectProgram:
         return price, moved * self.matrix.largest_norm
 
     def _groups(self, found: MachineBounds) -> list[tuple[Mask | None, float]]:
-        """Variables, and what their sum ``s'a`` is off: all of them (None), or those of a sign."""
+        """Variables of each dual equality constraint (None: all), and by how much it is missed."""
         own, balance = self.machine, found.balance - self.machine.cost
         if not own.side:
             return [(None, balance)]

@@ -226,10 +226,7 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
     An exactly feasible point (``onto_sums``) has its objective but for the slope of the moved
     variables, and half of the square by which the weights move.
     """
-    own, rounded = 0.0, 0.0  # the intercept that alpha implies, where it is penalised
-    if model.constant and model.norm.weights_follow:
-        own = _missed_balance(model, evaluation)
-        rounded = EPS * abs(own) * float(np.sum(np.abs(evaluation.point.alpha)))
+    rounded = implied_rounding(model, evaluation)
     if model.intercept != "free" and not model.conditions.width_sign:
         return rounded
     moves = onto_sums(model, evaluation)
@@ -239,13 +236,22 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
         value = abs(model.dual_value(evaluation.point, evaluation.dual))
         return float(size @ np.abs(c.required[k])) + moved * value
     slopes = c.required[k] - c.curvature[k] * a
+    own = _missed_balance(model, evaluation) if model.constant else 0.0  # the intercept of alpha
     slopes -= c.signs[k] * (_dual_scores(model, evaluation, c.samples[k]) + own)
     curved = 0.5 * float(c.curvature[k] @ np.square(size))
     return float(size @ np.abs(slopes)) + 0.5 * c.norm_weight * moved * moved + curved + rounded
 
 
+def implied_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
+    """Bound on the rounding of the penalised intercept that dual variables imply, in the gap."""
+    if not (model.constant and model.norm.weights_follow):
+        return 0.0
+    size = float(np.sum(np.abs(evaluation.point.alpha)))
+    return EPS * missed_balance(model, evaluation) * size
+
+
 def _dual_scores(model: PrimalDualPair, evaluation: Evaluation, samples: Index) -> Vector:
-    """Decision values of the weights that the dual point implies, without intercept."""
+    """Decision values ``w'x`` of some samples, for the weights w that dual variables imply."""
     if evaluation.dual_scores is not None:
         return np.asarray(evaluation.dual_scores[samples])
     assert evaluation.dual.coef is not None  # as for every linear machine
@@ -258,7 +264,7 @@ def _dense_rows(model: PrimalDualPair, samples: Index) -> Dense:
 
 
 class Moves(NamedTuple):
-    """Steps of some dual variables that make its sums exact.
+    """Steps of some dual variables after which all equality constraints hold exactly.
 
     Attributes
     ----------
@@ -294,7 +300,8 @@ def onto_sums(model: PrimalDualPair, evaluation: Evaluation) -> Moves:
     if model.intercept != "free":
         groups = [(c.signs != 0.0, np.full(len(a), -excess))]
     elif not c.width_sign:
-        groups = [(c.signs != 0.0, -missed * c.signs)]
+        is_moved = c.signs != 0.0
+        groups = [(is_moved, -missed / np.where(is_moved, c.signs, 1.0))]
     else:  # the sum of either sign
         is_positive = c.signs > 0.0
         shares = np.where(is_positive, -0.5 * (missed + excess), 0.5 * (missed - excess))

@@ -26,6 +26,7 @@ from qpsvm.kernels.errors import precise_expansion
 from qpsvm.machines.accuracy import (
     condition_errors,
     expansion_rounding,
+    implied_rounding,
     negative_curvature_error,
     onto_sums,
 )
@@ -188,7 +189,8 @@ def _missed(model: PrimalDualPair, evaluation: Evaluation, v: Vector) -> tuple[f
     moves = onto_sums(model, evaluation)
     k, size, c = moves.conditions, np.abs(moves.steps), model.conditions
     slopes = np.abs(v[k] - c.curvature[k] * evaluation.point.alpha[k])
-    return 2.0 * float(size @ (slopes + c.curvature[k] * size)), moves.of_weights(model)
+    price = float(size @ (slopes + c.curvature[k] * size)) + implied_rounding(model, evaluation)
+    return 2.0 * price, moves.of_weights(model)
 
 
 def weights_distance(model: PrimalDualPair, evaluation: Evaluation) -> tuple[float, float]:

@@ -343,7 +343,7 @@ class Conditions:
 
     @cached_property
     def rows(self) -> Sparse:
-        """R as a CSR array of shape (N, n_samples)."""
+        """The matrix R, one row per condition, as a CSR array of shape (N, n_samples)."""
         return freeze(self.R.matrix) if isinstance(self.R, Selection) else self.R
 
     @cached_property
@@ -355,7 +355,7 @@ class Conditions:
 
     @cached_property
     def selection(self) -> Selection | None:
-        """R as a selection of samples; None where a condition is about several."""
+        """The matrix R as a signed selection of samples; None if a condition has more than one."""
         R = self.R
         if isinstance(R, Selection):
             return R

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.balls import UNDERFLOW
 
 
 def box_gap_terms(
@@ -62,9 +63,6 @@ def box_gap_terms(
         return np.where(is_least, 0.0, -step * slope)
 
 
-SMALLEST_DIVISOR = 1e-300
-"""Least value of an objective or distance that others are divided by: far above underflow."""
-
 ROUNDED_AWAY = 1e-12
 """Share of ``x'diag(P)x`` up to which an objective is what rounding left of larger numbers."""
 
@@ -84,7 +82,7 @@ def negligible_objective(q: Vector, unit: float, x: Vector) -> float:
     if q.any():
         share = 1e-8 * float(np.max(np.abs(q)))  # of a gradient: no prediction shows it
         rounding = ROUNDED_AWAY * unit * float(x @ x)
-        return max(rounding, 0.5 * share * share / unit, SMALLEST_DIVISOR)
+        return max(rounding, 0.5 * share * share / unit, UNDERFLOW)
     # optimal weights may vanish: they are as small as the root of this share of their terms
     total = float(np.sum(np.abs(x)))
-    return max(1e-9 * unit * total * total, SMALLEST_DIVISOR)
+    return max(1e-9 * unit * total * total, UNDERFLOW)

@@ -64,7 +64,7 @@ class Selection:
 
     @property
     def matrix(self) -> Sparse:
-        """R as a CSR array."""
+        """The selection matrix ``R = S I[c]`` as a CSR array."""
         ends = np.arange(self.size + 1, dtype=index_width(self.size, (self.size, self.n_samples)))
         index = ends[:-1] if self.index is None else self.index.astype(ends.dtype)
         R = sp.csr_array((self.signs.copy(), index, ends), shape=(self.size, self.n_samples))

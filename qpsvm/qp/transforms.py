@@ -12,7 +12,8 @@ drop_infinite_rows        rows of G with ``h = inf`` leave
 drop_dependent_equalities rows of A that others imply leave
 ========================  ==========================================================
 
-``scaling`` and ``reductions`` have others.
+``scaling`` and ``reductions`` have others; ``SlackRows`` writes inequalities as equalities for the
+solvers that have no others.
 
 The textbook's program has ``G = [-I; I]``; a row ``a x_j <= r`` says ``x_j <= r / a`` for a
 positive a, and ``x_j >= r / a`` for a negative one. A bound is a matter of one comparison, while
@@ -401,11 +402,11 @@ class SlackRows:
         return np.append(v, np.broadcast_to(slack, self.n_slack)) if self.n_slack else v
 
     def slack(self, x: Vector) -> Vector:
-        """Compute the slacks ``h - Gx`` of the inequalities, rows scaled to largest entry one."""
+        """Compute the slacks ``h - Gx`` of inequalities, rows scaled to a largest entry of 1."""
         own = slice(self.n_equalities, None)
         return np.asarray(self.right[own] - self.matrix[own, : len(x)] @ x)
 
     def multipliers(self, y: Vector) -> tuple[Vector, Vector]:
-        """The multipliers of ``Ax = b`` and of ``Gx <= h``, from those of the scaled rows."""
+        """Convert multipliers of the scaled rows to those of ``Ax = b`` and ``Gx <= h``."""
         of_rows, p = y / self.scales, self.n_equalities
         return of_rows[:p], np.maximum(of_rows[p:], 0.0)

@@ -64,7 +64,7 @@ def proven_bounds(
 
 
 def lowest_eigenvalue(program: Program, machines: LeftOutMachines) -> float | None:
-    """Bound all eigenvalues of the matrices ``K_VV`` from below; None where no bound is known."""
+    """Lower bound on the eigenvalues of all principal submatrices ``K_VV``; None if unknown."""
     lowest = _lowest(program, np.logical_or.reduce(machines.vertical, axis=0))
     return None if math.isnan(lowest) else lowest
 

@@ -67,7 +67,7 @@ class Program:
 
     @cached_property
     def has_few_features(self) -> bool:
-        """Return whether leave-one-out refits are faster over feature weights than over alpha."""
+        """Return whether leave-one-out refits are faster over the weights w than over alpha."""
         features, n = self.kernel.features, len(self.equals)
         return features is not None and features.are_few(n, False)
 

@@ -1,4 +1,4 @@
-"""Points of a search over a box, and the limits of its work, memory and time."""
+"""Points of solvers for programs over a box, and budgets of their work, memory and time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qpsvm.numerics.interrupts import NEVER, Deadline
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A point of a box program: ``x``, ``P x`` and the multipliers of the rows.
+    """Point of a quadratic program over a box: ``x``, ``P x`` and the multipliers of its rows.
 
     ``drift`` is what rounding may have added to an entry of ``P x`` since that was evaluated.
     """
@@ -21,10 +21,6 @@ class Point:
     Px: Vector
     y: Vector
     drift: float = 0.0
-
-
-LARGEST_SET = 9000
-"""Variables of a working set, at most: one without some of the free variables is never the last."""
 
 
 @dataclass(eq=False)
@@ -36,7 +32,8 @@ class WorkBudget:
     limit : float
         Of ``work``. By count and not by the clock: the same question gets the same answer.
     largest : int
-        Unknowns of a dense matrix, at most: those for which there is memory.
+        Unknowns of a dense matrix, at most: those for which there is memory. By default as many as
+        a working set may have: one without some of the free variables is never the last.
     watch : callable or None
         Called with this object between steps; once it returns False, the search ends.
     deadline : Deadline
@@ -55,7 +52,7 @@ class WorkBudget:
     """
 
     limit: float = math.inf
-    largest: int = LARGEST_SET
+    largest: int = 9000
     watch: Callable[[WorkBudget], bool] | None = None
     deadline: Deadline = NEVER
     work: float = 0.0
@@ -66,12 +63,12 @@ class WorkBudget:
     best: Point | None = None
 
     def add_factorisation(self, work: float) -> None:
-        """Count one factorisation."""
+        """Add one matrix factorisation to the count of the work that is done."""
         self.factorisations += 1
         self.work += work
 
     def may_go_on(self, residual: float) -> bool:
-        """Return whether work and time are left and no stop was requested."""
+        """Return whether a solver may go on: work and time are left, and no stop was requested."""
         self.residual = residual
         self.is_over = (
             self.is_over

@@ -28,7 +28,7 @@ from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box import proximal_newton
 from qpsvm.solvers.box.program import Boxed, BoxProgram, feasible, row_multipliers
 from qpsvm.solvers.box.proximal_newton import Equations
-from qpsvm.solvers.budget import LARGEST_SET, Point, WorkBudget
+from qpsvm.solvers.budget import Point, WorkBudget
 
 MATRICES = 3
 """Matrices of the size of the working set that exist at a time, by the code."""
@@ -60,7 +60,7 @@ def polish_box(
 
 def largest_within(memory_limit: int) -> int:
     """Largest working set whose matrices fit into a number of bytes."""
-    return max(1, min(LARGEST_SET, int(np.sqrt(memory_limit / (8 * MATRICES)))))
+    return max(1, min(WorkBudget.largest, int(np.sqrt(memory_limit / (8 * MATRICES)))))
 
 
 def working_set_method(

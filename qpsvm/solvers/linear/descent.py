@@ -25,9 +25,10 @@ import numpy as np
 from qpsvm.native.descent import MOST_VARIABLES, CoordinateDescent
 from qpsvm.native.library import CORE, CallStatus
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.interrupts import NEVER, Deadline, keep_best
 from qpsvm.numerics.single_precision import stored_values
-from qpsvm.qp.box_gap import ROUNDED_AWAY, SMALLEST_DIVISOR
+from qpsvm.qp.box_gap import ROUNDED_AWAY
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.linear.factor import Factor
@@ -85,7 +86,7 @@ class DualDescent:
         if not suits(p) or len(p.A) or is_tall_tube:
             return None
         descent, spent, tol = self._begun(p.F.root), 0.0, 0.0
-        at_start, least = float(np.sum(p.missed(descent.a, p.q))), SMALLEST_DIVISOR
+        at_start, least = float(np.sum(p.missed(descent.a, p.q))), UNDERFLOW
         while search.may_continue:
             passes = descent.passes
             status = self._run(descent, max(int(1.5 * passes), own.first_passes), tol)

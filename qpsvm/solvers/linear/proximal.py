@@ -40,9 +40,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from qpsvm.numerics.arrays import Index, Mask, Vector
+from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.numerics.precision import TINY
-from qpsvm.qp.box_gap import SMALLEST_DIVISOR
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.linear.newton import NewtonSystem, NormalMatrix, OfVariables, OfWeights
 from qpsvm.solvers.linear.program import FactorProgram, Point
@@ -262,7 +262,7 @@ def _gradient_scale(p: FactorProgram) -> float:
     """Return the scale of gradients: the largest linear cost, or what the rows force."""
     middle = 0.5 * (p.lower + p.upper)
     sizes = np.abs(np.where(np.isfinite(middle), middle, np.clip(1.0, p.lower, p.upper)))
-    terms = np.maximum(np.abs(p.A) @ sizes, SMALLEST_DIVISOR)
+    terms = np.maximum(np.abs(p.A) @ sizes, UNDERFLOW)
     share = min(float(np.max(np.abs(p.b) / terms, initial=0.0)), 1.0)
     return max(float(np.max(np.abs(p.costs))), share * p.unit * float(np.sum(sizes)))
 

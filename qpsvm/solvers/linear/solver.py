@@ -10,7 +10,7 @@ import numpy as np
 
 from qpsvm.numerics.interrupts import NEVER, Deadline, best_known, keep_best
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.budget import LARGEST_SET
+from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.linear.descent import DualDescent
 from qpsvm.solvers.linear.program import FactorProgram, Point
 from qpsvm.solvers.linear.proximal import solve_by_proximal_steps
@@ -69,7 +69,7 @@ def _solved(search: Search, deadline: Deadline) -> SearchResult:
         return solve_by_working_sets(search, at.x, at.y)
     found = solve_by_proximal_steps(search, at, deadline=deadline)
     # where rounding ended it, one working set may hold all variables
-    if found.status is Status.INACCURATE and p.size <= LARGEST_SET:
+    if found.status is Status.INACCURATE and p.size <= WorkBudget.largest:
         return solve_by_working_sets(search, found.x, found.y)
     return found
 
