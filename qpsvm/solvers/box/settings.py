@@ -46,7 +46,7 @@ class ActiveSetSettings:
     tightening: float = 0.1
     whole_size: int = 1500
     smallest_block: int = 768
-    steps_per_variable: int = 30
+    steps_per_variable: int = 100
     whole_steps: int = 5
     max_blocks: int = 1000
     handover: float = 0.02
