@@ -318,7 +318,14 @@ def _joined(model: Estimator, parts: Sequence[Part], audits: Sequence[Audit]) ->
     """One audit of all machines of a model."""
     kind, first = type(model).__name__, audits[0]
     if len(audits) == 1:
-        return replace(first, model=f"{first.model} in a {kind}")
+        found = replace(first, model=f"{first.model} in a {kind}")
+        if _name(own_predictions.last(model)) != "CalibratedClassifierCV":
+            return found
+        remark = (
+            "the machine inside was audited; what the CalibratedClassifierCV predicts by its "
+            "probabilities was not"
+        )
+        return replace(found, remarks=(*first.remarks, remark), predicts_otherwise=True)
     machines = tuple(
         replace(machine, name=f"{name}: {machine.name}" if machine.name else name)
         for (name, _, _), audit in zip(parts, audits, strict=True)

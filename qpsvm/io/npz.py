@@ -88,7 +88,7 @@ def read(
         with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
             members = [m for m in archive.infolist() if only is None or _name(m) in only]
             _require_harmless(path, members, error, limit_bytes, compressed)
-            return {_name(m): _array(path, m, archive.read(m), error) for m in members}
+            return {_name(m): _array(path, m, _content(archive, m), error) for m in members}
     except error:
         raise
     except OSError as problem:
@@ -127,7 +127,7 @@ def _require_harmless(
     limit_bytes: int,
     compressed: bool,
 ) -> None:
-    names = [member.filename for member in members]
+    names = list(map(_name, members))  # X and X.npy are one
     if len(names) > 64 or len(set(names)) != len(names):  # twice as many as any file needs
         raise error(f"{os.fspath(path)!r} holds {len(names)} members, some twice or too many.")
     total = sum(member.file_size for member in members)
@@ -137,12 +137,25 @@ def _require_harmless(
             f"{limit_bytes:,} bytes; it is damaged or made to fill the memory."
         )
     for member in members:
-        if member.compress_type != zipfile.ZIP_STORED and not compressed:
-            name = _name(member)[:_MAX_QUOTED]
+        if member.compress_type == zipfile.ZIP_STORED:
+            continue
+        name = _name(member)[:_MAX_QUOTED]
+        if not compressed:
             raise error(
                 f"{os.fspath(path)!r}: member {name!r} is compressed; write it with numpy.savez, "
                 "which does not compress."
             )
+        if member.compress_type != zipfile.ZIP_DEFLATED:
+            raise error(
+                f"{os.fspath(path)!r}: member {name!r} is compressed in a way that NumPy does not "
+                "write; write it with numpy.savez_compressed."
+            )
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member: no more are expanded than it declares, whatever it holds."""
+    with archive.open(member) as stream:
+        return stream.read(member.file_size)
 
 
 def _name(member: zipfile.ZipInfo) -> str:

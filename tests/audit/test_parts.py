@@ -67,6 +67,16 @@ def test_every_machine_inside_is_audited_on_its_own_samples(name: str) -> None:
         assert any("combine" in remark for remark in found.remarks)
 
 
+def test_predictions_by_probabilities_are_not_counted_as_those_of_the_machine() -> None:
+    wrapped = CalibratedClassifierCV(svm.SVC(), ensemble=False, cv=3)
+    for model in (wrapped, GridSearchCV(wrapped, {"cv": [3]}), make_pipeline(wrapped)):
+        found = qpsvm.audit(model.fit(X, y), X, y)
+        assert found.predictions is None
+        assert "training predictions" not in found.verdict
+        assert found.machines[0].predictions.n_same > 0
+        assert any("probabilities was not" in remark for remark in found.remarks)
+
+
 def test_a_rough_machine_inside_is_found() -> None:
     rough = svm.SVC(C=1e3, tol=1e-3)
     for model in (calibrated(rough), OneVsRestClassifier(rough)):
