@@ -181,6 +181,16 @@ def compare(
     return OwnPredictions(n_sure, n - n_sure, differ, _largest(delta), _largest(ratio)), sure
 
 
+def n_different(one: Array, other: Array) -> int:
+    """Count the samples that two models predict otherwise, numbers up to rounding."""
+    if one.shape != other.shape:
+        return max(len(one), len(other))
+    if one.dtype.kind == "f" and other.dtype.kind == "f":
+        return int(np.count_nonzero(~np.isclose(one, other, rtol=1e-9, atol=0.0)))
+    pairs = zip(one.tolist(), other.tolist(), strict=True)
+    return sum(not _equal(a, b) for a, b in pairs)
+
+
 # --- small pieces ----------------------------------------------------------------------------
 
 

@@ -227,7 +227,7 @@ class Audit(Formats):
         for what has no ``predict``.
     predicts_otherwise : bool
         Whether the machine is inside a model that makes other predictions of its decision values,
-        by probabilities: then none are counted.
+        by probabilities or a ``predict`` of its own: then none are counted.
     """
 
     model: str

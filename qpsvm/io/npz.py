@@ -12,6 +12,7 @@ import io
 import math
 import os
 import struct
+import sys
 import threading
 import warnings
 import zipfile
@@ -185,5 +186,10 @@ def _array(
     rest = len(content) - stream.tell()
     if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != rest:
         raise error(f"{where} declares shape {shape} of {dtype} and holds {rest} bytes.")
-    array = np.frombuffer(content, dtype, offset=stream.tell())
+    start = stream.tell()
+    if dtype.kind == "U":  # NumPy's texts are code points, which nothing has checked
+        codes = np.frombuffer(content, np.dtype("u4").newbyteorder(dtype.byteorder), offset=start)
+        if codes.max(initial=0) > sys.maxunicode:
+            raise error(f"{where} holds texts that are not Unicode; it is damaged: write it again.")
+    array = np.frombuffer(content, dtype, offset=start)
     return array.reshape(shape, order="F" if fortran_order else "C")

@@ -215,7 +215,8 @@ class Evidence:
         if self.refused:
             return (f"Not an answer to this problem: {self.refused.rstrip('.')}",)
         if self.finding:
-            return (self.finding.rstrip("."), f"for its stored numbers {self._distance()}")
+            distance = replace(self, failed=None)._distance()  # which is what was found
+            return (self.finding.rstrip("."), f"for its stored numbers {distance}")
         if self.infeasibility > self.eps:
             missed = at_most(self.infeasibility)
             first = f"Not feasible: a condition that must hold is missed by {missed} of its size"
@@ -307,15 +308,16 @@ FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 OF_FILES = "predictions"
 """The check of a model file that it predicts with the samples and coefficients that it states."""
 
-CHANGED = "the file predicts with other numbers than those it states as its solution"
+CHANGED = "The file predicts with other numbers than those it states as its solution"
 
 
 def _finding(verified: KKTReport | ReducedReport) -> str:
-    """What a model file does that its stored solution does not say; else empty."""
+    """Say what a model file does that its stored solution does not say; empty if nothing."""
     if isinstance(verified, KKTReport):
         changed = any(c.name == OF_FILES and not c.passed for c in verified.checks)
         return CHANGED if changed else ""
-    return verified.notes[0] if verified.reports and verified.notes else ""
+    note = verified.notes[0] if verified.reports and verified.notes else ""
+    return f"{note[:1].upper()}{note[1:]}"
 
 
 def evidence_of_machine(

@@ -109,7 +109,7 @@ def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) ->
 
 
 NUMBERS = ("alpha", "expansion", "coef", "intercept", "width")
-"""What a machine predicts with and is proven by."""
+"""Numbers that a machine predicts with, and by which it is proven."""
 
 
 def is_about(proof: Certificate | None, problem: MachineProblem, solution: Any) -> bool:

@@ -52,6 +52,20 @@ def test_an_array_that_is_there_twice_is_refused(names: tuple[str, ...], tmp_pat
         npz.read(path, DataFileError, limit_bytes=10**6)
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("largest", [0x10FFFF, 0x110000, 0xFFFFFFFF])
+def test_texts_that_are_no_unicode_are_refused(order: str, largest: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    codes = np.array([65, 66, largest], dtype=f"{order}u4")
+    np.savez(path, y=codes.view(f"{order}U1"), X=np.ones(3))
+    if largest > 0x10FFFF:
+        with pytest.raises(DataFileError, match="'y' holds texts that are not Unicode"):
+            npz.read(path, DataFileError, limit_bytes=10**6)
+    else:
+        found = npz.read(path, DataFileError, limit_bytes=10**6)
+        assert list(map(ord, found["y"].tolist())) == [65, 66, largest]
+
+
 @pytest.mark.parametrize("compressed", [False, True])
 def test_what_numpy_writes_is_read(compressed: bool, tmp_path: Path) -> None:
     path, X = tmp_path / "a.npz", np.arange(6.0).reshape(2, 3)
