@@ -179,9 +179,11 @@ def _array(
             raise error(f"{where} has version {version} of the NPY format; 1.0 and 2.0 are read.")
     shape, fortran_order, dtype = header
     if dtype.kind not in KINDS or dtype.itemsize == 0:
+        reason = "only booleans, integers, real numbers and texts are read"
+        if dtype.hasobject:
+            reason = "Python objects are never loaded, because unpickling them can run code"
         raise error(
-            f"{where} has dtype {dtype}: Python objects are never loaded, because unpickling them "
-            "can run code; store numbers, or text with .astype(str)."
+            f"{where} has dtype {dtype}: {reason}; store numbers, or text with .astype(str)."
         )
     rest = len(content) - stream.tell()
     if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != rest:

@@ -74,3 +74,11 @@ def test_what_numpy_writes_is_read(compressed: bool, tmp_path: Path) -> None:
     found = npz.read(path, DataFileError, limit_bytes=10**6)
     assert np.array_equal(found["X"], X)
     assert found["nothing"].shape == (0, 2)
+
+
+@pytest.mark.parametrize("kind", ["c16", "M8[D]", "i4, f8"])
+def test_arrays_of_other_kinds_are_refused_by_their_kind(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.zeros(2, dtype=kind))
+    with pytest.raises(DataFileError, match="only booleans, integers, real numbers and texts"):
+        npz.read(path, DataFileError, limit_bytes=10**6)
