@@ -402,6 +402,40 @@ def test_empty_texts_of_parquet_are_missing(tmp_path):
     assert found.X.tolist() == [[1.0], [1.0]]
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2, 1000, 2000], "time64[ns]"),
+        ([1, 2, 1000, 2000], "timestamp[ns]"),
+        ([1, 2, 1000, 2000], "duration[ns]"),
+        ([2**63, 2**63 + 1, 2**53, 2**53 + 1], "uint64"),
+        (["a", "a\0", "a\0\0", "A"], "string"),
+        ([b"a", b"a\0", b"a\0\0", b"A"], "binary"),
+    ],
+)
+def test_different_labels_of_parquet_stay_different_or_are_refused(tmp_path, values, kind):
+    import pyarrow as pa
+
+    column = pa.array(values, pa.type_for_alias(kind))
+    path = parquet(tmp_path / "a.parquet", x=[0.0, 1.0, 2.0, 3.0], y=column)
+    if kind == "string":
+        with pytest.raises(InvalidDataError, match="cannot end with NUL"):
+            datasets.load(path)
+    else:
+        assert len(set(datasets.load(path).y.tolist())) == len(values)
+
+
+@pytest.mark.parametrize(("value", "kind"), [(2**30, "date32[day]"), (2**62, "duration[s]")])
+@pytest.mark.parametrize("role", ["feature", "label"])
+def test_dates_that_python_does_not_have_are_refused(tmp_path, value, kind, role):
+    import pyarrow as pa
+
+    column = pa.array([value, value], pa.type_for_alias(kind))
+    columns = {"x": [0.0, 1.0], "y": [0, 1]} | {"y" if role == "label" else "z": column}
+    with pytest.raises(DataFileError, match=r"Cannot read .*a\.parquet"):
+        datasets.load(parquet(tmp_path / "a.parquet", **columns), label="y")
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(50) + b"PAR1", b"no parquet"])
 def test_damaged_parquet(tmp_path, content):
     (tmp_path / "a.parquet").write_bytes(content)

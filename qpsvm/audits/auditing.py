@@ -160,7 +160,8 @@ def audit(
 def _audit(model: Estimator, inputs: Inputs, eps: float, exactly: Solve | None) -> Audit:
     parts = _parts_of(model, inputs)
     if parts:
-        return _joined(model, parts, [_of_part(model, part, eps, exactly) for part in parts])
+        audits = [_of_part(model, part, eps, exactly) for part in parts]
+        return _joined(model, inputs, parts, audits)
     reading = translate_model(model, inputs)
     # the reader of own models has compared their predictions
     answers = None if is_own(model) else own_predictions.asked(model, inputs.X)
@@ -314,11 +315,17 @@ def _of_part(model: Estimator, part: Part, eps: float, exactly: Solve | None) ->
         raise AuditRefusedError(f"{where} {type(model).__name__}: {error}{hint}") from error
 
 
-def _joined(model: Estimator, parts: Sequence[Part], audits: Sequence[Audit]) -> Audit:
+def _joined(
+    model: Estimator, inputs: Inputs, parts: Sequence[Part], audits: Sequence[Audit]
+) -> Audit:
     """One audit of all machines of a model."""
     kind, first = type(model).__name__, audits[0]
     if len(audits) == 1:
-        return replace(first, model=f"{first.model} in a {kind}")
+        found = replace(first, model=f"{first.model} in a {kind}")
+        remark = _beside(model, inputs, parts[0])
+        if not remark:
+            return found
+        return replace(found, remarks=(*first.remarks, remark), predicts_otherwise=True)
     machines = tuple(
         replace(machine, name=f"{name}: {machine.name}" if machine.name else name)
         for (name, _, _), audit in zip(parts, audits, strict=True)
@@ -336,6 +343,29 @@ def _joined(model: Estimator, parts: Sequence[Part], audits: Sequence[Audit]) ->
         combined=None,
         remarks=tuple(dict.fromkeys([remark, *(r for audit in audits for r in audit.remarks)])),
         own_predictions=OwnPredictions.together(asked) if asked else None,
+    )
+
+
+def _beside(model: Estimator, inputs: Inputs, part: Part) -> str:
+    """A remark on a model that does not predict what the only machine inside does; else empty."""
+    if _name(own_predictions.last(model)) == "CalibratedClassifierCV":
+        return (
+            "the machine inside was audited; what the CalibratedClassifierCV predicts by its "
+            "probabilities was not"
+        )
+    name, inside, own = part
+    said, known = own_predictions.asked(model, inputs.X), own_predictions.asked(inside, own.X)
+    if said is None or known is None:
+        return ""
+    labels = known.labels
+    if name:  # one of two classes against the other, as 1 and 0
+        labels = np.asarray(model.classes_)[labels.astype(np.intp)]
+    differ = own_predictions.n_different(said.labels, labels)
+    if not differ:
+        return ""
+    return (
+        f"the machine inside was audited; the {type(model).__name__} predicts something else for "
+        f"{differ} of {len(labels)} training samples, and its predictions are not counted"
     )
 
 

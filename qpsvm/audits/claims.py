@@ -28,7 +28,7 @@ from qpsvm.machines.reduced import CombinationRule
 from qpsvm.machines.setup import stated_solution
 from qpsvm.numerics import compensated
 from qpsvm.numerics.arguments import Labels, Targets
-from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse
+from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector, is_sparse
 from qpsvm.numerics.precision import product_parts
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.qp.solution import SolveStatistics
@@ -107,6 +107,11 @@ class Claim:
         """Return whether the model has dual variables, hence a lower bound on the optimum."""
         return self.alpha is not None or self.stated is not None
 
+    @property
+    def zero_below(self) -> float:
+        """Size up to which the model's labels take a decision value of the program for zero."""
+        return 0.0 if self.stated is None else self.stated.zero_below
+
     def draft(self, optimum: Solution | None = None) -> Solution:
         """Build the claimed machine, without any product with the kernel matrix.
 
@@ -165,6 +170,9 @@ class Reading:
     library : Library
     samples : array or CSR array of shape (n, d)
         The training samples as the machines see them.
+    own_vectors : (array of int of shape (m,), array or CSR array of shape (m, d)) or None
+        Rows of samples that are support vectors, and what a model file has in their place, where it
+        rounds them.
     claims : tuple of Claim
     classes : array of shape (k,) or None
         The labels of a classifier in the library's own order.
@@ -180,6 +188,7 @@ class Reading:
     model: str
     library: Library
     samples: Stored
+    own_vectors: tuple[Index, Matrix] | None = None
     claims: tuple[Claim, ...] = ()
     classes: Labels | None = None
     reduction: CombinationRule | None = None

@@ -157,7 +157,7 @@ def with_optimum(
         return None
     of_all = ranges(problem, own, proof, samples).scaled(claim.factor)
     values = of_all[problem.data.kept]
-    compared = of_machine(problem, values)
+    compared = of_machine(problem, values, abs(claim.factor) * claim.zero_below)
     return Optimum(
         solution=best,
         proof=proof,
@@ -257,14 +257,17 @@ def ranges(problem: Problem, own: Decisions, proof: Certificate, X: Stored) -> D
     return DecisionRanges(own, optimum, Decisions(values, own.rounding), proof.rigorous)
 
 
-def of_machine(problem: Problem, found: DecisionRanges) -> PredictionComparison:
-    """Compare one machine's predictions."""
+def of_machine(
+    problem: Problem, found: DecisionRanges, zero_below: float = 0.0
+) -> PredictionComparison:
+    """Compare one machine's predictions, where values up to ``zero_below`` count as zero."""
     return compare(
         found.own.range,
         found.optimum,
         has_labels=not isinstance(problem.data, RegressionTrainingSet),
         rigorous=found.rigorous,
         computed=found.computed.range,
+        zero_below=zero_below,
     )
 
 

@@ -63,7 +63,7 @@ from qpsvm.formulations.family import Family
 from qpsvm.kernels import Kernel
 from qpsvm.machines import SVMProblem
 from qpsvm.numerics.arguments import Targets
-from qpsvm.numerics.arrays import Dense, Index, Matrix, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector, is_sparse
 from qpsvm.numerics.single_precision import Stored
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {
@@ -216,8 +216,8 @@ def read_file(model: LibsvmModel, inputs: Inputs) -> Reading:
         codes=codes,
         classes=labels,
         first_is_positive=True,
-        remarks=_rounded(model, samples[rows]),
     )
+    found = _as_stored(found, model)
     parameters = dict[str, float]()
     for name in PARAMETERS[model.svm_type]:
         value = getattr(inputs, name)
@@ -296,20 +296,22 @@ def _bound(coefficients: Dense) -> float | None:
     return largest if several and largest > 0.0 else None
 
 
-def _rounded(model: LibsvmModel, rows: Matrix) -> tuple[str, ...]:
-    """Remarks about numbers that the file stores with fewer digits than the data have."""
-    remarks = []
+def _as_stored(found: Expansions, model: LibsvmModel) -> Expansions:
+    """Add what the file stores with fewer digits than the data have, and remarks about it."""
+    remarks = list[str]()
     if model.support_vectors is not None and model.total_sv:
-        own, theirs = sp.csr_array(rows), sp.csr_array(model.support_vectors)
+        own, theirs = found.samples[found.rows], sp.csr_array(model.support_vectors)
         theirs.resize(own.shape)
-        if abs(own - theirs).max() > 0.0:
+        if abs(sp.csr_array(own) - theirs).max() > 0.0:
+            vectors = theirs if is_sparse(found.samples) else theirs.toarray()
+            found = replace(found, own_vectors=(found.rows, vectors))
             remarks.append(
                 f"the file stores its support vectors with {model.sv_digits} digits; the audit "
-                "uses the matching rows of X"
+                "uses the matching rows of X, and labels that this may change are undecided"
             )
     if model.parameter_digits <= FEW_DIGITS:
         remarks.append(
             f"the file stores gamma, coef0 and rho with {FEW_DIGITS} digits; the audit uses them "
             "as they are"
         )
-    return tuple(remarks)
+    return replace(found, remarks=tuple(remarks))

@@ -158,16 +158,17 @@ def compare(
         delta, ratio = _differences(answers.labels, rebuilt, everywhere)
         differ = int(np.count_nonzero(~(ratio <= 1.0)))
         return OwnPredictions(n, 0, differ, _largest(delta), _largest(ratio)), np.full(n, True)
-    estimator, comparable = _last(model), everywhere
+    estimator, comparable = last(model), everywhere
     if reading.in_pairs:
         right, sure, scores = _of_votes(estimator, reading, rebuilt)
         by_class = getattr(estimator, "decision_function_shape", None) == "ovr"
         if by_class or reading.library == OWN:
             rebuilt, comparable = scores, rebuilt.signs_are_sure[:, None]
     else:
-        sure = rebuilt.signs_are_sure if rebuilt.values.ndim == 1 else rebuilt.leads
+        lifted = Decisions(rebuilt.values + first.factor * first.zero_below, rebuilt.rounding)
+        sure = lifted.signs_are_sure if rebuilt.values.ndim == 1 else rebuilt.leads
         if reading.reduction is None:
-            labels = first.problem.data.predictions(rebuilt.values / first.factor)
+            labels = first.problem.data.predictions(lifted.values / first.factor)
         else:
             labels = np.asarray(reading.classes)[np.argmax(rebuilt.values, axis=1)]
         right = [[label] for label in labels.tolist()]
@@ -178,6 +179,16 @@ def compare(
         delta, ratio = _differences(answers.shown, rebuilt, comparable)
     n_sure, differ = int(np.count_nonzero(sure)), int(np.count_nonzero(sure & ~agree))
     return OwnPredictions(n_sure, n - n_sure, differ, _largest(delta), _largest(ratio)), sure
+
+
+def n_different(one: Array, other: Array) -> int:
+    """Count the samples that two models predict otherwise, numbers up to rounding."""
+    if one.shape != other.shape:
+        return max(len(one), len(other))
+    if one.dtype.kind == "f" and other.dtype.kind == "f":
+        return int(np.count_nonzero(~np.isclose(one, other, rtol=1e-9, atol=0.0)))
+    pairs = zip(one.tolist(), other.tolist(), strict=True)
+    return sum(not _equal(a, b) for a, b in pairs)
 
 
 # --- small pieces ----------------------------------------------------------------------------
@@ -198,7 +209,7 @@ def _answers(model: Estimator, X: Samples) -> Answers:
             "the model again if it was changed since."
         ) from error
     # a product of float32 arrays is one, whatever is added to it
-    of_weights = [vars(_last(model)).get(name) for name in ("coef_", "dual_coef_")]
+    of_weights = [vars(last(model)).get(name) for name in ("coef_", "dual_coef_")]
     precise = all(getattr(a, "dtype", None) != np.float32 for a in (labels, shown, *of_weights))
     return Answers(labels, shown, float(np.finfo(np.float64 if precise else np.float32).eps))
 
@@ -211,10 +222,10 @@ def _plain(answer: MatrixLike) -> Array:
     return array
 
 
-def _last(model: Estimator) -> Estimator:
+def last(model: Estimator) -> Estimator:
     """Return the final estimator of a pipeline; any other model unchanged."""
     steps = getattr(model, "steps", None)
-    return _last(steps[-1][1]) if isinstance(steps, list) and steps else model
+    return last(steps[-1][1]) if isinstance(steps, list) and steps else model
 
 
 def _of_votes(

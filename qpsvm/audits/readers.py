@@ -26,6 +26,7 @@ from qpsvm.formulations import NuClassification, Ranking
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.models import SavedModel
 from qpsvm.models.reading import model_of
+from qpsvm.models.saved import predictions_check
 from qpsvm.numerics.arguments import Samples, Targets, Weights, an
 
 Reader: TypeAlias = Callable[[Any, Inputs], Reading]
@@ -206,7 +207,9 @@ def read_saved(model: SavedModel, inputs: Inputs) -> Reading:
     X = as_samples(inputs.X) if model.scaling is None else model.scaling(inputs.X)
     own, audited = model.decision_function(inputs.X), solution.decision_function(X)
     delta, of_sums = float(np.max(np.abs(own - audited))), 1e-9  # relative: of two orders
-    if not delta <= of_sums * float(np.max(np.abs(own))):
+    # beside one huge decision value that would hide anything
+    check = predictions_check(model.machine, model.targets, problem, solution, of_sums)
+    if not (check.passed and delta <= of_sums * float(np.max(np.abs(own)))):
         raise AuditRefusedError(
             "The model file predicts with other numbers than those it states as its solution (the "
             f"decision values differ by {delta:.2g}); it was changed."

@@ -12,6 +12,9 @@ with the rounding unit u of the precision in which the model answers; for stored
 ``sum_j |w_j x_j|``. Both differ from the exact value by less than that as well. The errors of our
 own kernel values are those of ``certificates.rigorous``.
 
+A model file may have its support vectors with fewer digits than the data. What that changes is
+added: the decision values of the file, too, lie within ``rounding`` of those of the program.
+
 Source: Higham, *Accuracy and Stability of Numerical Algorithms* (2002), section 3.1.
 """
 
@@ -31,7 +34,7 @@ from qpsvm.kernels import RBF, Custom, Kernel, Linear, Polynomial, Precomputed, 
 from qpsvm.kernels.errors import entry_errors
 from qpsvm.machines.score_errors import expansion_errors
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.arrays import IN_CACHE, Dense, Index, Mask, Matrix, Vector, row_blocks
 from qpsvm.numerics.precision import TINY
 from qpsvm.numerics.rows import row_squares
 from qpsvm.numerics.single_precision import Stored
@@ -124,8 +127,13 @@ def decisions(
         rounding = _of_expansion(problem, solution, samples, library, unit)
         takes_all = problem.data.n_samples == int(samples.shape[0])
         if takes_all and proof is not None:  # as they were verified
-            return Decisions(np.asarray(proof.evaluation.scores + solution.intercept), rounding)
-        return Decisions(np.asarray(solution.decision_function(samples)), rounding)
+            values = np.asarray(proof.evaluation.scores + solution.intercept)
+        else:
+            values = np.asarray(solution.decision_function(samples))
+        if reading.own_vectors is not None:
+            moved = _moved(problem.kernel, solution, samples, *reading.own_vectors)
+            rounding = 2.0 * rounding + moved
+        return Decisions(values, rounding)
 
 
 def squares(problem: Problem, X: Stored) -> Vector | None:
@@ -187,6 +195,23 @@ def _of_expansion(
     found = sums * size + error * scales * float(beta @ scales[rows])
     ours, largest = entry_errors(kernel, samples, samples[rows]), float(np.max(sizes, initial=0.0))
     return np.asarray(found + expansion_errors(ours, size, beta, sizes * largest) + fixed)
+
+
+def _moved(
+    kernel: Kernel, solution: SVMSolution, samples: Stored, rows: Index, vectors: Matrix
+) -> Vector:
+    """Compute by how much decision values change with a file's vectors in the place of rows."""
+    expansion = np.zeros(int(samples.shape[0]))
+    expansion[solution.data.kept] = np.asarray(solution.expansion)
+    used = np.flatnonzero(expansion[rows])
+    beta, given, own = expansion[rows[used]], samples[rows[used]], vectors[used]
+    if isinstance(kernel, Linear):
+        return np.asarray(np.abs(samples @ ((own - given).T @ beta)))
+    change = np.zeros(len(expansion))
+    for block in row_blocks(len(expansion), len(used), IN_CACHE):
+        part = samples[block]
+        change[block] = np.abs(kernel(part, own) @ beta - kernel(part, given) @ beta)
+    return change
 
 
 def _of_function(kernel: Custom, solution: SVMSolution, samples: Stored, u: float) -> Decisions:

@@ -225,6 +225,9 @@ class Audit(Formats):
     own_predictions : OwnPredictions or None
         What the model's own ``predict`` says of the training data, beside its stored numbers; None
         for what has no ``predict``.
+    predicts_otherwise : bool
+        Whether the machine is inside a model that makes other predictions of its decision values,
+        by probabilities or a ``predict`` of its own: then none are counted.
     """
 
     model: str
@@ -234,6 +237,7 @@ class Audit(Formats):
     combined: PredictionComparison | None = None
     remarks: tuple[str, ...] = ()
     own_predictions: OwnPredictions | None = None
+    predicts_otherwise: bool = False
 
     @property
     def passed(self) -> bool:
@@ -245,6 +249,8 @@ class Audit(Formats):
         """Comparison of the whole model's training predictions with the exact optimum's."""
         if self.own_predictions is not None and not self.own_predictions.passed:
             return None  # what is compared are predictions of the stored numbers
+        if self.predicts_otherwise:
+            return None
         return self.machines[0].predictions if len(self.machines) == 1 else self.combined
 
     @property

@@ -36,7 +36,7 @@ from qpsvm.chunked.solution import ChunkedSolution, PassStatistics
 from qpsvm.chunked.steps import BAND, NEWTON, PassSteps, State
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.io import npz
-from qpsvm.io.files import replacing
+from qpsvm.io.files import writing
 from qpsvm.numerics.arguments import explains_calls, explains_constructor
 from qpsvm.numerics.contents import digest
 from qpsvm.numerics.interrupts import Deadline, drop_best, keep_best
@@ -120,6 +120,8 @@ def solve_chunked(
     ------
     InvalidParameterError
         An unknown option.
+    DataFileError
+        A checkpoint that cannot be read, or that cannot be written: the disk is full.
     KeyboardInterrupt
         Ctrl-C; it carries the best machine so far, if a pass has measured one.
     """
@@ -276,9 +278,15 @@ SECONDS = ("passes", "open problems")
 
 
 def save(path: str | os.PathLike[str], state: State, problem: ChunkedProblem) -> None:
-    """Write the state to a checkpoint, completely or not at all."""
+    """Write the state to a checkpoint, completely or not at all.
+
+    Raises
+    ------
+    DataFileError
+        It cannot be written.
+    """
     arrays = _arrays(state, problem)
-    with replacing(path) as stream:
+    with writing(path, "checkpoint", DataFileError) as stream:
         npz.write(stream, arrays | {"digest": np.array(_digest(arrays))})
 
 

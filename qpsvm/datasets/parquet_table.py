@@ -40,14 +40,16 @@ def read(source: str, *, limit_bytes: int) -> FileTable:
             for name, column in zip(table.column_names, table.columns, strict=True)
             if name not in index
         ]
+        cells = tuple(map(_cells, columns))
     if table.num_rows == 0:
         raise DataFileError(f"{source!r} holds no samples, only the names of columns.")
-    return FileTable(source, names, tuple(map(_cells, columns)), range(table.num_rows), "row")
+    return FileTable(source, names, cells, range(table.num_rows), "row")
 
 
 def _cells(column: Any) -> Cells:
     """The cells of a ``pyarrow.ChunkedArray``."""
-    types = parquet.pyarrow_modules()[0].types
+    pyarrow = parquet.pyarrow_modules()[0]
+    types = pyarrow.types
     if types.is_dictionary(column.type):  # pandas' categoricals
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -59,5 +61,7 @@ def _cells(column: Any) -> Cells:
     stored_kind = CellKind.DATES if types.is_temporal(kind) else CellKind.OTHER
     if types.is_string(kind) or types.is_large_string(kind):
         stored_kind = CellKind.TEXTS
+    if kind == pyarrow.time64("ns"):
+        column = column.cast(pyarrow.string())  # Python's times have no nanoseconds
     texts = ["" if value is None else str(value) for value in column.to_pylist()]
     return TextCells(texts, stored=stored_kind, stored_as=str(kind))

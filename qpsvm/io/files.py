@@ -201,5 +201,7 @@ def writing(
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a UTF-8 text file, completely or not at all."""
+    # bytes of a path that are no UTF-8 become escapes, which JSON reads back
+    content = text.encode("utf-8", "backslashreplace")
     with replacing(path) as stream:
-        stream.write(text.encode("utf-8"))
+        stream.write(content)

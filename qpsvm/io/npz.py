@@ -12,6 +12,7 @@ import io
 import math
 import os
 import struct
+import sys
 import threading
 import warnings
 import zipfile
@@ -88,7 +89,7 @@ def read(
         with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
             members = [m for m in archive.infolist() if only is None or _name(m) in only]
             _require_harmless(path, members, error, limit_bytes, compressed)
-            return {_name(m): _array(path, m, archive.read(m), error) for m in members}
+            return {_name(m): _array(path, m, _content(archive, m), error) for m in members}
     except error:
         raise
     except OSError as problem:
@@ -127,7 +128,7 @@ def _require_harmless(
     limit_bytes: int,
     compressed: bool,
 ) -> None:
-    names = [member.filename for member in members]
+    names = list(map(_name, members))  # X and X.npy are one
     if len(names) > 64 or len(set(names)) != len(names):  # twice as many as any file needs
         raise error(f"{os.fspath(path)!r} holds {len(names)} members, some twice or too many.")
     total = sum(member.file_size for member in members)
@@ -137,12 +138,25 @@ def _require_harmless(
             f"{limit_bytes:,} bytes; it is damaged or made to fill the memory."
         )
     for member in members:
-        if member.compress_type != zipfile.ZIP_STORED and not compressed:
-            name = _name(member)[:_MAX_QUOTED]
+        if member.compress_type == zipfile.ZIP_STORED:
+            continue
+        name = _name(member)[:_MAX_QUOTED]
+        if not compressed:
             raise error(
                 f"{os.fspath(path)!r}: member {name!r} is compressed; write it with numpy.savez, "
                 "which does not compress."
             )
+        if member.compress_type != zipfile.ZIP_DEFLATED:
+            raise error(
+                f"{os.fspath(path)!r}: member {name!r} is compressed in a way that NumPy does not "
+                "write; write it with numpy.savez_compressed."
+            )
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member: no more are expanded than it declares, whatever it holds."""
+    with archive.open(member) as stream:
+        return stream.read(member.file_size)
 
 
 def _name(member: zipfile.ZipInfo) -> str:
@@ -165,12 +179,19 @@ def _array(
             raise error(f"{where} has version {version} of the NPY format; 1.0 and 2.0 are read.")
     shape, fortran_order, dtype = header
     if dtype.kind not in KINDS or dtype.itemsize == 0:
+        reason = "only booleans, integers, real numbers and texts are read"
+        if dtype.hasobject:
+            reason = "Python objects are never loaded, because unpickling them can run code"
         raise error(
-            f"{where} has dtype {dtype}: Python objects are never loaded, because unpickling them "
-            "can run code; store numbers, or text with .astype(str)."
+            f"{where} has dtype {dtype}: {reason}; store numbers, or text with .astype(str)."
         )
     rest = len(content) - stream.tell()
     if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != rest:
         raise error(f"{where} declares shape {shape} of {dtype} and holds {rest} bytes.")
-    array = np.frombuffer(content, dtype, offset=stream.tell())
+    start = stream.tell()
+    if dtype.kind == "U":  # NumPy's texts are code points, which nothing has checked
+        codes = np.frombuffer(content, np.dtype("u4").newbyteorder(dtype.byteorder), offset=start)
+        if codes.max(initial=0) > sys.maxunicode:
+            raise error(f"{where} holds texts that are not Unicode; it is damaged: write it again.")
+    array = np.frombuffer(content, dtype, offset=start)
     return array.reshape(shape, order="F" if fortran_order else "C")

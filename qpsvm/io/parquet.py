@@ -61,8 +61,8 @@ def opened(path: str | os.PathLike[str], limit_bytes: int) -> Iterator[Any]:
             yield file
     except QPSVMError:
         raise
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
-        # pyarrow reports damage as any of these
+    except (OSError, ValueError, OverflowError, pyarrow.ArrowException) as error:
+        # pyarrow reports damage as any of these, and dates that Python does not have
         raise unreadable(os.fspath(path), error) from error
 
 

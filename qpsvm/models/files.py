@@ -31,6 +31,7 @@ from qpsvm.numerics.arguments import explains_calls, require_kind, require_path
 from qpsvm.qp.solution import QPSolution
 from qpsvm.tables import Preparation
 from qpsvm.verification import KKTReport, ReducedReport
+from qpsvm.verification.verdicts import is_about
 
 
 @explains_calls
@@ -227,6 +228,13 @@ def contents_of(
             f"The solution cannot be saved: its {wrong} holds NaN or infinite numbers (status "
             f"{solution.status.value!r}); solve the problem first."
         )
+    own_reports = getattr(report, "reports", (report,))
+    for known, (part, own) in zip(own_reports, parts, strict=False):
+        if known is not None and not is_about(known.certificate, part, own):
+            raise InvalidParameterError(
+                "report is about other samples or another solution than these; pass what "
+                "qpsvm.verify(problem, solution) returned, or nothing."
+            )
     versions = {name: importlib.metadata.version(name) for name in ("qpsvm", "numpy", "scipy")}
     statistics = parts[0][1].qp.statistics
     entries = {

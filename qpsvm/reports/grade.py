@@ -215,7 +215,8 @@ class Evidence:
         if self.refused:
             return (f"Not an answer to this problem: {self.refused.rstrip('.')}",)
         if self.finding:
-            return (self.finding.rstrip("."), f"for its stored numbers {self._distance()}")
+            distance = replace(self, failed=None)._distance()  # which is what was found
+            return (self.finding.rstrip("."), f"for its stored numbers {distance}")
         if self.infeasibility > self.eps:
             missed = at_most(self.infeasibility)
             first = f"Not feasible: a condition that must hold is missed by {missed} of its size"
@@ -304,6 +305,21 @@ FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 """The checks of a bare program that are about its own rows and bounds."""
 
 
+OF_FILES = "predictions"
+"""The check of a model file that it predicts with the samples and coefficients that it states."""
+
+CHANGED = "The file predicts with other numbers than those it states as its solution"
+
+
+def _finding(verified: KKTReport | ReducedReport) -> str:
+    """Say what a model file does that its stored solution does not say; empty if nothing."""
+    if isinstance(verified, KKTReport):
+        changed = any(c.name == OF_FILES and not c.passed for c in verified.checks)
+        return CHANGED if changed else ""
+    note = verified.notes[0] if verified.reports and verified.notes else ""
+    return f"{note[:1].upper()}{note[1:]}"
+
+
 def evidence_of_machine(
     problem: MachineProblem,
     verified: KKTReport,
@@ -330,6 +346,7 @@ def evidence_of_machine(
         proof.infeasibility,
         predictions,
         failed=_worst_failed(verified.checks),
+        finding=_finding(verified),
         noun="pair order" if isinstance(problem.data, RankedTrainingSet) else "prediction",
     )
 
@@ -363,7 +380,10 @@ def evidence_of_machines(
     if not parts:
         return _refused(verified, (*verified.notes, "there is no machine")[0])
     found = evidence_together(verified.names, verified.reports, parts, predictions)
-    return replace(found, passed=verified.passed, relative_gap=verified.relative_gap)
+    finding = _finding(verified)
+    return replace(
+        found, passed=verified.passed, relative_gap=verified.relative_gap, finding=finding
+    )
 
 
 def evidence_together(
@@ -414,7 +434,7 @@ def predictions_of_machine(
     pass over the kernel matrix, which is spent only where the verdict leaves something to be said.
     ``rounding`` is that of the decision values where another library computes them.
     """
-    if proof is None:
+    if proof is None or _finding(verified):
         return None
     if not isinstance(proof.model, SupportVectorModel):
         return None if verified.passed else _from_bounds(proof, problem, problem.data.X)
@@ -439,7 +459,7 @@ def predictions_of_machines(
     leaves something to be said.
     """
     known = tuple(proof for proof in proofs if proof is not None)
-    if verified.passed or not known or len(known) < len(proofs):
+    if verified.passed or _finding(verified) or not known or len(known) < len(proofs):
         return None
     several = ReducedCertificate(problem.names, known, problem.reduction, problem.data)
     return _from_bounds(several, problem.problems[0], problem.data.X)

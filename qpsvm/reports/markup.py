@@ -360,7 +360,7 @@ def content_hashes(scripts: tuple[str, ...]) -> str:
 
 # --- Markdown ------------------------------------------------------------------------------------
 
-_SPECIAL = re.compile(r"([\\`*_\[\]#|~$@]|:(?=//))")
+_SPECIAL = re.compile(r"([\\`*_\[\]#|~$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 _LIST = re.compile(r"^([-+=]|\d+(?=[.)](\s|$)))")
 
 

@@ -25,6 +25,7 @@ from qpsvm.reports.files import Formats
 from qpsvm.reports.grade import Evidence
 from qpsvm.reports.plain import report_dict
 from qpsvm.verification import KKTReport, ReducedReport, verify
+from qpsvm.verification.verdicts import is_about
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +111,8 @@ def build(
     Raises
     ------
     InvalidParameterError
-        As ``qpsvm.verify``; or ``verified`` is not what it returns for such a problem.
+        As ``qpsvm.verify``; or ``verified`` or ``certificate`` is about another problem or
+        solution.
 
     Examples
     --------
@@ -135,6 +137,15 @@ def build(
         )
     if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
         solution = problem.recover(solution)
+    if not isinstance(problem, ReducedProblem | QuadraticProgram):  # of machines each is asked
+        told: Any = None if verified is None else found.certificate
+        asked: Any = certificate
+        for name, verb, proof in (("verified", "verify", told), ("certificate", "certify", asked)):
+            if not is_about(proof, problem, solution):
+                raise InvalidParameterError(
+                    f"{name} is about other samples or another solution than these; pass what "
+                    f"qpsvm.{verb}(problem, solution) returned."
+                )
     require_kind(trace, Sequence, "trace", "the list of events that the callback was given")
     require_kind(remarks, Sequence, "remarks", "a list of sentences")
     require_kind(facts, Mapping | None, "facts", "a mapping from names to values, or None")

@@ -118,7 +118,20 @@ class TextCells:
         return self._cells
 
     def labels(self, source: str) -> Labels:
-        """The cells as exact integers, numbers or texts."""
+        """The cells as exact integers, numbers or texts.
+
+        Raises
+        ------
+        InvalidDataError
+            As ``narrowest``; a text that NumPy would cut.
+        """
+        cut = next((i for i, cell in enumerate(self._cells) if cell.endswith("\0")), None)
+        if cut is not None:
+            raise InvalidDataError(
+                f"{source!r}: the label or group of sample {cut} (counted from 0) is "
+                f"{self._cells[cut][:40]!r}, and NumPy's texts cannot end with NUL: different "
+                "labels would become equal; leave the character out."
+            )
         if self._stored is not None:
             return np.array(self._cells, dtype=np.str_)
         written = [_with_point(cell, self._decimal) for cell in self._cells]

@@ -31,6 +31,7 @@ from qpsvm.machines.arguments import require_pair, require_program_solution, tak
 from qpsvm.machines.consistency import require_same_values
 from qpsvm.machines.exact_types import stored_program_solution
 from qpsvm.machines.feasibility import missed_constraints
+from qpsvm.machines.prediction import as_float64
 from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.machines.samples import MarginSummary, SampleTable
@@ -105,6 +106,34 @@ def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) ->
         require_program_solution("verify", evaluation)
         return _verify_program(problem, evaluation, tolerances)
     return _verify_svm(problem, evaluation.solution, evaluation, tolerances)
+
+
+NUMBERS = ("alpha", "expansion", "coef", "intercept", "width")
+"""Numbers that a machine predicts with, and by which it is proven."""
+
+
+def is_about(proof: Certificate | None, problem: MachineProblem, solution: Any) -> bool:
+    """Return whether a certificate is about this machine: about its problem and its numbers.
+
+    None, of a machine that could not be measured, says nothing of any.
+    """
+    if proof is None:
+        return True
+    try:
+        problem.model.require_own(proof.solution)
+        return all(
+            _same(getattr(proof.solution, name, None), getattr(solution, name, None), name)
+            for name in NUMBERS
+        )
+    except QPSVMError:
+        return False
+
+
+def _same(one: Any, other: Any, name: str) -> bool:
+    """Return whether two stored arrays or numbers have the same bits, or both are missing."""
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(as_float64(one, name), as_float64(other, name), equal_nan=True)
 
 
 @singledispatch

@@ -11,7 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 
 import qpsvm
@@ -65,6 +65,60 @@ def test_every_machine_inside_is_audited_on_its_own_samples(name: str) -> None:
         assert found.verdict.split(":")[0] in text
     if n_machines > 1 and "search" not in name:
         assert any("combine" in remark for remark in found.remarks)
+
+
+def test_predictions_by_probabilities_are_not_counted_as_those_of_the_machine() -> None:
+    wrapped = CalibratedClassifierCV(svm.SVC(), ensemble=False, cv=3)
+    for model in (wrapped, GridSearchCV(wrapped, {"cv": [3]}), make_pipeline(wrapped)):
+        found = qpsvm.audit(model.fit(X, y), X, y)
+        assert found.predictions is None
+        assert "training predictions" not in found.verdict
+        assert found.machines[0].predictions.n_same > 0
+        assert any("probabilities was not" in remark for remark in found.remarks)
+
+
+def lying(kind: type[Any]) -> type[Any]:
+    """A wrapper whose ``predict`` says the opposite of what its machine does."""
+
+    def predict(self: Any, samples: Any) -> Any:
+        return 1 - super(own, self).predict(samples)
+
+    own = type(f"Lying{kind.__name__}", (kind,), {"predict": predict})
+    return own
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lying(GridSearchCV)(svm.SVC(), {"C": [1.0]}),
+        lying(OneVsRestClassifier)(svm.SVC()),
+        lying(OneVsOneClassifier)(svm.SVC()),
+        lying(Pipeline)([("scale", StandardScaler()), ("search", GridSearchCV(svm.SVC(), {}))]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_predictions_of_a_wrapper_that_says_something_else_are_not_counted(model: Any) -> None:
+    found = qpsvm.audit(model.fit(X, y), X, y)
+    assert found.predictions is None
+    assert "training predictions" not in found.verdict
+    assert any(f"something else for {len(y)} of {len(y)}" in remark for remark in found.remarks)
+    honest = type(model).__mro__[1].predict
+    assert np.array_equal(honest(model, X), 1 - model.predict(X))
+
+
+def test_predictions_of_an_honest_wrapper_are_counted() -> None:
+    names = np.array(["no", "yes"])[y]
+    for model in (
+        GridSearchCV(svm.SVC(), {"C": [1.0]}),
+        OneVsRestClassifier(svm.SVC()),
+        OneVsOneClassifier(svm.SVC()),
+        make_pipeline(StandardScaler(), OneVsRestClassifier(svm.SVC())),
+    ):
+        found = qpsvm.audit(model.fit(X, names), X, names)
+        assert found.predictions is not None
+        assert found.remarks == ()
+    search = GridSearchCV(svm.SVR(), {"C": [1.0]}).fit(X, X[:, 0])
+    assert qpsvm.audit(search, X, X[:, 0]).predictions is not None
 
 
 def test_a_rough_machine_inside_is_found() -> None:

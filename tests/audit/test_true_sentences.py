@@ -12,15 +12,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import SGDClassifier
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 
 import qpsvm
 from benchmarks.soundness import sweep_audits
 from benchmarks.soundness.rational import exact, gram
+from qpsvm import models
 from qpsvm.audits.comparison import excess
 from qpsvm.exceptions import AuditRefusedError
+from tests.audit.writers import of_svc
 
+RBF = partial(rbf_kernel, gamma=0.5)
 ACCUSED = "fitted to other data, weights or parameters"
 DIGITS = r"rounding of its own kernel values \(up to (\S+) of the largest\)"
 
@@ -156,6 +159,59 @@ def test_a_label_that_is_rounding_is_not_counted(kernel, optimum):
         assert compared.n_same <= np.count_nonzero(moved.predict(X) == labels)
         assert compared.n_different <= np.count_nonzero(moved.predict(X) != labels)
         assert optimum is False or compared.n_same > 0
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("optimum", [False, True])
+def test_a_label_that_the_rounding_of_a_file_changes_is_not_counted(kernel, optimum, tmp_path):
+    X, y = data(0.0, n=12)
+    model = SVC(kernel=kernel, gamma=0.5, C=1.0, tol=1e-10).fit(X, y > 0)
+    labels, stored = model.predict(X), copy.deepcopy(model)
+    stored.support_vectors_ = np.array(
+        [[float(f"{x:.8g}") for x in row] for row in model.support_vectors_]
+    )
+    by_rows, by_file = (
+        (K @ one.dual_coef_.T)[:, 0] + model.intercept_
+        for one in (model, stored)
+        for K in [(linear_kernel if kernel == "linear" else RBF)(X, one.support_vectors_)]
+    )
+    for i in range(3):
+        moved = copy.deepcopy(stored)
+        moved.intercept_ = model.intercept_ - 0.5 * (by_rows + by_file)[i]
+        predicted = by_file + moved.intercept_ - model.intercept_ > 0.0
+        assert predicted[i] != (by_rows + moved.intercept_ - model.intercept_ > 0.0)[i]
+        text = of_svc(moved, [f"kernel_type {kernel}", *["gamma 0.5"] * (kernel == "rbf")])
+        (tmp_path / "model").write_text(text)
+        found = qpsvm.audit(tmp_path / "model", X, y > 0, C=1.0, eps=1e-5, optimum=optimum)
+        compared = found.predictions
+        assert compared.n_undecided >= 1
+        assert compared.n_same <= np.count_nonzero(predicted == labels)
+        assert compared.n_different <= np.count_nonzero(predicted != labels)
+        assert optimum is False or compared.n_same > 0
+
+
+@pytest.mark.parametrize("family", ["OneClass", "DataDescription"])
+@pytest.mark.parametrize("as_file", [False, True])
+def test_labels_of_own_machines_on_the_boundary_are_counted_by_their_rule(
+    family, as_file, tmp_path
+):
+    X, path = data(0.0, n=12)[0], tmp_path / "model.npz"
+    problem = getattr(qpsvm, family)(0.4).dual(X, kernel=qpsvm.kernels.RBF(0.5))
+    solution = qpsvm.solve(problem)
+    labels, values = solution.predict(X), solution.decision_function(X)
+    outside, sure = int(np.argmin(values)), np.abs(values) > 1e-6  # others are on the boundary
+    for share in (0.5, -0.5, 1.5, -1.5):  # of the size that counts as zero
+        moved = solution.replace(intercept=solution.intercept - values[outside])
+        moved = moved.replace(intercept=moved.intercept + share * moved.zero_below)
+        models.save(path, problem, moved)
+        model = models.load(path)
+        predicted = model.predict(X)
+        assert predicted[outside] == (1 if share > -1.0 else -1)
+        found = qpsvm.audit(path if as_file else model, X, eps=1e-5)
+        assert as_file or found.own_predictions.passed
+        compared = found.predictions
+        assert compared.n_same <= np.count_nonzero(sure & (predicted == labels))
+        assert compared.n_different <= np.count_nonzero(sure & (predicted != labels))
 
 
 @pytest.mark.parametrize("floor", [0.0, 1e-3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import warnings
 from functools import cache
 from itertools import islice
@@ -14,6 +15,7 @@ import pytest
 import qpsvm
 from qpsvm.chunked import chunked, contents, solving
 from qpsvm.exceptions import DataFileError, InvalidDataError, ToleranceNotReachedWarning
+from qpsvm.io import npz
 from qpsvm.qp import Status
 from tests.chunked.large import MEMORY, samples, small_samples
 from tests.edits import edits
@@ -109,6 +111,24 @@ def test_an_edit_with_a_digest_that_fits_makes_no_false_claim(
         except AssertionError as error:
             raise AssertionError(f"{name}: {found!r}") from error
     assert {True, False} == set(outcomes)
+
+
+def test_a_full_disk_is_named_and_leaves_the_checkpoint_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state.npz"
+    written("hinge", path, 2)
+    before = path.read_bytes()
+
+    def full(stream: Any, arrays: Any) -> None:
+        stream.write(bytes(len(arrays)))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(npz, "write", full)
+    with pytest.raises(DataFileError, match=r"checkpoint to .*state\.npz.*No space left"):
+        written("hinge", path, 2)
+    assert path.read_bytes() == before
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_a_finished_solve_is_measured_again_before_it_is_called_optimal(

@@ -16,11 +16,12 @@ import pytest
 import scipy.sparse as sp
 
 import qpsvm
-from qpsvm import models
+from qpsvm import models, reports
 from qpsvm.estimators import SVC, SVDD, OneClassSVM
-from qpsvm.exceptions import ModelFileError, QPSVMError
+from qpsvm.exceptions import AuditRefusedError, ModelFileError, QPSVMError
 from qpsvm.models.saved import predictions_check
 from qpsvm.qp import Status
+from qpsvm.reports.grade import Grade
 from tests.edits import edits
 from tests.models.sealing import members, reseal, rewrite
 
@@ -225,3 +226,34 @@ def test_a_forged_estimator_that_is_certified_is_the_optimum(
             if hasattr(fitted, "radius_"):
                 assert again.radius_ == pytest.approx(fitted.radius_, rel=SAME), name
     assert {"refused", "0"} <= outcomes
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_no_prediction_is_called_proven_of_a_file_that_predicts_with_other_samples(
+    several: bool, tmp_path: Path
+) -> None:
+    rng, path = np.random.default_rng(0), tmp_path / "m.npz"
+    X = np.concatenate([rng.normal(size=(30, 2)), [[1e6, 0.0]]])
+    y = np.where(X @ [0.5, 1.0] + 0.3 * rng.normal(size=31) > 0.0, 1, -1)
+    formulation: Any = qpsvm.SoftMargin(1.0)
+    if several:
+        y[:8] = 2
+        formulation = qpsvm.OneVsOne(formulation)
+    problem = formulation.dual(
+        X, y, kernel=qpsvm.kernels.Polynomial(degree=3, gamma=1.0, coef0=1.0)
+    )
+    solution = qpsvm.solve(problem)
+    models.save(path, problem, solution)
+    arrays = members(path)
+    others = np.flatnonzero(arrays["rows"] < 30)
+    arrays["support_vectors"][others, 1] *= -1.0  # which leaves the huge decision value as it is
+    reseal(path, arrays)
+    model = models.load(path)
+    assert (model.predict(X) != solution.predict(X)).any()
+    built = reports.build(problem, *model.verified(problem, 1e-8))
+    assert built.grade is Grade.WRONG
+    assert built.predictions is None
+    assert "predicts with other numbers" in built.headline.sentence
+    for audited in (path, model):
+        with pytest.raises(AuditRefusedError, match="predicts with other numbers"):
+            qpsvm.audit(audited, X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -26,6 +27,17 @@ def test_the_suffix_says_how(tmp_path, suffix):
     assert DATE.sub("", content) == DATE.sub("", reports.text_of(report("program"), suffix))
     beginning = {"html": "<!doctype html>", "htm": "<!doctype html>", "json": "{", "md": "# "}
     assert content.startswith(beginning.get(suffix, ""))
+
+
+@pytest.mark.parametrize("suffix", ["json", "html", "md", "tex", "txt"])
+def test_paths_that_are_no_unicode_are_written(tmp_path, suffix):
+    built, source = report("two classes"), os.fsdecode(b"caf\xe9.csv")
+    path = tmp_path / f"r.{suffix}"
+    reports.write(path, dataclasses.replace(built, source=source))
+    content = path.read_text("utf-8")
+    assert "caf" in content
+    if suffix == "json":
+        assert json.loads(content)["data"]["source"] == source
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ EVIL = (
     "\x1b[31mred\x07\x00 \u202etxet",
     "漢字 🎉 ß é",
     "x" * 300,
+    "www.evil.example, WWW.evil.example and www.evil.example/www.x",
 )
 
 
@@ -260,6 +261,12 @@ def test_markdown_shows_the_text_itself(evil):
     for before in ("", "words before "):
         (shown_text,) = shown_markdown(markup.escape_markdown(before + evil))
         assert shown_text == printable(before + evil)
+
+
+@pytest.mark.parametrize("evil", EVIL, ids=range(len(EVIL)))
+def test_markdown_texts_hold_nothing_that_becomes_a_link(evil):
+    # by the rules of GitHub: what begins with www. or with a scheme, and addresses of mail
+    assert not re.search(r"(?i)www\.|(?<!\\)(://|@)", markup.escape_markdown(evil))
 
 
 @pytest.mark.parametrize("start", ["- a", "+ a", "1. a", "12) a", "# a", "> a", "=== a", "---"])

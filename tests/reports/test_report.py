@@ -63,6 +63,27 @@ def test_a_verdict_of_another_kind_is_refused():
         reports.build(*solved("plane"), verified)
 
 
+@pytest.mark.parametrize("name", ["plane", "tube", "joint", "one vs rest"])
+def test_a_verdict_on_another_solution_is_refused(name):
+    problem, solution = solved(name)
+    verified, proof = qpsvm.verify(problem, solution), qpsvm.certify(problem, solution)
+    assert reports.build(problem, solution, verified, certificate=proof).passed == verified.passed
+    parts = problem.parts(solution) if name == "one vs rest" else [(problem, solution)]
+    moved = [own.replace(intercept=own.intercept + 1.0) for _, own in parts]
+    other = dataclasses.replace(solution, solutions=tuple(moved)) if len(parts) > 1 else moved[0]
+    for options in ({"verified": verified}, {"certificate": proof}):
+        with pytest.raises(InvalidParameterError, match="about other samples or another solution"):
+            reports.build(problem, other, **options)
+
+
+def test_a_verdict_on_other_samples_is_refused():
+    rng = np.random.default_rng(0)
+    problems = [qpsvm.SoftMargin(1.0).dual(rng.normal(size=(8, 2)), [0, 1] * 4) for _ in range(2)]
+    first, second = map(qpsvm.solve, problems)
+    with pytest.raises(InvalidParameterError, match="about other samples or another solution"):
+        reports.build(problems[1], second, qpsvm.verify(problems[0], first))
+
+
 def test_a_programs_solution_is_recovered_first():
     problem, solution = solved("plane")
     built = reports.build(problem, solution.qp)
