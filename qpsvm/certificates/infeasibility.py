@@ -37,7 +37,7 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.numerics.arguments import explains_calls
-from qpsvm.numerics.arrays import Vector, is_sparse
+from qpsvm.numerics.arrays import Vector, as_dense, is_sparse, row_blocks
 from qpsvm.numerics.rows import row_squares
 from qpsvm.qp.infeasibility import PROOF_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
@@ -145,17 +145,17 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
             square = max(float(signed @ product), 0.0) + rounding
         return Inseparability(weights, None, math.sqrt(square), _kernel_radius(model, balanced))
     X = model.data.X
-    if is_sparse(X):
-        centre, squares = np.zeros(X.shape[1]), row_squares(X)
-        difference = np.asarray(X.T @ signed)
-    else:
-        # a common offset cancels; taking it out first keeps its rounding out
-        centre = np.mean(X, axis=0) if balanced else np.zeros(X.shape[1])
-        squares = np.sum((X - centre) ** 2, axis=1)
-        difference = (X - centre).T @ signed
+    centre = np.zeros(X.shape[1])
+    if balanced:  # a common offset cancels; taking it out first keeps its rounding out
+        centre = np.asarray(X.T @ np.full(n, 1.0 / n))
+    difference, largest = np.zeros(X.shape[1]), 0.0
+    for rows in row_blocks(*X.shape):
+        centred = as_dense(X[rows]) - centre
+        difference += centred.T @ signed[rows]
+        largest = max(largest, float(np.max(row_squares(centred))))
     point = np.asarray(X.T @ np.where(s > 0, weights, 0.0)) if balanced else np.zeros(X.shape[1])
-    radius = math.sqrt(float(np.max(squares)))
-    return Inseparability(weights, point, float(np.linalg.norm(difference)), radius)
+    distance, radius = float(np.linalg.norm(difference)), math.sqrt(largest)
+    return Inseparability(weights, point, distance, radius)
 
 
 def _cancels(X: Any, signed: Vector) -> bool:
