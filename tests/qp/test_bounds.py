@@ -20,6 +20,7 @@ from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, repaired
 from qpsvm.qp.hidden_curvature import implied_bounds
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.quadratic import RepeatedQuadratic
 from tests.strategies import examples, grid, listed, manufactured_program, numbered
 from tests.tolerances import EXACT
 
@@ -164,6 +165,32 @@ def test_numbers_at_the_ends_of_the_range_give_no_bound_rather_than_an_error(siz
     assert not report.passed or size < 1.0
 
 
+STORAGES = {
+    "dense": lambda v: np.outer(v, v),
+    "sparse": lambda v: sp.csc_array(np.outer(v, v)),
+    "factor": lambda v: LowRankQuadratic(v[:, None].copy()),
+    "factors": lambda v: RepeatedQuadratic(LowRankQuadratic(v[:, None].copy()), 2),
+}
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("end", [1.0, 1e5, 1e20, 1e30, math.inf])
+@pytest.mark.parametrize("size", [0.1, 0.3, 0.7, 1e-9, 0.125])
+def test_a_slope_that_rounding_hides_costs_as_much_as_bounds_allow(
+    storage: str, end: float, size: float
+) -> None:
+    """``1/2 (x_1 + 3 x_2)^2 - s x_1 - (3 s) x_2`` with a rounded 3 s falls along (3, -1)."""
+    P, q = STORAGES[storage](np.array([1.0, 3.0])), -np.array([size, 3.0 * size])
+    slope = abs(3 * Fraction(float(q[0])) - Fraction(float(q[1])))
+    x, times = np.array([size, 0.0]), P.shape[0] // 2
+    program = QuadraticProgram(P, np.tile(q, times), lb=-end, ub=end)
+    found, _ = bound(program, np.tile(x, times), np.zeros(0), np.zeros(0))
+    falls_by = times * slope * (Fraction(end) - Fraction(size)) / 3 if end < math.inf else slope
+    assert found.gap_upper >= falls_by
+    if end == math.inf:
+        assert math.isfinite(found.gap_upper) == (slope == 0)
+
+
 # --- curvature -----------------------------------------------------------------------------------
 
 
@@ -215,6 +242,17 @@ def test_bounds_that_rows_imply_count_as_bounds() -> None:
     assert lower[0] >= -1e-6
     assert 4.0 <= upper[0] <= 4.5
     assert 2.0 <= upper[1] <= 2.3
+
+
+@pytest.mark.parametrize("size", [1.0, 1e8, 1e16, 1e20])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_bounds_that_rows_imply_allow_for_their_rounding(size: float, sign: float) -> None:
+    """``x_1 + x_2 + x_3 <= s`` with ``x_2 >= s`` and ``x_3 >= -1`` lets x_1 be 1."""
+    program = QuadraticProgram(
+        None, np.zeros(3), G=[[sign, 1.0, 1.0]], h=[size], lb=[-np.inf, size, -1.0]
+    )
+    lower, upper = implied_bounds(program)
+    assert lower[0] <= sign <= upper[0]
 
 
 def test_a_factor_is_semidefinite_without_doubt() -> None:
