@@ -118,7 +118,7 @@ class PlainPoint(HessianPoint):
             return sp.csr_array(self.P.to_sparse())[rows][:, columns]
         return self.P.block(rows, columns)
 
-    def moved(self, coordinates: Vector) -> PlainPoint:
+    def moved(self, coordinates: Vector) -> Self:
         w = self.w.copy()
         w[self.movable] = coordinates
         return replace(self, w=w, coordinates=coordinates)
@@ -182,7 +182,7 @@ class FactoredPoint(HessianPoint):
         diagonal = sp.csr_array(sp.diags_array(self.d))[rows][:, self.curved]
         return sp.csr_array(sp.hstack([sp.csr_array(own), diagonal]))
 
-    def moved(self, coordinates: Vector) -> FactoredPoint:
+    def moved(self, coordinates: Vector) -> Self:
         w = self.w.copy()
         w[self.curved] = coordinates[self.F.shape[1] :]
         return replace(self, w=w, coordinates=coordinates)
