@@ -254,8 +254,12 @@ def _bound(
         if moved.left.any():  # of reduced costs that cannot all be zero: infinite without bounds
             ends = implied_bounds(program)
             distances = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
-            is_left = ~(moved.left == 0.0)  # NaN has no finite bound
-            rounding += float(distances[is_left] @ moved.left[is_left])
+            # NaN has no finite bound
+            costs = np.where(moved.left == 0.0, 0.0, distances * moved.left)
+            rounding += float(np.sum(costs))
+            if not np.isfinite(costs).all():
+                j = int(variables[np.argmax(costs)])
+                reason = f"no multipliers near those given make x[{j}] stationary, but for rounding"
         rounding += float(np.abs(g) @ inexact)  # quotients are rounded inwards
         gain = hidden_curvature_gain(program, w.w, y, z, (g, error))
         lower = upper - gap - gain

@@ -189,6 +189,7 @@ def test_a_slope_that_rounding_hides_costs_as_much_as_bounds_allow(
     assert found.gap_upper >= falls_by
     if end == math.inf:
         assert math.isfinite(found.gap_upper) == (slope == 0)
+        assert (found.reason == "") == (slope == 0)
 
 
 # --- curvature -----------------------------------------------------------------------------------
