@@ -438,17 +438,19 @@ def _restricted(
 ) -> tuple[Restrictions, Vector]:
     """Reduced costs on the right side of zero, as restrictions on (coordinates of w, y, z).
 
-    Also returned is what rounding may hide in each of them.
+    An inequality is asked for as much more as rounding may hide of it; what it may hide of an
+    equality is returned as well.
     """
     fixed, rounded = point.rest(rows)
     matrix = scaled_rows(signs, stationarity_rows(program, rows, point.columns(rows)))
     free = np.full(len(point.coordinates) + program.n_equalities, np.inf)
     constant = program.q[rows] + fixed
+    rounded = np.where(rounded > 0.0, rounded + EPS * np.abs(constant), 0.0)
     restrictions = Restrictions(
         fast_rows(matrix),
-        -signs * constant,
+        -signs * constant - np.where(is_equality, 0.0, rounded),
         is_equality,
         np.concatenate([-free, np.zeros(program.n_inequalities)]),
         np.concatenate([free, np.where(np.isfinite(program.h), np.inf, 0.0)]),
     )
-    return restrictions, np.where(rounded > 0.0, rounded + EPS * np.abs(constant), 0.0)
+    return restrictions, np.where(is_equality, rounded, 0.0)

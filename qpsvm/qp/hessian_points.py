@@ -29,7 +29,8 @@ from qpsvm.qp.quadratic import Quadratic, RepeatedQuadratic
 
 MOVABLE_SIZE = 3000
 """Up to so many variables all entries of w may move to make stationarity hold; of more, where P is
-neither sparse nor a factor, only those of the variables in question."""
+neither sparse nor a factor, only those of the variables in question. Its square is the largest
+number of coefficients of a factor."""
 
 
 @short_repr
@@ -224,13 +225,15 @@ class FactoredPoint(HessianPoint):
 def point_at(P: Quadratic, w: Vector, rows: Index) -> HessianPoint:
     """The point w, with the coordinates that may move to make some rows of the gradient zero.
 
-    Those of a Hessian that is stored as a factor; of another one the entries of w with curvature,
-    if rows of P are few, or sparse.
+    Those of a Hessian that is stored as a factor; of another one the entries of w with curvature.
+    None where their coefficients are too many.
     """
     part, times = (P.part, P.times) if isinstance(P, RepeatedQuadratic) else (P, 1)
-    if isinstance(part, LowRankQuadratic):
-        return FactoredPoint.at(part, w, times)
     curved = P.diagonal() > 0.0
+    if isinstance(part, LowRankQuadratic):
+        if len(rows) * times * (part.rank + 1) <= MOVABLE_SIZE * MOVABLE_SIZE:
+            return FactoredPoint.at(part, w, times)
+        curved[:] = False
     if not P.prefers_sparse and P.size > MOVABLE_SIZE:
         curved &= np.isin(np.arange(P.size), rows) & (len(rows) <= MOVABLE_SIZE)
     return PlainPoint.at(P, w, np.flatnonzero(curved))
