@@ -182,6 +182,18 @@ def test_an_offset_that_all_samples_share_proves_nothing(offset: float) -> None:
             assert qpsvm.certify_infeasible(problem, evidence).passed is not are_apart
 
 
+@pytest.mark.parametrize("far", [1e3, 1e10, 1e14])
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_classes_with_a_gap_are_not_called_inseparable(storage, intercept, far):
+    """However small the gap is beside a sample far out on its own side."""
+    sides = np.array([[-1.0, 0.5], [-2.0, -3.0], [1.0, 0.5], [3.0, 1.0], [far, 0.0]])
+    problem = HardMargin(intercept).primal(storage(sides), [-1, -1, 1, 1, 1])
+    for z in ([1.0, 0.0, 1.0, 0.0, 0.0], [0.7, 0.3, 0.9, 0.1, 1e-14]):
+        evidence = QPSolution(Status.PRIMAL_INFEASIBLE, z=np.array(z))
+        assert not qpsvm.certify_infeasible(problem, evidence).passed
+
+
 def test_kernel_values_that_underflow_prove_nothing() -> None:
     """The classes are separable; what is computed of them is a matrix of zeros."""
     X, y = np.array([[1e-200, 0.0], [0.0, 1e-200], [1e-200, 2e-200]]), [1, -1, 1]
