@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.numerics.arrays import Index, Matrix, Vector, is_sparse
+from qpsvm.numerics.balls import SUM_ROUNDING
 from qpsvm.numerics.compensated import precise_product, row_residuals
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import terms_per_row
@@ -67,7 +68,7 @@ class HessianPoint(ABC):
 
     @abstractmethod
     def half_square(self, x: Vector) -> float:
-        """``1/2 (x - w)'P(x - w)``, at least 0."""
+        """Upper bound of ``1/2 (x - w)'P(x - w)``: along a long step most of it may be rounding."""
 
     @abstractmethod
     def product_change(self, change: Vector) -> Vector:
@@ -129,7 +130,11 @@ class PlainPoint(HessianPoint):
 
     def half_square(self, x: Vector) -> float:
         step = x - self.w
-        return max(0.5 * float(step @ self.P.matvec(step)), 0.0) if step.any() else 0.0
+        if not step.any():
+            return 0.0
+        product, error = self.P.product_with_error(step)
+        rounding = float(np.abs(step) @ (error + EPS * np.abs(product)))
+        return 0.5 * (max(float(step @ product), 0.0) + rounding)
 
     def product_change(self, change: Vector) -> Vector:
         return self.P.term_sizes(self._of_w(change))
@@ -205,7 +210,8 @@ class FactoredPoint(HessianPoint):
 
     def half_square(self, x: Vector) -> float:
         miss, step = self._miss(x), (x - self.w)[self.curved]
-        return 0.5 * float(miss @ miss) + 0.5 * float((self.d[self.curved] * step) @ step)
+        squares = float(miss @ miss) + float((self.d[self.curved] * step) @ step)
+        return 0.5 * SUM_ROUNDING * squares
 
     def product_change(self, change: Vector) -> Vector:
         of_u, of_w = np.split(change, [self.F.shape[1]])
