@@ -333,7 +333,7 @@ Kind: TypeAlias = Literal["common point", "contradiction", "descent"]
 MEANINGS: dict[Kind, str] = {
     "common point": "the hulls of the two classes come that close: no margin is wider",
     "contradiction": "the constraints, added up with these multipliers, ask for the impossible",
-    "descent": "along this direction the objective falls without end, within all constraints",
+    "descent": "from every feasible point the objective falls without end along this direction",
 }
 
 
