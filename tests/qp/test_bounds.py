@@ -192,6 +192,22 @@ def test_a_slope_that_rounding_hides_costs_as_much_as_bounds_allow(
         assert (found.reason == "") == (slope == 0)
 
 
+@pytest.mark.parametrize("apart", [1e-12, 1e-9, 1e-3, 1.0])
+@pytest.mark.parametrize("far", [1.0, 1e6, 1e10, 1e14, 1e16, 1e17, 1e20])
+@pytest.mark.parametrize("equal", [False, True])
+def test_a_point_far_out_does_not_round_a_contradiction_away(
+    apart: float, far: float, equal: bool
+) -> None:
+    """``x_1 - x_2 <= -apart`` and ``x_1 - x_2 >= 0``: no point satisfies both."""
+    rows, right = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([-apart, 0.0])
+    free = {"A": rows[:1], "b": right[:1], "G": rows[1:], "h": right[1:]}
+    program = QuadraticProgram(None, np.zeros(2), **(free if equal else {"G": rows, "h": right}))
+    for second in (far, far + apart, far + 0.5 * apart):
+        for z in (0.0, 1.0):
+            kept = {"z": [z], "y": [z]} if equal else {"z": [z, z], "y": []}
+            assert not verdict(program, [far, second], **kept)
+
+
 # --- curvature -----------------------------------------------------------------------------------
 
 
