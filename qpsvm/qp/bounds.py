@@ -323,7 +323,9 @@ def _gap_increase_from_rounding(
     dw, dy, dz = np.split(np.abs(found.moved.change), [n_w, n_w + p])
     row_change = np.asarray(G @ dx)
     slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + row_change
-    dg = row_gradient_sizes(program, dz, dy) + found.point.product_change(dw)
+    dg = row_gradient_sizes(program, dz, dy)
+    if dw.any():
+        dg = dg + found.point.product_change(dw)
     curved = found.point.half_square_change(x, dx, dw)
     of_bounds = np.abs(found.g) @ dx + dg @ (_widest(program, x) + dx)
     return float(of_bounds + found.z @ row_change + dz @ slack) + curved
@@ -379,7 +381,7 @@ def _newton_step(
         w, moved_y = x.copy(), y + step[len(S) :]
         w[S] += step[: len(S)]
         costs = _reduced_costs(program, program.P.product_with_error(w), moved_y, z)
-        square = PlainPoint.at(program.P, w, S).half_square(x)
+        square = PlainPoint(w, w[S], program.P, S).half_square(x)
         gap, gap_error = complementarity_gap(program, x, square, z, *costs)
         if gap + gap_error < least:
             best, least = (w, moved_y, *costs), gap + gap_error
@@ -413,7 +415,8 @@ def _stationary(
     if not (is_zero | wrong).any():
         nothing = np.zeros(len(y) + len(z))
         moved = NearestPoint(np.concatenate([y, z]), nothing, np.zeros(0))
-        return _Stationary(PlainPoint.at(program.P, w, none), y, z, g, error, moved, none)
+        still = PlainPoint(w, np.zeros(0), program.P, none)
+        return _Stationary(still, y, z, g, error, moved, none)
     rows = np.flatnonzero(is_zero | below | above)
     signs = np.where(is_lower & ~is_zero, -1.0, 1.0)[rows]
     point = point_at(program.P, w, rows)

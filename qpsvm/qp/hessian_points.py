@@ -54,7 +54,7 @@ class HessianPoint(ABC):
         """The coefficients of the coordinates in some rows of ``Pw``, shape (m, k)."""
 
     def rest(self, rows: Index) -> tuple[Vector, Vector]:
-        """What else some rows of ``Pw`` add up, and a bound on its rounding, shape (m,)."""
+        """The part of some rows of ``Pw`` without coordinates, and its rounding, shape (m,)."""
         nothing = np.zeros(len(rows))
         return nothing, nothing
 
@@ -68,7 +68,7 @@ class HessianPoint(ABC):
 
     @abstractmethod
     def half_square(self, x: Vector) -> float:
-        """Upper bound of ``1/2 (x - w)'P(x - w)``: along a long step most of it may be rounding."""
+        """``1/2 (x - w)'P(x - w)``, at least 0."""
 
     @abstractmethod
     def product_change(self, change: Vector) -> Vector:
@@ -93,11 +93,6 @@ class PlainPoint(HessianPoint):
 
     P: Quadratic
     movable: Index
-
-    @classmethod
-    def at(cls, P: Quadratic, w: Vector, movable: Index) -> PlainPoint:
-        """The point w, of which some entries may change."""
-        return cls(w, w[movable], P, movable)
 
     def columns(self, rows: Index) -> Matrix:
         return self._block(rows, self.movable)
@@ -132,15 +127,13 @@ class PlainPoint(HessianPoint):
         step = x - self.w
         if not step.any():
             return 0.0
-        product, error = self.P.product_with_error(step)
-        rounding = float(np.abs(step) @ (error + EPS * np.abs(product)))
-        return 0.5 * (max(float(step @ product), 0.0) + rounding)
+        return max(0.5 * float(step @ self.P.matvec(step)), 0.0)
 
     def product_change(self, change: Vector) -> Vector:
         return self.P.term_sizes(self._of_w(change))
 
     def half_square_change(self, x: Vector, of_x: Vector, change: Vector) -> float:
-        step = of_x + self._of_w(change)
+        step = of_x + self._of_w(change) if change.any() else of_x
         slope = float(np.abs(self.P.matvec(x - self.w)) @ step)
         return slope + 0.5 * float(step @ self.P.term_sizes(step))
 
@@ -178,7 +171,7 @@ class FactoredPoint(HessianPoint):
 
     @property
     def u(self) -> Vector:
-        """What takes the place of ``F'w``, shape (r,)."""
+        """The coordinates that stand for ``F'w``, shape (r,)."""
         return self.coordinates[: self.F.shape[1]]
 
     def columns(self, rows: Index) -> Matrix:
@@ -242,4 +235,5 @@ def point_at(P: Quadratic, w: Vector, rows: Index) -> HessianPoint:
         curved[:] = False
     if not P.prefers_sparse and P.size > MOVABLE_SIZE:
         curved &= np.isin(np.arange(P.size), rows) & (len(rows) <= MOVABLE_SIZE)
-    return PlainPoint.at(P, w, np.flatnonzero(curved))
+    movable = np.flatnonzero(curved)
+    return PlainPoint(w, w[movable], P, movable)
