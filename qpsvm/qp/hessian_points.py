@@ -197,9 +197,11 @@ class FactoredPoint(HessianPoint):
         return value + own, error + EPS * (np.abs(value) + np.abs(own))
 
     def _miss(self, x: Vector) -> Vector:
-        """``F'x - u``, each entry rounded once."""
-        rows = sp.csr_array(self.F.T) if is_sparse(self.F) else self.F.T
-        return row_residuals(rows, x, self.u).value
+        """Upper bounds of ``|F'x - u|``, shape (r,)."""
+        if is_sparse(self.F):
+            return np.abs(row_residuals(sp.csr_array(self.F.T), x, self.u).value)
+        high, low, error = precise_product(self.F.T, x)
+        return np.abs((high - self.u) + low) * (1.0 + 2.0 * EPS) + error
 
     def half_square(self, x: Vector) -> float:
         miss, step = self._miss(x), (x - self.w)[self.curved]
@@ -216,7 +218,7 @@ class FactoredPoint(HessianPoint):
         of_u, of_w = np.split(change, [self.F.shape[1]])
         of_miss = np.asarray(abs(self.F.T) @ of_x) + of_u
         step, of_step = np.abs(x - self.w)[self.curved], of_x[self.curved] + of_w
-        slopes = np.abs(self._miss(x)) @ of_miss + (self.d[self.curved] * step) @ of_step
+        slopes = self._miss(x) @ of_miss + (self.d[self.curved] * step) @ of_step
         squares = of_miss @ of_miss + (self.d[self.curved] * of_step) @ of_step
         return float(slopes + 0.5 * squares)
 
