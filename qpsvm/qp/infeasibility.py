@@ -68,8 +68,9 @@ def _remainder(program: QuadraticProgram, z: Vector, y: Vector, dz: Vector, dy: 
     There has to be one whatever z and y change by, up to dz and dy.
     """
     multipliers, nothing = np.concatenate([z, y]), np.zeros(program.n_variables)
+    used = np.flatnonzero(multipliers)
     # rounded once each: a sum that rounding made zero would hide the bound that it presses on
-    c, terms, error = row_residuals(_columns(program), multipliers, nothing)
+    c, terms, error = row_residuals(_columns(program)[:, used], multipliers[used], nothing)
     bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
     is_bounded, binding = np.isfinite(bound), z > 0.0
     left = c[is_bounded] * bound[is_bounded]
