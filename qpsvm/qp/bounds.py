@@ -227,12 +227,16 @@ def _bound(
     scale = objective_scale(program, x, quadratic)
     restrictions = primal_restrictions(program)
     point = prove_rows(restrictions, nearest_feasible(restrictions, x))
+    points, rounding = [(x, product)], 0.0
     if not np.array_equal(point.point, x):
-        x, product = point.point, program.P.product_with_error(point.point)
-    Px, Px_error = product
+        points.append((point.point, program.P.product_with_error(point.point)))
+    for at, (of_it, error) in points:  # the objectives of both are part of the gap
+        sizes = EPS * (np.abs(of_it) + np.abs(program.q)) + 0.5 * error
+        rounding += float(np.abs(at) @ sizes)
+    x, product = points[-1]
+    Px = product[0]
     upper = 0.5 * float(x @ Px) + float(program.q @ x)
     change = np.abs(point.change)  # of unknown signs
-    rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * Px_error))
     rounding += float(np.abs(Px + program.q) @ change)
     if change.any():
         rounding += 0.5 * float(change @ program.P.term_sizes(change))

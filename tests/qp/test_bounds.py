@@ -192,6 +192,21 @@ def test_a_slope_that_rounding_hides_costs_as_much_as_bounds_allow(
         assert (found.reason == "") == (slope == 0)
 
 
+@pytest.mark.parametrize("far", [1.0, 1e8, 1e13, 1e16])
+def test_the_objective_of_a_point_that_is_moved_counts_with_its_rounding(far: float) -> None:
+    """Far beyond its bounds an objective of 0.1 is a difference of numbers of the size of x."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q = np.append(rng.normal(size=3), 0.1)
+        x = far * np.cross(q[:3], rng.normal(size=3)) + rng.normal(size=3)
+        program = QuadraticProgram(None, q, lb=0.0, ub=1.0)
+        found, _pair = bound(program, np.append(x, 1.0), np.zeros(0), np.zeros(0))
+        terms = zip(q.tolist(), [*x.tolist(), 1.0], strict=True)
+        objective = sum((Fraction(a) * Fraction(b) for a, b in terms), Fraction(0))
+        best = sum(Fraction(a) for a in np.minimum(q, 0.0).tolist())
+        assert found.gap_upper >= objective - best
+
+
 @pytest.mark.parametrize("apart", [1e-12, 1e-9, 1e-3, 1.0])
 @pytest.mark.parametrize("far", [1.0, 1e6, 1e10, 1e14, 1e16, 1e17, 1e20])
 @pytest.mark.parametrize("equal", [False, True])
