@@ -155,6 +155,19 @@ def test_infeasible_and_unbounded_programs_come_with_proof(backend: str) -> None
         qpsvm.solve(UNBOUNDED, backend, strict=True)
 
 
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+@pytest.mark.parametrize("backend", ["auto", "cvxopt", "osqp"])
+@pytest.mark.parametrize("apart", [1e-3, 1e-6, 1e-9, 1e-11, 0.0, -1.0])
+def test_nothing_falls_without_end_where_there_is_no_point(apart: float, backend: str) -> None:
+    """``-x_2`` falls along (0, 1), and x_1 is to be at least ``1 + apart`` and at most 1."""
+    program = QuadraticProgram(
+        None, [0.0, -1.0], G=[[-1.0, 0.0], [1.0, 0.0]], h=[-1.0 - apart, 1.0], lb=[-np.inf, 0.0]
+    )
+    solution = qpsvm.solve(program, backend)
+    assert (solution.status is Status.DUAL_INFEASIBLE) == (apart <= 0.0)
+    assert apart > 0.0 or solution.status is not Status.PRIMAL_INFEASIBLE
+
+
 @pytest.mark.parametrize("claim", [Status.PRIMAL_INFEASIBLE, Status.DUAL_INFEASIBLE])
 def test_a_claim_without_proof_is_not_believed(claim: Status) -> None:
     unproved = QPSolution(

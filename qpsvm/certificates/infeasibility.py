@@ -37,7 +37,8 @@ from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.numerics.arguments import explains_calls
-from qpsvm.numerics.arrays import Vector, is_sparse
+from qpsvm.numerics.arrays import Vector, as_dense, is_sparse, row_blocks
+from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
 from qpsvm.qp.infeasibility import PROOF_TOLERANCE, farkas_violation, ray_violation
 from qpsvm.qp.program import QuadraticProgram
@@ -61,16 +62,25 @@ class Inseparability:
         twice that.
     radius : float
         Largest distance of a sample from the mean (from the origin without an intercept).
+    separation : float
+        Width of the gap between the classes along the line through both means, less its rounding;
+        at most 0 where they overlap there, and without explicit features.
     """
 
     weights: Vector
     common_point: Vector | None
     distance: float
     radius: float
+    separation: float = 0.0
 
     @property
     def violation(self) -> float:
-        """Ratio of the means' distance to the data's radius; 0 where all samples are one point."""
+        """Ratio of the means' distance to the data's radius; 0 where all samples are one point.
+
+        Infinite where a hyperplane across the line through both means separates the classes.
+        """
+        if self.separation > 0.0:
+            return math.inf
         if self.radius > 0.0:
             return self.distance / self.radius
         return 0.0 if self.distance == 0.0 else math.inf
@@ -145,17 +155,25 @@ def inseparability(problem: SVMProblem, evidence: QPSolution) -> Inseparability 
             square = max(float(signed @ product), 0.0) + rounding
         return Inseparability(weights, None, math.sqrt(square), _kernel_radius(model, balanced))
     X = model.data.X
-    if is_sparse(X):
-        centre, squares = np.zeros(X.shape[1]), row_squares(X)
-        difference = np.asarray(X.T @ signed)
-    else:
-        # a common offset cancels; taking it out first keeps its rounding out
-        centre = np.mean(X, axis=0) if balanced else np.zeros(X.shape[1])
-        squares = np.sum((X - centre) ** 2, axis=1)
-        difference = (X - centre).T @ signed
+    centre = np.zeros(X.shape[1])
+    if balanced:  # a common offset cancels; taking it out first keeps its rounding out
+        centre = np.asarray(X.T @ np.full(n, 1.0 / n))
+    blocks = row_blocks(*X.shape)
+    difference, squares = np.zeros(X.shape[1]), np.zeros(n)
+    for rows in blocks:
+        centred = as_dense(X[rows]) - centre
+        difference += centred.T @ signed[rows]
+        squares[rows] = row_squares(centred)
+    along = np.concatenate([(as_dense(X[rows]) - centre) @ difference for rows in blocks])
     point = np.asarray(X.T @ np.where(s > 0, weights, 0.0)) if balanced else np.zeros(X.shape[1])
-    radius = math.sqrt(float(np.max(squares)))
-    return Inseparability(weights, point, float(np.linalg.norm(difference)), radius)
+    distance, radius = float(np.linalg.norm(difference)), math.sqrt(float(np.max(squares)))
+    sizes = np.sqrt(squares) + float(np.linalg.norm(centre))
+    separation = 0.0
+    if distance > 0.0:
+        nearest = s * along / distance - (X.shape[1] + 8.0) * EPS * sizes
+        sides = (s > 0, s < 0) if balanced else (np.full(n, True),)
+        separation = sum(float(np.min(nearest[side])) for side in sides)
+    return Inseparability(weights, point, distance, radius, separation)
 
 
 def _cancels(X: Any, signed: Vector) -> bool:
@@ -315,7 +333,7 @@ Kind: TypeAlias = Literal["common point", "contradiction", "descent"]
 MEANINGS: dict[Kind, str] = {
     "common point": "the hulls of the two classes come that close: no margin is wider",
     "contradiction": "the constraints, added up with these multipliers, ask for the impossible",
-    "descent": "along this direction the objective falls without end, within all constraints",
+    "descent": "from every feasible point the objective falls without end along this direction",
 }
 
 

@@ -246,8 +246,9 @@ def conflicting(
 
     Multipliers :math:`z \ge 0` and y prove by :math:`G^\top z + A^\top y = 0`, :math:`h^\top z +
     b^\top y < 0` that no (w, b) satisfies all rows (Farkas' lemma; Boyd and Vandenberghe, *Convex
-    Optimization*, section 5.8.3). The share of a row is :math:`\lvert z_i \rvert (\lVert G_i
-    \rVert_1 + \lvert h_i \rvert)`, whatever the units it is written in.
+    Optimization*, section 5.8.3). The share of a row is its largest share of the terms of one of
+    these sums, whatever the units it is written in: a small number may be what the others need to
+    cancel.
 
     Parameters
     ----------
@@ -276,12 +277,13 @@ def conflicting(
     """
     z = np.maximum(as_vector(multipliers_ineq, "multipliers_ineq", len(combined.h)), 0.0)
     y = np.abs(as_vector(multipliers_eq, "multipliers_eq", len(combined.b)))
-    shares = np.concatenate(
-        [
-            z * (abs(combined.G).sum(axis=1) + np.abs(combined.h)),
-            y * (abs(combined.A).sum(axis=1) + np.abs(combined.b)),
-        ]
-    )
+    multipliers = np.concatenate([z, y])
+    terms = sp.csr_array(abs(sp.csr_array(combined.rows)) * multipliers[:, None])
+    of_right = multipliers * np.abs(combined.right)
+    totals = np.asarray(terms.sum(axis=0)).ravel()
+    terms.data = terms.data / np.where(totals > 0.0, totals, 1.0)[terms.indices]
+    shares = of_right / (float(np.sum(of_right)) or 1.0)
+    shares = np.maximum(shares, as_dense(terms.max(axis=1)).ravel())
     cutoff = rtol * float(np.max(shares, initial=0.0))
     order = np.argsort(-shares, kind="stable")
     return [combined.names[i] for i in order if shares[i] > cutoff]

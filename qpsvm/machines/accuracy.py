@@ -30,7 +30,7 @@ from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.primal_dual import PrimalDualPair
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.numerics.arrays import Dense, Index, Vector, as_dense, is_sparse
-from qpsvm.numerics.precision import EPS, TINY, exact_sum
+from qpsvm.numerics.precision import EPS, TINY, exact_sum, product_parts
 from qpsvm.numerics.single_precision import rows_of
 
 SQUARE_ROUNDING = 1.0 + 1e-9
@@ -335,6 +335,6 @@ def _missed_balance(model: PrimalDualPair, evaluation: Evaluation) -> float:
     c, point = model.conditions, evaluation.point
     terms, rules = c.signs * point.alpha, model.constraints
     if rules is not None:
-        own = -rules.intercept_column * point.constraint_multipliers
-        terms = np.concatenate([terms, own])
+        own = product_parts(-rules.intercept_column, point.constraint_multipliers)
+        terms = np.concatenate([terms, *own])
     return exact_sum(terms, -c.intercept_price)

@@ -122,6 +122,8 @@ def require_same_problem(
                 f"The solution's {name} has shape {np.shape(vector)}, the problem needs "
                 f"{expected}; it belongs to another problem."
             )
+    if solution.coef is None and solution.expansion is None:
+        raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
     if not same_kernel(model.kernel, solution.kernel):
         raise InvalidDataError(
             f"The solution predicts with another kernel than the problem's: "
@@ -161,8 +163,6 @@ def require_own(model: PrimalDualPair, solution: SVMSolution) -> None:
     )
     if solution.coef is None and m:
         raise InvalidDataError("The solution has no coef: nothing to hold the constraints against.")
-    if solution.coef is None and solution.expansion is None:
-        raise InvalidDataError("The solution has neither coef nor expansion: nothing to certify.")
     if not model.conditions.equals(solution.conditions):
         raise InvalidDataError(
             "The solution's conditions (what is required of each sample, and with what C) are "

@@ -117,9 +117,10 @@ class MarginSummary:
         ``2 / |w|``, the distance between the two margin hyperplanes of a classifier
         (``2 rho / |w|`` where rho is chosen by the program); infinite for w = 0.
     leave_one_out_bound : float or None
-        ``min(1, n_support / (n - 1))``: a bound on the expected error of a classifier trained on
-        one sample less (Vapnik, *The Nature of Statistical Learning Theory*, theorem 5.2); None
-        where the theorem does not hold.
+        Samples that may be support vectors of the optimum, over ``n - 1``, at most 1: a bound on
+        the expected error of a classifier trained on one sample less (Vapnik, *The Nature of
+        Statistical Learning Theory*, theorem 5.2); None where the theorem does not hold. A sample
+        on its margin may be one with an alpha that is tiny beside the others.
     training_errors : int or None
         Samples of a classifier with a margin of zero or less.
     """
@@ -208,7 +209,9 @@ def margin_summary(
     is_plain = model.is_hard or (factors is not None and not factors.are_relative)
     bound = None
     if is_plain and counts[1] and not model.conditions.width_sign and n > 1:
-        bound = min(1.0, counts[0] / (n - 1))
+        room = (table.margin - table.required) / model.unit_of(table.margin)
+        may_hold = (table.case > 0) | ~(room > MACHINES.on_margin)
+        bound = min(1.0, int(np.count_nonzero(may_hold)) / (n - 1))
     return MarginSummary(
         *counts,
         margin_width=2.0 * half_width / norm if norm > 0.0 else np.inf,

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ from qpsvm.numerics.arrays import Dense, Index, Mask, Vector, as_dense
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import scaled_rows, terms_per_row
 from qpsvm.qp.box_gap import box_gap_terms
+from qpsvm.qp.hessian_points import MOVABLE_SIZE, HessianPoint, PlainPoint, point_at
 from qpsvm.qp.hidden_curvature import hidden_curvature_gain, implied_bounds
 from qpsvm.qp.kkt import objective_scale
 from qpsvm.qp.nearest import nearest_feasible
@@ -52,10 +53,6 @@ from qpsvm.qp.restrictions import (
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.qp.transforms import rows_as_bounds
-
-MOVABLE_SIZE = 3000
-"""Up to so many variables all entries of w may move to make stationarity hold; of more, where P is
-not sparse, only those of the variables in question."""
 
 NEGLIGIBLE = 1e-10
 """Share of the objective that the rounding of a reduced cost may contribute through one far bound;
@@ -148,17 +145,16 @@ class FeasiblePair(NamedTuple):
 class _Stationary(NamedTuple):
     """Multipliers of rows that are stationary at w, and their reduced costs with rounding.
 
-    ``moved`` is the restricted system's point (w[movable], y, z); ``rows`` are the variables whose
-    reduced costs are its rows.
+    ``moved`` is the restricted system's point: the coordinates of w, y and z. ``rows`` are the
+    variables whose reduced costs are its rows.
     """
 
-    w: Vector
+    point: HessianPoint
     y: Vector
     z: Vector
     g: Vector
     error: Vector
     moved: NearestPoint
-    movable: Index
     rows: Index
 
 
@@ -231,18 +227,22 @@ def _bound(
     scale = objective_scale(program, x, quadratic)
     restrictions = primal_restrictions(program)
     point = prove_rows(restrictions, nearest_feasible(restrictions, x))
+    points, rounding = [(x, product)], 0.0
     if not np.array_equal(point.point, x):
-        x, product = point.point, program.P.product_with_error(point.point)
-    Px, Px_error = product
+        points.append((point.point, program.P.product_with_error(point.point)))
+    for at, (of_it, error) in points:  # the objectives of both are part of the gap
+        sizes = EPS * (np.abs(of_it) + np.abs(program.q)) + 0.5 * error
+        rounding += float(np.abs(at) @ sizes)
+    x, product = points[-1]
+    Px = product[0]
     upper = 0.5 * float(x @ Px) + float(program.q @ x)
     change = np.abs(point.change)  # of unknown signs
-    rounding = float(np.abs(x) @ (EPS * (np.abs(Px) + np.abs(program.q)) + 0.5 * Px_error))
     rounding += float(np.abs(Px + program.q) @ change)
     if change.any():
         rounding += 0.5 * float(change @ program.P.term_sizes(change))
     z = np.where(np.isfinite(program.h), np.maximum(z, 0.0), 0.0)
     found = _stationary(program, x, y, z, product, scale)
-    w, y, z, g, error, moved, _, variables = found
+    w, y, z, g, error, moved, variables = found
     z_lower = np.where(np.isfinite(program.lb), np.maximum(g, 0.0), 0.0)
     z_upper = np.where(np.isfinite(program.ub), np.maximum(-g, 0.0), 0.0)
     pair = FeasiblePair(x, y, z, z_lower, z_upper, point.left)
@@ -251,17 +251,21 @@ def _bound(
         j = int(variables[moved.blocked])
         reason = f"no multipliers near those given make x[{j}] stationary"
     elif point.blocked is None:
-        gap, of_gap = complementarity_gap(program, x, w, z, g, error)
+        gap, of_gap = complementarity_gap(program, x, w.half_square(x), z, g, error)
         rounding += of_gap + _gap_increase_from_rounding(program, x, found, point)
         # of a program whose rows contradict each other by the rounding of their numbers
         rounding += float(np.concatenate([z, np.abs(y)]) @ point.left)
         if moved.left.any():  # of reduced costs that cannot all be zero: infinite without bounds
             ends = implied_bounds(program)
             distances = np.maximum(np.maximum(x - ends[0], ends[1] - x), 0.0)[variables]
-            is_left = ~(moved.left == 0.0)  # NaN has no finite bound
-            rounding += float(distances[is_left] @ moved.left[is_left])
+            # NaN has no finite bound
+            costs = np.where(moved.left == 0.0, 0.0, distances * moved.left)
+            rounding += float(np.sum(costs))
+            if not np.isfinite(costs).all():
+                j = int(variables[np.argmax(costs)])
+                reason = f"no multipliers near those given make x[{j}] stationary, but for rounding"
         rounding += float(np.abs(g) @ inexact)  # quotients are rounded inwards
-        gain = hidden_curvature_gain(program, w, y, z, (g, error))
+        gain = hidden_curvature_gain(program, w.w, y, z, (g, error))
         lower = upper - gap - gain
         if not math.isfinite(gain):
             reason = "P has curvature that rounding hides, in variables without bounds"
@@ -270,15 +274,17 @@ def _bound(
 
 
 def complementarity_gap(
-    program: QuadraticProgram, x: Vector, w: Vector, z: Vector, g: Vector, error: Vector
+    program: QuadraticProgram, x: Vector, square: float, z: Vector, g: Vector, error: Vector
 ) -> tuple[float, float]:
     """Sum up the duality gap by complementarity; return it with a bound on its rounding.
 
     Parameters
     ----------
     program : QuadraticProgram
-    x, w : arrays of shape (n,)
-        A feasible point, and the point at which the multipliers are stationary.
+    x : array of shape (n,)
+        A feasible point.
+    square : float
+        ``1/2 (x - w)'P(x - w)`` for the point w at which the multipliers are stationary.
     z : array of shape (m,)
         Multipliers of the inequalities, at least 0.
     g, error : arrays of shape (n,)
@@ -288,10 +294,8 @@ def complementarity_gap(
     known = np.isfinite(program.h)
     slack = np.maximum(np.where(known, program.h - program.G @ x, 0.0), 0.0)
     sizes = abs(program.G) @ np.abs(x) + np.where(known, np.abs(program.h), 0.0)
-    delta = x - w
-    square = 0.5 * float(delta @ program.P.matvec(delta)) if delta.any() else 0.0
     of_bounds = np.sum(box_gap_terms(x, g, program.lb, program.ub))
-    gap = float(of_bounds) + float(z @ slack) + max(square, 0.0)
+    gap = float(of_bounds) + float(z @ slack) + square
     steps = terms_per_row(program.G) + 2.0
     # a reduced cost within its rounding may press on the other bound
     distances = np.where(np.abs(g) <= error, _widest(program, x), np.where(g > 0.0, below, above))
@@ -318,16 +322,15 @@ def _gap_increase_from_rounding(
     """
     if not (point.change.any() or found.moved.change.any()):
         return 0.0
-    P, G, known = program.P, abs(program.G), np.isfinite(program.h)
-    n_w, p = len(found.movable), program.n_equalities
-    dx, dw = np.abs(point.change), np.zeros(program.n_variables)
-    dw[found.movable], dy, dz = np.split(np.abs(found.moved.change), [n_w, n_w + p])
+    G, known, dx = abs(program.G), np.isfinite(program.h), np.abs(point.change)
+    n_w, p = len(found.point.coordinates), program.n_equalities
+    dw, dy, dz = np.split(np.abs(found.moved.change), [n_w, n_w + p])
     row_change = np.asarray(G @ dx)
     slack = np.abs(np.where(known, program.h - program.G @ x, 0.0)) + row_change
-    dg = row_gradient_sizes(program, dz, dy) + P.term_sizes(dw)
-    delta = dx + dw
-    curved = float(np.abs(P.matvec(x - found.w)) @ delta)
-    curved += 0.5 * float(delta @ P.term_sizes(delta))
+    dg = row_gradient_sizes(program, dz, dy)
+    if dw.any():
+        dg = dg + found.point.product_change(dw)
+    curved = found.point.half_square_change(x, dx, dw)
     of_bounds = np.abs(found.g) @ dx + dg @ (_widest(program, x) + dx)
     return float(of_bounds + found.z @ row_change + dz @ slack) + curved
 
@@ -371,7 +374,7 @@ def _newton_step(
     system = np.block([[program.P.block(S, S), A.T], [A, np.zeros((len(A), len(A)))]])
     right = np.concatenate([-g[S], np.zeros(len(A))])
     best = x, y, g, error
-    gap, rounding = complementarity_gap(program, x, x, z, g, error)
+    gap, rounding = complementarity_gap(program, x, 0.0, z, g, error)
     least = gap + rounding
     # the equations may depend on each other; a long step along hidden curvature would enter the gap
     for solved in (np.linalg.solve, _shortest)[int(program.convexity.shift.any()) :]:
@@ -382,7 +385,8 @@ def _newton_step(
         w, moved_y = x.copy(), y + step[len(S) :]
         w[S] += step[: len(S)]
         costs = _reduced_costs(program, program.P.product_with_error(w), moved_y, z)
-        gap, gap_error = complementarity_gap(program, x, w, z, *costs)
+        square = PlainPoint(w, w[S], program.P, S).half_square(x)
+        gap, gap_error = complementarity_gap(program, x, square, z, *costs)
         if gap + gap_error < least:
             best, least = (w, moved_y, *costs), gap + gap_error
         left = float(np.abs(costs[0][S]) @ distance)
@@ -415,53 +419,45 @@ def _stationary(
     if not (is_zero | wrong).any():
         nothing = np.zeros(len(y) + len(z))
         moved = NearestPoint(np.concatenate([y, z]), nothing, np.zeros(0))
-        return _Stationary(w, y, z, g, error, moved, none, none)
+        still = PlainPoint(w, np.zeros(0), program.P, none)
+        return _Stationary(still, y, z, g, error, moved, none)
     rows = np.flatnonzero(is_zero | below | above)
     signs = np.where(is_lower & ~is_zero, -1.0, 1.0)[rows]
-    # rows of P are formed where they are sparse or few
-    is_affordable = program.P.prefers_sparse or len(rows) <= MOVABLE_SIZE
-    for movable in (none, _movable(program, rows)) if is_affordable else (none,):
-        restrictions = _restricted(program, w, rows, movable, signs, is_zero[rows])
-        moved = nearest_feasible(restrictions, np.concatenate([w[movable], y, z]))
-        moved = prove_rows(restrictions, moved, allow_residuals=True)
-        if moved.is_exact:
-            break
-    w = w.copy()
-    w[movable], y, z = np.split(moved.point, [len(movable), len(movable) + len(y)])
-    g, error = _reduced_costs(program, program.P.product_with_error(w), y, z)
+    point = point_at(program.P, w, rows)
+    restrictions, rounded = _restricted(program, point, rows, signs, is_zero[rows])
+    start = np.concatenate([point.coordinates, y, z])
+    moved = prove_rows(restrictions, nearest_feasible(restrictions, start), allow_residuals=True)
+    if rounded.any():
+        moved = replace(moved, left=moved.left + rounded)
+    n_w = len(point.coordinates)
+    of_w, y, z = np.split(moved.point, [n_w, n_w + len(y)])
+    point = point.moved(of_w)
+    g, error = _reduced_costs(program, point.product(), y, z)
     # a real neighbour has these reduced costs on the right side of zero
     exact = rows[is_zero[rows]]
     g[exact], error[exact] = 0.0, 0.0
     g = np.where(below, np.maximum(g, 0.0), np.where(above, np.minimum(g, 0.0), g))
-    return _Stationary(w, y, z, g, error, moved, movable, rows)
-
-
-def _movable(program: QuadraticProgram, rows: Index) -> Index:
-    """The entries of w that may move: those with curvature, of many the ones in question."""
-    curved = program.P.diagonal() > 0.0
-    if program.n_variables > MOVABLE_SIZE and not program.P.prefers_sparse:
-        curved &= np.isin(np.arange(program.n_variables), rows)
-    return np.flatnonzero(curved)
+    return _Stationary(point, y, z, g, error, moved, rows)
 
 
 def _restricted(
-    program: QuadraticProgram,
-    w: Vector,
-    rows: Index,
-    movable: Index,
-    signs: Vector,
-    is_equality: Mask,
-) -> Restrictions:
-    """Reduced costs on the right side of zero, as restrictions on (w[movable], y, z)."""
-    still = w.copy()  # contributes through the entries that stay where they are
-    still[movable] = 0.0
-    constant = program.q[rows] + (program.P.matvec(still)[rows] if still.any() else 0.0)
-    matrix = scaled_rows(signs, stationarity_rows(program, rows, movable))
-    free = np.full(len(movable) + program.n_equalities, np.inf)
-    return Restrictions(
+    program: QuadraticProgram, point: HessianPoint, rows: Index, signs: Vector, is_equality: Mask
+) -> tuple[Restrictions, Vector]:
+    """Reduced costs on the right side of zero, as restrictions on (coordinates of w, y, z).
+
+    An inequality is asked for as much more as rounding may hide of it; what it may hide of an
+    equality is returned as well.
+    """
+    fixed, rounded = point.rest(rows)
+    matrix = scaled_rows(signs, stationarity_rows(program, rows, point.columns(rows)))
+    free = np.full(len(point.coordinates) + program.n_equalities, np.inf)
+    constant = program.q[rows] + fixed
+    rounded = np.where(rounded > 0.0, rounded + EPS * np.abs(constant), 0.0)
+    restrictions = Restrictions(
         fast_rows(matrix),
-        -signs * constant,
+        -signs * constant - np.where(is_equality, 0.0, rounded),
         is_equality,
         np.concatenate([-free, np.zeros(program.n_inequalities)]),
         np.concatenate([free, np.where(np.isfinite(program.h), np.inf, 0.0)]),
     )
+    return restrictions, np.where(is_equality, rounded, 0.0)

@@ -189,17 +189,20 @@ def implied_bounds(program: QuadraticProgram) -> tuple[Vector, Vector]:
     right = np.concatenate([program.h, program.b, -program.b])
     k, j, a = rows.coords[0], rows.coords[1], rows.data
     k, j, a = k[a != 0.0], j[a != 0.0], a[a != 0.0]
+    steps = np.bincount(k, minlength=len(right)) + 2.0
     for _ in range(3):  # bounds that follow from bounds
         least = np.where(a > 0.0, a * lower[j], a * upper[j])
         infinite = np.isinf(least)
         known = np.bincount(k, np.where(infinite, 0.0, least), len(right))
+        size = np.bincount(k, np.where(infinite, 0.0, np.abs(least)), len(right)) + np.abs(right)
         count = np.bincount(k, infinite, len(right))
         others = np.where(
             count[k] - infinite == 0, known[k] - np.where(infinite, 0.0, least), -np.inf
         )
         end = (right[k] - others) / a
-        # what rounding may have done to an end is nothing beside a tenth of it
-        end = end + np.where(a > 0.0, 0.1, -0.1) * np.abs(end)
+        # beside a tenth of an end its rounding is nothing, unless its terms cancel
+        beyond = 0.1 * np.abs(end) + EPS * (steps * size)[k] / np.abs(a)
+        end = end + np.where(np.isfinite(beyond), np.sign(a) * beyond, 0.0)
         np.minimum.at(upper, j[a > 0.0], end[a > 0.0])
         np.maximum.at(lower, j[a < 0.0], end[a < 0.0])
     return lower, upper

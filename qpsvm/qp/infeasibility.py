@@ -13,11 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Sparse, Vector
+from qpsvm.numerics.compensated import row_residuals
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.nearest import CONTRADICTION, nearest_feasible
-from qpsvm.qp.program import QuadraticProgram, row_gradient, row_gradient_sizes
+from qpsvm.qp.program import QuadraticProgram, row_gradient_sizes
 from qpsvm.qp.restrictions import NearestPoint, Restrictions, fast_rows
 from qpsvm.qp.row_proofs import prove_rows
 from qpsvm.qp.solution import QPSolution
@@ -66,19 +67,21 @@ def _remainder(program: QuadraticProgram, z: Vector, y: Vector, dz: Vector, dy: 
 
     There has to be one whatever z and y change by, up to dz and dy.
     """
-    c, terms = row_gradient(program, z, y), row_gradient_sizes(program, z, y)
+    multipliers, nothing = np.concatenate([z, y]), np.zeros(program.n_variables)
+    used = np.flatnonzero(multipliers)
+    # rounded once each: a sum that rounding made zero would hide the bound that it presses on
+    c, terms, error = row_residuals(_columns(program)[:, used], multipliers[used], nothing)
     bound = np.where(c > 0.0, program.lb, program.ub)  # where c_k x_k is smallest
     is_bounded, binding = np.isfinite(bound), z > 0.0
     left = c[is_bounded] * bound[is_bounded]
     right = np.concatenate([program.h[binding] * z[binding], program.b * y])
-    # what rounding of c can have added to its products with a bound
-    sizes = float(terms[is_bounded] @ np.abs(bound[is_bounded])) + float(np.sum(np.abs(right)))
+    sizes = float(np.sum(np.abs(left))) + float(np.sum(np.abs(right)))
     # how far the changes move both sides
     lb, ub, h = (
         np.where(np.isfinite(v), np.abs(v), 0.0) for v in (program.lb, program.ub, program.h)
     )
     moved = np.maximum(lb, ub) @ row_gradient_sizes(program, dz, dy)
-    moved += h @ dz + np.abs(program.b) @ dy
+    moved += h @ dz + np.abs(program.b) @ dy + error @ np.maximum(lb, ub)
     least = CONTRADICTION * sizes + 2.0 * float(moved)
     if not math.fsum([*left.tolist(), *(-right).tolist()]) > least:
         return math.inf
@@ -94,15 +97,19 @@ def _contradiction(program: QuadraticProgram) -> Restrictions:
     has_lower, has_upper = np.isfinite(program.lb), np.isfinite(program.ub)
     needed = np.flatnonzero(~(has_lower & has_upper))
     signs = sp.diags_array(np.where(has_lower[needed], -1.0, 1.0))
-    columns = sp.hstack([sp.csr_array(M.T) for M in (program.G, program.A)], format="csr")
     free = np.full(program.n_equalities, np.inf)
     return Restrictions(
-        fast_rows(signs @ columns[needed]),
+        fast_rows(signs @ _columns(program)[needed]),
         np.zeros(len(needed)),
         ~has_lower[needed] & ~has_upper[needed],
         np.concatenate([np.zeros(program.n_inequalities), -free]),
         np.concatenate([np.where(np.isfinite(program.h), np.inf, 0.0), free]),
     )
+
+
+def _columns(program: QuadraticProgram) -> Sparse:
+    """The columns of G and A as rows, shape (n, m + p): times (z, y) they are ``G'z + A'y``."""
+    return sp.hstack([sp.csr_array(M.T) for M in (program.G, program.A)], format="csr")
 
 
 def ray_violation(program: QuadraticProgram, solution: QPSolution) -> float:

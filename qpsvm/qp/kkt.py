@@ -295,7 +295,8 @@ def objective_scale(program: QuadraticProgram, x: Vector, quadratic: float) -> f
     with its objective times 1e-12 have the same verdict. Where the optimum is zero, no gap is small
     beside the terms. The floor is a millionth of the objective of the one variable that matters
     most, ``|q_j| s_j + 1/2 P_jj s_j^2``, at its natural size ``s_j``: the smallest that its bounds,
-    the terms of its rows and its own curvature suggest, at most ``max(1, |x_j|)``.
+    the terms of its rows and its own curvature suggest, at most ``max(1, |x_j|)``, and beyond 1
+    only as far as the bounds and right-hand sides near x are.
 
     Parameters
     ----------
@@ -321,19 +322,28 @@ def objective_scale(program: QuadraticProgram, x: Vector, quadratic: float) -> f
 def _natural_sizes(program: QuadraticProgram, x: Vector) -> Vector:
     """Size of each variable that its bounds and the terms of its rows suggest.
 
-    At most ``max(1, |x_j|)``, and ``|x_j|`` where neither bounds nor rows suggest any.
+    At most ``max(1, |x_j|)``, and ``|x_j|`` where neither bounds nor rows suggest any. Where x may
+    move along rows and curvature for nothing, a candidate far out must not make its own error
+    small: more than 1 only as far as the bounds and right-hand sides that it is near say.
     """
-    sizes = np.full(len(x), np.inf)
+    sizes, given = np.full((2, len(x)), np.inf)
     for bound in (program.lb, program.ub):
         is_number = np.isfinite(bound) & (bound != 0.0)
         sizes = np.where(is_number, np.minimum(sizes, np.abs(bound)), sizes)
+        is_near = is_number & (np.abs(x - bound) <= 0.5 * np.abs(bound))
+        given = np.where(is_near, np.minimum(given, np.abs(bound)), given)
     for rows, right in ((program.G, program.h), (program.A, program.b)):
         is_finite = np.isfinite(right)
         terms = np.asarray(abs(rows) @ np.abs(x)) + np.where(is_finite, np.abs(right), 0.0)
         terms = np.where(is_finite & (terms > 0.0), terms, np.inf)
         row, column, values = entries_of(rows)
         np.minimum.at(sizes, column, terms[row] / np.abs(values))
-    return np.minimum(np.where(np.isfinite(sizes), sizes, np.abs(x)), np.maximum(np.abs(x), 1.0))
+        is_near = is_finite & (right != 0.0) & (rows @ x >= right - 0.5 * np.abs(right))
+        fixed = np.where(is_near, np.abs(right), np.inf)
+        np.minimum.at(given, column, fixed[row] / np.abs(values))
+    largest = np.where(np.isfinite(given), np.maximum(given, 1.0), 1.0)
+    largest = np.minimum(largest, np.maximum(np.abs(x), 1.0))
+    return np.minimum(np.where(np.isfinite(sizes), sizes, np.abs(x)), largest)
 
 
 def _relative_to(values: Vector, scale: float) -> Vector:

@@ -104,16 +104,12 @@ def primal_restrictions(program: QuadraticProgram) -> Restrictions:
     return Restrictions(rows, right, is_equality, program.lb, program.ub)
 
 
-def stationarity_rows(program: QuadraticProgram, rows: Index, movable: Index) -> Matrix:
-    """The rows of ``[P, A', G']`` that belong to some variables, with some columns of P."""
-    P = program.P
-    if P.prefers_sparse:
-        parts = [sp.csr_array(P.to_sparse())[rows][:, movable]]
-    else:
-        parts = [P.block(rows, movable)]
+def stationarity_rows(program: QuadraticProgram, rows: Index, columns: Matrix) -> Matrix:
+    """The rows of ``[columns, A', G']`` that belong to some variables; the first part is given."""
+    parts: list[Matrix] = [columns]
     for matrix in (program.A, program.G):
-        columns = sp.csc_array(matrix)[:, rows].T if sp.issparse(matrix) else matrix[:, rows].T
-        parts.append(columns)
+        own = sp.csc_array(matrix)[:, rows].T if sp.issparse(matrix) else matrix[:, rows].T
+        parts.append(own)
     if any(sp.issparse(part) for part in parts):
         return sp.csr_array(sp.hstack([sp.csr_array(part) for part in parts]))
     return np.hstack(parts)

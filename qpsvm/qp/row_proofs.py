@@ -41,7 +41,7 @@ from qpsvm.numerics.independence import (
 )
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.numerics.rows import entries_of, scaled_columns, scaled_rows
-from qpsvm.qp.nearest import HOLDS, ROUNDS, row_sizes, unit_of
+from qpsvm.qp.nearest import CONTRADICTION, HOLDS, ROUNDS, row_sizes, unit_of
 from qpsvm.qp.restrictions import NearestPoint, Restrictions, linear_program
 
 CANCELLED = 1e-6
@@ -364,15 +364,19 @@ def _is_exact(active: _ActiveRows, index: Index, columns: Index, independent: in
 
 
 def _is_contradicted(active: _ActiveRows, is_left: Mask, multipliers: Vector) -> bool:
-    """Return whether multipliers near the given ones prove that missed rows contradict others."""
+    """Return whether multipliers near the given ones prove that missed rows contradict others.
+
+    By no more than the rounding of their own numbers: a point far out rounds more than they do.
+    """
     used = np.flatnonzero(multipliers)
     if not np.isfinite(multipliers).all() or not multipliers[is_left].all():
         return False
     miss = multipliers[used] / np.max(np.abs(multipliers), initial=TINY)
     rows, index = sp.csr_array(active.rows[used]), active.index[used]
     as_they_are = [Fraction(v) for v in miss.tolist()]
-    return _is_farkas(active.given, index, rows, as_they_are) or _is_farkas(
-        active.given, index, rows, _cancelling(active.given, rows, miss)
+    near = np.minimum(np.abs(active.point), 1.0)
+    return _is_farkas(active.given, index, rows, as_they_are, near) or _is_farkas(
+        active.given, index, rows, _cancelling(active.given, rows, miss), near
     )
 
 
@@ -397,23 +401,35 @@ def _cancelling(given: Restrictions, rows: sp.csr_array, miss: Vector) -> list[F
 
 
 def _is_farkas(
-    given: Restrictions, index: Index, rows: sp.csr_array, multipliers: list[Fraction]
+    given: Restrictions,
+    index: Index,
+    rows: sp.csr_array,
+    multipliers: list[Fraction],
+    near: Vector,
 ) -> bool:
-    """Return whether multipliers v prove ``v'R x > v'r`` for all x within bounds, exactly."""
+    """Return whether multipliers v prove ``v'R x > v'r`` for all x within bounds, exactly.
+
+    And whether by no more than a rounding of the terms ``|v|'(|R| x + |r|)``, for the bounds that
+    the proof needs in place of x, and for x = ``near`` elsewhere.
+    """
     sums, least = dict[int, Fraction](), Fraction(0)
+    sizes, size = np.zeros(len(near)), 0.0
     for k, v in enumerate(multipliers):
         if v == 0 or (v < 0 and not given.is_equality[index[k]]):
             return False  # of a row without a multiplier nothing is known
         least -= v * Fraction(float(given.right[index[k]]))
+        size += abs(float(v)) * abs(float(given.right[index[k]]))
         own = slice(rows.indptr[k], rows.indptr[k + 1])
         for j, entry in zip(rows.indices[own].tolist(), rows.data[own].tolist(), strict=True):
             sums[j] = sums.get(j, Fraction(0)) + v * Fraction(entry)
+            sizes[j] += abs(float(v) * entry)
     for j, c in sums.items():
         end = float(given.lower[j] if c > 0 else given.upper[j])
         if c != 0 and not math.isfinite(end):
             return False
         least += c * Fraction(end) if c else 0
-    return least > 0
+        size += sizes[j] * (abs(end) if c else near[j])
+    return 0 < least <= CONTRADICTION * size
 
 
 # --- small steps -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from qpsvm.machines.routes import Route
 from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp.bounds import repaired
-from qpsvm.qp.certificate_search import find_farkas_certificate, find_ray
+from qpsvm.qp.certificate_search import find_farkas_certificate, find_feasible_point, find_ray
 from qpsvm.qp.kkt import checked_vectors
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, Status
@@ -163,10 +163,18 @@ class SolveTask:
         return Attempt(solution, report, self, own)
 
     def is_proof(self, certificate: QPSolution) -> bool:
-        """Return whether the vectors prove that there is no optimum."""
+        """Return whether the vectors prove that there is no optimum.
+
+        Along a ray the objective falls without end if there is a point to start from: with rows
+        that contradict each other, by however little, a program is not unbounded.
+        """
         if not self.can_lack_an_optimum:
             return False
-        return certify_infeasible(self.problem, self.route.own(certificate)).passed
+        proof = certify_infeasible(self.problem, self.route.own(certificate))
+        if proof.kind != "descent" or not isinstance(self.problem, QuadraticProgram):
+            return proof.passed
+        seconds = min(POLICY.search_seconds, self.settings.deadline.remaining())
+        return proof.passed and find_feasible_point(self.problem, seconds) is not None
 
     @property
     def can_lack_an_optimum(self) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any, overload
 
@@ -220,7 +221,6 @@ def _verify_svm(
         summary = problem.model.summary(evaluation, table)
         checks = [*_machine_checks(problem, certificate, table, eps, natural)]
         notes += _about_constraints(problem, solution, certificate, eps)
-        notes += _about_rounding(certificate, eps)
     except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
         # not even measurable: whatever is wrong with it, it is not a solution
         notes.append(str(error))
@@ -231,8 +231,7 @@ def _verify_svm(
     known = KnownOptimum() if certificate is None else _known_optimum(problem, certificate)
     measured = residuals(problem.qp, claimed, product=product, known=known)
     checks = [*measured.check(tolerances), *checks]
-    notes = [*measured.problems, *notes]
-    return KKTReport(
+    report = KKTReport(
         eps=eps,
         checks=tuple(checks),
         residuals=measured,
@@ -241,8 +240,9 @@ def _verify_svm(
         summary=summary,
         problem=one_line(problem),
         statistics=claimed.statistics,
-        notes=tuple(notes),
+        notes=(*measured.problems, *notes),
     )
+    return replace(report, notes=(*report.notes, *_about_rounding(report)))
 
 
 def _known_optimum(problem: MachineProblem, certificate: Certificate) -> KnownOptimum:
@@ -270,14 +270,15 @@ def _about_constraints(
         yield f"no machine near this one satisfies {certificate.feasible.blocked}"
 
 
-def _about_rounding(certificate: Certificate, eps: float) -> Iterator[str]:
-    """Yield a note if only rounding errors of the objectives keep a solution from passing."""
-    enough = 1.5 * certificate.relative_gap_upper  # not below the gap with one digit, either
-    if certificate.relative_gap <= eps < certificate.rounding and enough < 0.9:
-        yield (
-            f"rounding may hide {certificate.rounding:.2g} of the objective, more than eps = "
-            f"{eps:g}: this answer passes at eps = {enough:.1g}"
-        )
+def _about_rounding(report: KKTReport) -> Iterator[str]:
+    """Yield a note if rounding errors of the objectives alone hide whether the gap is small."""
+    certificate, eps = report.certificate, report.eps
+    if certificate is None or not certificate.relative_gap <= eps < certificate.rounding:
+        return
+    note = f"rounding may hide {certificate.rounding:.2g} of the objective, more than eps = {eps:g}"
+    if report.passes_at < math.inf:  # other checks may fail as well
+        note += f": this answer passes at eps = {report.passes_at:.1g}"
+    yield note
 
 
 def _machine_checks(

@@ -165,6 +165,35 @@ def test_the_width_that_no_margin_exceeds_is_that_of_the_widest(intercept):
     assert f"a margin wider than {width:.2g} (" in str(not_separable(problem, proof))
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e3, -1e9, 2.0**40])
+def test_an_offset_that_all_samples_share_proves_nothing(offset: float) -> None:
+    """How close two classes are is relative to the samples' spread, sparse or dense."""
+    apart = np.array([[0.0, 0.0], [0.0, 2.0], [1.0, 0.5], [2.0, 1.0]]) + offset
+    mixed = np.array([[0.0, 0.0], [2.0, 2.0], [1.0, 1.0], [3.0, 0.0]]) + offset
+    evidence = QPSolution(Status.PRIMAL_INFEASIBLE, z=np.array([0.5, 0.5, 1.0, 0.0]))
+    for samples, are_apart in ((apart, True), (mixed, False)):
+        for given in (samples, sp.csr_array(samples)):
+            problem = HardMargin().primal(given, [-1, -1, 1, 1])
+            proof = inseparability(problem, evidence)
+            centred = samples - np.mean(samples, axis=0)
+            radius = np.max(np.linalg.norm(centred, axis=1))
+            assert proof.radius == pytest.approx(radius, rel=1e-6)
+            assert proof.is_proof is not are_apart
+            assert qpsvm.certify_infeasible(problem, evidence).passed is not are_apart
+
+
+@pytest.mark.parametrize("far", [1e3, 1e10, 1e14])
+@pytest.mark.parametrize("intercept", ["free", "penalized", "none"])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_classes_with_a_gap_are_not_called_inseparable(storage, intercept, far):
+    """However small the gap is beside a sample far out on its own side."""
+    sides = np.array([[-1.0, 0.5], [-2.0, -3.0], [1.0, 0.5], [3.0, 1.0], [far, 0.0]])
+    problem = HardMargin(intercept).primal(storage(sides), [-1, -1, 1, 1, 1])
+    for z in ([1.0, 0.0, 1.0, 0.0, 0.0], [0.7, 0.3, 0.9, 0.1, 1e-14]):
+        evidence = QPSolution(Status.PRIMAL_INFEASIBLE, z=np.array(z))
+        assert not qpsvm.certify_infeasible(problem, evidence).passed
+
+
 def test_kernel_values_that_underflow_prove_nothing() -> None:
     """The classes are separable; what is computed of them is a matrix of zeros."""
     X, y = np.array([[1e-200, 0.0], [0.0, 1e-200], [1e-200, 2e-200]]), [1, -1, 1]

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import qpsvm
-from qpsvm.machines.accuracy import missed_sums
+from qpsvm.constraints import LinearConstraints
+from qpsvm.machines.accuracy import missed_balance, missed_sums
+from qpsvm.machines.setup import stated_solution
 
 MACHINES: dict[str, Any] = {
     "hinge": qpsvm.SoftMargin(C=1e4),
@@ -91,3 +93,18 @@ def test_some_exactly_feasible_point_has_nearly_the_objective(
     size = max(abs(float(best)), model.objective_floor)
     gain = float(exact_dual(model, alpha) - best)
     assert gain <= missed_sums(model, evaluation) * (1.0 + 1e-6) + 1e-16 * size
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_what_constraints_on_the_intercept_contribute_is_summed_up_exactly(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(6, 2)), np.array([1.0, -1.0] * 3)
+    rows = LinearConstraints(G=rng.normal(size=(2, 3)), h=[1.0, 2.0])
+    model = qpsvm.SoftMargin().dual(X, y, constraints=rows).model
+    z, alpha = rng.exponential(size=2) * 10.0 ** rng.integers(0, 9), rng.uniform(size=6)
+    solution = stated_solution(model, alpha, 0.0, coef=np.ones(2), constraint_multipliers=z)
+    evaluation = model.evaluate(solution)
+    alpha, z = evaluation.point.alpha, evaluation.point.constraint_multipliers
+    terms = [*zip(y, alpha, strict=True), *zip(-rows.intercept_column, z, strict=True)]
+    exact = sum((Fraction(a) * Fraction(b) for a, b in terms), Fraction(0))
+    assert missed_balance(model, evaluation) == abs(float(exact))

@@ -430,6 +430,13 @@ def test_noise_and_wrong_signs_are_no_part_of_a_contradiction():
     assert conflicting(rows, np.zeros(4), []) == []
 
 
+@pytest.mark.parametrize("small", [1e-3, 1e-8, 1e-12])
+def test_a_row_with_a_small_multiplier_is_named_where_the_others_need_it(small):
+    """Without ``w_2 >= 0`` the other two hold at (0, -1 / small)."""
+    rows = LinearConstraints(G=[[1.0, 0.0], [-1.0, small], [0.0, -1.0]], h=[0.0, -1.0, 0.0])
+    assert sorted(conflicting(rows, [1.0, 1.0, small], [])) == ["G[0]", "G[1]", "G[2]"]
+
+
 def test_a_row_of_zeros_can_contradict_alone():
     rows = LinearConstraints(G=[[0.0], [1.0]], h=[-1.0, 1.0], A=sp.csr_array((1, 1)), b=0.0)
     assert conflicting(rows, [1.0, 0.0], [0.0]) == ["G[0]"]

@@ -141,3 +141,17 @@ def test_no_weights_have_an_infinite_margin():
     )
     assert summary.margin_width == math.inf
     assert summary.n_support == 0
+
+
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("family", [qpsvm.HardMargin(), qpsvm.SoftMargin(C=10.0)], ids=str)
+def test_a_support_vector_with_a_tiny_alpha_counts_in_the_bound(family, form, far):
+    """(0, far) has an alpha of 2 / far, and without it the optimum is another one."""
+    rng = np.random.default_rng(0)
+    others = np.column_stack([-5.0 - rng.random(8), rng.normal(size=8)])
+    X, y = np.vstack([[[0.0, 0.0], [0.0, 1.0 + far], [1.0, 1.0]], others]), [1, 1, -1, *[1] * 8]
+    problem = getattr(family, form)(X, y)
+    report = qpsvm.verify(problem, qpsvm.solve(problem))
+    assert report.passed
+    assert report.summary.leave_one_out_bound == pytest.approx(3 / 10)

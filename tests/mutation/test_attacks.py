@@ -413,6 +413,23 @@ def test_bounds_on_an_intercept_that_there_is_not() -> None:
         assert qpsvm.certify(problem, wrong).intercept_bounds == Interval(-np.inf, np.inf)
 
 
+@pytest.mark.filterwarnings("ignore::qpsvm.exceptions.ToleranceNotReachedWarning")
+@pytest.mark.parametrize("off", [0.0, 1e-6, 0.5])
+def test_an_answer_passes_at_the_eps_that_a_note_says(off: float) -> None:
+    """Where rounding hides the gap, other checks may fail as well."""
+    rng = np.random.default_rng(0)
+    X = 100.0 * rng.standard_normal((12, 2)) + 1000.0
+    y = np.where(rng.random(12) < 0.5, 1, -1)
+    problem = qpsvm.SoftMargin(C=1.0).dual(X @ X.T, y, kernel="precomputed")
+    machine = qpsvm.solve(problem)
+    machine = machine.replace(slack=machine.slack + off)
+    (note,) = qpsvm.verify(problem, machine).notes
+    assert "rounding may hide" in note
+    said = float(note.split("passes at eps = ")[1])
+    assert qpsvm.verify(problem, machine, eps=said).passed
+    assert said >= off
+
+
 # --- constraints ----------------------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ from qpsvm.qp import QPSolution, QuadraticProgram, Status
 from qpsvm.qp.bounds import bound, repaired
 from qpsvm.qp.hidden_curvature import implied_bounds
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.qp.quadratic import RepeatedQuadratic
 from tests.strategies import examples, grid, listed, manufactured_program, numbered
 from tests.tolerances import EXACT
 
@@ -164,6 +165,64 @@ def test_numbers_at_the_ends_of_the_range_give_no_bound_rather_than_an_error(siz
     assert not report.passed or size < 1.0
 
 
+STORAGES = {
+    "dense": lambda v: np.outer(v, v),
+    "sparse": lambda v: sp.csc_array(np.outer(v, v)),
+    "factor": lambda v: LowRankQuadratic(v[:, None].copy()),
+    "factors": lambda v: RepeatedQuadratic(LowRankQuadratic(v[:, None].copy()), 2),
+}
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("end", [1.0, 1e5, 1e20, 1e30, math.inf])
+@pytest.mark.parametrize("size", [0.1, 0.3, 0.7, 1e-9, 0.125])
+def test_a_slope_that_rounding_hides_costs_as_much_as_bounds_allow(
+    storage: str, end: float, size: float
+) -> None:
+    """``1/2 (x_1 + 3 x_2)^2 - s x_1 - (3 s) x_2`` with a rounded 3 s falls along (3, -1)."""
+    P, q = STORAGES[storage](np.array([1.0, 3.0])), -np.array([size, 3.0 * size])
+    slope = abs(3 * Fraction(float(q[0])) - Fraction(float(q[1])))
+    x, times = np.array([size, 0.0]), P.shape[0] // 2
+    program = QuadraticProgram(P, np.tile(q, times), lb=-end, ub=end)
+    found, _ = bound(program, np.tile(x, times), np.zeros(0), np.zeros(0))
+    falls_by = times * slope * (Fraction(end) - Fraction(size)) / 3 if end < math.inf else slope
+    assert found.gap_upper >= falls_by
+    if end == math.inf:
+        assert math.isfinite(found.gap_upper) == (slope == 0)
+        assert (found.reason == "") == (slope == 0)
+
+
+@pytest.mark.parametrize("far", [1.0, 1e8, 1e13, 1e16])
+def test_the_objective_of_a_point_that_is_moved_counts_with_its_rounding(far: float) -> None:
+    """Far beyond its bounds an objective of 0.1 is a difference of numbers of the size of x."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q = np.append(rng.normal(size=3), 0.1)
+        x = far * np.cross(q[:3], rng.normal(size=3)) + rng.normal(size=3)
+        program = QuadraticProgram(None, q, lb=0.0, ub=1.0)
+        found, _pair = bound(program, np.append(x, 1.0), np.zeros(0), np.zeros(0))
+        terms = zip(q.tolist(), [*x.tolist(), 1.0], strict=True)
+        objective = sum((Fraction(a) * Fraction(b) for a, b in terms), Fraction(0))
+        best = sum(Fraction(a) for a in np.minimum(q, 0.0).tolist())
+        assert found.gap_upper >= objective - best
+
+
+@pytest.mark.parametrize("apart", [1e-12, 1e-9, 1e-3, 1.0])
+@pytest.mark.parametrize("far", [1.0, 1e6, 1e10, 1e14, 1e16, 1e17, 1e20])
+@pytest.mark.parametrize("equal", [False, True])
+def test_a_point_far_out_does_not_round_a_contradiction_away(
+    apart: float, far: float, equal: bool
+) -> None:
+    """``x_1 - x_2 <= -apart`` and ``x_1 - x_2 >= 0``: no point satisfies both."""
+    rows, right = np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([-apart, 0.0])
+    free = {"A": rows[:1], "b": right[:1], "G": rows[1:], "h": right[1:]}
+    program = QuadraticProgram(None, np.zeros(2), **(free if equal else {"G": rows, "h": right}))
+    for second in (far, far + apart, far + 0.5 * apart):
+        for z in (0.0, 1.0):
+            kept = {"z": [z], "y": [z]} if equal else {"z": [z, z], "y": []}
+            assert not verdict(program, [far, second], **kept)
+
+
 # --- curvature -----------------------------------------------------------------------------------
 
 
@@ -215,6 +274,17 @@ def test_bounds_that_rows_imply_count_as_bounds() -> None:
     assert lower[0] >= -1e-6
     assert 4.0 <= upper[0] <= 4.5
     assert 2.0 <= upper[1] <= 2.3
+
+
+@pytest.mark.parametrize("size", [1.0, 1e8, 1e16, 1e20])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_bounds_that_rows_imply_allow_for_their_rounding(size: float, sign: float) -> None:
+    """``x_1 + x_2 + x_3 <= s`` with ``x_2 >= s`` and ``x_3 >= -1`` lets x_1 be 1."""
+    program = QuadraticProgram(
+        None, np.zeros(3), G=[[sign, 1.0, 1.0]], h=[size], lb=[-np.inf, size, -1.0]
+    )
+    lower, upper = implied_bounds(program)
+    assert lower[0] <= sign <= upper[0]
 
 
 def test_a_factor_is_semidefinite_without_doubt() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -86,6 +88,26 @@ def test_a_nearly_flat_direction_is_no_ray(bend: float) -> None:
     claimed = QPSolution(Status.DUAL_INFEASIBLE, x=[-1.0, 1.0])
     assert ray_violation(program, claimed) > PROOF_TOLERANCE
     assert find_ray(program) is None
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+@pytest.mark.parametrize("seen_at", [2.0**-60, 2.0**-53, 2.0**-40])
+def test_a_coefficient_that_rounding_hides_counts_with_its_bound(
+    order: tuple[int, ...], seen_at: float
+) -> None:
+    """The rows add up to ``seen_at x_1 <= -1``, which holds far out, if x_1 may go there."""
+    rows = np.array([[1.0, -1.0, 0.0], [seen_at, 0.0, 1.0], [-1.0, 1.0, -1.0]])[list(order)]
+    h = np.array([-1.0, 0.0, 0.0])[list(order)]
+    claimed = QPSolution(
+        Status.PRIMAL_INFEASIBLE, z=np.ones(3), y=[], z_lower=np.zeros(3), z_upper=np.zeros(3)
+    )
+    for farthest, contradicts in ((2.0 / seen_at, False), (0.5 / seen_at, True)):
+        for ub in (np.inf, 0.0):
+            program = QuadraticProgram(
+                None, np.zeros(3), G=rows, h=h, lb=[-farthest, -np.inf, -np.inf],
+                ub=[ub, np.inf, np.inf],
+            )  # fmt: skip
+            assert (farkas_violation(program, claimed) <= PROOF_TOLERANCE) == contradicts
 
 
 @pytest.mark.parametrize("apart", [1e-12, 1e-10, 1e-9, 1e-6])

@@ -67,3 +67,35 @@ def test_an_optimum_of_zero_passes_in_every_unit(scale, kind):
     found = qpsvm.solve(program)
     assert found.status is Status.OPTIMAL
     assert abs(program.objective(found.x)) <= 1e-12 * scale
+
+
+def far_out(kind: str, far: float, cost: float) -> tuple[QuadraticProgram, QPSolution]:
+    """A program with ``-cost x_3``, x_3 at most 1, and a point of zero far out along (1, 1, 0)."""
+    P = np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    q, rows, y = np.array([0.0, 0.0, -cost]), {}, []
+    if kind == "rows":
+        rows, y = {"A": [[1.0, -1.0, 0.0]], "b": [0.0]}, [0.0]
+    elif kind == "linear":
+        P, q, y = 0.0 * P, np.array([1.0, -1.0, -cost]), [-1.0]
+        rows = {"A": [[1.0, -1.0, 0.0]], "b": [0.0]}
+    end = np.inf
+    if kind == "wide":  # numbers that stand for none
+        end, rows = 1e30, {"G": [[1.0, 1.0, 0.0]], "h": [1e30]}
+    program = QuadraticProgram(P, q, **rows, lb=[-end, -end, 0.0], ub=[end, end, 1.0])
+    at_bound = np.array([0.0, 0.0, cost])
+    z = [0.0] * program.n_inequalities
+    point = QPSolution(
+        Status.UNKNOWN, x=[far, far, 0.0], z=z, y=y, z_lower=np.zeros(3), z_upper=at_bound
+    )
+    return program, point
+
+
+@pytest.mark.parametrize("kind", ["curvature", "rows", "linear", "wide"])
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e8, 1e10, 1e13, 1e16])
+@pytest.mark.parametrize("cost", [1e-9, 1e-3, 1.0])
+def test_a_point_far_out_does_not_scale_its_own_error_away(kind, far, cost):
+    program, point = far_out(kind, far, cost)
+    assert not qpsvm.verify(program, point).passed
+    found = qpsvm.solve(program)
+    assert found.status is Status.OPTIMAL
+    assert found.x[2] == pytest.approx(1.0, rel=1e-6)

@@ -140,6 +140,8 @@ def constraints_hold(constraints: LinearConstraints, point: Vector) -> bool:
     Rows that floating point cannot decide are evaluated in rational numbers.
     """
     rows, right = constraints.rows, constraints.right
+    if not np.isfinite(point).all():
+        return False
     values = product(rows, Ball.exact(point))
     equality = constraints.lower < 0.0
     surely = ~equality & (values.upper <= right)
