@@ -68,8 +68,6 @@ class SearchSettings:
     known_number : float
         Width of a bound on a predicted number up to which it counts as proven, relative to the
         range of the targets.
-    intercepts : int
-        Bounds on the optimal intercepts that are tried, each above those of the one before.
     compensated : float
         Estimated rounding of a compensated sum, relative to that of a plain one.
     same_score : float
@@ -81,7 +79,6 @@ class SearchSettings:
     tightest: float = 1e-12
     most_refined: int = 10
     known_number: float = 1e-6
-    intercepts: int = 4
     compensated: float = 2.0**-20
     same_score: float = 1e-12
 
