@@ -174,9 +174,10 @@ class Subdifferential:
         return low, np.stack([inf, zero, self.c, self.upper, self.a])
 
     @cached_property
-    def kinks(self) -> tuple[Vector, Vector]:
-        """The decision values a and c; zero where they are infinite."""
-        return tuple(np.where(np.isfinite(end), end, 0.0) for end in (self.a, self.c))
+    def kinks(self) -> Dense:
+        """The decision values a and c, as rows; zero where they are infinite."""
+        ends = np.array([self.a, self.c])
+        return np.where(np.isfinite(ends), ends, 0.0)
 
     def gaps(self, f: Dense, beta: Dense, rounding: Dense) -> Dense:
         """Bound each sample's share of the gap, ``loss(f) + beta f - dual_linear_part(beta)``.
