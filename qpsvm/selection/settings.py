@@ -58,8 +58,6 @@ class SearchSettings:
         Share of ``eps`` to which a machine is solved, for its gap to hold with rounding.
     tightest : float
         Smallest relative gap that is asked for.
-    most_refined : int
-        Machines in one refinement, at most.
     known_number : float
         Width of a bound on a predicted number up to which it counts as proven, relative to the
         range of the targets.
@@ -72,7 +70,6 @@ class SearchSettings:
     largest_matrix: int = 2**30
     tighter: float = 0.02
     tightest: float = 1e-12
-    most_refined: int = 10
     known_number: float = 1e-6
     compensated: float = 2.0**-20
     same_score: float = 1e-12
