@@ -278,7 +278,7 @@ def first_guess(
     error = 0.5 * sample.distance(one, other, equal)
     smoothing = max(CHUNKS.smoothing * error, least_band(v))
     if has_leverages(own.form, d) and smoothing > 0.0:
-        losses = own.derivatives(v, smoothing * equal, majorised=False)
+        losses = own.derivatives(v, smoothing * equal)
         found = leverage_of(own.form, losses)
         if found is not None:
             leverage = sample.normalised(found)
@@ -293,7 +293,7 @@ def has_leverages(form: Template, n_features: int) -> bool:
 
 def leverage_of(form: Template, losses: Derivatives) -> Leverage | None:
     """Compute leverages from the derivatives of all losses; None if their Hessian is singular."""
-    H = losses.hessians.value[0, :-1, :-1] + np.diag(penalties(form, losses)[:-1])
+    H = losses.hessian.value[:-1, :-1] + np.diag(penalties(form, losses)[:-1])
     return Leverage.of_hessian(H, 1e-10, has_intercept=form.intercept != "none")
 
 
