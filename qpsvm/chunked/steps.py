@@ -300,7 +300,7 @@ def newton_steps(form: Template, machine: Machine, losses: Derivatives) -> tuple
     """The minimisers of two quadratic models of the objective; none if they are singular.
 
     That of the objective with rounded kinks comes first: it is closer to the optimum, as a rule.
-    The second has the gradient of the objective itself, which falls on the first part of the way.
+    The second has the gradient of the objective itself, so that the way there begins downhill.
     """
     penalty = penalties(form, losses)
     gradients = losses.gradients.value + penalty * machine.vector
