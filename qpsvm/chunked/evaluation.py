@@ -44,23 +44,18 @@ from qpsvm.numerics.single_precision import SinglePrecision, rows_of
 
 
 class Derivatives(NamedTuple):
-    """Gradients and Hessians of losses in (w, b, t), summed over conditions.
-
-    Index 0 is for losses whose kinks are rounded off, index 1 for the losses themselves. They have
-    no second derivative that says how far a step may go; their matrix is that of quadratics that
-    touch the rounded losses and are nowhere below them,
-    ``(u - l) v^2 / (4 |v_0|)`` plus a linear function outside the rounded kinks (Huber, *Robust
-    Statistics* (1981), section 7.8).
+    """Gradients and the Hessian of losses in (w, b, t), summed over conditions.
 
     Parameters
     ----------
     gradients : Total of shape (2, d + 2)
-    hessians : Total of shape (m, d + 2, d + 2)
-        Of the first kind alone (m = 1), or of both (m = 2).
+        Of losses whose kinks are rounded off, and of the losses themselves.
+    hessian : Total of shape (d + 2, d + 2)
+        Of the former.
     """
 
     gradients: Total
-    hessians: Total
+    hessian: Total
 
 
 def _hessian(X: Matrix, signs: Dense, second: Dense, form: Template) -> Dense:
@@ -177,7 +172,7 @@ class RowConditions:
                 total.add_terms(own.losses(self.form.violations(own, f, t)).sum(axis=(0, 1)))
         return np.append(np.sum(self.terms.losses(v).ravel()), total.value)
 
-    def derivatives(self, v: Dense, smoothing: Vector, *, majorised: bool) -> Derivatives:
+    def derivatives(self, v: Dense, smoothing: Vector) -> Derivatives:
         """Sum up gradients and Hessians of the losses, with kinks rounded off.
 
         Parameters
@@ -186,35 +181,30 @@ class RowConditions:
             Violations of all conditions.
         smoothing : array of shape (n,)
             A kink is rounded off over ``|v| <= smoothing``; quadratic losses have none.
-        majorised : bool
-            The Hessian of quadratics above the losses is wanted as well.
         """
         form, size = self.form, self.contents.n_features + 2
-        gradients, hessians = Total((2, size)), Total((1 + majorised, size, size))
+        gradients, hessian = Total((2, size)), Total((size, size))
         for rows, X, terms in self.blocks():
             exact = terms.slopes(v[:, rows])
-            slope, second, above = self._rounded(terms, v[:, rows], exact, smoothing[rows])
+            slope, second = self._rounded(terms, v[:, rows], exact, smoothing[rows])
             both = np.stack([slope, exact])
             by_row = (terms.signs * both).sum(axis=1)
             over_w = np.asarray(X.T @ by_row.T).T
             over_b, over_t = by_row.sum(axis=1), form.width_sign * both.sum(axis=(1, 2))
             gradients.add_terms(-np.column_stack([over_w, over_b, over_t]))
-            kinds = (second, above)[: 1 + majorised]
-            hessians.add_terms(np.stack([_hessian(X, terms.signs, own, form) for own in kinds]))
-        return Derivatives(gradients, hessians)
+            hessian.add_terms(_hessian(X, terms.signs, second, form))
+        return Derivatives(gradients, hessian)
 
     def _rounded(
         self, terms: Terms, v: Dense, exact: Dense, smoothing: Vector
-    ) -> tuple[Dense, Dense, Dense]:
-        """Slopes and curvatures of losses with rounded kinks, and of quadratics above them."""
+    ) -> tuple[Dense, Dense]:
+        """Slopes and curvatures of losses with rounded kinks."""
         if self.form.is_curved:
             curves = (exact > terms.lower) & (exact < terms.upper)
-            second = np.where(curves, 1.0 / terms.curvature, 0.0)
-            return exact, second, second
-        heights = terms.upper - terms.lower
+            return exact, np.where(curves, 1.0 / terms.curvature, 0.0)
+        heights, near = terms.upper - terms.lower, np.abs(v) < smoothing
         share = np.clip(0.5 + v / (2.0 * smoothing), 0.0, 1.0)
-        above = heights / (2.0 * np.maximum(np.abs(v), smoothing))
-        return terms.lower + share * heights, np.where(np.abs(v) < smoothing, above, 0.0), above
+        return terms.lower + share * heights, np.where(near, heights / (2.0 * smoothing), 0.0)
 
     def undecided(self, numbers: Index) -> Undecided:
         """Select conditions of a chunk by number, together with the samples that they are about."""
@@ -280,8 +270,6 @@ class Request:
         Empty if the sums are those of ``point``, or none are wanted.
     smoothing : float or None
         Where a kink is rounded off, in the units of the band; None if no derivatives are wanted.
-    majorised : bool
-        The Hessian of quadratics above the losses is wanted as well.
     """
 
     template: Template
@@ -292,7 +280,6 @@ class Request:
     leverage: Leverage = field(default_factory=Leverage.equal)
     most_undecided: tuple[int, ...] = ()
     smoothing: float | None = None
-    majorised: bool = False
 
 
 class ChunkResult(NamedTuple):
@@ -354,7 +341,7 @@ def evaluate(contents: Contents, request: Request, number: int) -> ChunkResult:
             np.put(a, numbers, 0.0)
         fixed = own.sums(a)
     if request.smoothing is not None:
-        derivatives = own.derivatives(v, request.smoothing * roots, majorised=request.majorised)
+        derivatives = own.derivatives(v, request.smoothing * roots)
     found = own.undecided(numbers)
     return ChunkResult(total, rounding, fixed, numbers, found, derivatives)
 

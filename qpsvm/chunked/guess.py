@@ -31,7 +31,6 @@ from qpsvm.chunked.machine import Leverage, Machine
 from qpsvm.chunked.problem import ChunkedProblem
 from qpsvm.chunked.template import Template, Terms
 from qpsvm.machines.conditions import Conditions
-from qpsvm.machines.intercept import offsets_of_conditions
 from qpsvm.machines.repair import with_sum, with_width
 from qpsvm.numerics.arrays import IN_CACHE, Dense, Vector, is_sparse, row_blocks
 from qpsvm.numerics.precision import EPS
@@ -263,8 +262,7 @@ def first_guess(
 
     shape = own.terms.signs.shape
     if len(sample.shares) == problem.totals.n_rows:  # the sample has all rows
-        machine = trained(own.undecided(np.arange(own.terms.signs.size)))
-        return with_best_offsets(own, machine), 0.0, Leverage.equal()
+        return trained(own.undecided(np.arange(own.terms.signs.size))), 0.0, Leverage.equal()
     halves = list[Machine]()
     for first in (0, 1):
         of_half = np.broadcast_to(np.arange(shape[1]) % 2 == first, shape)
@@ -272,13 +270,13 @@ def first_guess(
         # each row stands for twice as many
         doubled = Terms(signs, required, 2.0 * lower, 2.0 * upper, 0.5 * curvature)
         halves.append(trained(Undecided(X, doubled)))
-    mean = Machine.of(0.5 * (halves[0].vector + halves[1].vector))
-    mean, one, other = (with_best_offsets(own, m) for m in (mean, *halves))
+    one, other = halves
+    mean = Machine.of(0.5 * (one.vector + other.vector))
     leverage, v, equal = Leverage.equal(), own.violations(mean), np.ones(shape[1])
     error = 0.5 * sample.distance(one, other, equal)
     smoothing = max(CHUNKS.smoothing * error, least_band(v))
     if has_leverages(own.form, d) and smoothing > 0.0:
-        losses = own.derivatives(v, smoothing * equal, majorised=False)
+        losses = own.derivatives(v, smoothing * equal)
         found = leverage_of(own.form, losses)
         if found is not None:
             leverage = sample.normalised(found)
@@ -293,7 +291,7 @@ def has_leverages(form: Template, n_features: int) -> bool:
 
 def leverage_of(form: Template, losses: Derivatives) -> Leverage | None:
     """Compute leverages from the derivatives of all losses; None if their Hessian is singular."""
-    H = losses.hessians.value[0, :-1, :-1] + np.diag(penalties(form, losses)[:-1])
+    H = losses.hessian.value[:-1, :-1] + np.diag(penalties(form, losses)[:-1])
     return Leverage.of_hessian(H, 1e-10, has_intercept=form.intercept != "none")
 
 
@@ -307,24 +305,3 @@ def penalties(form: Template, losses: Derivatives) -> Vector:
 def least_band(violations: Dense) -> float:
     """The smallest band, as a share of the median violation on a sample of rows."""
     return 1e-4 * float(np.median(np.abs(violations)))
-
-
-def with_best_offsets(own: RowConditions, machine: Machine) -> Machine:
-    """The machine with the best intercept and width for its weights, if its family has a width.
-
-    The multipliers of a program on half of a sample may be no guide to these: classes that are not
-    as large in the sample as they should be leave it no feasible point.
-    """
-    form = own.form
-    if not form.width_sign:
-        return machine
-    c = undecided_conditions(form, own.terms.at(own.terms.signs != 0.0), FixedSums.empty(0))
-    is_free = form.intercept == "free"
-    if is_free and len(np.unique(c.signs)) < 2:  # no row of a rare class was chosen
-        return machine
-    b = machine.intercept if form.intercept == "penalized" else 0.0
-    targets = own.violations(Machine(machine.coef, b, 0.0)).ravel()
-    interval, t = offsets_of_conditions(c, targets, b, is_free=is_free)
-    if not (np.isfinite(t) and np.isfinite(interval.midpoint)):
-        return machine
-    return Machine(machine.coef, interval.midpoint, t)

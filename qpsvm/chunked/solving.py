@@ -38,6 +38,7 @@ from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.io import npz
 from qpsvm.io.files import writing
 from qpsvm.numerics.arguments import explains_calls, explains_constructor
+from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.numerics.contents import digest
 from qpsvm.numerics.interrupts import Deadline, drop_best, keep_best
 from qpsvm.qp.program import QuadraticProgram
@@ -266,12 +267,8 @@ def _solution(problem: ChunkedProblem, state: State, status: Status) -> ChunkedS
 
 # --- checkpoints ---------------------------------------------------------------------------------
 
-VERSION = 6
+VERSION = 7
 """Version of the checkpoint format; files of other versions are refused."""
-
-LARGEST_CHECKPOINT = 2**31
-"""Bytes above which a file is refused: no checkpoint of a machine that fits into memory has as
-many."""
 
 SECONDS = ("passes", "open problems")
 """Parts of a solve whose seconds are reported separately."""
@@ -303,7 +300,7 @@ def _arrays(state: State, problem: ChunkedProblem) -> npz.Arrays:
         "numbers": np.concatenate([np.zeros(0, dtype=np.int64), *dual.numbers], dtype=np.int64),
         "open": np.concatenate([np.zeros(0), *dual.open], dtype=np.float64),
         "lengths": np.array([len(part) for part in dual.open], dtype=np.int64),
-        "figures": np.array([state.error, state.trusted, float(state.is_careful), *seconds]),
+        "figures": np.array([state.error, state.trusted, *seconds]),
         "counts": np.array([own.passes, own.n_bytes, own.n_open], dtype=np.int64),
         "kinds": np.array([kind for kind, _, _ in own.trace], dtype=np.str_),
         "trace": np.array([figures for _, *figures in own.trace], dtype=np.float64).reshape(-1, 2),
@@ -323,7 +320,7 @@ def load(path: str | os.PathLike[str], problem: ChunkedProblem) -> State:
     DataFileError
         It cannot be read, was changed, or is of another problem.
     """
-    arrays = npz.read(path, DataFileError, limit_bytes=LARGEST_CHECKPOINT)
+    arrays = npz.read(path, DataFileError, limit_bytes=default_memory_limit())
     where, stated = repr(os.fspath(path)), str(arrays.pop("digest", ""))
     try:
         own = int(arrays["version"]) == VERSION, str(arrays["problem"]) == fingerprint(problem)
@@ -353,7 +350,7 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
     """
     d = problem.totals.n_features
     machine, best, centre, *alternatives = (Machine.of(vector) for vector in arrays["machines"])
-    error, trusted, is_careful, *seconds = arrays["figures"].tolist()
+    error, trusted, *seconds = arrays["figures"].tolist()
     passes, n_bytes, n_open = arrays["counts"].tolist()
     ends = np.cumsum(arrays["lengths"])
     listed = (tuple(np.split(arrays[name], ends)[:-1]) for name in ("numbers", "open"))
@@ -369,7 +366,6 @@ def _state(arrays: npz.Arrays, problem: ChunkedProblem) -> State:
         statistics=PassStatistics(passes, n_bytes, n_open, spent, tuple(trace), "resumed"),
         trusted=trusted,
         alternatives=tuple(alternatives),
-        is_careful=bool(is_careful),
     )
     sizes = arrays["machines"].shape[1], arrays["leverage"].shape
     if sizes not in ((d + 2, (0, 0)), (d + 2, (d + 1, d + 1))):

@@ -68,8 +68,6 @@ class State:
         The objective of the dual point.
     alternatives : tuple of Machine
         Machines between ``best`` and ``machine``, in case that the step was too long.
-    is_careful : bool
-        A step was too long, or of no use: bands are as wide as memory allows from now on.
     """
 
     machine: Machine
@@ -83,7 +81,6 @@ class State:
     primal_rounding: float = 0.0
     bound: DualBound = NO_BOUND
     alternatives: tuple[Machine, ...] = ()
-    is_careful: bool = False
 
     @classmethod
     def initial(
@@ -158,7 +155,7 @@ class PassSteps:
         band = band_of(distance, self.sample.shares, most)
         least = least_band(violations)
         is_newton = form.is_curved or (band < CHUNKS.narrow * state.error and not one_sided)
-        if not (one_sided or state.is_careful):
+        if not one_sided:
             band = min(band, max(CHUNKS.wide * state.error, least))
         return Request(
             form,
@@ -168,7 +165,6 @@ class PassSteps:
             leverage=state.leverage,
             most_undecided=self._allowances(distance <= band, most),
             smoothing=max(CHUNKS.smoothing * state.error, least) if is_newton else None,
-            majorised=state.is_careful and has_leverages(form, self.problem.totals.n_features),
         )
 
     def _allowances(self, is_near: Mask, most_undecided: int) -> tuple[int, ...]:
@@ -228,7 +224,7 @@ class PassSteps:
             error = self._length(state, state.best, machine)
         else:
             machine, error = state.best, 2.0 * state.trusted
-        return replace(state, machine=machine, error=error, alternatives=(), is_careful=True)
+        return replace(state, machine=machine, error=error, alternatives=())
 
     def _solved_undecided(
         self, state: State, results: Sequence[ChunkResult], fixed: FixedSums, point: ChunkedDual
@@ -301,23 +297,20 @@ def most_undecided(memory_limit: int, totals: Totals) -> int:
 
 @np.errstate(all="ignore")  # a step that is not finite is none
 def newton_steps(form: Template, machine: Machine, losses: Derivatives) -> tuple[Machine, ...]:
-    """The minimisers of quadratic models of the objective; none if one of them is singular.
+    """The minimisers of two quadratic models of the objective; none if they are singular.
 
     That of the objective with rounded kinks comes first: it is closer to the optimum, as a rule.
-    The objective falls on the way to the second.
+    The second has the gradient of the objective itself, so that the way there begins downhill.
     """
     penalty = penalties(form, losses)
     gradients = losses.gradients.value + penalty * machine.vector
     gradients[:, -2:] += (form.intercept_price, form.width_price)
-    hessians = losses.hessians.value + np.diag(penalty)
     used = np.ones(len(penalty), dtype=bool)
     used[-2:] = (form.intercept != "none", form.width_sign != 0.0)
-    steps = np.zeros(gradients.shape)
+    steps, H = np.zeros(gradients.shape), losses.hessian.value + np.diag(penalty)
     try:
-        for k, own in enumerate(steps):
-            H = hessians[min(k, len(hessians) - 1)]
-            scaled, scale = scaled_hessian(H[np.ix_(used, used)], 1e-13)  # singular in (b, t)
-            own[used] = scale * cho_solve(cho_factor(scaled), scale * gradients[k, used])
+        scaled, scale = scaled_hessian(H[np.ix_(used, used)], 1e-13)  # singular in (b, t)
+        steps[:, used] = scale * cho_solve(cho_factor(scaled), (scale * gradients[:, used]).T).T
     except (ValueError, LinAlgError):  # not finite; not positive definite
         return ()
     if not np.isfinite(steps).all():

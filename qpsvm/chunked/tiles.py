@@ -162,9 +162,10 @@ def tile_certificate(
     weights, sizes = compensated.Total((2, 2)), added([sums.rounding])
     weights.add_terms(kappa * halves)
     sizes.add_terms(np.array([0.0, 0.0, 0.5 * kappa * error]))
-    # the samples in feature space; where a gap is relative to their spread, that is not known
-    own_form = replace(form, radius=math.sqrt(largest) * (1.0 + (totals.n_features + 8) * EPS))
-    own_totals = replace(totals, largest_square=largest, squared_spread=0.0)
+    # the samples in feature space, whose spread is not known: no gap is relative to it
+    radius = math.sqrt(largest) * (1.0 + (totals.n_features + 8) * EPS)
+    own_form = replace(form, radius=radius, relative_to_spread=False)
+    own_totals = replace(totals, largest_square=largest)
     plane = Machine(halves.sum(axis=0), machine.intercept, machine.width)
     primal, rounding = primal_objective(own_form, plane, tiles)
     dual = dual_bound(own_form, sums._replace(weights=weights, rounding=sizes))

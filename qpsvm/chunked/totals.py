@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,67 +29,28 @@ from qpsvm.numerics.arguments import Labels
 from qpsvm.numerics.arrays import IN_CACHE, Index, Matrix, Vector, freeze, is_sparse, row_blocks
 from qpsvm.numerics.precision import EPS
 from qpsvm.numerics.rows import row_squares
-from qpsvm.numerics.single_precision import SinglePrecision
-
-
-@dataclass(frozen=True, eq=False)
-class ChunkTotals:
-    """Result of the first pass on one chunk.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows with a weight above zero.
-    n_bytes : int
-        Size of the samples in memory.
-    labels : array
-        The distinct labels; a single zero without any.
-    label_weights : tuple of float
-        The sum of weights of each.
-    targets : pair of float
-        The smallest and the largest one; NaN without any.
-    largest_square : float
-        Of the norms of the rows, squared.
-    digest : str
-        Of all numbers and labels.
-    sample : Contents
-        Rows chosen at random.
-    shares : array of shape (m,)
-        How many rows each of them stands for.
-    """
-
-    n_rows: int
-    n_bytes: int
-    labels: Labels
-    label_weights: tuple[float, ...]
-    targets: tuple[float, float]
-    largest_square: float
-    digest: str
-    sample: Contents
-    shares: Vector
 
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Result of the first pass over all chunks: sizes, classes, sums, and a sample of the rows.
+    """Result of the first pass, over one chunk or all: sizes, classes, sums, a sample of the rows.
 
     Attributes
     ----------
-    n_rows, n_features, n_bytes : int
-    is_sparse : bool
-    classes : array of shape (2,) or None
-        The two labels, sorted.
+    n_rows_by_chunk : tuple of int
+        Rows with a weight above zero.
+    n_bytes : int
+        Size of the samples in memory.
+    classes : array of shape (k,) or None
+        The labels, sorted: two of all chunks, one or more of a single chunk; None without any.
     class_weights : tuple of float
         Sum of the sample weights of each class; of all samples without classes.
     targets : pair of float
-        The smallest and the largest one.
+        The smallest and the largest one; NaN without any.
     largest_square : float
-    squared_spread : float
-        The largest distance of a row of the sample from the mean of these rows, squared; 1 if that
-        is zero.
-    n_rows_by_chunk : tuple of int
+        Of the norms of the rows, squared.
     digests : tuple of str
-        Of every chunk.
+        Of all numbers and labels of every chunk.
     sample : Contents
         Rows chosen at random, in the order of the chunks.
     shares : array of shape (m,)
@@ -96,20 +58,45 @@ class Totals:
     n_chosen_by_chunk : tuple of int
     """
 
-    n_rows: int
-    n_features: int
+    n_rows_by_chunk: tuple[int, ...]
     n_bytes: int
-    is_sparse: bool
     classes: Labels | None
     class_weights: tuple[float, ...]
     targets: tuple[float, float]
     largest_square: float
-    squared_spread: float
-    n_rows_by_chunk: tuple[int, ...]
     digests: tuple[str, ...]
     sample: Contents
     shares: Vector
     n_chosen_by_chunk: tuple[int, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows with a weight above zero."""
+        return sum(self.n_rows_by_chunk)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.sample.n_features
+
+    @property
+    def is_sparse(self) -> bool:
+        """Return whether samples of any chunk are stored as sparse matrices."""
+        return is_sparse(self.sample.X)
+
+    @cached_property
+    def squared_spread(self) -> float:
+        """Lower bound of the spread ``max |x - mean|^2``, from the sample of rows; 1 if it is 0."""
+        X, shares = self.sample.X, self.shares
+        mean = np.asarray(X.T @ shares) / float(np.sum(shares))
+        if is_sparse(X):
+            own, other = row_squares(X), float(mean @ mean)
+            squares = own - 2.0 * np.asarray(X @ mean) + other
+            squares -= (X.shape[1] + 8.0) * EPS * (own + other)
+        else:
+            blocks = row_blocks(X.shape[0], X.shape[1], IN_CACHE)
+            squares = np.concatenate([row_squares(X[rows] - mean) for rows in blocks])
+        return float(np.max(squares)) if np.max(squares) > 0.0 else 1.0
 
 
 def first_pass(
@@ -133,7 +120,7 @@ def first_pass(
     return samples, combined(parts, [chunk.name for chunk in samples.chunks], task)
 
 
-def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> ChunkTotals:
+def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> Totals:
     """Sum up one chunk in the first pass, and choose rows of it at random.
 
     Parameters
@@ -151,26 +138,26 @@ def chunk_totals(contents: Contents, request: tuple[Task, int], number: int) -> 
     """
     task, n_sample = request
     n, y = contents.n_rows, contents.y
-    labels, codes, targets = np.zeros(1), None, (math.nan, math.nan)
+    classes, codes, targets = None, np.zeros(n, dtype=np.intp), (math.nan, math.nan)
     if task == "binary" and y is not None:
-        labels, codes = distinct(y)
+        classes, codes = distinct(y)
     elif task == "regression" and y is not None and n:
         targets = float(np.min(y)), float(np.max(y))
     rows, shares = chosen_rows(contents, n_sample, (CHUNKS.seed, number), codes)
-    groups = [
-        contents.weights if codes is None else contents.weights[codes == k]
-        for k in range(len(labels))
-    ]
-    return ChunkTotals(
-        n_rows=n,
+    k = 1 if classes is None else len(classes)
+    return Totals(
+        n_rows_by_chunk=(n,),
         n_bytes=contents.n_bytes,
-        labels=labels,
-        label_weights=tuple(sum_of_weights(own.tolist()) for own in groups),
+        classes=classes,
+        class_weights=tuple(
+            sum_of_weights(contents.weights[codes == c].tolist()) for c in range(k)
+        ),
         targets=targets,
         largest_square=float(np.max(row_squares(contents.X), initial=0.0)),
-        digest=contents.digest(),
+        digests=(contents.digest(),),
         sample=contents.taken(rows),
         shares=shares,
+        n_chosen_by_chunk=(len(shares),),
     )
 
 
@@ -227,7 +214,7 @@ def _squares(block: Matrix) -> Matrix:
     return block.power(2) if is_sparse(block) else block * block
 
 
-def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> Totals:
+def combined(parts: Sequence[Totals], names: Sequence[str], task: Task) -> Totals:
     """Add up the results of the first pass on all chunks, in their order.
 
     Raises
@@ -235,11 +222,11 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
     InvalidDataError
         Chunks with different numbers of features; one class only, or more than two; no rows left.
     """
-    d = parts[0].sample.n_features
+    d = parts[0].n_features
     for part, name in zip(parts, names, strict=True):
-        if part.sample.n_features != d:
+        if part.n_features != d:
             raise InvalidDataError(
-                f"Chunk {name!r} has {part.sample.n_features} features and chunk {names[0]!r} "
+                f"Chunk {name!r} has {part.n_features} features and chunk {names[0]!r} "
                 f"{d}; all chunks must have the same columns."
             )
     used = [part for part in parts if part.n_rows]
@@ -247,30 +234,25 @@ def combined(parts: Sequence[ChunkTotals], names: Sequence[str], task: Task) -> 
         raise InvalidDataError("No chunk has a row of weight above zero.")
     sums = dict[Any, list[float]]()
     for part in used:
-        for label, weight in zip(part.labels.tolist(), part.label_weights, strict=True):
+        labels = [0] if part.classes is None else part.classes.tolist()
+        for label, weight in zip(labels, part.class_weights, strict=True):
             sums.setdefault(label, []).append(weight)
     classes = _classes(used, sums) if task == "binary" else None
-    sample = joined([part.sample for part in used], classes)
-    shares = np.concatenate([part.shares for part in used])
     return Totals(
-        n_rows=sum(part.n_rows for part in parts),
-        n_features=d,
+        n_rows_by_chunk=tuple(part.n_rows for part in parts),
         n_bytes=sum(part.n_bytes for part in parts),
-        is_sparse=any(is_sparse(part.sample.X) for part in parts),
         classes=classes,
         class_weights=tuple(sum_of_weights(sums[label]) for label in sorted(sums)),
         targets=(min(p.targets[0] for p in used), max(p.targets[1] for p in used)),
         largest_square=max(part.largest_square for part in parts),
-        squared_spread=_squared_spread(sample.X, shares),
-        n_rows_by_chunk=tuple(part.n_rows for part in parts),
-        digests=tuple(part.digest for part in parts),
-        sample=sample,
-        shares=shares,
+        digests=tuple(digest for part in parts for digest in part.digests),
+        sample=joined([part.sample for part in used], classes),
+        shares=np.concatenate([part.shares for part in used]),
         n_chosen_by_chunk=tuple(len(part.shares) for part in parts),
     )
 
 
-def _classes(parts: Sequence[ChunkTotals], sums: dict[Any, list[float]]) -> Labels:
+def _classes(parts: Sequence[Totals], sums: dict[Any, list[float]]) -> Labels:
     """The two labels of all chunks, sorted."""
     try:
         found = sorted(sums)
@@ -283,23 +265,11 @@ def _classes(parts: Sequence[ChunkTotals], sums: dict[Any, list[float]]) -> Labe
             "pass y == label for one class against the rest."
         )
     # chunks may hold labels of different widths: "no" in one, "maybe" in another
-    classes = np.array(found, dtype=np.result_type(*(part.labels.dtype for part in parts)))
+    dtypes = [part.classes.dtype for part in parts if part.classes is not None]
+    classes = np.array(found, dtype=np.result_type(*dtypes))
     if classes.dtype.kind == "f":
         classes = exact_labels(found, "y of all chunks together")
     return freeze(classes)
-
-
-def _squared_spread(X: Matrix | SinglePrecision, shares: Vector) -> float:
-    """Lower bound of the spread ``max |x - mean|^2``, from a sample of rows; 1 for equal rows."""
-    mean = np.asarray(X.T @ shares) / float(np.sum(shares))
-    if is_sparse(X):
-        own, other = row_squares(X), float(mean @ mean)
-        squares = own - 2.0 * np.asarray(X @ mean) + other
-        squares -= (X.shape[1] + 8.0) * EPS * (own + other)
-    else:
-        blocks = row_blocks(X.shape[0], X.shape[1], IN_CACHE)
-        squares = np.concatenate([row_squares(X[rows] - mean) for rows in blocks])
-    return float(np.max(squares)) if np.max(squares) > 0.0 else 1.0
 
 
 def joined(parts: Sequence[Contents], classes: Labels | None) -> Contents:

@@ -23,19 +23,19 @@ def plain(value: Mapping[str, object]) -> dict[str, Json]: ...
 def plain(value: object) -> Json: ...
 def plain(value: object) -> Json:
     """Convert to numbers, strings, lists and dictionaries without NaN and infinities."""
-    if isinstance(value, np.generic):
-        value = cast("object", value.item())
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else _name(value)
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(cast("object", value.tolist()))
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    return str(value)
+    match value.item() if isinstance(value, np.generic) else value:
+        case float(number) if not math.isfinite(number):
+            return _name(number)
+        case None | bool() | int() | float() | str() as known:
+            return known
+        case Mapping() as entries:
+            return {str(key): plain(entry) for key, entry in entries.items()}
+        case np.ndarray() as array:
+            return plain(cast("object", array.tolist()))
+        case list() | tuple() as sequence:
+            return [plain(entry) for entry in sequence]
+        case other:
+            return str(other)
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:

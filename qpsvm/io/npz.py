@@ -32,7 +32,6 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 KINDS = "biufUS"
 """Booleans, integers, real numbers and texts of fixed length; no objects, no records."""
 
-_MAX_QUOTED = 200
 _ONE_HEADER = threading.RLock()
 """Held while a header is parsed: Python 3.11 counts the depth of syntax trees for all threads
 together and raises SystemError where two of them parse at once (CPython's issue 106905)."""
@@ -101,7 +100,7 @@ def read(
             pickled = " By its name it is a pickle; pickles are not read: they can run any code."
         raise error(
             f"{os.fspath(path)!r} is not a readable NPZ file: it is damaged, incomplete, or of "
-            f"another format ({type(problem).__name__}: {str(problem)[:_MAX_QUOTED]}); write it "
+            f"another format ({type(problem).__name__}: {_shown(problem)}); write it "
             f"again.{pickled}"
         ) from problem
 
@@ -140,7 +139,7 @@ def _require_harmless(
     for member in members:
         if member.compress_type == zipfile.ZIP_STORED:
             continue
-        name = _name(member)[:_MAX_QUOTED]
+        name = _shown(_name(member))
         if not compressed:
             raise error(
                 f"{os.fspath(path)!r}: member {name!r} is compressed; write it with numpy.savez, "
@@ -159,6 +158,11 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
         return stream.read(member.file_size)
 
 
+def _shown(text: object) -> str:
+    """The beginning of a text that a file may have made long, for a message."""
+    return str(text)[:200]
+
+
 def _name(member: zipfile.ZipInfo) -> str:
     return member.filename.removesuffix(".npy")
 
@@ -166,7 +170,7 @@ def _name(member: zipfile.ZipInfo) -> str:
 def _array(
     path: str | os.PathLike[str], member: zipfile.ZipInfo, content: bytes, error: type[QPSVMError]
 ) -> npt.NDArray[Any]:
-    where = f"{os.fspath(path)!r}: array {_name(member)[:_MAX_QUOTED]!r}"
+    where = f"{os.fspath(path)!r}: array {_shown(_name(member))!r}"
     stream = io.BytesIO(content)
     with _ONE_HEADER, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a header written by Python 2 is not worth a word

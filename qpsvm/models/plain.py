@@ -51,7 +51,6 @@ KNOWN: Mapping[str, type[object]] = {
 }
 """Classes that a file can name: what they are made of are numbers and texts."""
 
-_SCALARS = (bool, int, float, str)
 _ARRAY_KINDS = "biufUO"
 """Truth values, integers, numbers and texts (also as Python objects)."""
 
@@ -142,10 +141,11 @@ def to_value(data: Any, what: str) -> Any:
     >>> to_value({"name": "RBF", "parameters": {"gamma": 0.5}}, "kernel")
     RBF(gamma=0.5)
     """
-    if data is None or isinstance(data, _SCALARS):
-        return data
-    if isinstance(data, dict) and set(data) == {"name", "parameters"}:
-        return _to_object(data["name"], data["parameters"], what)
+    match data:
+        case None | bool() | int() | float() | str():
+            return data
+        case {"name": name, "parameters": parameters} if len(data) == 2:
+            return _to_object(name, parameters, what)
     try:
         return _to_collection(data, what)
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, SyntaxError) as error:
@@ -154,9 +154,11 @@ def to_value(data: Any, what: str) -> Any:
 
 def _to_object(name: object, parameters: object, what: str) -> Any:
     """Build an object of one of the known classes."""
-    kind = KNOWN.get(name) if isinstance(name, str) else None
-    if kind is None or not isinstance(parameters, dict):
-        raise ModelFileError(f"the {what} {name!r} is unknown; known are {', '.join(KNOWN)}.")
+    match name, parameters:
+        case str(), dict() if name in KNOWN:
+            kind = KNOWN[name]
+        case _:
+            raise ModelFileError(f"the {what} {name!r} is unknown; known are {', '.join(KNOWN)}.")
     values = {key: to_value(value, f"{key} of {name}") for key, value in parameters.items()}
     try:
         return kind(**values)

@@ -39,18 +39,19 @@ from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, is_real_number
 from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.balls import SUM_ROUNDING
 from qpsvm.numerics.interrupts import without_solution
-from qpsvm.paths.training import DEFAULTS, PathSettings, Training, require_arguments, solved
+from qpsvm.paths.training import (
+    DEFAULTS,
+    SMALLEST_EPS,
+    PathSettings,
+    Training,
+    require_arguments,
+    solved,
+)
 
-GAP_ROUNDING = 1.0 + 1e-14
-"""Covers the rounding of the few operations between the bounds and a gap."""
-
-AIM, LARGEST_GROWTH = 0.9, 4.0
-"""The share of ``eps`` that a search for the reach of a machine aims at, and the factor by which a
-step of it grows, at most."""
-
-SOLVE_SHARE, SMALLEST_EPS = 1e-3, 1e-10
-"""Machines are solved to this share of ``eps``, but not below that."""
+SOLVE_SHARE = 1e-3
+"""Machines are solved to this share of ``eps``, but not below ``SMALLEST_EPS``."""
 
 
 @short_repr
@@ -117,7 +118,7 @@ def relative_gaps(
     found = list[float]()
     for place in places:
         upper = machine.upper_at(training, place.C)
-        gap = GAP_ROUNDING * max(upper - place.lower, 0.0)
+        gap = SUM_ROUNDING * max(upper - place.lower, 0.0)
         size = upper if by_objective else machine.floor
         found.append(gap / size if math.isfinite(gap) and size > 0.0 else math.inf)
     return found
@@ -224,7 +225,7 @@ class CertifiedPath(ColumnTable):
         lower = float(np.interp(C, self.bounds[:, 0], self.bounds[:, 1]))  # V is concave
         upper = machine.upper_at(self.training, float(C))
         size = max(upper, machine.floor)
-        gap = GAP_ROUNDING * max(upper - lower, 0.0)
+        gap = SUM_ROUNDING * max(upper - lower, 0.0)
         return gap / size if math.isfinite(gap) and size > 0.0 else math.inf
 
     def problem_at(self, C: float) -> SVMProblem:
@@ -422,10 +423,12 @@ class _Search:
     def farthest(self, begin: Witness, high: float, gap: Callable[[Witness], float]) -> Witness:
         """Find the machine with the largest C whose gap is at most ``eps``.
 
-        The root of the gap grows about linearly with log C, near ``begin``; a guess outside what
-        is known of the end is replaced by the middle of it.
+        The root of the gap grows about linearly with log C, near ``begin``: the next guess is in
+        the middle of the shares of ``eps`` that end the search, but at most four times as far. One
+        outside what is known of the end is replaced by the middle of it.
         """
         s, best, least, most = self.settings, begin, 0.0, math.inf
+        aim = 0.5 * (s.narrowest_gap + 1.0)
         whole = math.log(high / begin.C)
         step = min(self._last_step, whole)
         for _ in range(s.reach_solves):
@@ -440,7 +443,7 @@ class _Search:
                     break
             else:
                 most = step
-            guess = step * math.sqrt(AIM / max(share, AIM / LARGEST_GROWTH**2))
+            guess = step * math.sqrt(aim / max(share, aim / 16.0))
             if not least < guess < most:
                 guess = 0.5 * (least + most)
             step = min(guess, whole)

@@ -28,7 +28,7 @@ from qpsvm.paths.pieces import (
     exchanged,
     independent_piece,
 )
-from qpsvm.paths.program import ParametricProgram
+from qpsvm.paths.program import ROUNDING, ParametricProgram
 from qpsvm.paths.training import PathSettings
 
 MachineSolver = Callable[[float], SVMSolution]
@@ -36,17 +36,11 @@ MachineSolver = Callable[[float], SVMSolution]
 
 FEASIBILITY = 1e-9
 """How far an alpha may be outside its box and a multiplier below zero, relative to the largest of
-their kind, for an active set to count as optimal: rounding."""
+their kind, for an active set to count as optimal; an alpha of a solver that is as near to a bound
+counts as at the bound."""
 
 FLATNESS = 1e-11
 """A rate of change below this, relative in the same way, is rounding and no event."""
-
-SAME_VALUE = 1e-12
-"""Parameter values whose relative difference is at most this are one value."""
-
-CLASSIFICATION = (1e-9, 1e-7, 1e-5)
-"""Distances from a bound, relative to the box, below which an alpha of a solver counts as at the
-bound; tried in this order."""
 
 RESTART_STEP, RESTART_GROWTH = 1e-7, 10.0
 """A solver finds the path again so far ahead, relative to the parameter; each further attempt at
@@ -211,21 +205,18 @@ def piece_end(program: ParametricProgram, piece: Piece, s: float, end: float) ->
 
 def is_same(s: float, other: float) -> bool:
     """Return whether two values differ by rounding only."""
-    return abs(s - other) <= SAME_VALUE * max(abs(s), abs(other))
+    return abs(s - other) <= ROUNDING * max(abs(s), abs(other))
 
 
 def found_piece(program: ParametricProgram, s: float, solver: MachineSolver) -> Piece | None:
     """The piece at s by a solver: the active set of its solution, if that is optimal at s."""
     solution = solver(s)
-    for share in CLASSIFICATION:
-        try:
-            active = active_set_of(program, solution, share)
-            piece = independent_piece(program, active, solution.alpha, s)
-        except Dependent:
-            continue
-        if piece_end(program, piece, s, s)[0] == s:
-            return piece
-    return None
+    try:
+        active = active_set_of(program, solution, FEASIBILITY)
+        piece = independent_piece(program, active, solution.alpha, s)
+    except Dependent:
+        return None
+    return piece if piece_end(program, piece, s, s)[0] == s else None
 
 
 def _found_again(

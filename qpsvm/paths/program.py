@@ -30,11 +30,9 @@ from qpsvm.paths.training import Training
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
 
-AFFINE = 1e-12
-"""Relative deviation of data from a straight line in the parameter that is rounding."""
-
-FEW = 3
-"""The rows used of a kernel matrix are copied if they are at most one row in so many."""
+ROUNDING = 1e-12
+"""Relative difference of two values of the parameter, and relative deviation of data from a
+straight line in it, that is only rounding."""
 
 
 class Affine(NamedTuple):
@@ -101,8 +99,7 @@ class ParametricProgram:
             return self.P.products(V)
         K, sums = self.P.gram.dense, np.column_stack([self.P.selection.gather(v) for v in V.T])
         used = np.flatnonzero(sums.any(axis=1))
-        few = FEW * len(used) <= len(K)
-        products = K[used].T @ sums[used] if few else K @ sums  # K is symmetric
+        products = K[used].T @ sums[used]  # K is symmetric
         pairs = zip(V.T, products.T, strict=True)
         return np.column_stack([self.P.from_product(v, product) for v, product in pairs])
 
@@ -159,7 +156,7 @@ def _affine(vectors: tuple[Vector, ...], first: float, last: float) -> Affine | 
     begin, end, middle = vectors
     if not all(np.isfinite(vector).all() for vector in vectors):
         return None
-    rounding = AFFINE * np.maximum(np.abs(begin), np.abs(end))
+    rounding = ROUNDING * np.maximum(np.abs(begin), np.abs(end))
     if (np.abs(0.5 * (begin + end) - middle) > rounding).any():
         return None
     slope = (end - begin) / (last - first)

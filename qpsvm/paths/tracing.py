@@ -23,6 +23,7 @@ from qpsvm.paths.result import Path, WidthPath
 from qpsvm.paths.sequences import machines_along
 from qpsvm.paths.training import (
     DEFAULTS,
+    SMALLEST_EPS,
     PathSettings,
     Training,
     checked_values,
@@ -39,9 +40,6 @@ Values: TypeAlias = float | Sequence[float] | Vector | None
 
 PathCallback = Callable[[float, SVMSolution], object]
 """Receives a value and its machine; returning False ends the path there."""
-
-FOLLOW_EPS = 1e-10
-"""The ``eps`` of solves whose active set the exact path starts from."""
 
 DEFAULT_C = np.geomspace(1e-2, 1e2, 50)
 """Values of C where none are given."""
@@ -262,7 +260,7 @@ def _trace(
     def solver(s: float) -> SVMSolution:
         nonlocal last
         problem = training.problem(program.change(s))
-        last = solved(problem, FOLLOW_EPS, last, "active-set")
+        last = solved(problem, SMALLEST_EPS, last, "active-set")
         return last
 
     ends = [program.change(float(value)) for value in values[[0, -1]]]

@@ -39,6 +39,10 @@ from qpsvm.verification import verify_evaluated
 
 PARAMETERS = ("C", "epsilon", "nu")
 
+SMALLEST_EPS = 1e-10
+"""The ``eps`` of the most accurate solves: those whose active set an exact path starts from, and
+the bounds of a cover."""
+
 
 @explains_constructor
 @dataclass(frozen=True)

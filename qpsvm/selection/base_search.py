@@ -281,13 +281,9 @@ class _Run:
         return scoring if scores.needs_estimator(scoring) else None
 
     def outcomes(self) -> list[list[FoldScore]]:
-        """Score every candidate on every fold; refine bounds while the choice is undecided."""
+        """Score every candidate on every fold."""
         shared = self._shared()
-        if shared is None:
-            return self._separate()
-        found = self._on_shared(shared)
-        self._refine(shared, found)
-        return found
+        return self._separate() if shared is None else self._on_shared(shared)
 
     def _scored(self, fold: Fold, outcome: FoldOutcome) -> FoldScore:
         found, fit_seconds, score_seconds, score = outcome
@@ -353,34 +349,6 @@ class _Run:
     def _task(self, candidate: Candidate) -> Task:
         weights = np.ones(self.X.shape[0]) if self.weights is None else self.weights
         return self.search._task(candidate, weights)
-
-    def _refine(self, shared: SharedKernels, found: list[list[FoldScore]]) -> None:
-        """Solve machines more accurately that leave the best candidate undecided."""
-        left = SEARCH.most_refined
-        for row in self._open_rows(found):
-            candidate, scored = self.candidates[row], found[row]
-            C = np.array([float(candidate["C"])])
-            is_open = [k for k, each in enumerate(scored) if not each.score.is_known][:left]
-            K: Any = self._matrix(shared, candidate) if is_open else None
-            for k in is_open:
-                (better,) = run_fold(K, self._task(candidate), self.folds[k], C, SEARCH.tightest)
-                times = scored[k].fit_seconds, scored[k].score_seconds
-                new = self._scored(self.folds[k], FoldOutcome(better.predictions, *times))
-                if new.gap < scored[k].gap:
-                    scored[k] = new
-            left -= len(is_open)
-
-    def _open_rows(self, found: list[list[FoldScore]]) -> list[int]:
-        """Candidates that may be better than the best; with the best, if its score is not known."""
-        choice = Choice.of(self.candidates, cv_results(self.candidates, found))
-        score, high, best = choice.score, choice.upper, choice.best
-        is_open = [
-            row
-            for row, verdict in enumerate(choice.verdicts)
-            if verdict == "undecided" and score[row] != score[best] and np.isfinite(high[row])
-        ]
-        is_open.sort(key=lambda row: -high[row])
-        return [best, *is_open] if is_open else []
 
     # --- one estimator for each candidate and fold ------------------------------------------------
     def _separate(self) -> list[list[FoldScore]]:

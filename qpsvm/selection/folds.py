@@ -228,8 +228,8 @@ def _held_out(
 ) -> HeldOut:
     """Bound held-out decision values of the machines of a part for several C.
 
-    By compensated sums where others leave something open, and by another solve where the gap for
-    the stored kernel matrix is still above eps.
+    By compensated sums where others leave something open, and by another solve where the gap is
+    still above eps.
     """
 
     def bounds(beta: Dense, C: Vector, *, more_digits: bool = False) -> HeldOut:
@@ -243,7 +243,7 @@ def _held_out(
     again = np.flatnonzero((found.gap > eps) | task.are_open(found))
     if len(again):
         found.improve(again, bounds(beta[again], C[again], more_digits=True))
-    again = again[found.own_gap[again] > eps]
+    again = again[found.gap[again] > eps]
     if len(again):
         losses = [unit.scaled(factor) for factor in C[again].tolist()]
         pairs = zip(losses, beta[again], strict=True)

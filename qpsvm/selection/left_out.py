@@ -261,7 +261,7 @@ class LeftOutValues:
         for lot in self._batches(samples):
             without = loss.without(lot)
             beta = np.array([_solved(program, without.of(k), full) for k in range(len(lot))])
-            steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step).astype(np.int8)
+            steps = loss.steps(beta, LEAVE_ONE_OUT.eps).astype(np.int8)
             machines = LeftOutMachines(lot, steps, np.zeros(len(lot)), beta)
             if program.is_free:
                 off = loss.values()[steps + 2, np.arange(len(K))] - beta @ K

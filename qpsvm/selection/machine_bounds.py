@@ -18,10 +18,10 @@ and the optimal intercepts lie between those of the training targets moved by as
 (``machines.intercept.enclosing_intercepts``), as in ``certificates.optimum``.
 
 Every term is taken at the worse end of the errors of its sum (``selection.kernel_matrix``). Where
-coefficients add up to ``s``, ``P - D`` grows by ``|s b*|``. For a bound B on ``|b*|`` the radius
-encloses the optima with ``|b| <= B``; if their intercepts are all within ``(-B, B)``, these are all
-optima. ``C_i`` that were rounded are taken a little lower in the dual (``feasible``) and a little
-higher in the losses.
+coefficients add up to s in place of zero, some of the sign of s, moved towards zero, make up for
+it: the gap of that point is larger by the sum of ``|a_i - f_i|`` times how far they move, and by
+half of the square of how far the weights do. ``C_i`` that were rounded are taken a little lower in
+the dual (``feasible``) and a little higher in the losses.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.balls import SUM_ROUNDING, UNDERFLOW, gamma
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.selection.kernel_matrix import Sums
-from qpsvm.selection.settings import SEARCH
 from qpsvm.selection.subdifferential import Subdifferential
 
 
@@ -52,13 +51,10 @@ class HeldOut:
     ----------
     gap : array of shape (m,)
         Certified gaps of the machines, relative to their primal objectives.
-    own_gap : array of shape (m,)
-        The same for the stored kernel matrix, as if it had no errors.
     values, lower, upper : arrays of shape (m, r)
     """
 
     gap: Vector
-    own_gap: Vector
     values: Dense
     lower: Dense
     upper: Dense
@@ -70,7 +66,7 @@ class HeldOut:
     def improve(self, rows: Index, other: HeldOut) -> None:
         """Take the bounds of other machines for some rows, where their gaps are smaller."""
         better = other.gap < self.gap[rows]
-        for name in ("gap", "own_gap", "values", "lower", "upper"):
+        for name in ("gap", "values", "lower", "upper"):
             getattr(self, name)[rows[better]] = getattr(other, name)[better]
 
 
@@ -125,7 +121,7 @@ def held_out(
     """
     outer, w, m = loss.scaled(1.0 + 2.0 * upper_bound_error), trained.values, len(beta)
     of_w, of_out = (each.rounding + each.entries for each in (trained, others))
-    missed, b, gap, shifts = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((2, m, 1))
+    missed, b, shifts = np.zeros(m), np.zeros(m), np.zeros((2, m, 1))
     with np.errstate(all="ignore"):  # nothing is known of kernel values that are rounding
         sides = []
         if is_free:
@@ -133,55 +129,41 @@ def held_out(
             sides = [_Sides.of(outer, k, w[k], of_w[k], trained.norms) for k in range(m)]
             b = np.array([each.best_intercept for each in sides])
         sizes = EPS * (np.abs(w) + np.abs(b)[:, None])
-        gap, objective = _gaps(outer, beta, w, b, of_w + sizes)
-        own_gap = _gaps(outer, beta, w, b, trained.rounding + sizes)[0] + missed * np.abs(b)
+        moved = missed * float(np.max(trained.norms, initial=0.0))
+        gap, objective = _gaps(outer, beta, w, b, of_w + sizes, missed)
+        gap += moved**2  # half of it without rounding
+        reach = np.sqrt(2.0 * gap) * SUM_ROUNDING
         for k, side in enumerate(sides):
             error = 4.0 * EPS + 4.0 * upper_bound_error
-            gap[k], shifts[:, k, 0] = _with_intercepts(side, gap[k], missed[k], abs(b[k]), error)
-        out, radius = others.values, np.sqrt(2.0 * gap) * SUM_ROUNDING
-        away = radius[:, None] * others.norms + of_out
+            shifts[:, k, 0] = side.optimal_intercepts(float(reach[k]), error)
+        out, away = others.values, reach[:, None] * others.norms + of_out
         away += 4.0 * EPS * (np.abs(out) + np.sum(np.abs(shifts), axis=0) + away)
         low, high = out + shifts[0] - away, out + shifts[1] + away
     low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
-    size = np.maximum(objective, TINY)
-    return HeldOut(gap / size, own_gap / size, out + b[:, None], low, high)
-
-
-def _with_intercepts(
-    sides: _Sides, gap: float, missed: float, b: float, error: float
-) -> tuple[float, Interval]:
-    """Add the cost of a violated ``sum(beta) = 0`` to a gap, and bound the optimal intercept."""
-    bound = 1.0 + 2.0 * b
-    for _ in range(SEARCH.intercepts):
-        whole = gap + missed * (b + bound)
-        shift = sides.optimal_intercepts(float(np.sqrt(2.0 * whole)) * SUM_ROUNDING, error)
-        reached = max(abs(shift.lower), abs(shift.upper))
-        if missed == 0.0 or reached < bound:
-            return whole, shift
-        bound = 2.0 * reached
-        if not np.isfinite(bound):
-            break
-    return np.inf, Interval(-np.inf, np.inf)
+    return HeldOut(gap / np.maximum(objective, TINY), out + b[:, None], low, high)
 
 
 def _gaps(
-    loss: Subdifferential, beta: Dense, w: Dense, b: Vector, errors: Dense
+    loss: Subdifferential, beta: Dense, w: Dense, b: Vector, errors: Dense, missed: Vector
 ) -> tuple[Vector, Vector]:
-    """Bounds on gaps, infinite for coefficients outside of their boxes, and the objectives."""
+    """Bounds on gaps, infinite for coefficients outside of their boxes, and the objectives.
+
+    ``missed`` is ``|sum(beta)|`` where that has to be zero, else zero, shape (m,).
+    """
     f = w + b[:, None]
     rounding = errors + 2.0 * EPS * (np.abs(f) + loss.sizes)
-    kinks, products = loss.kinks(beta), beta * w
-    gap = np.sum(loss.gaps(f - kinks, beta, rounding), axis=1)
+    price = missed * loss.steepest(f, beta, rounding)
+    gap, products = np.sum(loss.gaps(f, beta, rounding), axis=1) + price, beta * w
     square = np.maximum(np.sum(products, axis=1), 0.0)
     objective = loss.dual_linear_part(beta) - 0.5 * square + gap
     d = _stretches(loss, beta, f, errors)
     rows = np.flatnonzero(d > 0.0)
     if len(rows):
         some, by = loss.of(rows), 1.0 + d[rows, None]
-        away, near = by * rounding[rows], by * f[rows] - some.kinks(beta[rows])
-        stretched = np.sum(some.gaps(near, beta[rows], away), axis=1)
+        stretched = np.sum(some.gaps(by * f[rows], beta[rows], by * rounding[rows]), axis=1)
         norm = square + np.sum(np.abs(beta) * errors + gamma(w.shape[1]) * np.abs(products), axis=1)
-        stretched += 0.5 * d[rows] ** 2 * norm[rows]
+        stretched += 0.5 * d[rows] ** 2 * norm[rows] + price[rows]
+        stretched += missed[rows] * d[rows] * np.abs(b[rows])
         gap[rows] = np.fmin(gap[rows], stretched)
     gap = SUM_ROUNDING * gap + 8.0 * EPS * objective + UNDERFLOW
     inside = ((beta <= loss.upper) & (beta >= loss.lowest)).all(axis=1)

@@ -32,7 +32,6 @@ from scipy.linalg.lapack import dpotrf
 from qpsvm.numerics.arrays import Dense, Mask, Vector
 from qpsvm.numerics.balls import U, gamma, outward
 from qpsvm.numerics.precision import EPS
-from qpsvm.selection.settings import LEAVE_ONE_OUT
 from qpsvm.selection.tableau import LeftOutMachines, Program
 
 
@@ -153,6 +152,6 @@ def _lowest(program: Program, vertical: Mask) -> float:
     if not (math.isfinite(rounding) and np.isfinite(A).all()):
         return math.nan
     smallest = float(eigh(A, eigvals_only=True, subset_by_index=(0, 0))[0])
-    likely = LEAVE_ONE_OUT.share_of_eigenvalue * (smallest - rounding)
+    likely = 0.5 * (smallest - rounding)  # half of the computed one: the factorisation proves it
     A[np.diag_indices(len(A))] -= likely + rounding
     return math.nan if not likely > 0.0 or dpotrf(A)[1] else likely

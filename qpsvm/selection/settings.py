@@ -17,9 +17,8 @@ class LeaveOneOutSettings:
     Attributes
     ----------
     eps : float
-        Accuracy of the full machine and of a refit.
-    end_of_step : float
-        Share of a step's length from which on a coefficient of the full machine is not at its end.
+        Accuracy of the full machine and of a refit; a coefficient that is as near to the end of its
+        step, relative to the step's length, counts as at the end.
     lot : int
         Samples that are left out at a time: matrices of so many rows of n are held.
     most_changed : int
@@ -31,18 +30,14 @@ class LeaveOneOutSettings:
         which would take equal samples off their steps.
     dependent : float
         Reciprocal condition number of equations below which their samples are dependent.
-    share_of_eigenvalue : float
-        Share of the computed smallest eigenvalue that is tried as a proven lower bound.
     """
 
     eps: float = 1e-9
-    end_of_step: float = 1e-9
     lot: int = 256
     most_changed: int = 64
     trials: int = 12
     noise: float = 1e-11
     dependent: float = 1e3 * EPS
-    share_of_eigenvalue: float = 0.5
 
 
 LEAVE_ONE_OUT = LeaveOneOutSettings()
@@ -63,13 +58,9 @@ class SearchSettings:
         Share of ``eps`` to which a machine is solved, for its gap to hold with rounding.
     tightest : float
         Smallest relative gap that is asked for.
-    most_refined : int
-        Machines in one refinement, at most.
     known_number : float
         Width of a bound on a predicted number up to which it counts as proven, relative to the
         range of the targets.
-    intercepts : int
-        Bounds on the optimal intercepts that are tried, each above those of the one before.
     compensated : float
         Estimated rounding of a compensated sum, relative to that of a plain one.
     same_score : float
@@ -79,9 +70,7 @@ class SearchSettings:
     largest_matrix: int = 2**30
     tighter: float = 0.02
     tightest: float = 1e-12
-    most_refined: int = 10
     known_number: float = 1e-6
-    intercepts: int = 4
     compensated: float = 2.0**-20
     same_score: float = 1e-12
 

@@ -25,7 +25,7 @@ from qpsvm.direct.program import DirectProgram
 from qpsvm.direct.related import RelatedMachines
 from qpsvm.display import short_repr
 from qpsvm.machines.conditions import Conditions
-from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
+from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.numerics.threads import one_blas_thread
 
 AT_LOWEST, AT_C, AT_ZERO, AT_A, AT_UPPER = -2, -1, 0, 1, 2
@@ -134,7 +134,7 @@ class Subdifferential:
         """The conditions of one machine: signs, what is required, boxes; samples, if two each."""
         signs, upper, rows = np.where(self.upper > 0.0, 1.0, -1.0), self.upper - self.lowest, None
         required = np.where(signs > 0.0, self.a, -self.c)
-        if self.has_both.any():  # two variables for a sample
+        if ((self.upper > 0.0) & (self.lowest < 0.0)).any():  # two variables for a sample
             n = len(self.a)
             rows, signs = np.tile(np.arange(n), 2), np.repeat([1.0, -1.0], n)
             upper = np.concatenate([self.upper, -self.lowest])
@@ -173,14 +173,13 @@ class Subdifferential:
         low = np.stack([self.c, self.lowest, self.a, zero, -inf])
         return low, np.stack([inf, zero, self.c, self.upper, self.a])
 
-    def kinks(self, beta: Dense) -> Dense:
-        """Decision values at which coefficients may change: a or c, shape (m, n) or (n,)."""
-        first = np.where(self.upper > 0.0, self.a, np.where(self.lowest < 0.0, self.c, 0.0))
-        if not self.has_both.any():
-            return first
-        return np.where(self.has_both & (beta < 0.0), self.c, first)
+    @cached_property
+    def kinks(self) -> Dense:
+        """The decision values a and c, as rows; zero where they are infinite."""
+        ends = np.array([self.a, self.c])
+        return np.where(np.isfinite(ends), ends, 0.0)
 
-    def gaps(self, excess: Dense, beta: Dense, rounding: Dense) -> Dense:
+    def gaps(self, f: Dense, beta: Dense, rounding: Dense) -> Dense:
         """Bound each sample's share of the gap, ``loss(f) + beta f - dual_linear_part(beta)``.
 
         It is zero where ``-beta`` is a subgradient, positive elsewhere; a step down at a costs ``U
@@ -188,39 +187,30 @@ class Subdifferential:
 
         Parameters
         ----------
-        excess : array of shape (m, n)
-            ``f - kink``.
+        f : array of shape (m, n)
+            Decision values.
         beta : array of shape (m, n)
         rounding : array of shape (m, n)
-            The exact excess differs by no more.
+            The exact differences of f from a and c are not farther from the computed ones.
         """
-        has_a = self.upper > 0.0
-        side, height = np.where(has_a, 1.0, -1.0), np.where(has_a, self.upper, -self.lowest)
-        if not self.has_both.any():
-            return _gaps(side * excess, np.maximum(side * beta, 0.0), height, rounding)
-        width = np.where(self.has_both, self.c - self.a, 0.0)
-        is_below = self.has_both & (beta < 0.0)
-        at_first = side * np.where(is_below, excess + width, excess)
-        total = _gaps(at_first, np.maximum(side * beta, 0.0), height, rounding)
-        at_c = np.where(is_below, -excess, width - excess)
-        share = np.where(is_below, -beta, 0.0)
-        total += np.where(self.has_both, _gaps(at_c, share, -self.lowest, rounding), 0.0)
-        return total
+        a, c = self.kinks
+        at_a = _gaps(f - a, np.maximum(beta, 0.0), self.upper, rounding)
+        return at_a + _gaps(c - f, np.maximum(-beta, 0.0), -self.lowest, rounding)
 
-    @cached_property
-    def has_both(self) -> Mask:
-        """Samples with a positive and a negative coefficient in their box, as ``upper``."""
-        return (self.upper > 0.0) & (self.lowest < 0.0)
+    def steepest(self, f: Dense, beta: Dense, rounding: Dense) -> Vector:
+        """Bound ``|a - f|``, or ``|c - f|``, of the coefficients of machines that are not zero."""
+        a, c = self.kinks
+        distance = np.abs(np.where(beta > 0.0, a - f, c - f)) + rounding
+        return np.asarray(np.max(distance, axis=1, initial=0.0, where=beta != 0.0))
 
     @cached_property
     def sizes(self) -> Vector:
         """The larger of the magnitudes of a and c, shape (n,)."""
-        ends = np.abs([self.a, self.c])
-        return np.asarray(np.max(np.where(np.isfinite(ends), ends, 0.0), axis=0))
+        return np.asarray(np.max(np.abs(self.kinks), axis=0))
 
     def dual_linear_part(self, beta: Dense) -> Vector:
         """The linear part of the dual objective of several machines (rows)."""
-        a, c = (np.where(np.isfinite(v), v, 0.0) for v in (self.a, self.c))
+        a, c = self.kinks
         return np.asarray(np.maximum(beta, 0.0) @ a + np.minimum(beta, 0.0) @ c)
 
 

@@ -113,7 +113,7 @@ class Tableau:
             Coefficients that are nearly its own.
         """
         beta = distinct(program, beta)
-        steps = program.loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
+        steps = program.loss.steps(beta, LEAVE_ONE_OUT.eps)
         K, is_free = program.kernel.values, program.is_free
         n, free = len(K), np.abs(steps) == 1
         F, N = np.flatnonzero(free), np.flatnonzero(~free)
@@ -194,7 +194,7 @@ def distinct(program: Program, beta: Vector) -> Vector:
     array of shape (n,)
     """
     beta, loss = beta.copy(), program.loss
-    steps = loss.steps(beta, LEAVE_ONE_OUT.end_of_step)
+    steps = loss.steps(beta, LEAVE_ONE_OUT.eps)
     free = program.twins[np.abs(steps[program.twins]) == 1]
     place = np.column_stack([program.equals[free], steps[free]])
     kinds, group = np.unique(place, axis=0, return_inverse=True)

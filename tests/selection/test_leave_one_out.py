@@ -304,7 +304,7 @@ def test_gaps_of_samples_are_the_duality_gap(problem: Any) -> None:
     b = rng.standard_normal(5)
     of_beta = beta @ K
     f = of_beta + b[:, None]
-    gaps = loss.gaps(f - loss.kinks(beta), beta, np.zeros(f.shape))
+    gaps = loss.gaps(f, beta, np.zeros(f.shape))
     losses = loss.upper * np.maximum(np.where(loss.upper > 0, loss.a, 0) - f, 0.0)
     losses -= loss.lowest * np.maximum(f - np.where(loss.lowest < 0, loss.c, 0), 0.0)
     primal = 0.5 * np.sum(beta * of_beta, axis=1) + np.sum(losses, axis=1)
@@ -312,9 +312,9 @@ def test_gaps_of_samples_are_the_duality_gap(problem: Any) -> None:
     assert (gaps >= 0.0).all()
     np.testing.assert_allclose(np.sum(gaps, axis=1), primal - dual, rtol=1e-9)
     rounding = 1e-3 * rng.uniform(size=f.shape)
-    wider = loss.gaps(f - loss.kinks(beta), beta, rounding)
+    wider = loss.gaps(f, beta, rounding)
     for way in (-1.0, 0.3, 1.0):
-        shifted = loss.gaps(f + way * rounding - loss.kinks(beta), beta, np.zeros(f.shape))
+        shifted = loss.gaps(f + way * rounding, beta, np.zeros(f.shape))
         assert (shifted <= wider * (1.0 + 1e-9) + 1e-12).all()
 
 

@@ -30,6 +30,7 @@ from qpsvm.selection.left_out import (
     intervals,
     program_of,
 )
+from qpsvm.selection.machine_bounds import HeldOut, held_out
 from qpsvm.selection.proven_steps import proven_bounds
 from qpsvm.selection.subdifferential import Subdifferential
 from qpsvm.selection.tableau import LeftOutMachines, Program, Tableau, by_trials
@@ -253,6 +254,37 @@ def test_bounds_of_machines_that_are_not_optimal_hold() -> None:
                     assert ends[1] <= Fraction(value) + Fraction(radius)
                     checked[bounds_of.__name__] += 1
     assert all(checked[of.__name__] > 20 for of in (by_gap, proven_bounds)), checked
+
+
+def stalled(own: Program, b: float) -> HeldOut:
+    """Bounds of a machine that neither its weights alone improve, nor its intercept alone."""
+    for _ in range(10):
+        moved = replace(own.loss, a=own.loss.a - b, c=own.loss.c - b)
+        zero = np.zeros(len(own.equals))
+        beta = moved.solved(own.kernel.values, zero, 1e-12, is_free=False)[None]
+        sums = own.kernel.sums(beta)
+        found = held_out(own.loss.of(None), beta, sums, sums)
+        b = float(found.values[0, 0] - sums.values[0, 0])
+    return found
+
+
+def test_a_machine_whose_coefficients_do_not_add_up_to_zero_is_no_optimum() -> None:
+    """Every condition holds but the sum's: what it is missed by is priced."""
+    checked, rng = Counter[str](), np.random.default_rng(1)
+    for drawn in small_problems(seed=11, count=25):
+        own = program(drawn.problem())
+        if drawn.intercept != "free" or drawn.kernel[0] == "rbf" or own.upper_bound_error:
+            continue
+        everyone = list(range(len(drawn.y)))
+        optimal = decision_ranges(drawn, drawn.gram, everyone, everyone)
+        for b in rng.normal(size=4):
+            found = stalled(own, float(b))
+            for ends, low, high in zip(optimal, found.lower[0], found.upper[0], strict=True):
+                if np.isfinite([low, high]).all():
+                    assert Fraction(low) <= ends[0]
+                    assert ends[1] <= Fraction(high)
+                    checked["finite"] += 1
+    assert checked["finite"] > 100
 
 
 def test_all_three_steps_settle_samples() -> None:
