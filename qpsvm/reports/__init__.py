@@ -9,9 +9,9 @@
     reports.write("report.html", report)    # or .json, .md, .tex, .txt
     report.pictures[0].figure().savefig("histogram.pdf")
 
-Reports of other things are made of the same pieces: ``blocks`` has the document, ``columns``
-declares tables, ``numbers`` writes figures; ``html_of``, ``markdown_of`` and ``print_sections``
-show any document.
+Reports of other things are made of the same pieces: ``blocks`` has the document and its tables,
+``columns`` makes their columns, ``numbers`` writes figures; ``html_of``, ``markdown_of`` and
+``print_sections`` show any document.
 
 Importing this needs nothing beyond qpsvm's own dependencies; Jinja2 and Matplotlib, the extra
 ``qpsvm[report]``, are imported when a page is rendered. The JSON is described in

@@ -5,8 +5,10 @@ The blocks contain plain texts without markup; each format escapes the texts tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from qpsvm.plotting import Picture
 from qpsvm.reports.grade import Grade
@@ -19,13 +21,15 @@ __all__ = [
     "Figures",
     "Formula",
     "Gallery",
-    "Heading",
     "Listing",
     "Listings",
     "Section",
     "Sentences",
     "Table",
+    "TableColumn",
 ]
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -44,21 +48,6 @@ class Cell:
     text: str
     number: float | None = None
     verdict: str = ""
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A column heading, with a flag for numeric columns.
-
-    Attributes
-    ----------
-    text : str
-    numeric : bool
-        Whether the cells below are aligned as numbers.
-    """
-
-    text: str
-    numeric: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,34 +137,74 @@ class Listings:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of rows and columns; the first column names the rows.
+class TableColumn(Generic[Item]):
+    """A column of a table: its title, and the function from an item to the cell below it.
+
+    ``columns.words`` and ``columns.numbers`` make the usual ones.
 
     Attributes
     ----------
+    title : str
+        The cell at the top.
+    entry : callable
+        From an item, which is a row, to its Cell.
+    numeric : bool
+        Whether the cells are aligned as numbers.
+    """
+
+    title: str
+    entry: Callable[[Item], Cell]
+    numeric: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Generic[Item]):
+    """A table with a row for every item; the first column names the rows.
+
+    Attributes
+    ----------
+    groups : sequence of collections of items
+        Items of a group stay together when the table is sorted.
+    columns : sequence of TableColumn
+        From left to right.
     key : str
         For anchors.
-    title, caption : str
-    headings : tuple of Heading
-    bodies : tuple of tuple of rows
-        Rows that belong together; a row is a tuple of Cell.
+    caption, title : str
+        What the table shows, and its heading; no heading if empty.
     sortable : bool
         The reader may want another order.
     long : bool
         Worth folding.
     detail : bool
         Left out of the short form on a terminal.
+
+    Examples
+    --------
+    >>> from qpsvm.reports.columns import numbers, words
+    >>> columns = [words("Name", str), numbers("Letters", len)]
+    >>> table = Table([["ab", "c"]], columns, key="names", caption="Names")
+    >>> [[cell.text for cell in row] for row in table.rows]
+    [['ab', '2'], ['c', '1']]
     """
 
     kind: ClassVar[str] = "table"
+    groups: Sequence[Collection[Item]]
+    columns: Sequence[TableColumn[Item]]
+    _: KW_ONLY
     key: str
-    title: str
     caption: str
-    headings: tuple[Heading, ...]
-    bodies: tuple[tuple[tuple[Cell, ...], ...], ...]
-    sortable: bool = False
+    title: str = ""
+    sortable: bool = True
     long: bool = False
     detail: bool = False
+
+    @cached_property
+    def bodies(self) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
+        """The rows of every group; a row has a cell for each column."""
+        return tuple(
+            tuple(tuple(column.entry(item) for column in self.columns) for item in items)
+            for items in self.groups
+        )
 
     @property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
@@ -211,7 +240,7 @@ class Formula:
     latex: str
 
 
-Block: TypeAlias = Sentences | Figures | Listing | Listings | Table | Gallery | Formula
+Block: TypeAlias = Sentences | Figures | Listing | Listings | Table[Any] | Gallery | Formula
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 from qpsvm.display import ColumnTable, short_repr
 from qpsvm.machines import SVMSolution
-from qpsvm.reports.blocks import Block, Cell, Section, Sentences
-from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.blocks import Block, Cell, Section, Sentences, Table, TableColumn
+from qpsvm.reports.columns import numbers, words
 from qpsvm.reports.numbers import figure, residual
 from qpsvm.verification import KKTReport
 
@@ -193,7 +193,7 @@ def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Sec
     """Build the section of a page's comparison of backends."""
     columns: tuple[TableColumn[ComparisonRow], ...] = (
         words("Backend", lambda row: row.backend),
-        cells("Verdict", lambda row: Cell(row.verdict, verdict=row.verdict)),
+        TableColumn("Verdict", lambda row: Cell(row.verdict, verdict=row.verdict)),
         words("Kernel", lambda row: row.kernel),
         words("Form", lambda row: row.form),
         numbers("Objective", lambda row: row.objective, partial(figure, digits=9)),
@@ -209,8 +209,8 @@ def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Sec
         "these figures is the solver's own."
     )
     caption = f"Backends, relative accuracy {residual(comparison.eps)}"
-    rows = (same for _, same in groups)
-    table = table_of(rows, columns, key="comparison-table", caption=caption, sortable=False)
+    rows = [tuple(same) for _, same in groups]
+    table = Table(rows, columns, key="comparison-table", caption=caption, sortable=False)
     reasons = [
         f"{word}: {name}, {', '.join(programs)}: {reason}"
         for word, name, programs, reason in comparison.reasons()

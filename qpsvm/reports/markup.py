@@ -226,17 +226,17 @@ def _listing(listing: blocks.Listing) -> Iterator[Text]:
             yield _text(f"  {name:<{width}}  {words}")
 
 
-def _table(block: blocks.Table) -> Table:
+def _table(block: blocks.Table[Any]) -> Table:
     from rich import box
     from rich.table import Table
 
     # eighty columns must do for the figures
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for heading in block.headings:
+    for column in block.columns:
         table.add_column(
-            heading.text.lower(),
-            justify="right" if heading.numeric else "left",
-            no_wrap=heading.numeric,
+            column.title.lower(),
+            justify="right" if column.numeric else "left",
+            no_wrap=column.numeric,
         )
     for row in block.rows:
         table.add_row(*(verdict(c.verdict) if c.verdict else _plain(c.text) for c in row))
