@@ -99,6 +99,11 @@ class Figures:
     kind: ClassVar[str] = "figures"
     figures: tuple[Figure, ...]
 
+    @property
+    def listings(self) -> tuple[Listing, ...]:
+        """The figures as names and values, for formats without another way to show them."""
+        return (Listing("", tuple((figure.label, figure.text) for figure in self.figures)),)
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -114,6 +119,11 @@ class Listing:
     kind: ClassVar[str] = "listing"
     title: str
     items: tuple[tuple[str, str], ...]
+
+    @property
+    def listings(self) -> tuple[Listing, ...]:
+        """The listing itself, as the only one."""
+        return (self,)
 
 
 @dataclass(frozen=True)
@@ -321,16 +331,3 @@ def flat(sections: tuple[Section, ...], level: int = 2) -> list[tuple[int, Secti
         for section in sections
         for pair in ((level, section), *flat(section.sections, level + 1))
     ]
-
-
-def names_and_values(
-    block: Figures | Listing | Listings,
-) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Title and items of every listing in a block."""
-    match block:
-        case Figures():
-            return [("", tuple((figure.label, figure.text) for figure in block.figures))]
-        case Listing():
-            return [(block.title, block.items)]
-        case Listings():
-            return [(listing.title, listing.items) for listing in block.listings]
