@@ -215,9 +215,6 @@ def _of_solution(solution: Any) -> Complementarity | None:
 Drawn: TypeAlias = Literal["alpha", "coef"]
 """What the lines of a path show."""
 
-NAMED = 10
-"""Lines up to this number are named in a legend."""
-
 LINE_STYLES: tuple[str, ...] = ("-", "--", ":")
 """Styles that tell named lines of one colour apart."""
 
@@ -249,6 +246,8 @@ class PathLines(Display):
         What the lines are: shares of bounds, or coefficients.
     names : sequence of str
         Of the features, in the order of the lines; empty for dual variables.
+    most_named : int
+        More lines than that have no names in a legend.
 
     Attributes
     ----------
@@ -272,6 +271,7 @@ class PathLines(Display):
     n_variables: int
     of: Drawn = field(default="alpha", kw_only=True)
     names: Sequence[str] = field(default=(), kw_only=True)
+    most_named: int = field(default=10, kw_only=True)
 
     @classmethod
     def from_path(
@@ -334,7 +334,7 @@ class PathLines(Display):
         return cls(path.over, path.values, *drawn, of=of, names=named).plot(ax=ax)
 
     def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
-        is_named = 0 < len(self.names) <= NAMED
+        is_named = 0 < len(self.names) <= self.most_named
         for k, line in enumerate(self.shares.T):
             again, colour = divmod(k, len(CLASS_COLOURS))
             axes.plot(
@@ -365,7 +365,7 @@ class PathLines(Display):
         n, of_all = self.shares.shape[1], self.n_variables
         over = f"{self.name} from {self.values[0]:.3g} to {self.values[-1]:.3g}"
         if self.of == "coef":
-            named = zip(self.names[:NAMED], self.shares.T, strict=False)
+            named = zip(self.names[: self.most_named], self.shares.T, strict=False)
             moved = [f"{name} {line[0]:.3g} to {line[-1]:.3g}" for name, line in named]
             return f"Coefficients of {n} of {of_all} features for {over}: {'; '.join(moved)}."
         first, last = np.count_nonzero(self.shares[[0, -1]] >= 1.0, axis=1).tolist()

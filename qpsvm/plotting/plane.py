@@ -36,6 +36,8 @@ class InPlane(Picture):
         Points along each axis at which values are computed; None: as many as are quick.
     eps : float or None
         By how much the picture extends beyond the samples; None: by a share of their range.
+    most_rings : int
+        More rings than that would hide the samples: none are drawn.
     """
 
     points: Dense
@@ -43,6 +45,7 @@ class InPlane(Picture):
     features: tuple[str, str]
     side: int | None = None
     eps: float | None = None
+    most_rings: int = 500
 
     @property
     @abstractmethod
@@ -96,7 +99,7 @@ class InPlane(Picture):
         surfaces = self.draw_values(axes, style)
         self.draw_points(axes, style, many=len(self.points) > picture.RASTERISED)
         for bold, ringed in enumerate(self.rings):
-            if 0 < len(ringed) <= picture.RINGS:  # more would hide the samples
+            if 0 < len(ringed) <= self.most_rings:
                 x, y = ringed.T
                 picture.dots(
                     axes, x, y, style, zorder=4, marker="o", markersize=8.0,
@@ -115,7 +118,7 @@ class Plane(InPlane):
 
     Attributes
     ----------
-    points, features, side, eps
+    points, features, side, eps, most_rings
         As those of ``InPlane``.
     group : array of int of shape (n,)
         Index into ``groups``; -1 for samples of no group.
@@ -145,7 +148,7 @@ class Plane(InPlane):
         lines = f"Solid: the boundary{'; dashed: the margins' * (len(self.levels) > 1)}."
         kinds = ("support vectors", "bold, support vectors at a bound")
         sizes = map(len, self.rings)
-        ringed = [words for words, n in zip(kinds, sizes, strict=True) if 0 < n <= picture.RINGS]
+        ringed = [words for words, n in zip(kinds, sizes, strict=True) if 0 < n <= self.most_rings]
         rings = f"Ringed: {' and '.join(ringed)}." if ringed else ""
         return " ".join(filter(None, (lines, rings, picture.as_image(len(self.points)))))
 
@@ -237,7 +240,7 @@ class Heights(InPlane):
 
     Attributes
     ----------
-    points, features, side, eps
+    points, features, side, eps, most_rings
         As those of ``InPlane``.
     target : array of shape (n,) or None
         Targets of the samples, drawn in the colours of the predictions.

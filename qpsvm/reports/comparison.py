@@ -19,9 +19,6 @@ from qpsvm.verification import KKTReport
 
 Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]
 
-AGREEMENT = 1e-6
-"""Largest relative difference between objectives of the same SVM."""
-
 
 @short_repr
 @dataclass(frozen=True)
@@ -97,10 +94,13 @@ class Comparison(ColumnTable):
         One for each backend and program.
     eps : float
         Relative accuracy that was asked of every backend.
+    agreement : float
+        Largest relative difference between objectives of the same SVM that counts as agreement.
     """
 
     rows: tuple[ComparisonRow, ...]
     eps: float
+    agreement: float = 1e-6
 
     def columns(self) -> dict[str, list[object]]:
         """One row per backend and program, with the fields of ``ComparisonRow`` as columns."""
@@ -133,8 +133,8 @@ class Comparison(ColumnTable):
 
     @property
     def agree(self) -> bool:
-        """Return whether every kernel's objectives agree within ``AGREEMENT``."""
-        return self.largest_spread <= AGREEMENT
+        """Return whether every kernel's objectives agree within ``agreement``."""
+        return self.largest_spread <= self.agreement
 
     @property
     def passed(self) -> bool:

@@ -17,9 +17,6 @@ from qpsvm.reports.implications import implications
 from qpsvm.reports.kinds import Row, class_sizes
 from qpsvm.reports.numbers import count, figure, percentage, residual, value
 
-ILLUSTRATED = 8
-"""Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
-
 CASES = (
     "The case of a row is that of its alpha. At an optimum, zero means that the sample could be "
     "left out, free that it lies on the margin or on the edge of the tube, and bound that it lies "
@@ -27,7 +24,7 @@ CASES = (
 )
 
 
-def document(page: Page, *, samples: int) -> blocks.Document:
+def document(page: Page, *, samples: int, illustrated: int = 8) -> blocks.Document:
     """Convert a page to a document of blocks.
 
     Parameters
@@ -36,9 +33,12 @@ def document(page: Page, *, samples: int) -> blocks.Document:
         One report, or several on one page.
     samples : int
         Rows of each sample table.
+    illustrated : int
+        Machines of a report that are shown with pictures, the worst of them: each takes 200 kB.
     """
+    several = len(page.reports) > 1
     sections = [
-        _section(report, f"report-{i + 1}", samples, folded=len(page.reports) > 1)
+        _section(report, f"report-{i + 1}", samples, illustrated, folded=several)
         for i, report in enumerate(page.reports)
     ]
     if page.comparison is not None:
@@ -59,12 +59,18 @@ def document(page: Page, *, samples: int) -> blocks.Document:
 
 
 def _section(
-    report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool = False
+    report: ReportContent,
+    key: str,
+    samples: int,
+    illustrated: int,
+    *,
+    folded: bool,
+    bare: bool = False,
 ) -> blocks.Section:
     title = report.kind.title
     if report.data is not None:
         title = f"{report.family}, {report.form} form, {report.kernel} kernel"
-    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
+    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:illustrated]
     few = max(1, samples // 4)
     return blocks.Section(
         key=key,
@@ -72,7 +78,9 @@ def _section(
         passed=report.passed,
         blocks=tuple(_blocks(report, key, samples, folded=folded, bare=bare)),
         sections=tuple(
-            _section(machine, f"{key}-{i + 1}", few, folded=True, bare=machine not in worst)
+            _section(
+                machine, f"{key}-{i + 1}", few, illustrated, folded=True, bare=machine not in worst
+            )
             for i, machine in enumerate(report.machines)
         ),
         grade=report.grade,

@@ -24,7 +24,7 @@ from qpsvm.kernels import Precomputed
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.plotting import Checks, Complementarity, Group, Histogram, Line, Picture, Plane, Targets
-from qpsvm.plotting.samples import ROWS, Condition, alpha_against, scaled_alpha
+from qpsvm.plotting.samples import Condition, alpha_against, scaled_alpha
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.reports.blocks import TableColumn
 from qpsvm.reports.columns import numbers, words
@@ -144,7 +144,7 @@ def _of_classes(report: Any) -> Pictures:
     table, data, own = report.table, report.data, report.problem.model.own.ravel()
     margin, case, labels = table.margin[own], table.case[own], _class_names(data)
     order = list(range(len(labels)))
-    if len(labels) > ROWS:  # those with most errors
+    if len(labels) > Histogram.rows:  # those with most errors
         order.sort(key=lambda m: -np.count_nonzero(margin[data.codes == m] <= 0.0))
     groups = tuple(Group(labels[m], margin[data.codes == m]) for m in order)
     lines = (BOUNDARY, Line(1.0, "the margin"))
