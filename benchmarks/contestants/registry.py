@@ -48,7 +48,7 @@ def get(text: str | Call) -> Contestant:
     >>> get("osqp(form='primal')").version() != ""
     True
     """
-    call = parse(text) if isinstance(text, str) else text
+    call = parse(text)
     try:
         make = _found(call.name)
         return make(**call.arguments)
