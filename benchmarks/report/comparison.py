@@ -19,8 +19,9 @@ from qpsvm.reports.blocks import (
     Sentences,
     Table,
     TableColumn,
+    numbers,
+    words,
 )
-from qpsvm.reports.columns import numbers, words
 from qpsvm.reports.numbers import NOTHING, count, figure, residual, value
 
 LISTED = 20

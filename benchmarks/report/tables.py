@@ -16,8 +16,7 @@ from benchmarks.metrics.scaling import Fit
 from benchmarks.metrics.times import NO_BOUND, Timing
 from benchmarks.report.summary import Loss, Standing
 from benchmarks.rows import Row
-from qpsvm.reports.blocks import Cell, Table, TableColumn
-from qpsvm.reports.columns import numbers, words
+from qpsvm.reports.blocks import Cell, Table, TableColumn, numbers, words
 from qpsvm.reports.numbers import NOTHING, figure, residual, value
 
 FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)

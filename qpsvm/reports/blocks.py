@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from qpsvm.plotting import Picture
 from qpsvm.reports.grade import Grade
+from qpsvm.reports.numbers import value
 
 __all__ = [
     "Block",
@@ -27,6 +28,8 @@ __all__ = [
     "Sentences",
     "Table",
     "TableColumn",
+    "numbers",
+    "words",
 ]
 
 Item = TypeVar("Item")
@@ -150,7 +153,7 @@ class Listings:
 class TableColumn(Generic[Item]):
     """A column of a table: its title, and the function from an item to the cell below it.
 
-    ``columns.words`` and ``columns.numbers`` make the usual ones.
+    ``words`` and ``numbers`` make the usual ones.
 
     Attributes
     ----------
@@ -165,6 +168,65 @@ class TableColumn(Generic[Item]):
     title: str
     entry: Callable[[Item], Cell]
     numeric: bool = False
+
+
+def words(title: str, text: Callable[[Item], str]) -> TableColumn[Item]:
+    """Declare a text column.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    text : callable
+        From an item to its text.
+
+    Returns
+    -------
+    TableColumn
+        Its cells have no sort key.
+
+    Examples
+    --------
+    >>> column = words("Name", str.upper)
+    >>> column.title, column.entry("rbf").text
+    ('Name', 'RBF')
+    """
+    return TableColumn(title, lambda item: Cell(text(item)))
+
+
+def numbers(
+    title: str,
+    number: Callable[[Item], float | None],
+    written: Callable[[Any], str] = value,
+) -> TableColumn[Item]:
+    """Declare a numeric column, sorted by value and shown as formatted text.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    number : callable
+        From an item to its number, or to None.
+    written : callable
+        From that number to text.
+
+    Returns
+    -------
+    TableColumn
+        The number is the sort key of its cell.
+
+    Examples
+    --------
+    >>> cell = numbers("Half", lambda n: n / 2, "{:.2f}".format).entry(3)
+    >>> cell.text, cell.number
+    ('1.50', 1.5)
+    """
+
+    def entry(item: Item) -> Cell:
+        found = number(item)
+        return Cell(written(found), found)
+
+    return TableColumn(title, entry, numeric=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +252,6 @@ class Table(Generic[Item]):
 
     Examples
     --------
-    >>> from qpsvm.reports.columns import numbers, words
     >>> columns = [words("Name", str), numbers("Letters", len)]
     >>> table = Table([["ab", "c"]], columns, key="names", caption="Names")
     >>> [[cell.text for cell in row] for row in table.rows]

@@ -12,8 +12,16 @@ from typing import Literal, TypeAlias
 
 from qpsvm.display import ColumnTable, short_repr
 from qpsvm.machines import SVMSolution
-from qpsvm.reports.blocks import Block, Cell, Section, Sentences, Table, TableColumn
-from qpsvm.reports.columns import numbers, words
+from qpsvm.reports.blocks import (
+    Block,
+    Cell,
+    Section,
+    Sentences,
+    Table,
+    TableColumn,
+    numbers,
+    words,
+)
 from qpsvm.reports.numbers import figure, residual
 from qpsvm.verification import KKTReport
 

@@ -9,7 +9,7 @@ from qpsvm.plotting import Convergence
 from qpsvm.qp import exchange
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports import blocks
-from qpsvm.reports.columns import numbers, words
+from qpsvm.reports.blocks import numbers, words
 from qpsvm.reports.comparison import comparison_section
 from qpsvm.reports.content import Page, ReportContent
 from qpsvm.reports.grade import Grade

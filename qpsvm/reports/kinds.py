@@ -26,8 +26,7 @@ from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.plotting import Checks, Complementarity, Group, Histogram, Line, Picture, Plane, Targets
 from qpsvm.plotting.samples import Condition, alpha_against, scaled_alpha
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.reports.blocks import TableColumn
-from qpsvm.reports.columns import numbers, words
+from qpsvm.reports.blocks import TableColumn, numbers, words
 from qpsvm.reports.numbers import count, figure, residual, value
 
 Row: TypeAlias = Mapping[str, Any]
