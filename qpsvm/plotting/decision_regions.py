@@ -11,11 +11,10 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 from qpsvm.plotting.displays import Display, is_solution, last_step, legend
-from qpsvm.plotting.picture import CLASS_COLOURS, Style
+from qpsvm.plotting.picture import Style
 from qpsvm.plotting.plane import Heights, Plane
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.contour import QuadContourSet
 
@@ -180,29 +179,10 @@ class DecisionRegions(Display):
     def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
         surfaces = self.picture.draw_on(axes, style, named_rings=True)
         named = axes.get_legend_handles_labels()[0]
-        legend(axes, style, [*named, *self._unnamed(style)], above=is_alone)
-        if isinstance(self.picture, Heights):
-            axes.figure.colorbar(surfaces[0], ax=axes, label="prediction")
+        legend(axes, style, [*named, *self.picture.unnamed(style)], above=is_alone)
+        if self.picture.colour_bar:
+            axes.figure.colorbar(surfaces[0], ax=axes, label=self.picture.colour_bar)
         self.surface_ = surfaces[0] if len(surfaces) == 1 else surfaces
-
-    def _unnamed(self, style: Style) -> list[Artist]:
-        """Entries of the legend for lines, and for classes without samples."""
-        from matplotlib.lines import Line2D
-        from matplotlib.patches import Patch
-
-        if isinstance(self.picture, Heights):
-            return []
-        entries: list[Artist] = [
-            Patch(color=CLASS_COLOURS[g % len(CLASS_COLOURS)], alpha=0.3, label=name)
-            for g, name in enumerate(self.picture.groups)
-            if not (self.picture.group == g).any()
-        ]
-        levels = len(self.picture.levels)
-        if levels > 0:
-            entries.append(Line2D([], [], color=style.ink, linestyle="-", label="boundary"))
-        if levels > 1:
-            entries.append(Line2D([], [], color=style.ink, linestyle="--", label="margins"))
-        return entries
 
 
 # --- what pictures need of an estimator -----------------------------------------------------------

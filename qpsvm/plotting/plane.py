@@ -16,6 +16,7 @@ from qpsvm.plotting import picture
 from qpsvm.plotting.picture import CLASS_COLOURS, CLASS_MARKERS, Picture, Style, count, literal
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.contour import QuadContourSet
     from matplotlib.figure import Figure
@@ -38,7 +39,11 @@ class InPlane(Picture):
         By how much the picture extends beyond the samples; None: by a share of their range.
     most_rings : int
         More rings than that would hide the samples: none are drawn.
+    colour_bar : str
+        What a colour bar beside the picture shows; empty if there is nothing to show.
     """
+
+    colour_bar: ClassVar[str] = ""
 
     points: Dense
     values: Callable[[Dense], Vector]
@@ -59,6 +64,11 @@ class InPlane(Picture):
     @abstractmethod
     def draw_points(self, axes: Axes, style: Style, *, many: bool) -> None:
         """Draw the samples, smaller and as an image if there are many."""
+
+    def unnamed(self, style: Style) -> list[Artist]:
+        """Entries of a legend beside those of what is drawn with a name."""
+        del style
+        return []
 
     @cached_property
     def grid(self) -> tuple[Dense, Dense]:
@@ -203,6 +213,22 @@ class Plane(InPlane):
                     label=f"{literal(name)} ({len(own):,})" if len(self.groups) > 1 else "",
                 )  # fmt: skip
 
+    def unnamed(self, style: Style) -> list[Artist]:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        entries: list[Artist] = [
+            Patch(color=CLASS_COLOURS[g % len(CLASS_COLOURS)], alpha=0.3, label=name)
+            for g, name in enumerate(self.groups)
+            if not (self.group == g).any()
+        ]
+        levels = len(self.levels)
+        if levels > 0:
+            entries.append(Line2D([], [], color=style.ink, linestyle="-", label="boundary"))
+        if levels > 1:
+            entries.append(Line2D([], [], color=style.ink, linestyle="--", label="margins"))
+        return entries
+
     def _halves(self, axes: Axes, style: Style) -> list[QuadContourSet]:
         """Colour both sides of the boundary and draw the level lines."""
         surfaces, values = [], self.response
@@ -252,6 +278,7 @@ class Heights(InPlane):
 
     name: ClassVar[str] = "heights"
     title = "Predictions and support vectors"
+    colour_bar = "prediction"
     target: Vector | None
     support: Index
 

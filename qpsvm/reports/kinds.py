@@ -271,10 +271,14 @@ def _predicts(solution: Any) -> bool:
 
 
 def _score_of_samples(report: Any) -> float:
-    data, decision = report.data, report.table.decision
-    if isinstance(data, MulticlassTrainingSet):
-        decision = decision.reshape(report.problem.model.own.shape)
-    return float(data.score(decision[: data.n_samples], data.targets))  # a tube has two rows each
+    data = report.data
+    decision = report.table.decision[: data.n_samples]  # a tube has two rows each
+    return float(data.score(decision, data.targets))
+
+
+def _score_of_classes(report: Any) -> float:
+    decision = report.table.decision.reshape(report.problem.model.own.shape)
+    return float(report.data.score(decision, report.data.targets))
 
 
 def _score_of_machines(report: Any) -> float | None:
@@ -373,7 +377,7 @@ KINDS: Mapping[type, Kind] = {
     MulticlassTrainingSet: Kind(
         "multiclass",
         _of_classes,
-        _score_of_samples,
+        _score_of_classes,
         "training accuracy",
         noun="row",
         columns=(SAMPLE, LABEL, _text("against", "Against"), DECISION, MARGIN, *CONDITION),
