@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, MissingPackageError
+from qpsvm.machines.samples import kkt_cases
 from qpsvm.numerics.arguments import an, is_real_number, require_choice
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import CLASS_COLOURS, DARK, LIGHT, Style, literal
-from qpsvm.plotting.samples import Complementarity, alpha_against, scaled_alpha
+from qpsvm.plotting.samples import Complementarity, alpha_against
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -200,14 +201,11 @@ def _of_solution(solution: Any) -> Complementarity | None:
         corner = float(least[0])
         if np.ptp(least) > 0.0:
             corner, quantity, x = 0.0, "margin beyond the required one", x - least
-    alpha = np.asarray(solution.alpha)
-    scaled, _, _, upper, _ = scaled_alpha(alpha, c)
-    # within this distance of a bound an alpha counts as being there
-    slightly = 1e-6 * float(np.max(np.abs(scaled[np.isfinite(scaled)]), initial=0.0))
-    case = np.where(scaled <= slightly, 0, np.where(scaled >= upper - slightly, 2, 1))
+    alpha = np.asarray(solution.alpha, dtype=np.float64)
     noun = "sample" if len(c) == solution.data.n_samples else "condition"
     heading = "Alpha against margin"
-    return alpha_against(heading, x, alpha, case, c, corner, quantity=quantity, noun=noun)
+    points = (x, alpha, kkt_cases(alpha, c), c)
+    return alpha_against(heading, *points, corner, quantity=quantity, noun=noun)
 
 
 # --- paths ---------------------------------------------------------------------------------------

@@ -361,6 +361,17 @@ def test_alpha_of_a_solution_is_that_of_its_report(name, ax):
     assert own.conditions[0].corner == pytest.approx(of_report.conditions[0].corner)
 
 
+def test_alphas_of_a_solution_have_the_cases_of_its_verdict(ax):
+    """Quantiles have dual variables below zero, whose lower bound is a bound like the other."""
+    problem = qpsvm.QuantileRegression(0.3, C=2.0).dual(
+        X, TARGETS, kernel=qpsvm.kernels.RBF(gamma=0.5)
+    )
+    solution = qpsvm.solve(problem)
+    own = AlphaMargin.from_estimator(solution, ax=ax).picture
+    np.testing.assert_array_equal(own.case, qpsvm.verify(problem, solution).samples.case)
+    assert (solution.alpha[own.case == 2] < 0.0).any()
+
+
 def test_alphas_of_regressions_and_parts_of_reductions(ax):
     display = AlphaMargin.from_estimator(solution_of("regression"), ax=ax)
     picture = display.picture
