@@ -13,6 +13,7 @@ from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 from qpsvm.plotting.displays import Display, is_solution, last_step, legend
 from qpsvm.plotting.picture import Style
 from qpsvm.plotting.plane import Heights, Plane
+from qpsvm.plotting.samples import margin_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +95,7 @@ class DecisionRegions(Display):
             By how much the picture extends beyond the samples; without it, by 6% of their range.
         margins : bool
             Draw the lines where the decision value is 1 or -1, for two classes and support vector
-            machines.
+            machines; of a solution where it is plus or minus the margin of its program.
         support : bool
             Ring the support vectors, if X are the training samples. More than 500 are not ringed,
             because the rings would hide the samples.
@@ -216,9 +217,12 @@ def _levels(model: Any, X: Any, points: Dense, names: tuple[str, ...]) -> tuple[
         return ()
     if _of_points(model.decision_function, X)(points[:1]).ndim != 1:
         return ()
-    own = ("support_", "solution_")
+    own, margin = ("support_", "solution_"), 1.0
+    if hasattr(model, "conditions"):  # a solution in the scale of its program
+        margin = margin_of(model.conditions, model.width)
     has_margins = is_solution(model) or any(hasattr(last_step(model), name) for name in own)
-    return (0.0, -1.0, 1.0) if has_margins and names is not NOVELTIES else (0.0,)
+    is_drawn = has_margins and names is not NOVELTIES and margin > 0.0
+    return (0.0, -margin, margin) if is_drawn else (0.0,)
 
 
 def _of_points(function: Callable[[Any], Any], X: Any) -> Callable[[Dense], Vector]:

@@ -200,6 +200,13 @@ class Condition:
         return self.sign * np.where(v > 0.0, self.upper, self.lower)
 
 
+def margin_of(c: Conditions, width: float) -> float:
+    """The margin that every sample must reach, ``p - e t``, where that is the same for all."""
+    if c.minus_self_similarity:  # of a ball: p is k(x, x), which decision values have subtracted
+        return 0.0
+    return float(c.required[0] - c.width_sign * width)
+
+
 def scaled_alpha(alpha: Vector, c: Conditions) -> tuple[Vector, str, Vector, Vector, float]:
     """Alpha in units that are comparable between samples; its name, bounds and curvature.
 

@@ -339,6 +339,16 @@ def test_regions_of_a_solution_are_those_of_the_estimator(name, ax):
     assert ringed(of_solution) == ringed(of_estimator) > 0
 
 
+@pytest.mark.parametrize("name", ["two classes", "nu"])
+def test_margins_of_a_solution_are_those_of_its_report(name, ax):
+    formulation, _, labels = SOLVED[name]
+    problem = formulation.dual(X, labels, kernel=qpsvm.kernels.RBF(gamma=0.5))
+    solution = qpsvm.solve(problem)
+    display = DecisionRegions.from_estimator(solution, X, grid_resolution=5, ax=ax)
+    pictures = {picture.name: picture for picture in reports.build(problem, solution).pictures}
+    assert display.picture.levels == pytest.approx(pictures["plane"].levels)
+
+
 def test_regions_of_several_classes_are_drawn_from_solutions(ax):
     for reduction in (qpsvm.OneVsOne(qpsvm.SoftMargin()), qpsvm.CrammerSinger()):
         solution = qpsvm.solve(reduction.dual(X3, y3))
