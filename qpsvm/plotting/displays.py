@@ -222,9 +222,9 @@ class PathLines(Display):
     r"""Plot of dual variables or coefficients along a path, one line for each that changes.
 
     Of dual variables :math:`\alpha_k / C_k` is drawn. A line at 0 is a sample beyond the margin, a
-    line at 1 one inside it; between, the sample is on the margin. Lines join the machines of the
-    path; ticks at the lower edge are changes of the active set, where the lines of the exact path
-    have their corners.
+    line at 1 one inside it; between, the sample is on the margin. (Quantiles have lines from -1,
+    below the prediction, to 1, above it.) Lines join the machines of the path; ticks at the lower
+    edge are changes of the active set, where the lines of the exact path have their corners.
 
     Parameters
     ----------
@@ -349,7 +349,8 @@ class PathLines(Display):
             axes.set_xscale("log")
         axes.set_xlabel(self.name, color=style.ink)
         if self.of == "alpha":
-            axes.set_ylim(-0.05, 1.05)
+            # only quantiles have alphas below zero, by more than rounding
+            axes.set_ylim(-1.05 if np.min(self.shares, initial=0.0) < -0.05 else -0.05, 1.05)
             axes.set_ylabel("alpha / bound", color=style.ink)
         else:
             axes.axhline(0.0, color=style.soft, linewidth=0.8)
@@ -366,7 +367,7 @@ class PathLines(Display):
             named = zip(self.names[: self.most_named], self.shares.T, strict=False)
             moved = [f"{name} {line[0]:.3g} to {line[-1]:.3g}" for name, line in named]
             return f"Coefficients of {n} of {of_all} features for {over}: {'; '.join(moved)}."
-        first, last = np.count_nonzero(self.shares[[0, -1]] >= 1.0, axis=1).tolist()
+        first, last = np.count_nonzero(np.abs(self.shares[[0, -1]]) >= 1.0, axis=1).tolist()
         return (
             f"alpha / bound of {n} of {of_all} dual variables for {over}. {first} of them are at "
             f"their bound at the smallest value, {last} at the largest; the active set changes at "
@@ -375,11 +376,13 @@ class PathLines(Display):
 
 
 def _shares_of_bounds(solutions: Sequence[Any]) -> Dense:
-    """``alpha / C`` of every machine, shape (m, N); 0 where the bound is 0."""
-    upper = np.array([machine.conditions.upper for machine in solutions])
+    """Shares of the bounds that have alpha's sign, shape (m, N); 0 where such a bound is 0."""
     alpha = np.array([machine.alpha for machine in solutions])
+    lower = np.array([machine.conditions.lower for machine in solutions])
+    upper = np.array([machine.conditions.upper for machine in solutions])
+    bound = np.where(alpha < 0.0, -lower, upper)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(upper > 0.0, alpha / upper, 0.0)
+        return np.where(bound > 0.0, alpha / bound, 0.0)
 
 
 def _coefficients(solutions: Sequence[Any]) -> Dense:

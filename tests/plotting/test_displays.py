@@ -303,6 +303,19 @@ def test_lines_need_a_path(ax):
         PathLines.from_path(estimators.SVC().fit(X, y), ax=ax)
 
 
+def test_lines_of_a_quantile_stay_between_both_of_its_bounds(ax):
+    quantile = qpsvm.QuantileRegression(0.3)
+    path = svm_path(X, TARGETS, values=[0.1, 1.0, 10.0], formulation=quantile, kernel="linear")
+    display = PathLines.from_path(path, ax=ax)
+    (low, high), shares = ax.get_ylim(), display.shares
+    assert low <= shares.min() < -0.5
+    assert 0.5 < shares.max() <= high
+    alpha = np.array([machine.alpha[display.variables] for machine in path.solutions])
+    bounds = np.array([machine.conditions.upper[0] for machine in path.solutions])[:, None]
+    ratio = 0.7 / 0.3  # of the lower to the upper bound
+    np.testing.assert_allclose(shares * np.where(alpha < 0.0, ratio, 1.0) * bounds, alpha)
+
+
 # --- solutions -----------------------------------------------------------------------------------
 
 SOLVED = {
