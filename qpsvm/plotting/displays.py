@@ -15,7 +15,7 @@ from qpsvm.numerics.arguments import an, is_real_number, require_choice
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import CLASS_COLOURS, DARK, LIGHT, Style, literal
-from qpsvm.plotting.samples import Complementarity, alpha_against
+from qpsvm.plotting.samples import Complementarity, alpha_against, margin_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -195,12 +195,10 @@ def _of_solution(solution: Any) -> Complementarity | None:
             "qpsvm.reports.build(problem, solution)."
         )
     x = c.row_sums(solution.decision_function(solution.data.X))
-    corner, quantity = 0.0, "margin y f(x)"
-    if not c.minus_self_similarity:
-        least = c.required - c.width_sign * float(getattr(solution, "width", 0.0) or 0.0)
-        corner = float(least[0])
-        if np.ptp(least) > 0.0:
-            corner, quantity, x = 0.0, "margin beyond the required one", x - least
+    corner, quantity = margin_of(c, solution.width), "margin y f(x)"
+    if not c.minus_self_similarity and np.ptp(c.required) > 0.0:
+        corner, quantity = 0.0, "margin beyond the required one"
+        x = x - (c.required - c.width_sign * solution.width)
     alpha = np.asarray(solution.alpha, dtype=np.float64)
     noun = "sample" if len(c) == solution.data.n_samples else "condition"
     heading = "Alpha against margin"
