@@ -124,7 +124,7 @@ def false_claims(rows: Iterable[Row]) -> tuple[FalseClaim, ...]:
 
     Examples
     --------
-    >>> from benchmarks.cells import Instance
+    >>> from benchmarks.cells import Cell
     >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "liar", eps=1e-6)
     >>> row = Row(cell, "false optimal", primal=2.0, dual=1.0, size=2.0)
     >>> [(claim.contestant, claim.gap) for claim in false_claims([row])]
