@@ -39,8 +39,8 @@ class Call:
         return f"{self.name}({inside})"
 
 
-def parse(text: str) -> Call:
-    """Parse the text of a call, such as ``SoftMargin(C=1.0)``.
+def parse(text: str | Call) -> Call:
+    """Parse the text of a call, such as ``SoftMargin(C=1.0)``; a call remains what it is.
 
     Raises
     ------
@@ -52,6 +52,8 @@ def parse(text: str) -> Call:
     >>> str(parse("SoftMargin(intercept='penalized', C=1)"))
     "SoftMargin(C=1, intercept='penalized')"
     """
+    if isinstance(text, Call):
+        return text
     name, opened, rest = text.strip().partition("(")
     if not name or any(c.isspace() or c in "'\",=)" for c in name):
         raise SuiteError(f"Not a name: {text!r}. Write name or name(key=value).")

@@ -106,7 +106,7 @@ def load_samples(call: Call | str) -> Samples:
     >>> samples.X.shape, samples.y[:2]
     ((1138, 30), array([-1., -1.]))
     """
-    call = parse(call) if isinstance(call, str) else call
+    call = parse(call)
     make, arguments, modifiers = _steps(call)
     X, y = _called(make, arguments, call)
     for modify, changes in modifiers.items():
@@ -130,7 +130,7 @@ def require_known(call: Call | str) -> None:
     --------
     >>> require_known("iris(n=50, seed=0)")
     """
-    call = parse(call) if isinstance(call, str) else call
+    call = parse(call)
     make, arguments, _ = _steps(call)
     try:
         inspect.signature(make).bind(**arguments)

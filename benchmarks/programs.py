@@ -78,7 +78,7 @@ def kernel_of(text: Call | str) -> Kernel:
 
 
 def _made(classes: Mapping[str, type[object]], text: Call | str, what: str) -> Any:
-    call = parse(text) if isinstance(text, str) else text
+    call = parse(text)
     if call.name not in classes:
         raise SuiteError(f"There is no {what} {call.name!r}; there are {', '.join(classes)}.")
     try:

@@ -159,16 +159,19 @@ FALSE = frozenset({"false optimal", "false infeasible"})
 
 def plain(value: object) -> Any:
     """Return JSON values: infinite and unknown numbers as texts, anything unknown in words."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    # a number of NumPy's; anything else in words
-    return plain(value.item()) if isinstance(value, np.generic) else repr(value)
+    match value:
+        case Mapping():
+            return {str(k): plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [plain(v) for v in value]
+        case float() if not math.isfinite(value):
+            return repr(float(value))  # or NumPy's numbers would say their type
+        case None | str() | int() | float():
+            return value
+        case np.generic():
+            return plain(value.item())
+        case _:
+            return repr(value)
 
 
 def _number(value: object) -> Any:

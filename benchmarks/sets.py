@@ -129,8 +129,7 @@ def load_set(name: str, classes: bool = False) -> tuple[Matrix, Vector]:
     """
     if name in BUNDLED:
         return _bundled(name, classes)
-    require_set(name)
-    module = _loader(name)
+    module = _loader_of(name)
     if module.MANIFEST[name]["task"] != "regression":
         X, y = module.binary(name)
         y = module.load(name)["y"] if classes else y
@@ -148,40 +147,46 @@ def require_set(name: str) -> None:
     SuiteError
         An unknown name, or no folder of stored sets.
     """
-    if name in BUNDLED:
-        return
-    module = _loader(name)
-    if name not in module.MANIFEST:
-        known = sorted((*BUNDLED, *GENERATED, *module.MANIFEST))
-        raise SuiteError(
-            f"There are no data {name!r}.{_meant(name, known)} There are {', '.join(known)}, and "
-            "files such as heart.csv."
-        )
+    if name not in BUNDLED:
+        _loader_of(name)
 
 
-def _meant(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, 1, 0.6)
-    return f" Did you mean {near[0]!r}?" if near else ""
-
-
-def _loader(name: str) -> ModuleType:
+def _loader_of(name: str) -> ModuleType:
+    """The module of the folder of stored sets, which has a set of this name."""
     path = folder() / "load.py"
-    if not path.is_file():
-        known = sorted((*BUNDLED, *GENERATED))
-        raise SuiteError(
-            f"There are no data {name!r}.{_meant(name, known)} There are "
-            f"{', '.join(sorted(BUNDLED))} (of scikit-learn), {', '.join(sorted(GENERATED))} "
-            f"(generated), and files such as heart.csv. For others set {FOLDER} to the folder with "
-            f"load.py, manifest.json and the files; there is no {path}."
-        )
-    return _imported(path)
+    module = _loader(path) if path.is_file() else None
+    stored = () if module is None else module.MANIFEST
+    if module is not None and name in stored:
+        return module
+    known = sorted((*BUNDLED, *GENERATED, *stored))
+    near = get_close_matches(name, known, 1, 0.6)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
+    others = (
+        f" For others set {FOLDER} to the folder with load.py, manifest.json and the files; there "
+        f"is no {path}."
+    )
+    raise SuiteError(
+        f"There are no data {name!r}.{meant} There are {', '.join(known)}, and files such as "
+        f"heart.csv.{others if module is None else ''}"
+    )
 
 
 @cache
-def _imported(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("qpsvm_benchmark_stored_sets", path)
-    if spec is None or spec.loader is None:
-        raise SuiteError(f"{path} is not a Python module.")
+def _loader(path: Path) -> ModuleType:
+    return import_file(path, "qpsvm_benchmark_stored_sets")
+
+
+def import_file(path: Path, name: str) -> ModuleType:
+    """Import a file that is in no package as a module of this name.
+
+    Raises
+    ------
+    SuiteError
+        There is no such file of Python.
+    """
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise SuiteError(f"There is no file {path} of Python.")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -10,6 +10,7 @@ import importlib
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
@@ -235,18 +236,20 @@ ESTIMATORS: Mapping[str, Callable[..., EstimatorContestant]] = {
 """Contestants of this module by name."""
 
 
+LIBSVM_KERNELS: Mapping[type[Kernel], str] = {
+    Linear: "linear",
+    RBF: "rbf",
+    Polynomial: "poly",
+    Sigmoid: "sigmoid",
+}
+"""LIBSVM's names of kernels; their parameters have the same names here and there."""
+
+
 def libsvm_kernel(kernel: Kernel) -> Parameters:
     """Return LIBSVM's parameters of a kernel."""
-    if isinstance(kernel, Linear):
-        return {"kernel": "linear"}
-    if isinstance(kernel, RBF):
-        return {"kernel": "rbf", "gamma": kernel.gamma}
-    if isinstance(kernel, Polynomial):
-        own = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
-        return {"kernel": "poly", **own}
-    if isinstance(kernel, Sigmoid):
-        return {"kernel": "sigmoid", "gamma": kernel.gamma, "coef0": kernel.coef0}
-    raise UnsupportedProgramError(f"it has no kernel {kernel}")
+    if type(kernel) not in LIBSVM_KERNELS:
+        raise UnsupportedProgramError(f"it has no kernel {kernel}")
+    return {"kernel": LIBSVM_KERNELS[type(kernel)], **asdict(kernel)}
 
 
 def claim_of(model: Fitted, task: Task) -> Claim:

@@ -7,7 +7,6 @@ entry-point group ``qpsvm.contestants`` of other packages, and every backend of 
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from benchmarks.contestants.backends import BackendContestant, Reference, SolveC
 from benchmarks.contestants.base import Contestant
 from benchmarks.contestants.estimators import ESTIMATORS
 from benchmarks.contestants.peers import ReHLine, SnapML
+from benchmarks.sets import import_file
 from qpsvm import backends
 from qpsvm.exceptions import BackendError, SuiteError
 
@@ -48,7 +48,7 @@ def get(text: str | Call) -> Contestant:
     >>> get("osqp(form='primal')").version() != ""
     True
     """
-    call = parse(text) if isinstance(text, str) else text
+    call = parse(text)
     try:
         make = _found(call.name)
         return make(**call.arguments)
@@ -103,12 +103,10 @@ def _of_entry(entry: importlib.metadata.EntryPoint) -> type[Contestant]:
 
 def _of_file(path: Path) -> type[Contestant]:
     """Return the only contestant class that a file defines."""
-    spec = importlib.util.spec_from_file_location(f"qpsvm_contestant_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
+    if not path.is_file():
         raise SuiteError(f"There is no file {path} with a contestant in it.")
-    module = importlib.util.module_from_spec(spec)
     with _loading(str(path)):
-        spec.loader.exec_module(module)
+        module = import_file(path, f"qpsvm_contestant_{path.stem}")
     kinds = [
         value
         for value in vars(module).values()

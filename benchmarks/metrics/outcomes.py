@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from benchmarks.cells import Cell, Instance
+from benchmarks.cells import Instance
 from benchmarks.metrics.bounds import best_dual, suboptimality
-from benchmarks.metrics.times import Timing, column_names, measurements, outcome_of
+from benchmarks.metrics.times import Timing, cells_of, measurements, outcome_of
 from benchmarks.rows import FALSE, OUTCOMES, Row
 
 
@@ -86,7 +86,7 @@ def outcome_table(rows: Iterable[Row]) -> OutcomeTable:
     >>> outcome_table([Row(cell, "optimal")]).counts
     {'cvxopt': {'optimal': 1}}
     """
-    cells = _cells(rows)
+    cells = cells_of(rows)
     names = tuple(dict.fromkeys(who for who, _ in cells))
     counts: dict[str, Counter[str]] = {who: Counter() for who in names}
     unsteady: Counter[str] = Counter(dict.fromkeys(names, 0))
@@ -124,7 +124,7 @@ def false_claims(rows: Iterable[Row]) -> tuple[FalseClaim, ...]:
 
     Examples
     --------
-    >>> from benchmarks.cells import Instance
+    >>> from benchmarks.cells import Cell
     >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "liar", eps=1e-6)
     >>> row = Row(cell, "false optimal", primal=2.0, dual=1.0, size=2.0)
     >>> [(claim.contestant, claim.gap) for claim in false_claims([row])]
@@ -133,21 +133,13 @@ def false_claims(rows: Iterable[Row]) -> tuple[FalseClaim, ...]:
     rows = tuple(rows)
     best = best_dual(rows)
     found = []
-    for (who, cell), repeats in _cells(rows).items():
+    for (who, cell), repeats in cells_of(rows).items():
         refuted = [row for row in repeats if row.outcome in FALSE]
         if refuted:
             row = max(refuted, key=lambda row: suboptimality(row, best))
             gap = suboptimality(row, best)
             found.append(FalseClaim(who, row.instance, cell.eps, row.outcome, gap, row.message))
     return tuple(sorted(found, key=lambda claim: -claim.gap / claim.eps))
-
-
-def _cells(rows: Iterable[Row]) -> dict[tuple[str, Cell], list[Row]]:
-    rows = tuple(rows)
-    cells: dict[tuple[str, Cell], list[Row]] = {}
-    for row, who in zip(rows, column_names(rows), strict=True):
-        cells.setdefault((who, replace(row.cell, repeat=0)), []).append(row)
-    return cells
 
 
 # --- accuracy and time ----------------------------------------------------------------------------

@@ -175,18 +175,24 @@ class Wins:
     Attributes
     ----------
     contestants : tuple of str
-    wins, losses, ties, neither : array of int of shape (K, K)
-        ``losses = wins'``; the diagonals are zero.
-    compared : array of int of shape (K, K)
-        Programs that both attempted: the sum of the four.
+    wins, ties, neither : arrays of int of shape (K, K)
+        The diagonals are zero.
     """
 
     contestants: tuple[str, ...]
     wins: Counts
-    losses: Counts
     ties: Counts
     neither: Counts
-    compared: Counts
+
+    @property
+    def losses(self) -> Counts:
+        """Losses of the row against the column: ``wins'``."""
+        return self.wins.T
+
+    @property
+    def compared(self) -> Counts:
+        """Programs that both attempted."""
+        return self.wins + self.losses + self.ties + self.neither
 
 
 def win_matrix(times: Times, *, noise: float | None = None) -> Wins:
@@ -239,7 +245,7 @@ def win_matrix(times: Times, *, noise: float | None = None) -> Wins:
                     wins[i, j] += 1
                 elif not faster(b, a, noise):
                     ties[i, j] += 1
-    return Wins(names, wins, wins.T, ties, neither, wins + wins.T + ties + neither)
+    return Wins(names, wins, ties, neither)
 
 
 def faster(a: Timing, b: Timing, noise: float | None = None) -> bool:

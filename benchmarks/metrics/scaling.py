@@ -44,8 +44,6 @@ class Fit:
         95% interval; NaN for fewer than three points.
     factor : float
         Seconds at size 1.
-    scatter : float
-        Standard deviation of ``log t`` about the line; NaN for fewer than three points.
     points : tuple of (float, float)
         Sizes and seconds.
     censored : int
@@ -58,7 +56,6 @@ class Fit:
     low: float
     high: float
     factor: float
-    scatter: float
     points: tuple[tuple[float, float], ...]
     censored: int
 
@@ -172,18 +169,16 @@ def power_law(contestant: str, series: str, points: Sequence[tuple[float, float]
     (2.0, 1)
     """
     known = sorted(point for point in points if point[1] < math.inf)
-    exponent = low = high = factor = scatter = math.nan
+    exponent = low = high = factor = math.nan
     if len({size for size, _ in known}) > 1:
         x, y = np.log(np.array(known)).T
-        spread = float(np.sum((x - x.mean()) ** 2))
-        exponent = float((x - x.mean()) @ y) / spread
-        factor = math.exp(y.mean() - exponent * x.mean())
+        exponent, level = np.polyfit(x, y, 1).tolist()
+        factor = math.exp(level)
         degrees = len(known) - 2
         if degrees:
-            residuals = y - math.log(factor) - exponent * x
-            scatter = math.sqrt(float(residuals @ residuals) / degrees)
-            # p +- t se(p),  se(p) = s / sqrt(sum (x - mean x)^2)
-            half = float(scipy.special.stdtrit(degrees, 0.5 + LEVEL / 2)) * scatter / spread**0.5
+            _, covariance = np.polyfit(x, y, 1, cov=True)
+            student = float(scipy.special.stdtrit(degrees, 0.5 + LEVEL / 2))
+            half = student * math.sqrt(covariance[0, 0])
             low, high = exponent - half, exponent + half
     censored = len(points) - len(known)
-    return Fit(contestant, series, exponent, low, high, factor, scatter, tuple(known), censored)
+    return Fit(contestant, series, exponent, low, high, factor, tuple(known), censored)

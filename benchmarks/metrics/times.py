@@ -132,14 +132,14 @@ def measurements(
     """
     rows = tuple(rows)
     best = best_dual(rows) if best is None else best
-    cells: dict[tuple[Column, Cell], list[Row]] = {}
-    for row, who in zip(rows, column_names(rows), strict=True):
-        if not is_reference(row.contestant):
-            cell = replace(row.cell, repeat=0)
-            cells.setdefault(((row.instance, who), cell), []).append(row)
+    cells = {
+        (who, cell): repeats
+        for (who, cell), repeats in cells_of(rows).items()
+        if not is_reference(cell.contestant)
+    }
     noise = pooled_noise(s for repeats in cells.values() if (s := _seconds(repeats)))
     sweeps: dict[Column, list[Timing]] = {}
-    for (column, cell), repeats in cells.items():
+    for (who, cell), repeats in cells.items():
         seconds = _seconds(repeats)
         middle = float(np.median(seconds)) if seconds else math.nan
         error = noise.error(seconds) if seconds else math.nan
@@ -150,8 +150,35 @@ def measurements(
         unmeasurable = all(is_unmeasurable(row, best) for row in repeats)
         spread = (middle, low, high, error, len(repeats))
         timing = Timing(cell.eps, gap, *spread, outcome, cell.time_limit, unmeasurable)
-        sweeps.setdefault(column, []).append(timing)
+        sweeps.setdefault((cell.instance, who), []).append(timing)
     return {column: tuple(sorted(sweep, key=lambda t: -t.eps)) for column, sweep in sweeps.items()}
+
+
+def cells_of(rows: Iterable[Row]) -> dict[tuple[str, Cell], list[Row]]:
+    """Return the repeats of every cell, by the name of its column and its first repeat.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Rows of a store, references included.
+
+    Returns
+    -------
+    dict of (str, Cell) to list of Row
+        In the order in which cells appear.
+
+    Examples
+    --------
+    >>> cell = Cell(Instance("SoftMargin(C=1.0)", "iris"), "cvxopt", eps=1e-6)
+    >>> repeats = [Row(replace(cell, repeat=k), "optimal") for k in range(3)]
+    >>> [(who, len(own)) for (who, _), own in cells_of(repeats).items()]
+    [('cvxopt', 3)]
+    """
+    rows = tuple(rows)
+    cells: dict[tuple[str, Cell], list[Row]] = {}
+    for row, who in zip(rows, column_names(rows), strict=True):
+        cells.setdefault((who, replace(row.cell, repeat=0)), []).append(row)
+    return cells
 
 
 def column_names(rows: Iterable[Row]) -> tuple[str, ...]:

@@ -6,12 +6,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.cells import short_name
-from benchmarks.compare import Comparison, ContestantChange, TimeChange
+from benchmarks.compare import Comparison, ContestantChange, OutcomeChange, TimeChange
 from benchmarks.metrics.agreement import Agreement
 from benchmarks.metrics.times import Timing
 from benchmarks.report.tables import bracket, short
-from qpsvm.reports.blocks import Block, Cell, Document, Listing, Section, Sentences, Table
-from qpsvm.reports.columns import cells, numbers, table_of, words
+from qpsvm.reports.blocks import (
+    Block,
+    Cell,
+    Document,
+    Listing,
+    Section,
+    Sentences,
+    Table,
+    TableColumn,
+    numbers,
+    words,
+)
 from qpsvm.reports.numbers import NOTHING, count, figure, residual, value
 
 LISTED = 20
@@ -134,9 +144,9 @@ def _sentences(found: Comparison) -> Iterator[str]:
         )
 
 
-def _outcomes_table(found: Comparison) -> Table:
+def _outcomes_table(found: Comparison) -> Table[OutcomeChange]:
     listed = found.outcomes[:LISTED]
-    return table_of(
+    return Table(
         [listed],
         [
             words("Contestant", lambda change: short_name(change.contestant)),
@@ -152,13 +162,13 @@ def _outcomes_table(found: Comparison) -> Table:
     )
 
 
-def _contestants_table(changes: tuple[ContestantChange, ...], key: str) -> Table:
-    return table_of(
+def _contestants_table(changes: tuple[ContestantChange, ...], key: str) -> Table[ContestantChange]:
+    return Table(
         [changes],
         [
             words("Contestant", lambda change: short_name(change.contestant)),
             words("Version", _versions),
-            cells("Ratio", _ratio_cell, numeric=True),
+            TableColumn("Ratio", _ratio_cell, numeric=True),
             numbers("Programs", lambda change: change.programs),
             numbers("Gained", lambda change: change.gained),
             numbers("Lost", lambda change: change.lost),
@@ -182,9 +192,9 @@ def _ratio_cell(change: ContestantChange) -> Cell:
     return Cell(short(change.ratio) + bracket(change.low, change.high), change.ratio)
 
 
-def _rankings_table(rankings: Mapping[str, Agreement], key: str) -> Table:
+def _rankings_table(rankings: Mapping[str, Agreement], key: str) -> Table[tuple[str, Agreement]]:
     answers = {True: "agree", False: "disagree", None: "nothing to compare"}
-    return table_of(
+    return Table(
         [rankings.items()],
         [
             words("Kind of program", lambda each: each[0]),
@@ -202,15 +212,15 @@ def _rankings_table(rankings: Mapping[str, Agreement], key: str) -> Table:
     )
 
 
-def _times_table(changes: Sequence[TimeChange], key: str) -> Table:
+def _times_table(changes: Sequence[TimeChange], key: str) -> Table[TimeChange]:
     listed = changes[:LISTED]
-    return table_of(
+    return Table(
         [listed],
         [
             words("Contestant", lambda change: short_name(change.contestant)),
             words("Program", lambda change: str(change.instance)),
-            cells("Seconds before", lambda change: _seconds(change.a), numeric=True),
-            cells("Seconds after", lambda change: _seconds(change.b), numeric=True),
+            TableColumn("Seconds before", lambda change: _seconds(change.a), numeric=True),
+            TableColumn("Seconds after", lambda change: _seconds(change.b), numeric=True),
             numbers("Ratio", lambda change: math.exp(change.log_ratio), short),
         ],
         key=f"{key}-times",

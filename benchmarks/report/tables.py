@@ -16,19 +16,18 @@ from benchmarks.metrics.scaling import Fit
 from benchmarks.metrics.times import NO_BOUND, Timing
 from benchmarks.report.summary import Loss, Standing
 from benchmarks.rows import Row
-from qpsvm.reports.blocks import Cell, Table
-from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.blocks import Cell, Table, TableColumn, numbers, words
 from qpsvm.reports.numbers import NOTHING, figure, residual, value
 
 FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0, math.inf)
 """Multiples of the fastest time at which tables show a performance profile."""
 
 
-def claims_table(claims: tuple[FalseClaim, ...], listed: int) -> Table:
+def claims_table(claims: tuple[FalseClaim, ...], listed: int) -> Table[FalseClaim]:
     """Table of refuted claims, the worst first."""
     all_of_them = len(claims) <= listed
     shown = "All of them" if all_of_them else f"{listed} of {len(claims):,}"
-    return table_of(
+    return Table(
         [claims[:listed]],
         [
             words("Contestant", lambda claim: short_name(claim.contestant)),
@@ -47,13 +46,13 @@ def _claimed(claim: FalseClaim) -> str:
     return claim.outcome + ", multipliers only" * claim.machine_is_optimal
 
 
-def outcomes_table(outcomes: OutcomeTable) -> Table:
+def outcomes_table(outcomes: OutcomeTable) -> Table[str]:
     """Table of how often each contestant had each outcome."""
 
     def count_of(outcome: str) -> TableColumn[str]:
         return numbers(outcome, lambda who: outcomes.counts[who].get(outcome, 0))
 
-    return table_of(
+    return Table(
         [outcomes.contestants],
         [
             words("Contestant", short_name),
@@ -66,24 +65,26 @@ def outcomes_table(outcomes: OutcomeTable) -> Table:
     )
 
 
-def means_table(standings: Sequence[Standing], key: str, *, detailed: bool) -> Table:
+def means_table(standings: Sequence[Standing], key: str, *, detailed: bool) -> Table[_Ranked]:
     """Table of places and shifted geometric means by kind; two columns more if detailed."""
     columns: tuple[TableColumn[_Ranked], ...] = (
         words("Contestant", lambda row: short_name(row.rank.contestant)),
         words("Kind of program", lambda row: row.kind),
-        cells("Place", lambda row: _place_cell(row.rank), numeric=True),
-        cells("Seconds", lambda row: _mean_cell(row.rank), numeric=True),
+        TableColumn("Place", lambda row: _place_cell(row.rank), numeric=True),
+        TableColumn("Seconds", lambda row: _mean_cell(row.rank), numeric=True),
         numbers("Reached", lambda row: row.rank.solved),
         numbers("Failed", lambda row: row.rank.failed),
-        cells("Furthest behind", lambda row: _loss_cell(row.loss, row.rank.solved), numeric=True),
+        TableColumn(
+            "Furthest behind", lambda row: _loss_cell(row.loss, row.rank.solved), numeric=True
+        ),
         words("Where, and who was fastest", lambda row: _where(row.loss)),
-        cells(
+        TableColumn(
             "Other programs",
             lambda row: interval(row.rank.seconds.low, row.rank.seconds.high),
             numeric=True,
         ),
     )
-    return table_of(
+    return Table(
         [
             [_Ranked(each.kind, r, each.losses.get(r.contestant)) for r in each.ranking.ranks]
             for each in standings
@@ -130,15 +131,15 @@ def _where(loss: Loss | None) -> str:
     return NOTHING if loss is None else f"{loss.instance}: {loss.winner}"
 
 
-def times_table(standing: Standing, key: str) -> Table:
+def times_table(standing: Standing, key: str) -> Table[Instance]:
     """Table of seconds to the gap, program by program."""
 
     def time_of(who: str) -> TableColumn[Instance]:
-        return cells(
+        return TableColumn(
             short_name(who), lambda of: time_cell(standing.times.get((of, who))), numeric=True
         )
 
-    return table_of(
+    return Table(
         [standing.instances],
         [
             words("Program", str),
@@ -160,7 +161,7 @@ def _fastest(standing: Standing, instance: Instance) -> str:
     return short_name(min(reached)[1]) if reached else "nobody"
 
 
-def wins_table(standing: Standing, key: str) -> Table:
+def wins_table(standing: Standing, key: str) -> Table[str]:
     """Table of wins, losses and ties of every pair."""
     wins = standing.wins
     at = {who: wins.contestants.index(who) for who in standing.contestants}
@@ -172,9 +173,9 @@ def wins_table(standing: Standing, key: str) -> Table:
                 return Cell(NOTHING)
             return Cell(f"{wins.wins[i, j]} : {wins.losses[i, j]}", float(wins.wins[i, j]))
 
-        return cells(short_name(other), score, numeric=True)
+        return TableColumn(short_name(other), score, numeric=True)
 
-    return table_of(
+    return Table(
         [standing.contestants],
         [
             words("Contestant", short_name),
@@ -191,14 +192,14 @@ def wins_table(standing: Standing, key: str) -> Table:
     )
 
 
-def profile_table(standing: Standing, key: str) -> Table:
+def profile_table(standing: Standing, key: str) -> Table[str]:
     """Table of the performance profile at a few factors."""
     profile = standing.profile
 
     def share_at(factor: float) -> TableColumn[str]:
         return numbers(_factor_name(factor), lambda who: profile.share(who, factor), percent)
 
-    return table_of(
+    return Table(
         [[who for who in standing.contestants if who in profile.contestants]],
         [
             words("Contestant", short_name),
@@ -217,15 +218,15 @@ def _factor_name(factor: float) -> str:
     return f"Within {factor:g} times" if math.isfinite(factor) else "Reached at all"
 
 
-def scaling_table(fits: Iterable[Fit], key: str) -> Table:
+def scaling_table(fits: Sequence[Fit], key: str) -> Table[Fit]:
     """Table of how seconds grow with the number of samples."""
-    return table_of(
+    return Table(
         [fits],
         [
             words("Contestant", lambda fit: short_name(fit.contestant)),
             words("Programs", lambda fit: fit.series),
             numbers("Exponent", lambda fit: fit.exponent, short),
-            cells("Interval", lambda fit: interval(fit.low, fit.high), numeric=True),
+            TableColumn("Interval", lambda fit: interval(fit.low, fit.high), numeric=True),
             numbers("Sizes", lambda fit: len(fit.points)),
             numbers("Not reached", lambda fit: fit.censored),
         ],
@@ -236,13 +237,13 @@ def scaling_table(fits: Iterable[Fit], key: str) -> Table:
     )
 
 
-def contestants_table(rows: Iterable[Row]) -> Table:
+def contestants_table(rows: Iterable[Row]) -> Table[Row]:
     """Table of versions and settings, from the first row of each contestant."""
     first: dict[str, Row] = {}
     for row in rows:
         if row.contestant not in first or not first[row.contestant].version:
             first[row.contestant] = row
-    return table_of(
+    return Table(
         [first.values()],
         [
             words("Contestant", _name),

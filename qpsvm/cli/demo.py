@@ -263,18 +263,16 @@ def _print(
     verbose: bool,
 ) -> None:
     """Print the verdict, then a row for every backend and program, then what is missing and why."""
-    from qpsvm.reports.comparison import AGREEMENT
-
     out = printing.console()
     numbers = {word: comparison.count(word) for word in ("PASS", "FAIL", "skipped")}
     counts = ", ".join(f"{number} {word}" for word, number in numbers.items() if number)
     word = printing.verdict("PASS" if comparison.passed else "FAIL")
     out.print(word, f"at eps={comparison.eps:g}: {counts}; {elapsed:.0f} s")
     for kernel in comparison.kernels:
-        spread = comparison.spread(kernel)
+        spread, allowed = comparison.spread(kernel), comparison.agreement
         out.print(
-            f"{kernel} kernel: all objectives {'agree' if spread <= AGREEMENT else 'DISAGREE'} "
-            f"(relative spread {spread:.1e}, allowed {AGREEMENT:g})"
+            f"{kernel} kernel: all objectives {'agree' if spread <= allowed else 'DISAGREE'} "
+            f"(relative spread {spread:.1e}, allowed {allowed:g})"
         )
     out.print(source)
     out.print()

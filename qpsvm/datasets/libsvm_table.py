@@ -54,9 +54,9 @@ def read(
             X, y, queries = load_svmlight_file(
                 _Lines(stream), dtype=np.float64, query_id=True, zero_based=True
             )
+    except DataFileError:
+        raise
     except (ValueError, OverflowError, IndexError) as error:
-        if isinstance(error, DataFileError):
-            raise
         wrong, first = _first_bad_line(file) or error, next(file.tokens(), (0, [""]))[1]
         of_table = "; read a table with format='csv' (--format csv)"
         raise DataFileError(

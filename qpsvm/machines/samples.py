@@ -28,6 +28,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.display import Column, ColumnTable, short_repr
+from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.settings import MACHINES
 from qpsvm.machines.setup import DecisionValues, TrainingSetup
 from qpsvm.numerics.arguments import Labels
@@ -168,14 +169,6 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         gradient = (c.curvature * alpha - v) / unit_of_v
         target = np.clip(relative - gradient, c.lower / unit, c.upper / unit)
         violation = np.abs(relative - target)
-        threshold = MACHINES.support * unit
-        # an end that is small beside the other alphas is reached to a share of itself
-        near_lower = np.minimum(
-            threshold, np.where(c.lower < 0.0, -MACHINES.support * c.lower, np.inf)
-        )
-        near_upper = np.minimum(threshold, MACHINES.support * c.upper)
-        at_lower, at_upper = alpha <= c.lower + near_lower, alpha >= c.upper - near_upper
-        case = np.where(at_lower & (c.lower == 0.0), 0, np.where(at_lower | at_upper, 2, 1))
         decision = scores + solution.intercept
         if c.minus_self_similarity:
             decision = decision - model.gram.diagonal()
@@ -191,8 +184,22 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
         upper=c.upper,
         slack=model.slack(v),
         violation=np.where(np.isfinite(violation), violation, np.inf),
-        case=case.astype(np.intp),
+        case=kkt_cases(alpha, c),
     )
+
+
+def kkt_cases(alpha: Vector, c: Conditions) -> Index:
+    """Find the KKT case of every condition by its alpha, as an index into ``CASES``."""
+    with np.errstate(all="ignore"):
+        threshold = MACHINES.support * c.alpha_unit(alpha)
+        # an end that is small beside the other alphas is reached to a share of itself
+        near_lower = np.minimum(
+            threshold, np.where(c.lower < 0.0, -MACHINES.support * c.lower, np.inf)
+        )
+        near_upper = np.minimum(threshold, MACHINES.support * c.upper)
+        at_lower, at_upper = alpha <= c.lower + near_lower, alpha >= c.upper - near_upper
+        case = np.where(at_lower & (c.lower == 0.0), 0, np.where(at_lower | at_upper, 2, 1))
+    return case.astype(np.intp)
 
 
 def margin_summary(

@@ -11,11 +11,11 @@ from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.numerics.arguments import Samples, Targets
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector
 from qpsvm.plotting.displays import Display, is_solution, last_step, legend
-from qpsvm.plotting.picture import CLASS_COLOURS, Style
+from qpsvm.plotting.picture import Style
 from qpsvm.plotting.plane import Heights, Plane
+from qpsvm.plotting.samples import margin_of
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.contour import QuadContourSet
 
@@ -95,7 +95,7 @@ class DecisionRegions(Display):
             By how much the picture extends beyond the samples; without it, by 6% of their range.
         margins : bool
             Draw the lines where the decision value is 1 or -1, for two classes and support vector
-            machines.
+            machines; of a solution where it is plus or minus the margin of its program.
         support : bool
             Ring the support vectors, if X are the training samples. More than 500 are not ringed,
             because the rings would hide the samples.
@@ -180,29 +180,10 @@ class DecisionRegions(Display):
     def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
         surfaces = self.picture.draw_on(axes, style, named_rings=True)
         named = axes.get_legend_handles_labels()[0]
-        legend(axes, style, [*named, *self._unnamed(style)], above=is_alone)
-        if isinstance(self.picture, Heights):
-            axes.figure.colorbar(surfaces[0], ax=axes, label="prediction")
+        legend(axes, style, [*named, *self.picture.unnamed(style)], above=is_alone)
+        if self.picture.colour_bar:
+            axes.figure.colorbar(surfaces[0], ax=axes, label=self.picture.colour_bar)
         self.surface_ = surfaces[0] if len(surfaces) == 1 else surfaces
-
-    def _unnamed(self, style: Style) -> list[Artist]:
-        """Entries of the legend for lines, and for classes without samples."""
-        from matplotlib.lines import Line2D
-        from matplotlib.patches import Patch
-
-        if isinstance(self.picture, Heights):
-            return []
-        entries: list[Artist] = [
-            Patch(color=CLASS_COLOURS[g % len(CLASS_COLOURS)], alpha=0.3, label=name)
-            for g, name in enumerate(self.picture.groups)
-            if not (self.picture.group == g).any()
-        ]
-        levels = len(self.picture.levels)
-        if levels > 0:
-            entries.append(Line2D([], [], color=style.ink, linestyle="-", label="boundary"))
-        if levels > 1:
-            entries.append(Line2D([], [], color=style.ink, linestyle="--", label="margins"))
-        return entries
 
 
 # --- what pictures need of an estimator -----------------------------------------------------------
@@ -236,9 +217,12 @@ def _levels(model: Any, X: Any, points: Dense, names: tuple[str, ...]) -> tuple[
         return ()
     if _of_points(model.decision_function, X)(points[:1]).ndim != 1:
         return ()
-    own = ("support_", "solution_")
+    own, margin = ("support_", "solution_"), 1.0
+    if hasattr(model, "conditions"):  # a solution in the scale of its program
+        margin = margin_of(model.conditions, model.width)
     has_margins = is_solution(model) or any(hasattr(last_step(model), name) for name in own)
-    return (0.0, -1.0, 1.0) if has_margins and names is not NOVELTIES else (0.0,)
+    is_drawn = has_margins and names is not NOVELTIES and margin > 0.0
+    return (0.0, -margin, margin) if is_drawn else (0.0,)
 
 
 def _of_points(function: Callable[[Any], Any], X: Any) -> Callable[[Dense], Vector]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, MissingPackageError
+from qpsvm.machines.samples import kkt_cases
 from qpsvm.numerics.arguments import an, is_real_number, require_choice
 from qpsvm.numerics.arrays import Dense, Index, Vector
 from qpsvm.plotting import picture
 from qpsvm.plotting.picture import CLASS_COLOURS, DARK, LIGHT, Style, literal
-from qpsvm.plotting.samples import Complementarity, alpha_against, scaled_alpha
+from qpsvm.plotting.samples import Complementarity, alpha_against, margin_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -194,29 +195,21 @@ def _of_solution(solution: Any) -> Complementarity | None:
             "qpsvm.reports.build(problem, solution)."
         )
     x = c.row_sums(solution.decision_function(solution.data.X))
-    corner, quantity = 0.0, "margin y f(x)"
-    if not c.minus_self_similarity:
-        least = c.required - c.width_sign * float(getattr(solution, "width", 0.0) or 0.0)
-        corner = float(least[0])
-        if np.ptp(least) > 0.0:
-            corner, quantity, x = 0.0, "margin beyond the required one", x - least
-    alpha = np.asarray(solution.alpha)
-    scaled, _, _, upper, _ = scaled_alpha(alpha, c)
-    # within this distance of a bound an alpha counts as being there
-    slightly = 1e-6 * float(np.max(np.abs(scaled[np.isfinite(scaled)]), initial=0.0))
-    case = np.where(scaled <= slightly, 0, np.where(scaled >= upper - slightly, 2, 1))
+    corner, quantity = margin_of(c, solution.width), "margin y f(x)"
+    if not c.minus_self_similarity and np.ptp(c.required) > 0.0:
+        corner, quantity = 0.0, "margin beyond the required one"
+        x = x - (c.required - c.width_sign * solution.width)
+    alpha = np.asarray(solution.alpha, dtype=np.float64)
     noun = "sample" if len(c) == solution.data.n_samples else "condition"
     heading = "Alpha against margin"
-    return alpha_against(heading, x, alpha, case, c, corner, quantity=quantity, noun=noun)
+    points = (x, alpha, kkt_cases(alpha, c), c)
+    return alpha_against(heading, *points, corner, quantity=quantity, noun=noun)
 
 
 # --- paths ---------------------------------------------------------------------------------------
 
 Drawn: TypeAlias = Literal["alpha", "coef"]
 """What the lines of a path show."""
-
-NAMED = 10
-"""Lines up to this number are named in a legend."""
 
 LINE_STYLES: tuple[str, ...] = ("-", "--", ":")
 """Styles that tell named lines of one colour apart."""
@@ -227,9 +220,9 @@ class PathLines(Display):
     r"""Plot of dual variables or coefficients along a path, one line for each that changes.
 
     Of dual variables :math:`\alpha_k / C_k` is drawn. A line at 0 is a sample beyond the margin, a
-    line at 1 one inside it; between, the sample is on the margin. Lines join the machines of the
-    path; ticks at the lower edge are changes of the active set, where the lines of the exact path
-    have their corners.
+    line at 1 one inside it; between, the sample is on the margin. (Quantiles have lines from -1,
+    below the prediction, to 1, above it.) Lines join the machines of the path; ticks at the lower
+    edge are changes of the active set, where the lines of the exact path have their corners.
 
     Parameters
     ----------
@@ -249,6 +242,8 @@ class PathLines(Display):
         What the lines are: shares of bounds, or coefficients.
     names : sequence of str
         Of the features, in the order of the lines; empty for dual variables.
+    most_named : int
+        More lines than that have no names in a legend.
 
     Attributes
     ----------
@@ -272,6 +267,7 @@ class PathLines(Display):
     n_variables: int
     of: Drawn = field(default="alpha", kw_only=True)
     names: Sequence[str] = field(default=(), kw_only=True)
+    most_named: int = field(default=10, kw_only=True)
 
     @classmethod
     def from_path(
@@ -334,7 +330,7 @@ class PathLines(Display):
         return cls(path.over, path.values, *drawn, of=of, names=named).plot(ax=ax)
 
     def _draw(self, axes: Axes, style: Style, *, is_alone: bool) -> None:
-        is_named = 0 < len(self.names) <= NAMED
+        is_named = 0 < len(self.names) <= self.most_named
         for k, line in enumerate(self.shares.T):
             again, colour = divmod(k, len(CLASS_COLOURS))
             axes.plot(
@@ -351,7 +347,8 @@ class PathLines(Display):
             axes.set_xscale("log")
         axes.set_xlabel(self.name, color=style.ink)
         if self.of == "alpha":
-            axes.set_ylim(-0.05, 1.05)
+            # only quantiles have alphas below zero, by more than rounding
+            axes.set_ylim(-1.05 if np.min(self.shares, initial=0.0) < -0.05 else -0.05, 1.05)
             axes.set_ylabel("alpha / bound", color=style.ink)
         else:
             axes.axhline(0.0, color=style.soft, linewidth=0.8)
@@ -365,10 +362,10 @@ class PathLines(Display):
         n, of_all = self.shares.shape[1], self.n_variables
         over = f"{self.name} from {self.values[0]:.3g} to {self.values[-1]:.3g}"
         if self.of == "coef":
-            named = zip(self.names[:NAMED], self.shares.T, strict=False)
+            named = zip(self.names[: self.most_named], self.shares.T, strict=False)
             moved = [f"{name} {line[0]:.3g} to {line[-1]:.3g}" for name, line in named]
             return f"Coefficients of {n} of {of_all} features for {over}: {'; '.join(moved)}."
-        first, last = np.count_nonzero(self.shares[[0, -1]] >= 1.0, axis=1).tolist()
+        first, last = np.count_nonzero(np.abs(self.shares[[0, -1]]) >= 1.0, axis=1).tolist()
         return (
             f"alpha / bound of {n} of {of_all} dual variables for {over}. {first} of them are at "
             f"their bound at the smallest value, {last} at the largest; the active set changes at "
@@ -377,11 +374,13 @@ class PathLines(Display):
 
 
 def _shares_of_bounds(solutions: Sequence[Any]) -> Dense:
-    """``alpha / C`` of every machine, shape (m, N); 0 where the bound is 0."""
-    upper = np.array([machine.conditions.upper for machine in solutions])
+    """Shares of the bounds that have alpha's sign, shape (m, N); 0 where such a bound is 0."""
     alpha = np.array([machine.alpha for machine in solutions])
+    lower = np.array([machine.conditions.lower for machine in solutions])
+    upper = np.array([machine.conditions.upper for machine in solutions])
+    bound = np.where(alpha < 0.0, -lower, upper)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(upper > 0.0, alpha / upper, 0.0)
+        return np.where(bound > 0.0, alpha / bound, 0.0)
 
 
 def _coefficients(solutions: Sequence[Any]) -> Dense:

@@ -29,8 +29,6 @@ TEXT, SMALL_TEXT = 11.0, 10.0
 
 RASTERISED = 2_000
 """More points than that become one image inside the SVG: each would take a hundred bytes."""
-RINGS = 500
-"""More rings than that hide the samples: none are drawn."""
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8F7F00")
 """Okabe and Ito's palette, which colour-blind readers tell apart (its yellow darkened)."""

@@ -16,6 +16,7 @@ from qpsvm.plotting import picture
 from qpsvm.plotting.picture import CLASS_COLOURS, CLASS_MARKERS, Picture, Style, count, literal
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.contour import QuadContourSet
     from matplotlib.figure import Figure
@@ -36,13 +37,20 @@ class InPlane(Picture):
         Points along each axis at which values are computed; None: as many as are quick.
     eps : float or None
         By how much the picture extends beyond the samples; None: by a share of their range.
+    most_rings : int
+        More rings than that would hide the samples: none are drawn.
+    colour_bar : str
+        What a colour bar beside the picture shows; empty if there is nothing to show.
     """
+
+    colour_bar: ClassVar[str] = ""
 
     points: Dense
     values: Callable[[Dense], Vector]
     features: tuple[str, str]
     side: int | None = None
     eps: float | None = None
+    most_rings: int = 500
 
     @property
     @abstractmethod
@@ -56,6 +64,11 @@ class InPlane(Picture):
     @abstractmethod
     def draw_points(self, axes: Axes, style: Style, *, many: bool) -> None:
         """Draw the samples, smaller and as an image if there are many."""
+
+    def unnamed(self, style: Style) -> list[Artist]:
+        """Entries of a legend beside those of what is drawn with a name."""
+        del style
+        return []
 
     @cached_property
     def grid(self) -> tuple[Dense, Dense]:
@@ -96,7 +109,7 @@ class InPlane(Picture):
         surfaces = self.draw_values(axes, style)
         self.draw_points(axes, style, many=len(self.points) > picture.RASTERISED)
         for bold, ringed in enumerate(self.rings):
-            if 0 < len(ringed) <= picture.RINGS:  # more would hide the samples
+            if 0 < len(ringed) <= self.most_rings:
                 x, y = ringed.T
                 picture.dots(
                     axes, x, y, style, zorder=4, marker="o", markersize=8.0,
@@ -115,7 +128,7 @@ class Plane(InPlane):
 
     Attributes
     ----------
-    points, features, side, eps
+    points, features, side, eps, most_rings
         As those of ``InPlane``.
     group : array of int of shape (n,)
         Index into ``groups``; -1 for samples of no group.
@@ -145,7 +158,7 @@ class Plane(InPlane):
         lines = f"Solid: the boundary{'; dashed: the margins' * (len(self.levels) > 1)}."
         kinds = ("support vectors", "bold, support vectors at a bound")
         sizes = map(len, self.rings)
-        ringed = [words for words, n in zip(kinds, sizes, strict=True) if 0 < n <= picture.RINGS]
+        ringed = [words for words, n in zip(kinds, sizes, strict=True) if 0 < n <= self.most_rings]
         rings = f"Ringed: {' and '.join(ringed)}." if ringed else ""
         return " ".join(filter(None, (lines, rings, picture.as_image(len(self.points)))))
 
@@ -200,6 +213,22 @@ class Plane(InPlane):
                     label=f"{literal(name)} ({len(own):,})" if len(self.groups) > 1 else "",
                 )  # fmt: skip
 
+    def unnamed(self, style: Style) -> list[Artist]:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        entries: list[Artist] = [
+            Patch(color=CLASS_COLOURS[g % len(CLASS_COLOURS)], alpha=0.3, label=name)
+            for g, name in enumerate(self.groups)
+            if not (self.group == g).any()
+        ]
+        levels = len(self.levels)
+        if levels > 0:
+            entries.append(Line2D([], [], color=style.ink, linestyle="-", label="boundary"))
+        if levels > 1:
+            entries.append(Line2D([], [], color=style.ink, linestyle="--", label="margins"))
+        return entries
+
     def _halves(self, axes: Axes, style: Style) -> list[QuadContourSet]:
         """Colour both sides of the boundary and draw the level lines."""
         surfaces, values = [], self.response
@@ -237,7 +266,7 @@ class Heights(InPlane):
 
     Attributes
     ----------
-    points, features, side, eps
+    points, features, side, eps, most_rings
         As those of ``InPlane``.
     target : array of shape (n,) or None
         Targets of the samples, drawn in the colours of the predictions.
@@ -249,6 +278,7 @@ class Heights(InPlane):
 
     name: ClassVar[str] = "heights"
     title = "Predictions and support vectors"
+    colour_bar = "prediction"
     target: Vector | None
     support: Index
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 LOWEST = 1e-18
 """Below the rounding of a double: a logarithmic axis ends there, and zeros are drawn there."""
-POINTS = 300
-"""Ranks that are drawn of a long list: every one of the first, then evenly on the log axis."""
 
 
 @short_repr
@@ -36,6 +34,8 @@ class SortedViolations(Picture):
     tolerance : float
     noun : str
         What a row is.
+    points : int
+        Ranks that are drawn of a long list: every one of the first, then evenly on the log axis.
     """
 
     name: ClassVar[str] = "residuals"
@@ -46,6 +46,7 @@ class SortedViolations(Picture):
     violation: Vector
     tolerance: float
     noun: str
+    points: int = 300
 
     @property
     def title(self) -> str:
@@ -65,7 +66,7 @@ class SortedViolations(Picture):
     def draw(self, figure: Figure, style: Style) -> None:
         ordered = np.sort(self.violation)[::-1]
         n = len(ordered)
-        ranks = np.unique(np.geomspace(1, n, POINTS).round().astype(np.intp))
+        ranks = np.unique(np.geomspace(1, n, self.points).round().astype(np.intp))
         finite = ordered[np.isfinite(ordered)]
         top = max(float(np.max(finite, initial=LOWEST)), self.tolerance)
         # an infinite violation is drawn above all others

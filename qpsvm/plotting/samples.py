@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
 # --- histograms -----------------------------------------------------------------------------------
 
-OVERLAID = 2
-"""More groups than that get a row each."""
-ROWS = 8
-"""Groups that are drawn, at most."""
-
 
 @short_repr
 @dataclass(frozen=True, eq=False)
@@ -84,6 +79,8 @@ class Histogram(Picture):
         What is counted.
     statement : str
         A sentence for the alternative text: how many are beyond which line.
+    rows : int
+        Groups that are drawn, at most: more than two get a row each.
     """
 
     name: ClassVar[str] = "histogram"
@@ -93,6 +90,7 @@ class Histogram(Picture):
     quantity: str
     noun: str
     statement: str
+    rows: int = 8
 
     @property
     def title(self) -> str:
@@ -115,20 +113,20 @@ class Histogram(Picture):
     @property
     def caption(self) -> str:
         where = ", ".join(f"{line.name} at {line.at:.4g}" for line in self.lines)
-        hidden = len(self.groups[ROWS:])
+        hidden = len(self.groups[self.rows :])
         others = f" The {hidden} other groups are not drawn." if hidden else ""
         return f"Lines: {where}.{others}"
 
     @property
     def _in_rows(self) -> bool:
-        return len(self.groups) > OVERLAID
+        return len(self.groups) > 2
 
     @property
     def height(self) -> float:
-        return 0.8 + 0.62 * len(self.groups[:ROWS]) if self._in_rows else picture.HEIGHT
+        return 0.8 + 0.62 * len(self.groups[: self.rows]) if self._in_rows else picture.HEIGHT
 
     def draw(self, figure: Figure, style: Style) -> None:
-        bins, shown = self._bins(), self.groups[:ROWS]
+        bins, shown = self._bins(), self.groups[: self.rows]
         panels = picture.stacked_axes(figure, style, len(shown) if self._in_rows else 1)
         for i, group in enumerate(shown):
             self._bars(panels[i if self._in_rows else 0], style, i, group, bins)
@@ -140,7 +138,7 @@ class Histogram(Picture):
                 axes.axvline(line.at, color=style.ink, linewidth=1.3, linestyle=dashes)
         picture.label(panels[-1], style, self.quantity, "" if self._in_rows else f"{self.noun}s")
         if len(shown) > 1 and not self._in_rows:
-            picture.legend(figure, style, OVERLAID)
+            picture.legend(figure, style, len(shown))
 
     def _bars(self, axes: Axes, style: Style, i: int, group: Group, bins: list[float]) -> None:
         values = _finite(group.values)
@@ -200,6 +198,13 @@ class Condition:
         if self.curvature > 0.0:
             return self.sign * np.clip(v / self.curvature, self.lower, self.upper)
         return self.sign * np.where(v > 0.0, self.upper, self.lower)
+
+
+def margin_of(c: Conditions, width: float) -> float:
+    """The margin that every sample must reach, ``p - e t``, where that is the same for all."""
+    if c.minus_self_similarity:  # of a ball: p is k(x, x), which decision values have subtracted
+        return 0.0
+    return float(c.required[0] - c.width_sign * width)
 
 
 def scaled_alpha(alpha: Vector, c: Conditions) -> tuple[Vector, str, Vector, Vector, float]:

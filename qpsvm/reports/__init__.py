@@ -9,16 +9,15 @@
     reports.write("report.html", report)    # or .json, .md, .tex, .txt
     report.pictures[0].figure().savefig("histogram.pdf")
 
-Reports of other things are made of the same pieces: ``blocks`` has the document, ``columns``
-declares tables, ``numbers`` writes figures; ``html_of``, ``markdown_of`` and ``print_sections``
-show any document.
+Reports of other things are made of the same pieces: ``blocks`` has the document and its tables,
+``numbers`` writes figures; ``html_of``, ``markdown_of`` and ``print_sections`` show any document.
 
 Importing this needs nothing beyond qpsvm's own dependencies; Jinja2 and Matplotlib, the extra
 ``qpsvm[report]``, are imported when a page is rendered. The JSON is described in
 ``docs/report.md`` and by ``qpsvm.reports.schema()``.
 """
 
-from qpsvm.reports import blocks, columns, numbers
+from qpsvm.reports import blocks, numbers
 from qpsvm.reports.comparison import Comparison, ComparisonRow
 from qpsvm.reports.content import Facts, Page
 from qpsvm.reports.files import (
@@ -49,7 +48,6 @@ __all__ = [
     "Report",
     "blocks",
     "build",
-    "columns",
     "html_of",
     "markdown_of",
     "numbers",

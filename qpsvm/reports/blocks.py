@@ -5,11 +5,14 @@ The blocks contain plain texts without markup; each format escapes the texts tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from qpsvm.plotting import Picture
 from qpsvm.reports.grade import Grade
+from qpsvm.reports.numbers import value
 
 __all__ = [
     "Block",
@@ -19,13 +22,17 @@ __all__ = [
     "Figures",
     "Formula",
     "Gallery",
-    "Heading",
     "Listing",
     "Listings",
     "Section",
     "Sentences",
     "Table",
+    "TableColumn",
+    "numbers",
+    "words",
 ]
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -44,21 +51,6 @@ class Cell:
     text: str
     number: float | None = None
     verdict: str = ""
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A column heading, with a flag for numeric columns.
-
-    Attributes
-    ----------
-    text : str
-    numeric : bool
-        Whether the cells below are aligned as numbers.
-    """
-
-    text: str
-    numeric: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,6 +102,11 @@ class Figures:
     kind: ClassVar[str] = "figures"
     figures: tuple[Figure, ...]
 
+    @property
+    def listings(self) -> tuple[Listing, ...]:
+        """The figures as names and values, for formats without another way to show them."""
+        return (Listing("", tuple((figure.label, figure.text) for figure in self.figures)),)
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -125,6 +122,11 @@ class Listing:
     kind: ClassVar[str] = "listing"
     title: str
     items: tuple[tuple[str, str], ...]
+
+    @property
+    def listings(self) -> tuple[Listing, ...]:
+        """The listing itself, as the only one."""
+        return (self,)
 
 
 @dataclass(frozen=True)
@@ -148,34 +150,132 @@ class Listings:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of rows and columns; the first column names the rows.
+class TableColumn(Generic[Item]):
+    """A column of a table: its title, and the function from an item to the cell below it.
+
+    ``words`` and ``numbers`` make the usual ones.
 
     Attributes
     ----------
+    title : str
+        The cell at the top.
+    entry : callable
+        From an item, which is a row, to its Cell.
+    numeric : bool
+        Whether the cells are aligned as numbers.
+    """
+
+    title: str
+    entry: Callable[[Item], Cell]
+    numeric: bool = False
+
+
+def words(title: str, text: Callable[[Item], str]) -> TableColumn[Item]:
+    """Declare a text column.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    text : callable
+        From an item to its text.
+
+    Returns
+    -------
+    TableColumn
+        Its cells have no sort key.
+
+    Examples
+    --------
+    >>> column = words("Name", str.upper)
+    >>> column.title, column.entry("rbf").text
+    ('Name', 'RBF')
+    """
+    return TableColumn(title, lambda item: Cell(text(item)))
+
+
+def numbers(
+    title: str,
+    number: Callable[[Item], float | None],
+    written: Callable[[Any], str] = value,
+) -> TableColumn[Item]:
+    """Declare a numeric column, sorted by value and shown as formatted text.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    number : callable
+        From an item to its number, or to None.
+    written : callable
+        From that number to text.
+
+    Returns
+    -------
+    TableColumn
+        The number is the sort key of its cell.
+
+    Examples
+    --------
+    >>> cell = numbers("Half", lambda n: n / 2, "{:.2f}".format).entry(3)
+    >>> cell.text, cell.number
+    ('1.50', 1.5)
+    """
+
+    def entry(item: Item) -> Cell:
+        found = number(item)
+        return Cell(written(found), found)
+
+    return TableColumn(title, entry, numeric=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Generic[Item]):
+    """A table with a row for every item; the first column names the rows.
+
+    Attributes
+    ----------
+    groups : sequence of collections of items
+        Items of a group stay together when the table is sorted.
+    columns : sequence of TableColumn
+        From left to right.
     key : str
         For anchors.
-    title, caption : str
-    headings : tuple of Heading
-    bodies : tuple of tuple of rows
-        Rows that belong together; a row is a tuple of Cell.
+    caption, title : str
+        What the table shows, and its heading; no heading if empty.
     sortable : bool
         The reader may want another order.
     long : bool
         Worth folding.
     detail : bool
         Left out of the short form on a terminal.
+
+    Examples
+    --------
+    >>> columns = [words("Name", str), numbers("Letters", len)]
+    >>> table = Table([["ab", "c"]], columns, key="names", caption="Names")
+    >>> [[cell.text for cell in row] for row in table.rows]
+    [['ab', '2'], ['c', '1']]
     """
 
     kind: ClassVar[str] = "table"
+    groups: Sequence[Collection[Item]]
+    columns: Sequence[TableColumn[Item]]
+    _: KW_ONLY
     key: str
-    title: str
     caption: str
-    headings: tuple[Heading, ...]
-    bodies: tuple[tuple[tuple[Cell, ...], ...], ...]
-    sortable: bool = False
+    title: str = ""
+    sortable: bool = True
     long: bool = False
     detail: bool = False
+
+    @cached_property
+    def bodies(self) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
+        """The rows of every group; a row has a cell for each column."""
+        return tuple(
+            tuple(tuple(column.entry(item) for column in self.columns) for item in items)
+            for items in self.groups
+        )
 
     @property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
@@ -211,7 +311,7 @@ class Formula:
     latex: str
 
 
-Block: TypeAlias = Sentences | Figures | Listing | Listings | Table | Gallery | Formula
+Block: TypeAlias = Sentences | Figures | Listing | Listings | Table[Any] | Gallery | Formula
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,16 +392,3 @@ def flat(sections: tuple[Section, ...], level: int = 2) -> list[tuple[int, Secti
         for section in sections
         for pair in ((level, section), *flat(section.sections, level + 1))
     ]
-
-
-def names_and_values(
-    block: Figures | Listing | Listings,
-) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Title and items of every listing in a block."""
-    match block:
-        case Figures():
-            return [("", tuple((figure.label, figure.text) for figure in block.figures))]
-        case Listing():
-            return [(block.title, block.items)]
-        case Listings():
-            return [(listing.title, listing.items) for listing in block.listings]

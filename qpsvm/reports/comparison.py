@@ -12,15 +12,20 @@ from typing import Literal, TypeAlias
 
 from qpsvm.display import ColumnTable, short_repr
 from qpsvm.machines import SVMSolution
-from qpsvm.reports.blocks import Block, Cell, Section, Sentences
-from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.blocks import (
+    Block,
+    Cell,
+    Section,
+    Sentences,
+    Table,
+    TableColumn,
+    numbers,
+    words,
+)
 from qpsvm.reports.numbers import figure, residual
 from qpsvm.verification import KKTReport
 
 Verdict: TypeAlias = Literal["PASS", "FAIL", "skipped"]
-
-AGREEMENT = 1e-6
-"""Largest relative difference between objectives of the same SVM."""
 
 
 @short_repr
@@ -97,10 +102,13 @@ class Comparison(ColumnTable):
         One for each backend and program.
     eps : float
         Relative accuracy that was asked of every backend.
+    agreement : float
+        Largest relative difference between objectives of the same SVM that counts as agreement.
     """
 
     rows: tuple[ComparisonRow, ...]
     eps: float
+    agreement: float = 1e-6
 
     def columns(self) -> dict[str, list[object]]:
         """One row per backend and program, with the fields of ``ComparisonRow`` as columns."""
@@ -133,8 +141,8 @@ class Comparison(ColumnTable):
 
     @property
     def agree(self) -> bool:
-        """Return whether every kernel's objectives agree within ``AGREEMENT``."""
-        return self.largest_spread <= AGREEMENT
+        """Return whether every kernel's objectives agree within ``agreement``."""
+        return self.largest_spread <= self.agreement
 
     @property
     def passed(self) -> bool:
@@ -193,7 +201,7 @@ def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Sec
     """Build the section of a page's comparison of backends."""
     columns: tuple[TableColumn[ComparisonRow], ...] = (
         words("Backend", lambda row: row.backend),
-        cells("Verdict", lambda row: Cell(row.verdict, verdict=row.verdict)),
+        TableColumn("Verdict", lambda row: Cell(row.verdict, verdict=row.verdict)),
         words("Kernel", lambda row: row.kernel),
         words("Form", lambda row: row.form),
         numbers("Objective", lambda row: row.objective, partial(figure, digits=9)),
@@ -209,8 +217,8 @@ def comparison_section(comparison: Comparison, left_out: tuple[str, ...]) -> Sec
         "these figures is the solver's own."
     )
     caption = f"Backends, relative accuracy {residual(comparison.eps)}"
-    rows = (same for _, same in groups)
-    table = table_of(rows, columns, key="comparison-table", caption=caption, sortable=False)
+    rows = [tuple(same) for _, same in groups]
+    table = Table(rows, columns, key="comparison-table", caption=caption, sortable=False)
     reasons = [
         f"{word}: {name}, {', '.join(programs)}: {reason}"
         for word, name, programs, reason in comparison.reasons()

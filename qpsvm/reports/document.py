@@ -9,16 +9,13 @@ from qpsvm.plotting import Convergence
 from qpsvm.qp import exchange
 from qpsvm.qp.kkt_residuals import Check
 from qpsvm.reports import blocks
-from qpsvm.reports.columns import TableColumn, cells, numbers, table_of, words
+from qpsvm.reports.blocks import numbers, words
 from qpsvm.reports.comparison import comparison_section
 from qpsvm.reports.content import Page, ReportContent
 from qpsvm.reports.grade import Grade
 from qpsvm.reports.implications import implications
-from qpsvm.reports.kinds import class_sizes
+from qpsvm.reports.kinds import Row, class_sizes
 from qpsvm.reports.numbers import count, figure, percentage, residual, value
-
-ILLUSTRATED = 8
-"""Machines of a report that are shown with pictures, the worst of them: each takes 200 kB."""
 
 CASES = (
     "The case of a row is that of its alpha. At an optimum, zero means that the sample could be "
@@ -27,7 +24,7 @@ CASES = (
 )
 
 
-def document(page: Page, *, samples: int) -> blocks.Document:
+def document(page: Page, *, samples: int, illustrated: int = 8) -> blocks.Document:
     """Convert a page to a document of blocks.
 
     Parameters
@@ -36,9 +33,12 @@ def document(page: Page, *, samples: int) -> blocks.Document:
         One report, or several on one page.
     samples : int
         Rows of each sample table.
+    illustrated : int
+        Machines of a report that are shown with pictures, the worst of them: each takes 200 kB.
     """
+    several = len(page.reports) > 1
     sections = [
-        _section(report, f"report-{i + 1}", samples, folded=len(page.reports) > 1)
+        _section(report, f"report-{i + 1}", samples, illustrated, folded=several)
         for i, report in enumerate(page.reports)
     ]
     if page.comparison is not None:
@@ -59,12 +59,18 @@ def document(page: Page, *, samples: int) -> blocks.Document:
 
 
 def _section(
-    report: ReportContent, key: str, samples: int, *, folded: bool, bare: bool = False
+    report: ReportContent,
+    key: str,
+    samples: int,
+    illustrated: int,
+    *,
+    folded: bool,
+    bare: bool = False,
 ) -> blocks.Section:
     title = report.kind.title
     if report.data is not None:
         title = f"{report.family}, {report.form} form, {report.kernel} kernel"
-    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:ILLUSTRATED]
+    worst = sorted(report.machines, key=lambda machine: -machine.worst)[:illustrated]
     few = max(1, samples // 4)
     return blocks.Section(
         key=key,
@@ -72,7 +78,9 @@ def _section(
         passed=report.passed,
         blocks=tuple(_blocks(report, key, samples, folded=folded, bare=bare)),
         sections=tuple(
-            _section(machine, f"{key}-{i + 1}", few, folded=True, bare=machine not in worst)
+            _section(
+                machine, f"{key}-{i + 1}", few, illustrated, folded=True, bare=machine not in worst
+            )
             for i, machine in enumerate(report.machines)
         ),
         grade=report.grade,
@@ -242,17 +250,17 @@ GRADES = {grade: blocks.Cell(grade.title, float(i), grade.title) for i, grade in
 """Cells of verdicts, the best sorted first."""
 
 
-def checks_table(report: ReportContent, key: str) -> blocks.Table:
+def checks_table(report: ReportContent, key: str) -> blocks.Table[Check]:
     """Table of the checks with their tolerances."""
-    columns: tuple[TableColumn[Check], ...] = (
+    columns: tuple[blocks.TableColumn[Check], ...] = (
         words("Check", lambda check: check.name.replace("_", " ")),
-        cells("Verdict", lambda check: PASSED if check.passed else FAILED),
+        blocks.TableColumn("Verdict", lambda check: PASSED if check.passed else FAILED),
         numbers("Scaled", lambda check: check.scaled, residual),
         numbers("Allowed", lambda check: check.tolerance, residual),
         numbers("Absolute", lambda check: check.absolute, residual),
         words("What it measures", lambda check: EXPLANATIONS.get(check.name, "")),
     )
-    return table_of(
+    return blocks.Table(
         [report.checks],
         columns,
         key=f"{key}-checks",
@@ -262,18 +270,18 @@ def checks_table(report: ReportContent, key: str) -> blocks.Table:
     )
 
 
-def machines_table(report: ReportContent, key: str) -> blocks.Table:
+def machines_table(report: ReportContent, key: str) -> blocks.Table[ReportContent]:
     """Table of the machines of a reduction."""
-    columns: tuple[TableColumn[ReportContent], ...] = (
+    columns: tuple[blocks.TableColumn[ReportContent], ...] = (
         words("Machine", lambda machine: machine.name),
-        cells("Verdict", lambda machine: GRADES[machine.grade]),
+        blocks.TableColumn("Verdict", lambda machine: GRADES[machine.grade]),
         numbers("Objective", lambda machine: machine.objective, partial(figure, digits=9)),
         numbers("Certified gap", lambda machine: machine.relative_gap, residual),
         numbers("Worst check", lambda machine: machine.worst, residual),
         numbers("Samples", lambda machine: machine.data.n_samples),
         numbers("Support vectors", lambda m: m.summary.n_support if m.summary else None),
     )
-    return table_of(
+    return blocks.Table(
         [report.machines],
         columns,
         key=f"{key}-machines",
@@ -282,10 +290,12 @@ def machines_table(report: ReportContent, key: str) -> blocks.Table:
     )
 
 
-def constraints_table(report: ReportContent, key: str, limit: int) -> blocks.Table:
+def constraints_table(
+    report: ReportContent, key: str, limit: int
+) -> blocks.Table[tuple[str, str, float]]:
     """Table of the caller's constraints, the largest multiplier first."""
     ordered = sorted(report.constraints, key=lambda row: -abs(row[2]))[:limit]
-    return table_of(
+    return blocks.Table(
         [ordered],
         [
             words("Constraint", lambda row: row[0]),
@@ -299,13 +309,15 @@ def constraints_table(report: ReportContent, key: str, limit: int) -> blocks.Tab
     )
 
 
-def samples_table(report: ReportContent, key: str, limit: int, *, folded: bool) -> blocks.Table:
+def samples_table(
+    report: ReportContent, key: str, limit: int, *, folded: bool
+) -> blocks.Table[Row]:
     """Table of the samples with the largest violations."""
     rows, n = report.samples(limit), 0 if report.table is None else len(report.table)
     caption = f"All {n:,} rows, largest violation first"
     if len(rows) < n:
         caption = f"The {len(rows):,} rows with the largest violations of {n:,}"
-    return table_of(
+    return blocks.Table(
         [rows],
         report.kind.columns,
         key=f"{key}-samples",

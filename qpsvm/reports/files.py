@@ -25,9 +25,6 @@ from qpsvm.reports.plain import n_rows, page_dict
 if TYPE_CHECKING:
     from rich.console import Console
 
-EMBEDDED_SAMPLES = 10_000
-"""Rows of a report's sample tables, all machines together, that the page's JSON holds: 2.5 MB."""
-
 
 # --- pages as text and HTML -----------------------------------------------------------------------
 
@@ -68,8 +65,15 @@ def print_page(page: Page, console: Console, *, in_full: bool = False) -> None:
     markup.print_sections(content, console, in_full=in_full)
 
 
-def html(page: Page) -> str:
+def html(page: Page, *, embedded_samples: int = 10_000) -> str:
     """Convert a page to the text of one HTML file.
+
+    Parameters
+    ----------
+    page : Page
+    embedded_samples : int
+        Rows of a report's sample tables, all machines together, that its JSON holds: 2.5 MB. Of a
+        report with more, it holds none.
 
     Raises
     ------
@@ -78,12 +82,12 @@ def html(page: Page) -> str:
     """
     content = document(page, samples=200)
     samples = "and all samples as JSON."
-    if max(map(n_rows, page.reports), default=0) > EMBEDDED_SAMPLES:
+    if max(map(n_rows, page.reports), default=0) > embedded_samples:
         samples = "as JSON; a .json report all samples, too."
     return markup.html_of(
         content,
         contents=[section for _, section in flat(content.sections)],
-        data=page_dict(page, samples=EMBEDDED_SAMPLES),
+        data=page_dict(page, samples=embedded_samples),
         embedded=f"The element qpsvm-data holds all figures {samples}",
     )
 

@@ -46,10 +46,6 @@ from qpsvm.verification.report import ReducedReport
 
 Tone: TypeAlias = Literal["good", "neutral", "bad"]
 
-WRONG_EXCESS = 0.01
-"""Share of the objective: proven to be more than this above the optimum, an answer is wrong.
-Users who round their results to two digits see such a difference; smaller ones are bounded."""
-
 
 class Grade(Enum):
     """The proven quality of an answer, the best grade first; values are used in the JSON.
@@ -147,6 +143,9 @@ class Evidence:
         What the counts of ``predictions`` are about.
     reasons : tuple of str
         What the gap is due to, where that is known.
+    wrong_excess : float
+        Proven to be more than this share above the optimum, an objective is wrong: users who round
+        their results to two digits see the difference. Smaller ones are bounded.
     """
 
     passed: bool
@@ -164,6 +163,7 @@ class Evidence:
     gap_name: str = "certified relative gap"
     noun: str = "prediction"
     reasons: tuple[str, ...] = ()
+    wrong_excess: float = 0.01
 
     @property
     def grade(self) -> Grade:
@@ -179,9 +179,8 @@ class Evidence:
             return Grade.WRONG
         if compared is not None and compared.all_same:
             return Grade.SAME_PREDICTIONS
-        return (
-            Grade.WRONG if self.excess is not None and self.excess > WRONG_EXCESS else Grade.BOUNDED
-        )
+        is_far = self.excess is not None and self.excess > self.wrong_excess
+        return Grade.WRONG if is_far else Grade.BOUNDED
 
     @property
     def headline(self) -> Headline:

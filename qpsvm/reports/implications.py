@@ -9,7 +9,7 @@ from qpsvm.certificates import Certificate
 from qpsvm.plotting.picture import count
 from qpsvm.reports.content import ReportContent
 from qpsvm.reports.grade import prediction_clauses
-from qpsvm.reports.numbers import at_least, at_most, figure, residual
+from qpsvm.reports.numbers import at_most, between, figure, residual
 from qpsvm.verification import KKTReport
 
 NO_BOUND = "No bound on the distance from the optimum could be computed."
@@ -17,9 +17,6 @@ NO_UPPER_BOUND = (
     "Nothing bounds how far this machine is from the best possible one: a condition that must hold "
     "is missed, or a figure is not finite."
 )
-
-DIGITS = 12
-"""Of the bounds on the optimal objective; the last one is rounded outwards."""
 
 
 def implications(report: ReportContent) -> tuple[str, ...]:
@@ -56,9 +53,9 @@ def _of_program(verified: KKTReport) -> str:
         return f"{NO_BOUND[:-1]}: {found.reason or 'a figure is not finite'}."
     lower, upper = found.lower - found.rounding, found.upper + found.rounding
     return (
-        f"The optimum lies between {at_least(lower, DIGITS)} and {at_most(upper, DIGITS)}, up to "
-        f"rounding that is estimated: the objective {found.objective:.12g} is within "
-        f"{at_most(found.gap_upper)} of it (relative gap {residual(found.relative_gap)})."
+        f"The optimum lies {between(lower, upper)}, up to rounding that is estimated: the "
+        f"objective {found.objective:.12g} is within {at_most(found.gap_upper)} of it (relative "
+        f"gap {residual(found.relative_gap)})."
     )
 
 
@@ -84,8 +81,7 @@ def _about_objective(certificate: Certificate) -> Iterator[str]:
         if ends is None:
             yield f"{above[:1].upper()}{above[1:]}. {basis}"
         else:
-            lower, upper = at_least(ends[0], DIGITS), at_most(ends[1], DIGITS)
-            yield f"The exact optimum lies between {lower} and {upper}: {above}. {basis}"
+            yield f"The exact optimum lies {between(*ends)}: {above}. {basis}"
     if certificate.infeasibility > 0.0:
         missed = f"A condition that must hold is missed by {at_most(certificate.infeasibility)}"
         consequence = "this machine's own objective may be below the best one that is allowed"
@@ -130,8 +126,7 @@ def _about_machine(report: ReportContent, certificate: Certificate) -> Iterator[
     bounds, summary = certificate.intercept_bounds, report.summary
     is_free = certificate.model.intercept == "free"
     if is_free and bounds is not None and all(map(math.isfinite, bounds)):
-        lower, upper = at_least(bounds.lower, 9), at_most(bounds.upper, 9)
-        where = f"The intercept of every exact optimum lies between {lower} and {upper}"
+        where = f"The intercept of every exact optimum lies {between(*bounds, digits=9)}"
         unique = certificate.intercept_is_unique
         if unique is None:
             yield f"{where}; whether it is unique is undecided at this accuracy."

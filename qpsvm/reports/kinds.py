@@ -24,9 +24,9 @@ from qpsvm.kernels import Precomputed
 from qpsvm.machines.reduced import ReducedProblem
 from qpsvm.numerics.arrays import Vector, as_dense
 from qpsvm.plotting import Checks, Complementarity, Group, Histogram, Line, Picture, Plane, Targets
-from qpsvm.plotting.samples import ROWS, Condition, alpha_against, scaled_alpha
+from qpsvm.plotting.samples import Condition, alpha_against, margin_of, scaled_alpha
 from qpsvm.qp.program import QuadraticProgram
-from qpsvm.reports.columns import TableColumn, numbers, words
+from qpsvm.reports.blocks import TableColumn, numbers, words
 from qpsvm.reports.numbers import count, figure, residual, value
 
 Row: TypeAlias = Mapping[str, Any]
@@ -97,7 +97,8 @@ def _of_program(report: Any) -> Pictures:
 
 def _of_two_classes(report: Any) -> Pictures:
     """Yield pictures of two classes, for every loss."""
-    data, table, margin = report.data, report.table, _margin_of(report)
+    data, table = report.data, report.table
+    margin = margin_of(report.problem.model.conditions, report.solution.width)
     names, positive = _class_names(data), data.signs > 0.0
     inside = int(np.count_nonzero(table.margin < margin * ON_THE_LINE))
     wrong = int(np.count_nonzero(table.margin <= 0.0))
@@ -143,7 +144,7 @@ def _of_classes(report: Any) -> Pictures:
     table, data, own = report.table, report.data, report.problem.model.own.ravel()
     margin, case, labels = table.margin[own], table.case[own], _class_names(data)
     order = list(range(len(labels)))
-    if len(labels) > ROWS:  # those with most errors
+    if len(labels) > Histogram.rows:  # those with most errors
         order.sort(key=lambda m: -np.count_nonzero(margin[data.codes == m] <= 0.0))
     groups = tuple(Group(labels[m], margin[data.codes == m]) for m in order)
     lines = (BOUNDARY, Line(1.0, "the margin"))
@@ -231,20 +232,13 @@ def _short_of_margin(margin: Vector, noun: str, where: str) -> str:
     return f"{count(short, noun)} {misses} the margin of 1, {wrong:,} of them {where}."
 
 
-def _margin_of(report: Any) -> float:
-    """The margin that every sample must reach, ``p - e t``."""
-    c = report.problem.model.conditions
-    if c.minus_self_similarity:  # of a ball: p is k(x, x), which decision values have subtracted
-        return 0.0
-    return float(c.required[0] - c.width_sign * report.solution.width)
-
-
 def _alpha(report: Any, heading: str, quantity: str) -> Picture | None:
     """Picture of alpha against the value of each condition, for one-sided conditions."""
-    table, corner = report.table, _margin_of(report)
+    table, c = report.table, report.problem.model.conditions
+    corner = margin_of(c, report.solution.width)
     if not np.isfinite(corner):
         return None
-    points = (table.margin, table.alpha, table.case, report.problem.model.conditions)
+    points = (table.margin, table.alpha, table.case, c)
     return alpha_against(heading, *points, corner, quantity=quantity, noun=report.kind.noun)
 
 
@@ -271,10 +265,14 @@ def _predicts(solution: Any) -> bool:
 
 
 def _score_of_samples(report: Any) -> float:
-    data, decision = report.data, report.table.decision
-    if isinstance(data, MulticlassTrainingSet):
-        decision = decision.reshape(report.problem.model.own.shape)
-    return float(data.score(decision[: data.n_samples], data.targets))  # a tube has two rows each
+    data = report.data
+    decision = report.table.decision[: data.n_samples]  # a tube has two rows each
+    return float(data.score(decision, data.targets))
+
+
+def _score_of_classes(report: Any) -> float:
+    decision = report.table.decision.reshape(report.problem.model.own.shape)
+    return float(report.data.score(decision, report.data.targets))
 
 
 def _score_of_machines(report: Any) -> float | None:
@@ -373,7 +371,7 @@ KINDS: Mapping[type, Kind] = {
     MulticlassTrainingSet: Kind(
         "multiclass",
         _of_classes,
-        _score_of_samples,
+        _score_of_classes,
         "training accuracy",
         noun="row",
         columns=(SAMPLE, LABEL, _text("against", "Against"), DECISION, MARGIN, *CONDITION),

@@ -90,19 +90,12 @@ def require_packages(extra: Extra = REPORT) -> None:
         )
 
 
-def template(
-    name: str,
-    filters: Mapping[str, object],
-    *,
-    package: str = "qpsvm.reports",
-    **options: Any,
-) -> Template:
+def template(name: str, *, package: str = "qpsvm.reports", **options: Any) -> Template:
     """Load a template of this package, or of a package that extends it.
 
     Parameters
     ----------
     name : str
-    filters : mapping of str to callable
     package : str
         Whose folder of templates is looked into first.
     **options
@@ -117,7 +110,7 @@ def template(
         lstrip_blocks=True,
         **options,
     )
-    environment.filters.update(filters)
+    environment.filters.update(FILTERS)
     return environment.get_template(name)
 
 
@@ -129,7 +122,7 @@ def _written(
     def finalize(value: object) -> object:
         return value if hasattr(value, "__html__") else escape(value)
 
-    page = template(name, {"listings": blocks.names_and_values}, finalize=finalize, **options)
+    page = template(name, finalize=finalize, **options)
     sections = blocks.flat(content.sections)
     text = page.render(document=content, sections=sections, written=now())
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
@@ -226,17 +219,17 @@ def _listing(listing: blocks.Listing) -> Iterator[Text]:
             yield _text(f"  {name:<{width}}  {words}")
 
 
-def _table(block: blocks.Table) -> Table:
+def _table(block: blocks.Table[Any]) -> Table:
     from rich import box
     from rich.table import Table
 
     # eighty columns must do for the figures
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for heading in block.headings:
+    for column in block.columns:
         table.add_column(
-            heading.text.lower(),
-            justify="right" if heading.numeric else "left",
-            no_wrap=heading.numeric,
+            column.title.lower(),
+            justify="right" if column.numeric else "left",
+            no_wrap=column.numeric,
         )
     for row in block.rows:
         table.add_row(*(verdict(c.verdict) if c.verdict else _plain(c.text) for c in row))
@@ -320,7 +313,7 @@ def html_of(
     (True, True)
     """
     require_packages(extra)
-    page = template(name, FILTERS, package=package, autoescape=True)
+    page = template(name, package=package, autoescape=True)
     all_scripts = (*before, resource("page.js"), *scripts)
     text = page.render(
         document=content,

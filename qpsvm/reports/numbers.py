@@ -14,6 +14,7 @@ __all__ = [
     "NOTHING",
     "at_least",
     "at_most",
+    "between",
     "count",
     "figure",
     "percentage",
@@ -124,6 +125,29 @@ def at_least(value: float, digits: int = 2) -> str:
     ('0.12', '-0.13')
     """
     return _outward(value, digits, ROUND_FLOOR)
+
+
+def between(lower: float, upper: float, digits: int = 12) -> str:
+    """Write an interval by its ends, each with the last digit rounded outwards.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The ends.
+    digits : int
+        Significant digits.
+
+    Returns
+    -------
+    str
+        "between" the one "and" the other.
+
+    Examples
+    --------
+    >>> between(0.12399, 0.12301, 2)
+    'between 0.12 and 0.13'
+    """
+    return f"between {at_least(lower, digits)} and {at_most(upper, digits)}"
 
 
 def _outward(value: float, digits: int, rounding: str) -> str:

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from qpsvm.display.objects import cut
 from qpsvm.exceptions import UnreadyColumnsError
 from qpsvm.numerics.arrays import Mask
 from qpsvm.tables.cells import CellKind, Cells, is_number, label_kind
@@ -22,9 +23,6 @@ LISTS = ("id", "drop", "categorical")
 
 EXAMPLES = 3
 """Values of a column that a message shows."""
-
-EXAMPLE_LENGTH = 40
-"""Characters of such a value."""
 
 _OF_INDEX = re.compile(r"|Unnamed: \d+(\.\d+|_level_\d+)*|__index_level_\d+__|\.\.\.\d+")
 """Names of columns without one: none, and what pandas and R write in its place."""
@@ -303,6 +301,6 @@ def listed(texts: Sequence[str], between: str = ", ") -> str:
     return between.join([*map(shown, texts[:EXAMPLES]), *others])
 
 
-def shown(text: str) -> str:
-    """A value for a message, cut where it is long."""
-    return repr(text if len(text) <= EXAMPLE_LENGTH else f"{text[: EXAMPLE_LENGTH - 3]}...")
+def shown(text: str, longest: int = 40) -> str:
+    """A value for a message, cut where it is longer than so many characters."""
+    return repr(cut(text, longest))

@@ -128,6 +128,6 @@ def test_a_store_of_failures_says_so_under_its_headings(outcome):
         for block in section.blocks:
             if isinstance(block, Table):
                 assert any(block.rows), "a table of headings alone"
-                headings = [heading.text for heading in block.headings]
+                headings = [column.title for column in block.columns]
                 if "Place" in headings:
                     assert {line[headings.index("Place")].text for line in block.rows} == {"-"}

@@ -55,7 +55,7 @@ def texts(table):
 
 
 def column(table, heading):
-    at = [each.text for each in table.headings].index(heading)
+    at = [each.title for each in table.columns].index(heading)
     return [row[at].text for row in table.rows]
 
 
@@ -107,7 +107,7 @@ def test_every_failure_is_in_the_table_of_times(summary, content):
     for i, target in enumerate(summary.targets):
         for j, standing in enumerate(summary.at(target)):
             table = found[f"target-{i + 1}-{j + 1}-times"]
-            names = [heading.text for heading in table.headings]
+            names = [column.title for column in table.columns]
             shown = {
                 (row[0].text, name): cell.text
                 for row in table.rows

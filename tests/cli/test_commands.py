@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 
 import jsonschema
 import numpy as np
@@ -381,7 +382,8 @@ def test_demo_survives_a_broken_backend(tmp_path, monkeypatch):
 
 
 def test_demo_fails_when_objectives_disagree(tmp_path, monkeypatch):
-    monkeypatch.setattr("qpsvm.reports.comparison.AGREEMENT", 1e-300)
+    strict = partial(reports.Comparison, agreement=1e-300)
+    monkeypatch.setattr(reports, "Comparison", strict)
     result = demo(tmp_path, "--backend", "cvxopt", "--backend", "osqp", page="demo.json")
     assert result.exit_code == 1
     assert "DISAGREE" in result.stdout

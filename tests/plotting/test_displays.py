@@ -303,6 +303,19 @@ def test_lines_need_a_path(ax):
         PathLines.from_path(estimators.SVC().fit(X, y), ax=ax)
 
 
+def test_lines_of_a_quantile_stay_between_both_of_its_bounds(ax):
+    quantile = qpsvm.QuantileRegression(0.3)
+    path = svm_path(X, TARGETS, values=[0.1, 1.0, 10.0], formulation=quantile, kernel="linear")
+    display = PathLines.from_path(path, ax=ax)
+    (low, high), shares = ax.get_ylim(), display.shares
+    assert low <= shares.min() < -0.5
+    assert 0.5 < shares.max() <= high
+    alpha = np.array([machine.alpha[display.variables] for machine in path.solutions])
+    bounds = np.array([machine.conditions.upper[0] for machine in path.solutions])[:, None]
+    ratio = 0.7 / 0.3  # of the lower to the upper bound
+    np.testing.assert_allclose(shares * np.where(alpha < 0.0, ratio, 1.0) * bounds, alpha)
+
+
 # --- solutions -----------------------------------------------------------------------------------
 
 SOLVED = {
@@ -339,6 +352,16 @@ def test_regions_of_a_solution_are_those_of_the_estimator(name, ax):
     assert ringed(of_solution) == ringed(of_estimator) > 0
 
 
+@pytest.mark.parametrize("name", ["two classes", "nu"])
+def test_margins_of_a_solution_are_those_of_its_report(name, ax):
+    formulation, _, labels = SOLVED[name]
+    problem = formulation.dual(X, labels, kernel=qpsvm.kernels.RBF(gamma=0.5))
+    solution = qpsvm.solve(problem)
+    display = DecisionRegions.from_estimator(solution, X, grid_resolution=5, ax=ax)
+    pictures = {picture.name: picture for picture in reports.build(problem, solution).pictures}
+    assert display.picture.levels == pytest.approx(pictures["plane"].levels)
+
+
 def test_regions_of_several_classes_are_drawn_from_solutions(ax):
     for reduction in (qpsvm.OneVsOne(qpsvm.SoftMargin()), qpsvm.CrammerSinger()):
         solution = qpsvm.solve(reduction.dual(X3, y3))
@@ -359,6 +382,17 @@ def test_alpha_of_a_solution_is_that_of_its_report(name, ax):
     np.testing.assert_allclose(own.y, of_report.y, atol=ON_THE_CURVE)
     np.testing.assert_array_equal(own.case, of_report.case)
     assert own.conditions[0].corner == pytest.approx(of_report.conditions[0].corner)
+
+
+def test_alphas_of_a_solution_have_the_cases_of_its_verdict(ax):
+    """Quantiles have dual variables below zero, whose lower bound is a bound like the other."""
+    problem = qpsvm.QuantileRegression(0.3, C=2.0).dual(
+        X, TARGETS, kernel=qpsvm.kernels.RBF(gamma=0.5)
+    )
+    solution = qpsvm.solve(problem)
+    own = AlphaMargin.from_estimator(solution, ax=ax).picture
+    np.testing.assert_array_equal(own.case, qpsvm.verify(problem, solution).samples.case)
+    assert (solution.alpha[own.case == 2] < 0.0).any()
 
 
 def test_alphas_of_regressions_and_parts_of_reductions(ax):

@@ -15,7 +15,8 @@ from rich.console import Console
 import qpsvm
 from qpsvm import reports
 from qpsvm.display import LINES
-from qpsvm.reports import markup
+from qpsvm.reports import files, markup
+from qpsvm.reports.document import document
 from qpsvm.reports.files import print_page
 from qpsvm.reports.implications import implications
 from qpsvm.reports.numbers import figure, residual
@@ -159,9 +160,8 @@ def test_page_holds_the_whole_json(name):
     }
 
 
-def test_page_without_room_for_all_samples_says_where_they_are(monkeypatch):
-    monkeypatch.setattr("qpsvm.reports.files.EMBEDDED_SAMPLES", 79)
-    html = report("plane").to_html()
+def test_page_without_room_for_all_samples_says_where_they_are():
+    html = files.html(reports.Page.of(report("plane")), embedded_samples=79)
     assert "samples" not in embedded(html)
     assert "a .json report all samples" in html_text(html)
 
@@ -190,10 +190,11 @@ def test_policy_allows_the_pages_own_script_only():
     assert f"script-src 'sha256-{digest}'" in policy
 
 
-def test_of_many_machines_the_worst_are_illustrated(monkeypatch):
-    monkeypatch.setattr("qpsvm.reports.document.ILLUSTRATED", 1)
+def test_of_many_machines_the_worst_are_illustrated():
     built = report("one machine wrong")
-    images = [a["alt"] for tag, a in parse_html(built.to_html()).tags if tag == "img"]
+    content = document(reports.Page.of(built), samples=5, illustrated=1)
+    html = reports.html_of(content, contents=(), data={}, embedded="")
+    images = [a["alt"] for tag, a in parse_html(html).tags if tag == "img"]
     assert images == [p.alternative for part in (built, built.machines[0]) for p in part.pictures]
 
 

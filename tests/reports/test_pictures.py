@@ -185,8 +185,6 @@ def test_many_points_become_an_image():
 
 
 def test_the_worst_of_many_violations_are_drawn():
-    from qpsvm.plotting.residuals import POINTS
-
     violation = np.full(50_000, 1e-9)
     violation[[7, 30_000, 49_999]] = (3.0, 2.0, 1.0)
     figure = plotting.SortedViolations(violation, 1e-4, "sample").figure()
@@ -194,7 +192,10 @@ def test_the_worst_of_many_violations_are_drawn():
         (line.get_ydata() for line in figure.axes[0].lines if line.get_marker() == "^"), key=len
     )
     assert list(beyond) == [3.0, 2.0, 1.0]
-    assert sum(len(line.get_xdata()) for line in figure.axes[0].lines) <= 2 * POINTS + 10
+    assert (
+        sum(len(line.get_xdata()) for line in figure.axes[0].lines)
+        <= 2 * plotting.SortedViolations.points + 10
+    )
 
 
 @pytest.mark.parametrize(
