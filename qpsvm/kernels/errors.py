@@ -44,7 +44,7 @@ from qpsvm.numerics.arrays import (
 )
 from qpsvm.numerics.balls import U, gamma, n_terms, outward, root, row_squares
 from qpsvm.numerics.compensated import FEW_TERMS, PreciseSums, Total, rounding_bound
-from qpsvm.numerics.precision import Digits, DoubleDouble, FixedPoint, centred, two_sum
+from qpsvm.numerics.precision import TINY, Digits, DoubleDouble, FixedPoint, centred, two_sum
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import for_each
 from qpsvm.qp.sample_gram import SampleGram
@@ -244,7 +244,7 @@ def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> Precise
     of_products = 2.0 * p * error * own[0] ** (p - 1)
     of_products *= float(np.abs(beta) @ own[1] ** (p - 1))
     of_powers = p * 2.0**-90 * own[0] ** p * float(np.abs(beta) @ own[1] ** p)
-    errors = of_products + of_powers
+    errors = of_products + of_powers + TINY * float(np.sum(np.abs(beta)))  # and of underflow
     exact = [DoubleDouble(S, np.zeros_like(S)) for S in (X, Z)]
     return _summed(scale, exact, beta, values, lambda sizes: errors + 0.0 * sizes)
 
@@ -273,7 +273,7 @@ def _summed(
             total.add(K.hi, weights[:, None])
             total.add_terms((K.lo @ weights)[:, None])
             sizes[rows] += np.abs(K.hi) @ np.abs(weights)
-            error[rows] += rounding_bound(K.hi, weights)
+            error[rows] += rounding_bound(K.hi, weights) + total.lost_rounding[:, 0]
         sums = two_sum(*total.parts)
         hi[rows], lo[rows] = sums.hi[:, 0], sums.lo[:, 0]
 
