@@ -227,9 +227,8 @@ def _rbf(kernel: RBF, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
 def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
     gamma, p = float(kernel.gamma), int(kernel.degree)
     largest = max(largest_magnitude(X), largest_magnitude(Z))
-    scale = FixedPoint.of(
-        largest, X.shape[1], EVALUATION.precise_product * largest**2 or 1.0, EVALUATION.most_digits
-    )
+    smallest = EVALUATION.precise_product * largest * largest or 1.0
+    scale = FixedPoint.of(largest, X.shape[1], smallest, EVALUATION.most_digits)
     if scale is None:
         return None
 

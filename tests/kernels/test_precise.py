@@ -188,3 +188,5 @@ def test_a_kernel_without_further_digits_says_so() -> None:
     X = np.zeros((2, 1))
     for kernel in (Own(1.0), kernels.Sigmoid(1.0), kernels.Precomputed()):
         assert precise_expansion(kernel, X, X, np.ones(2)) is None
+    for kernel in (kernels.RBF(1e-300), kernels.Polynomial(1e-300)):
+        assert precise_expansion(kernel, X + 1e200, X, np.ones(2)) is None
