@@ -111,9 +111,9 @@ def _evaluated(own: RowConditions, machine: Expansion, here: Index, places: Inde
     form, kernel = own.form, machine.kernel
     total, rounding, n_wrong = compensated.Total((1,)), 0.0, 0
     products, product_rounding, fixed = compensated.Total((2, 2)), 0.0, FixedSums.empty(0)
-    used = np.flatnonzero(machine.beta)  # NaN counts
-    vectors, weights = machine.vectors[used], np.abs(machine.beta[used])
-    norms = np.sqrt(np.abs(kernel.diagonal(vectors))) if len(used) else np.zeros(0)
+    # all vectors, also those without a coefficient: errors of kernel values depend on their centre
+    vectors, weights = machine.vectors, np.abs(machine.beta)
+    norms = np.sqrt(np.abs(kernel.diagonal(vectors))) if len(weights) else np.zeros(0)
     for rows, X, terms in own.blocks():
         squares, parts = own.squares[rows], machine.values(X)
         f = parts.sum(axis=1) + machine.intercept

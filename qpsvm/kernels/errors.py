@@ -6,9 +6,9 @@ samples follows from how ``qpsvm.kernels.functions`` evaluates it (lemmas 4 to 6
 
     |k^_ij - k_ij|  <=  ((1 + rows_i) (1 + columns_j) - 1) k^_ij  +  left_i right_j  +  underflow
 
-The exponential of the compiled core is within 1.5 ulp, which is proven. The one assumption beyond
-IEEE 754: NumPy's ``tanh`` and ``power`` are accurate to 4 ulp. NumPy's own tests hold tanh to 2 ulp
-in double precision.
+The exponential of the compiled core is within 1.5 ulp, which is proven, and powers are products.
+The one assumption beyond IEEE 754: NumPy's ``tanh`` is accurate to 4 ulp. NumPy's own tests hold it
+to 2 ulp in double precision.
 
 A device (``qpsvm.device``) evaluates values from squared differences and inner products, with an
 exponential and a tanh within 1 ulp: within the same bounds (``docs/gpu.md``).
@@ -44,13 +44,13 @@ from qpsvm.numerics.arrays import (
 )
 from qpsvm.numerics.balls import U, gamma, n_terms, outward, root, row_squares
 from qpsvm.numerics.compensated import FEW_TERMS, PreciseSums, Total, rounding_bound
-from qpsvm.numerics.precision import Digits, DoubleDouble, FixedPoint, centred, two_sum
+from qpsvm.numerics.precision import TINY, Digits, DoubleDouble, FixedPoint, centred, two_sum
 from qpsvm.numerics.single_precision import Stored
 from qpsvm.numerics.threads import for_each
 from qpsvm.qp.sample_gram import SampleGram
 
-FUNCTION_ROUNDINGS = 8
-"""Relative error of tanh and power in units of u: at most 4 ulp, each at most 2u."""
+TANH_ROUNDINGS = 8
+"""Relative error of tanh in units of u: at most 4 ulp, each at most 2u."""
 
 EXP_ROUNDINGS = 10.0
 """Error of an exponent that stands for the error of exp itself (lemma 6), in units of u."""
@@ -110,12 +110,12 @@ def entry_errors(kernel: Kernel, X: Stored, Z: Stored) -> EntryErrors:
     if type(kernel) is Polynomial:
         p = int(kernel.degree)
         left, right = (argument_bounds(kernel, S) ** (0.5 * p) for S in (X, Z))
-        k = p * (terms + 3) + FUNCTION_ROUNDINGS
-        return EntryErrors.of_product(outward(gamma(k) * outward(left)), outward(right))
+        roundings = gamma(p * (terms + 3))
+        return EntryErrors.of_product(outward(roundings * outward(left)), outward(right))
     assert type(kernel) is Sigmoid
     left, right = (root(1.0 + argument_bounds(kernel, S)) for S in (X, Z))
-    k = terms + 3 + FUNCTION_ROUNDINGS
-    return EntryErrors.of_product(outward(gamma(k) * left), right)
+    roundings = gamma(terms + 3 + TANH_ROUNDINGS)
+    return EntryErrors.of_product(outward(roundings * left), right)
 
 
 def gram_errors(kernel: Kernel, gram: SampleGram) -> EntryErrors:
@@ -227,9 +227,8 @@ def _rbf(kernel: RBF, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
 def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> PreciseSums | None:
     gamma, p = float(kernel.gamma), int(kernel.degree)
     largest = max(largest_magnitude(X), largest_magnitude(Z))
-    scale = FixedPoint.of(
-        largest, X.shape[1], EVALUATION.precise_product * largest**2 or 1.0, EVALUATION.most_digits
-    )
+    smallest = EVALUATION.precise_product * largest * largest or 1.0
+    scale = FixedPoint.of(largest, X.shape[1], smallest, EVALUATION.most_digits)
     if scale is None:
         return None
 
@@ -244,7 +243,7 @@ def _polynomial(kernel: Polynomial, X: Dense, Z: Dense, beta: Vector) -> Precise
     of_products = 2.0 * p * error * own[0] ** (p - 1)
     of_products *= float(np.abs(beta) @ own[1] ** (p - 1))
     of_powers = p * 2.0**-90 * own[0] ** p * float(np.abs(beta) @ own[1] ** p)
-    errors = of_products + of_powers
+    errors = of_products + of_powers + TINY * float(np.sum(np.abs(beta)))  # and of underflow
     exact = [DoubleDouble(S, np.zeros_like(S)) for S in (X, Z)]
     return _summed(scale, exact, beta, values, lambda sizes: errors + 0.0 * sizes)
 
@@ -273,7 +272,7 @@ def _summed(
             total.add(K.hi, weights[:, None])
             total.add_terms((K.lo @ weights)[:, None])
             sizes[rows] += np.abs(K.hi) @ np.abs(weights)
-            error[rows] += rounding_bound(K.hi, weights)
+            error[rows] += rounding_bound(K.hi, weights) + total.lost_rounding[:, 0]
         sums = two_sum(*total.parts)
         hi[rows], lo[rows] = sums.hi[:, 0], sums.lo[:, 0]
 

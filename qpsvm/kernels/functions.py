@@ -34,6 +34,7 @@ from qpsvm.kernels.products import (
     Frame,
     columns_of_products,
     densified,
+    doubles,
     exponentials,
     factors,
     kernel_values,
@@ -198,7 +199,7 @@ class Linear(_OfNumbers):
     def _values(self, X: Stored, Z: Stored, out: Dense | None = None) -> Dense:
         if sp.issparse(X) or sp.issparse(Z):  # one product of them is faster than pieces
             out = np.empty((X.shape[0], Z.shape[0])) if out is None else out
-            write_inner_products(X, Z, out)
+            write_inner_products(*factors(X, Z), out)
             return out
         return kernel_values(*factors(X, Z), out=out)
 
@@ -359,9 +360,7 @@ class Polynomial(_WithGamma):
         return ProductForm("power", self._gamma(), float(self.coef0), int(self.degree))
 
     def against(self, X: Stored) -> Rows:
-        U = densified(X)
-        U = U if is_sparse(U) else np.asarray(U, dtype=np.float64)
-        return partial(write_rows, U, self._finish)
+        return partial(write_rows, doubles(densified(X)), self._finish)
 
     def _finish(self, rows: Index | slice, columns: slice, block: Dense) -> None:
         """Replace a block of inner products by values of the polynomial kernel.

@@ -93,15 +93,18 @@ def exponent_roundings(n_terms: int) -> int:
     return n_terms + n_terms // 2**19 + 19
 
 
+def doubles(X: Stored) -> Matrix:
+    """Convert samples to double precision; those that have it are not copied."""
+    return X.astype(np.float64, copy=False) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+
+
 def factors(X: Stored, Z: Stored) -> tuple[Matrix, Matrix]:
     """Convert two sets of samples to double precision.
 
     Where both are the same object, so are the results: kernel matrices are then symmetric.
     """
-    left = X if is_sparse(X) else np.asarray(X, dtype=np.float64)
-    if X is Z:
-        return left, left
-    return left, Z if is_sparse(Z) else np.asarray(Z, dtype=np.float64)
+    left = doubles(X)
+    return left, left if X is Z else doubles(Z)
 
 
 def write_inner_products(X: Stored, Z: Stored, out: Dense) -> None:
@@ -135,8 +138,8 @@ def restore_near(
         return
     sums = np.add.outer(half_x[rows], half_z[columns])
     error = 2.0 * EPS * exponent_roundings(X.shape[1])
-    # norms and exponents that overflowed are infinite or NaN, and count as near
-    is_negligible = exponents[np.ix_(rows, columns)] <= -EVALUATION.negligible - error * sums
+    # norms and exponents that overflowed are infinite or NaN, and count as near: not below -inf
+    is_negligible = exponents[np.ix_(rows, columns)] < -EVALUATION.negligible - error * sums
     row, column = np.nonzero(~(sums <= EVALUATION.far) & ~is_negligible)
     i, j, root = rows[row], columns[column], math.sqrt(gamma)
     X, Z = (M if hasattr(M, "shape") else np.asarray(M, dtype=np.float64) for M in (X, Z))
@@ -318,9 +321,7 @@ class Frame:
 
     def scaled(self, X: Stored, factor: float) -> Matrix:
         """``factor (x_i - c)`` for every row of stored X; without a centre X is only multiplied."""
-        if self.centre is None:
-            return (X if is_sparse(X) else np.asarray(X, dtype=np.float64)) * factor
-        return (np.asarray(X, dtype=np.float64) - self.centre) * factor
+        return doubles(X) * factor if self.centre is None else (doubles(X) - self.centre) * factor
 
     def half_squares(self, X: Stored, gamma: float) -> Vector:
         """``gamma |x_i - c|^2``, shape (n,)."""
@@ -395,8 +396,7 @@ class Exponents:
         """
         half_u, half_v = self.half_u[rows], self.half_v[columns]
         with np.errstate(over="ignore", invalid="ignore"):
-            products -= half_v
-            products -= half_u[:, None]
+            products -= np.add.outer(half_u, half_v)  # in the order of ``exponent_tile``
             np.minimum(products, 0.0, out=products)
             if not self.are_exact:
                 samples = self.X[rows], self.Z[columns]

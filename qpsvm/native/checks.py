@@ -74,7 +74,7 @@ def require_array(
         raise InvalidParameterError(f"{name} has the shape {array.shape}: it must be {text}")
     if not (array.flags.c_contiguous and array.flags.aligned):
         raise InvalidParameterError(
-            f"{name} has the strides {array.strides}: pass np.ascontiguousarray({name})"
+            f"{name} has the strides {array.strides}, or is not aligned: pass {name}.copy()"
         )
     if written and not array.flags.writeable:
         raise InvalidParameterError(f"{name} is read-only: pass a copy, which is written to")
@@ -208,7 +208,8 @@ def require_row_wise(array: object, name: str) -> int:
         raise InvalidParameterError(
             f"{name} is {described(array)}: pass a float64 array with two axes"
         )
-    return array.shape[1] if array.flags.c_contiguous else row_distance(array, name)
+    is_plain = array.flags.c_contiguous and array.flags.aligned
+    return array.shape[1] if is_plain else row_distance(array, name)
 
 
 def row_distance(array: Array, name: str) -> int:
@@ -217,8 +218,8 @@ def row_distance(array: Array, name: str) -> int:
     is_row_wise = along == size and across >= size * array.shape[1] and across % size == 0
     if array.size and not (array.flags.aligned and (is_row_wise or array.flags.c_contiguous)):
         raise InvalidParameterError(
-            f"{name} has the strides {array.strides}: every row must lie in one piece; pass "
-            f"np.ascontiguousarray({name})"
+            f"{name} has the strides {array.strides}, or is not aligned: every row must lie in "
+            f"one piece; pass {name}.copy()"
         )
     return across // size if is_row_wise else array.shape[1]
 

@@ -37,7 +37,7 @@ from qpsvm.numerics.arrays import (
     Vector,
     row_blocks,
 )
-from qpsvm.numerics.precision import EPS, product_parts, two_sum
+from qpsvm.numerics.precision import EPS, TINY, product_parts, two_sum
 from qpsvm.numerics.rows import largest_in_rows, scaled_rows
 
 BITS = 53
@@ -59,18 +59,38 @@ def product(A: Dense, V: Dense) -> Dense:
     return total.value
 
 
+def leading_bits(k: int) -> int:
+    """Number of bits of the leading digits of factors, for sums of k products."""
+    return (BITS - math.ceil(math.log2(max(2, k)))) // 2
+
+
+def roundings(k: int) -> float:
+    """Bound on the rounding error of a sum of k products, relative to the sum of their sizes.
+
+    The parts of an entry are together at most three times as large as it is.
+    """
+    return 4.0 * (k + 16.0) * 2.0**-BITS
+
+
+def rounded_share(k: int) -> float:
+    """Bound on the sizes of the parts of k products that are rounded.
+
+    It is relative to the largest entry of a row times the sum of the weights' sizes.
+    """
+    unit = 2.0 ** -leading_bits(k)
+    return 2.0 * unit * (1.0 + k * unit)
+
+
 def rounding_bound(A: Dense, v: Vector) -> Vector:
     """Bound on the rounding error that ``Total.add`` makes with ``A v``, shape (m,).
 
-    Digits of A below the leading ones are multiplied and added in plain double precision, at most
-    k + 16 roundings of terms that are smaller than the largest by ``2^(1 - bits)``.
+    Where more is added, ``Total.lost_rounding`` is a part of the error as well.
     """
-    k = len(v)
-    bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2
-    largest, sizes = np.maximum.reduce(np.abs(A), axis=1, initial=0.0), np.abs(v)
+    k, sizes = len(v), np.abs(v)
+    largest = np.maximum.reduce(np.abs(A), axis=1, initial=0.0)
     are_cut = _is_safe(largest) & _is_safe(np.maximum.reduce(sizes, initial=0.0))
-    terms = (k + 16.0) * 2.0**-BITS * largest * float(np.add.reduce(sizes))
-    return np.asarray(np.where(are_cut, 2.0 ** (2 - bits) * terms, terms))
+    terms = roundings(k) * largest * float(np.add.reduce(sizes))
+    return np.asarray(np.where(are_cut, rounded_share(k) * terms, terms) + TINY)
 
 
 def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
@@ -85,13 +105,11 @@ def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
     largest : array of shape (m,)
         At least the largest magnitude of each row of A.
     """
-    k = len(weights)
-    bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2
-    sums = np.sum(weights, axis=0)
+    k, sums = len(weights), np.sum(weights, axis=0)
     are_cut = _is_safe(np.max(weights, axis=0, initial=0.0))
     scale = np.where(largest <= 2.0**WITHIN, largest, np.inf)
-    cut = np.multiply.outer(scale, np.where(are_cut, 2.0 ** (2 - bits) * sums, np.inf))
-    return np.asarray((k + 16.0) * 2.0**-BITS * np.minimum(sizes, cut))
+    cut = np.multiply.outer(scale, np.where(are_cut, rounded_share(k) * sums, np.inf))
+    return np.asarray(roundings(k) * np.minimum(sizes, cut) + TINY)
 
 
 class PreciseSums(NamedTuple):
@@ -122,7 +140,7 @@ def precise_product(A: Dense, v: Vector) -> PreciseSums:
     total, error = Total((len(A), 1)), np.zeros(len(A))
     for some in row_blocks(len(v), 1, 8 * FEW_TERMS):
         total.add(A[:, some], v[some, None])
-        error += rounding_bound(A[:, some], v[some])
+        error += rounding_bound(A[:, some], v[some]) + total.lost_rounding[:, 0]
     sums = two_sum(*total.parts)
     return PreciseSums(sums.hi[:, 0], sums.lo[:, 0], error)
 
@@ -162,6 +180,11 @@ class Total:
         """The sum so far, as two numbers that add up to it: the second has the lost digits."""
         return self._sum, self._lost
 
+    @property
+    def lost_rounding(self) -> Dense:
+        """Bound on the rounding error of the last additions to what additions lost."""
+        return np.asarray(4.0 * EPS * np.abs(self._lost))
+
     def add(self, A: Dense, V: Dense) -> None:
         """Add ``A V``."""
         with np.errstate(invalid="ignore", over="ignore"):  # of numbers that are not finite
@@ -177,7 +200,7 @@ class Total:
 
     def _add_cut(self, A: Dense, V: Dense) -> None:
         k, p = V.shape
-        bits = (BITS - math.ceil(math.log2(max(2, k)))) // 2
+        bits = leading_bits(k)
         unit = _larger(V, bits, axis=0)
         first = (V + unit) - unit
         rest = V - first

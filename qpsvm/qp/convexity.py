@@ -39,7 +39,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from qpsvm.numerics.arrays import EIGENVALUE_SIZE, Dense, Index, Matrix, Sparse, Vector
-from qpsvm.numerics.compensated import BITS, Total
+from qpsvm.numerics.compensated import Total, rounded_share, roundings
 from qpsvm.numerics.independence import is_definite
 from qpsvm.numerics.precision import EPS, TINY
 
@@ -97,10 +97,9 @@ def gram_factor(matrix: Dense) -> GramFactor | None:
 def _product_rounding(F: Dense) -> float:
     """Bound on the rounding of ``F F'`` in ``Total``, in the Frobenius norm."""
     r = F.shape[1]
-    bits = (BITS - math.ceil(math.log2(max(2, r)))) // 2
     largest, sums = np.max(np.abs(F), axis=1), np.sum(np.abs(F), axis=1)
     size = float(np.linalg.norm(largest)) * float(np.linalg.norm(sums))
-    return math.ldexp((r + 16.0) * size, 2 - BITS - bits)
+    return roundings(r) * rounded_share(r) * size
 
 
 @dataclass(frozen=True, eq=False)

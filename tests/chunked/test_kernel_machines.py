@@ -19,6 +19,7 @@ import qpsvm
 from qpsvm.chunked import ChunkedKernelProblem, Expansion, chunked
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError, QPSVMError
 from qpsvm.kernels import RBF, Linear, Polynomial, Sigmoid
+from qpsvm.kernels.errors import entry_errors
 from tests.chunked.cases import BY_NAME, arguments, settings
 from tests.chunked.faults import shuffled
 from tests.families import KERNELS
@@ -112,6 +113,20 @@ def test_every_source_gives_the_same_figures(tmp_path: Any, weighted: bool) -> N
     moved = replace(machine, vectors=sp.csr_array(_moved(machine.vectors)))
     with pytest.raises(InvalidDataError, match="differs from the support vector"):
         qpsvm.verify(problem, moved, eps=EPS)
+
+
+def test_rounding_is_that_of_kernel_values_beside_all_vectors() -> None:
+    """Vectors without a coefficient move the centre from which distances are evaluated."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(0.0, 0.1, (41, 1)), np.array([1.0, *[-1.0] * 40])
+    X[-1] = 9.0
+    vectors, beta = X[[0, 40]], np.array([1.0, 0.0])
+    machine = Expansion(RBF(1.0), vectors, np.array([0, 40]), beta, intercept=0.0)
+    problem = qpsvm.SoftMargin(C=1.0).dual(chunked(X, y, rows=41), kernel=machine.kernel)
+    values, errors = machine.kernel(X, vectors), entry_errors(machine.kernel, X, vectors)
+    relative = (1.0 + errors.rows[:, None]) * (1.0 + errors.columns) - 1.0
+    bounds = (relative * values + np.outer(errors.left, errors.right)) @ beta
+    assert qpsvm.certify(problem, machine).rounding >= np.sum(bounds[1:])  # all are missed
 
 
 def test_a_machine_without_support_vectors_is_judged() -> None:

@@ -101,6 +101,42 @@ def test_rbf_never_exceeds_one_even_far_from_the_origin():
     assert kernels.RBF(0.5)(1e4 + X, 1e4 + X.copy()).max() <= 1.0
 
 
+@pytest.mark.parametrize("gamma", [0.05, 0.3, 20.0])
+def test_a_row_has_the_same_bits_beside_a_sample_far_away(gamma):
+    rng = np.random.default_rng(0)
+    Z, X = rng.normal(size=(50, 5)), rng.normal(size=(20, 5))
+    values = kernels.RBF(gamma).beside(Z)
+    alone, beside = values(X), values(np.vstack([X, X + 100.0, X + 1e9]))[: len(X)]
+    np.testing.assert_array_equal(alone, beside)
+
+
+@pytest.mark.parametrize("container", [np.array, sp.csr_array], ids=["dense", "csr"])
+def test_equal_samples_have_a_value_of_one_where_squares_all_but_overflow(container):
+    """Norms may overflow where the products of equal samples, added up otherwise, do not."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        x = rng.normal(size=11)
+        length = np.sqrt(np.finfo(np.float64).max) / np.linalg.norm(x)
+        for k in range(-2, 3):
+            own = x * (length * (1.0 + k * 2.0**-53))
+            X = container(np.vstack([own, -own]))
+            with np.errstate(over="ignore"):
+                K = kernels.RBF(0.5)(X, X.copy())
+            np.testing.assert_array_equal(K, np.eye(2))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+@pytest.mark.parametrize("name", [name for name in PAIRS if name != "callable"])
+def test_sparse_samples_of_other_types_are_float64(name, dtype):
+    kernel, _ = PAIRS[name]
+    rng = np.random.default_rng(0)
+    values = (rng.random((9, 60)) < 0.05) * rng.uniform(-99.0, 99.0, (9, 60))
+    X = sp.csr_array(values.astype(dtype))
+    Z = X.astype(np.float64)
+    np.testing.assert_array_equal(kernel(X, X), kernel(Z, Z))
+    np.testing.assert_array_equal(kernel(X[:3], X), kernel(Z[:3], Z))
+
+
 def test_a_block_with_no_rows_is_empty():
     for kernel, _ in PAIRS.values():
         if not isinstance(kernel, kernels.Custom):

@@ -8,12 +8,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from qpsvm import kernels
 from qpsvm.kernels.errors import diagonal_errors, entry_errors, precise_expansion
+from qpsvm.numerics import compensated
 from qpsvm.numerics.arrays import as_dense
-from qpsvm.numerics.compensated import precise_product
+from qpsvm.numerics.balls import U
+from qpsvm.numerics.compensated import FEW_TERMS, precise_product, summation_errors
 from qpsvm.numerics.threads import one_blas_thread
 from tests.strategies import grid
 
@@ -123,6 +126,48 @@ def test_precise_sums_are_within_their_bounds(kind: str, kernel: Any, seed: int)
         )
 
 
+@pytest.mark.parametrize("pieces", [1, 3, 16, 64])
+def test_precise_sums_of_many_pieces_are_within_their_bounds(pieces: int) -> None:
+    """One large term in each piece, and many equal ones below its leading digits."""
+    small = 0.999 * 2.0**-21
+    weights = np.full(FEW_TERMS * pieces, small)
+    weights[::FEW_TERMS] = 1.0
+    found = precise_product(np.ones((1, len(weights))), weights)
+    exact = pieces + (len(weights) - pieces) * Fraction(small)
+    assert abs(Fraction(found.hi[0]) + Fraction(found.lo[0]) - exact) <= Fraction(found.error[0])
+    assert found.error[0] <= 1e-17 * pieces * float(exact)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-160, 1e-161, 1e-162, 1e-320])
+def test_sums_of_terms_that_underflow_are_within_their_bounds(size: float) -> None:
+    rng = np.random.default_rng(0)
+    A, weights = size * rng.normal(size=(20, 7)), 1e-161 * rng.normal(size=7)
+    found, sizes = compensated.product(A, weights[:, None])[:, 0], np.abs(A) @ np.abs(weights)
+    bounds = summation_errors(sizes, np.abs(weights), np.max(np.abs(A), axis=1))
+    bounds += U * np.abs(found)
+    precise = precise_product(A, weights)
+    for i, row in enumerate(fractions(A)):
+        exact = sum(a * Fraction(float(b)) for a, b in zip(row, weights, strict=True))
+        assert abs(Fraction(float(found[i])) - exact) <= Fraction(float(bounds[i]))
+        value = Fraction(float(precise.hi[i])) + Fraction(float(precise.lo[i]))
+        assert abs(value - exact) <= Fraction(float(precise.error[i]))
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(1e-3), kernels.Polynomial(1e-310, 1)])
+def test_precise_values_that_underflow_are_within_their_bounds(kernel: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, beta = rng.normal(size=(6, 2)), rng.normal(size=6)
+    if isinstance(kernel, kernels.RBF):
+        X, beta = 700.0 * X, 1e-200 * beta
+    sums = precise_expansion(kernel, X, X, beta)
+    assert sums is not None
+    rows, weights = fractions(X), [Fraction(float(b)) for b in beta]
+    for x, hi, lo, error in zip(rows, *sums, strict=True):
+        terms = (exact_value(kernel, x, z) * b for z, b in zip(rows, weights, strict=True))
+        exact = sum(terms, Fraction(0))
+        assert abs(Fraction(float(hi)) + Fraction(float(lo)) - exact) <= Fraction(float(error))
+
+
 def test_precise_sums_have_the_same_bits_with_any_number_of_threads() -> None:
     rng = np.random.default_rng(0)
     X, Z, beta = rng.normal(size=(70, 6)), rng.normal(size=(1300, 6)), rng.normal(size=1300)
@@ -143,3 +188,5 @@ def test_a_kernel_without_further_digits_says_so() -> None:
     X = np.zeros((2, 1))
     for kernel in (Own(1.0), kernels.Sigmoid(1.0), kernels.Precomputed()):
         assert precise_expansion(kernel, X, X, np.ones(2)) is None
+    for kernel in (kernels.RBF(1e-300), kernels.Polynomial(1e-300)):
+        assert precise_expansion(kernel, X + 1e200, X, np.ones(2)) is None

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.native import exponent_tile
+from qpsvm.native import exponent_tile, products_by_row
 from qpsvm.native.library import core, using
 from qpsvm.native.loops import EXP_ULPS
 from tests.strategies import examples, listed
@@ -128,3 +128,12 @@ def test_overlapping_and_read_only_tiles_are_refused() -> None:
     tile.flags.writeable = False
     with pytest.raises(InvalidParameterError, match="tile is read-only"):
         exponent_tile(tile, np.zeros(2), np.zeros(2), 1.0)
+
+
+def test_memory_that_is_not_aligned_is_refused() -> None:
+    memory = np.zeros(8 * 12 + 1, np.uint8)
+    X = np.frombuffer(memory, np.float64, 12, offset=1).reshape(3, 4)
+    assert X.flags.c_contiguous
+    with pytest.raises(InvalidParameterError, match=r"not aligned.*X\.copy\(\)"):
+        products_by_row(X, np.ones((4, 2)))
+    assert products_by_row(X.copy(), np.ones((4, 2))).shape == (3, 2)

@@ -311,7 +311,7 @@ def decision_enclosure(
 
     Notes
     -----
-    ``docs/rounding.md`` has the proof. exp, tanh and power are assumed to be accurate to 4 ulp.
+    ``docs/rounding.md`` has the proof. NumPy's tanh is assumed to be accurate to 4 ulp.
 
     Examples
     --------

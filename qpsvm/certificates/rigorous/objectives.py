@@ -345,8 +345,8 @@ def enclose(model: Any, solution: Any) -> Enclosure:
     Notes
     -----
     ``docs/rounding.md`` has the proof and what it assumes: IEEE 754, rounding to nearest, products
-    of matrices that are sums of products in any order, and exp, tanh and power to 4 ulp. Kernel
-    matrices that are data (precomputed, a callable's, repaired) count as positive semidefinite.
+    of matrices that are sums of products in any order, and tanh to 4 ulp. Kernel matrices that are
+    data (precomputed, a callable's, repaired) count as positive semidefinite.
 
     Examples
     --------
