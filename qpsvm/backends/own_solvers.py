@@ -57,8 +57,6 @@ class IPMBackend(OwnBackend):
     @np.errstate(all="ignore")
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         own = settings_from_options(LinearSettings, settings.options, self.label)
-        if not settings.gives_way:
-            own = replace(own, slow_factor=1.0)
         clock = Clock(self.label, settings)
         way = translation(program)
         structured = way.structured(own)

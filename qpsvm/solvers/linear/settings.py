@@ -51,7 +51,7 @@ class LinearSettings:
         Proximal steps in which the gap has to fall to ``slow_factor`` of what it was. Sound
         programs gain more in one.
     slow_factor : float
-        What it has to fall to, as a share; 1 where no other backend stands by.
+        What it has to fall to, as a share.
     """
 
     copied_share: float = 0.5
