@@ -14,10 +14,14 @@ Source: Boyd and Vandenberghe, *Convex Optimization*, sections 3.3.2 and 5.5.3.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from qpsvm.native import Losses
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
+from qpsvm.numerics.precision import EPS
 
 
 def box_gap_terms(
@@ -61,6 +65,41 @@ def box_gap_terms(
         slope = h if curved is None else h + 0.5 * curved * step
         is_least = (h == 0.0) | ((step == 0.0) & ~np.isnan(h))  # of an infinite g, too
         return np.where(is_least, 0.0, -step * slope)
+
+
+def best_multiplier(a: Vector, b: float, g: Vector, lower: Vector, upper: Vector) -> float:
+    """The multiplier y of a single row ``a'x = b`` with the smallest gap: a machine's intercept.
+
+    But for terms without y the gap is ``b y + sum_i max over the box of -(g_i + a_i y) x_i``, a sum
+    of losses of y whose kinks the compiled core sorts.
+
+    Parameters
+    ----------
+    a : array of shape (n,)
+    b : float
+        Between the least and the largest ``a'x`` of the box.
+    g : array of shape (n,)
+        The gradient without the row; y is zero where an entry is not finite.
+    lower, upper : arrays of shape (n,)
+        Finite.
+
+    Examples
+    --------
+    >>> box = np.zeros(2), np.ones(2)
+    >>> best_multiplier(np.array([1.0, -1.0]), 0.0, np.array([-1.0, 3.0]), *box)
+    2.0
+    """
+    used = a != 0.0
+    a, kinks = a[used], -g[used] / a[used]
+    if not (len(a) and np.isfinite(kinks).all()):
+        return 0.0
+    ends = np.sort([a * lower[used], a * upper[used]], axis=0)
+    rounding = len(a) * EPS * (float(np.sum(np.abs(ends))) + abs(b))
+    losses = Losses(kinks, *ends)
+    first, last = losses.optimal_intercepts(np.zeros(len(a)), cost=b, flat=rounding)
+    if math.isfinite(first) and math.isfinite(last):
+        return 0.5 * (first + last)
+    return next(filter(math.isfinite, (first, last)), 0.0)
 
 
 ROUNDED_AWAY = 1e-12

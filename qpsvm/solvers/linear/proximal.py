@@ -230,17 +230,17 @@ class ProximalSteps:
         """Remove what the equations of the free variables miss, as long as the gap falls."""
         p, free, best, known = system.program, system.free, np.inf, (x, y)
         for _ in range(4):
-            g = p.gradient(p.F.transposed(x) + p.offset, y)
-            gap = p.gap(x, y, g)[1]
+            at = Point.of(p, x, y)
+            gap = p.gap(at)[1]
             if gap < best:
                 known, best = (x, y), gap
             if gap <= 0.1 * self.eps:
                 break
-            dx, dy = system.of_variables(-(g + p.d * x)[free], p.b - p.A @ x)
-            at, room = x[free], np.where(dx > 0.0, p.upper[free], p.lower[free])
-            share = float(np.min((room - at) / dx, where=dx != 0.0, initial=1.0))
+            dx, dy = system.of_variables(-(at.g + p.d * x)[free], p.b - p.A @ x)
+            own, room = x[free], np.where(dx > 0.0, p.upper[free], p.lower[free])
+            share = float(np.min((room - own) / dx, where=dx != 0.0, initial=1.0))
             x, y = x.copy(), y + share * dy
-            x[free] = np.clip(at + share * dx, p.lower[free], p.upper[free])
+            x[free] = np.clip(own + share * dx, p.lower[free], p.upper[free])
         return known
 
 
@@ -293,10 +293,10 @@ def solve_by_proximal_steps(
             reason = str(error)
             break
         judged = at if is_exact else Point.of(p, at.x, at.y)  # by the weights of x
-        objective, gap = p.gap(judged.x, judged.y, judged.g)
-        excess = search.excess(judged.x, judged.g, gap)
+        objective, gap = p.gap(judged)
+        excess = search.excess(judged, gap)
         search.report(objective, gap)
-        found = search.record(replace(search.result(at.x, at.y), gap=gap))
+        found = search.record(search.result(judged, gap))
         if excess <= 1.0:
             return replace(found, status=Status.OPTIMAL, reason=REACHED)
         left -= 1

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
-
-from qpsvm.numerics.arrays import IN_CACHE
 
 
 @dataclass(frozen=True)
@@ -75,11 +70,3 @@ DEFAULTS = LinearSettings()
 
 FEW_ROWS = 32
 """Number of rows of G and A, at most, with which a program is taken as it is."""
-
-CHUNK = IN_CACHE // (16 * np.dtype(np.float64).itemsize)
-"""Number of variables in a piece of a loop over vectors: 16 vectors of it stay in the cache."""
-
-
-def chunks(n: int) -> Iterator[slice]:
-    """Slices that cover ``range(n)``."""
-    return (slice(i, i + CHUNK) for i in range(0, n, CHUNK))

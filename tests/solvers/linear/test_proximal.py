@@ -86,7 +86,7 @@ def test_points_are_in_the_box_and_their_gap_falls(bounds, seed) -> None:
         assert (p.lower <= at.x).all()
         assert (at.x <= p.upper).all()
         np.testing.assert_allclose(p.A @ at.x, p.b, atol=1e-9)
-        gaps.append(p.gap(at.x, at.y, at.g)[1])
+        gaps.append(p.gap(at)[1])
         steps.delta *= DEFAULTS.shrink
     assert gaps[-1] < 1e-8
 
