@@ -269,6 +269,13 @@ class Attempt:
         """Return whichever of two attempts the verifier measures to be closer to optimal."""
         return other if distance(other.report) < distance(self.report) else self
 
+    def followed_by(self, second: Attempt) -> Attempt:
+        """The better of this attempt and the second one, with the seconds of both."""
+        spent = self.solution.statistics.solve_seconds + second.solution.statistics.solve_seconds
+        found = second if second.is_settled else self.better_of(second)
+        solution = found.solution.with_statistics(solve_seconds=spent, escalated=True)
+        return replace(found, solution=solution)
+
     @cached_property
     def outcome(self) -> Outcome:
         """Outcome by the report alone, whatever ended the solver."""

@@ -9,7 +9,6 @@ and every search within it, looks at the same deadline.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -120,8 +119,8 @@ class Solve:
     ----------
     run : BackendRun
         The one under way, or the last one.
-    found, own, best : Attempt or None
-        The answer to it so far; the best one of its backend; the best one of all.
+    found, best : Attempt or None
+        Its answer so far; the best one of all.
     asked : tuple of str
         The backends that were asked.
     declined : str
@@ -137,7 +136,6 @@ class Solve:
         self.is_auto = isinstance(backend, str) and backend == "auto"
         self.seconds, self.asked = dict[str, float](), tuple[str, ...]()
         self.found: Attempt | None = None
-        self.own: Attempt | None = None
         self.best: Attempt | None = None
         self.declined = ""
         self.run = self._first_run(backend)
@@ -146,27 +144,21 @@ class Solve:
 
     def take_steps(self) -> None:
         """Take every step that the outcome of the answer so far needs."""
-        waiting, before, n_backends = [self.run], self.best, 1
-        while waiting:
-            self.run = run = waiting.pop(0)
-            is_first = not run.settings.attempt
-            if is_first:
-                before, self.own = self.best, None
+        runs = [self.run]
+        for run in runs:
             try:
-                found = self.keep(self.attempt(run), before)
+                found = self.best_of(run)
             except (BackendError, MemoryError) as error:
-                if n_backends == 1:
+                if len(runs) == 1:
                     raise
                 name = run.backend.label  # what the first one found is not lost
                 self.declined += f"; then {name!r} could not take the program: {error}"
                 self.mark(run.step)
                 continue
-            if is_first and self.needs("second attempt"):
-                waiting.insert(0, run.second_attempt())
-            elif found.is_settled or self.deadline.has_passed():
+            if found.is_settled or self.deadline.has_passed():
                 break
-            elif n_backends == 1 and self.is_auto and self.needs_another_backend(found):
-                waiting, n_backends = list(self.further_runs()), 2
+            if len(runs) == 1 and self.is_auto and self.needs_another_backend(found):
+                runs += self.further_runs()
         assert self.best is not None
         self.found, self.run = self.best, self.best.run.with_settings(deadline=self.deadline)
         if self.needs_certificate_search("search for evidence"):
@@ -176,9 +168,18 @@ class Solve:
         self.report("done", self.best)
         self.mark("verdict")
 
-    def attempt(self, run: BackendRun) -> Attempt:
-        """Run one backend, then verify its answer and improve it if it misses the tolerance."""
-        found = self.answer()
+    def best_of(self, run: BackendRun) -> Attempt:
+        """Ask a backend, a second time where that may help; keep its best answer and return it."""
+        before, self.run = self.best, run
+        found = self.keep(self.attempt(), before)
+        if self.needs("second attempt"):
+            self.run = run.second_attempt()
+            found = self.keep(found.followed_by(self.attempt()), before)
+        return found
+
+    def attempt(self) -> Attempt:
+        """Run the backend, then verify its answer and improve it if it misses the tolerance."""
+        run, found = self.run, self.answer()
         if not run.settings.attempt and self.needs_certificate_search("first search for evidence"):
             found = self.search(POLICY.first_search_seconds)
             self.mark(run.step or "first search for evidence")
@@ -246,14 +247,8 @@ class Solve:
         return Status.TIME_LIMIT if self.deadline.has_passed() else Status.INACCURATE
 
     def keep(self, found: Attempt, before: Attempt | None) -> Attempt:
-        """Keep the best answer of this backend, which is returned, and the best one of all."""
-        own = self.own
-        if own is not None:  # a second attempt
-            spent = own.solution.statistics.solve_seconds + found.solution.statistics.solve_seconds
-            found = found if found.is_settled else own.better_of(found)
-            solution = found.solution.with_statistics(solve_seconds=spent, escalated=True)
-            found = replace(found, solution=solution)
-        self.own = self.found = self.best = found
+        """Keep the best answer of a backend, which is returned, or that of the backends before."""
+        self.found = self.best = found
         if before is not None and not found.is_settled:
             if before.outcome in OF_ROUNDING:
                 self.best = before
@@ -340,7 +335,7 @@ class Solve:
         run = self.run
         backend, program = run.backend, run.program
         if run.settings.attempt:
-            self.report("escalate", self.own)
+            self.report("escalate", self.found)
         elif self.best is not None:
             self.report("second backend", self.best)
         self.found = None

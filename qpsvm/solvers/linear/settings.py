@@ -67,6 +67,3 @@ class LinearSettings:
 
 DEFAULTS = LinearSettings()
 """Default settings of the solver for linear support vector machines."""
-
-FEW_ROWS = 32
-"""Number of rows of G and A, at most, with which a program is taken as it is."""

@@ -35,8 +35,9 @@ from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import SlackRows
+from qpsvm.solvers.box.settings import MAX_ROWS
 from qpsvm.solvers.linear.program import FactorProgram
-from qpsvm.solvers.linear.settings import DEFAULTS, FEW_ROWS, LinearSettings
+from qpsvm.solvers.linear.settings import DEFAULTS, LinearSettings
 
 LARGEST_FACTORED = 1000
 """Number of variables up to which a dense Hessian is factored: less than a second."""
@@ -50,7 +51,7 @@ def translation(program: QuadraticProgram) -> PrimalForm | Dualised:
     UnsupportedProgramError
         Neither does.
     """
-    has_few_rows = program.n_equalities + program.n_inequalities <= FEW_ROWS
+    has_few_rows = program.n_equalities + program.n_inequalities <= MAX_ROWS
     if has_few_rows and isinstance(program.P, LowRankQuadratic):
         return PrimalForm(program)
     try:
@@ -64,7 +65,7 @@ def translation(program: QuadraticProgram) -> PrimalForm | Dualised:
 def structure_of(program: QuadraticProgram) -> str:
     """Describe the structure of P that the solver exploits; empty if there is none."""
     P = program.P
-    has_few_rows = program.n_equalities + program.n_inequalities <= FEW_ROWS
+    has_few_rows = program.n_equalities + program.n_inequalities <= MAX_ROWS
     if program.is_linear:
         return ""
     if has_few_rows and isinstance(P, LowRankQuadratic):
@@ -74,7 +75,7 @@ def structure_of(program: QuadraticProgram) -> str:
             rest = Dualised.of(program).rest
         except UnsupportedProgramError:
             return ""
-        if len(rest) <= FEW_ROWS:
+        if len(rest) <= MAX_ROWS:
             return "P is diagonal, and 'ipm' solves the dual, which is the smaller program"
     return ""
 
