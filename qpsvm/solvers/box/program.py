@@ -27,6 +27,7 @@ from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import SlackRows, drop_infinite_rows
 from qpsvm.solvers.box.curvature import Curvature, FactorCurvature, HessianCurvature
+from qpsvm.solvers.box.line_search import least_along
 from qpsvm.solvers.box.settings import (
     BOX,
     GRADIENT_ROUNDING,
@@ -307,8 +308,7 @@ def step_length(
 ) -> float | None:
     """The maximiser ``t >= 0`` of a dual function D along a direction; 1 if that is nearly optimal.
 
-    The slope ``D'(t) = dr'x(t) - fixed - falling t`` with ``x(t) = clip(c - (r + t dr) / sigma)``
-    never rises, and is linear between the t at which some ``x_i(t)`` reaches or leaves a bound.
+    Its slope is ``dr'x(t) - fixed - falling t`` with ``x(t) = clip(c - (r + t dr) / sigma)``.
 
     Returns
     -------
@@ -325,23 +325,9 @@ def step_length(
         return 1.0
     if not at_start > 0.0:
         return None
-    with np.errstate(all="ignore"):  # a variable that does not move has no kink
-        kinks = [(sigma * (centre - end) - r) / dr for end in (program.lower, program.upper)]
-    t = np.concatenate(kinks)
-    t = np.unique(t[np.isfinite(t) & (t > 0.0)])
-    low, high = -1, len(t)  # D' > 0 up to t[low], and not from t[high] on
-    while high - low > 1:
-        middle = (low + high) // 2
-        if slope(float(t[middle])) > 0.0:
-            low = middle
-        else:
-            high = middle
-    left = float(t[low]) if low >= 0 else 0.0
-    right = float(t[high]) if high < len(t) else 2.0 * left + 1.0
-    at_left, at_right = slope(left), slope(right)
-    if not at_left > max(at_right, 0.0):
-        return None
-    return left + (right - left) * at_left / (at_left - at_right)
+    g, theta = r - sigma * centre, np.full(program.size, sigma)
+    box = program.lower, program.upper
+    return least_along(g, dr, theta, *box, cost=fixed, curvature=falling)
 
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:

@@ -44,6 +44,7 @@ from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.numerics.precision import TINY
 from qpsvm.qp.solution import Status
+from qpsvm.solvers.box.line_search import least_along
 from qpsvm.solvers.linear.newton import NewtonSystem, NormalMatrix, OfVariables, OfWeights
 from qpsvm.solvers.linear.program import FactorProgram, Point
 from qpsvm.solvers.linear.search import REACHED, Search, SearchResult
@@ -79,15 +80,13 @@ class Rounded:
         """The point with the variables that belong to its weights."""
         return replace(point, x=self.slopes(point.g))
 
-    def value(self, at: Point) -> float:
-        """Compute the objective in the weights and multipliers, up to a constant."""
-        p, moved = self.program, at.x - self.c
-        of_weights = float(at.w @ (0.5 * at.w - p.offset) + p.b @ at.y)
-        of_variables = float(at.x @ (at.g + 0.5 * p.d * at.x))
-        return of_weights - of_variables - 0.5 * self.delta * float(moved @ moved)
+    def along(self, at: Point, step: Point, t: float) -> Point:
+        """The point t steps on, with the variables that belong to its weights."""
+        g = at.g + t * step.g
+        return Point(self.slopes(g), at.y + t * step.y, at.w + t * step.w, g)
 
     def searched(self, at: Point, step: Point, slope: float, exact: bool) -> tuple[Point, bool]:
-        """Go along a step to where its slope is a third of that at the begin, by bracketed secants.
+        """Go along a step to its minimum, or all of it where the slope falls to a third.
 
         Parameters
         ----------
@@ -103,28 +102,25 @@ class Rounded:
         -------
         tuple
             The point, and whether it is the minimum.
+
+        Raises
+        ------
+        LinAlgError
+            There is no minimum along the step.
         """
-        p, ends, slopes, t = self.program, [0.0, 0.0], [slope, 0.0], 1.0
-        base = float((at.w - p.offset) @ step.w + p.b @ step.y)
-        curvature, highest = float(step.w @ step.w), np.inf
-        for trial in range(60):
-            g = at.g + t * step.g
-            new = Point(self.slopes(g), at.y + t * step.y, at.w + t * step.w, g)
-            if trial == 0 and exact and p.have_same_sides(new.x, at.x):
-                return new, True
-            own = base + t * curvature - float(new.x @ step.g)
-            if abs(own) <= 0.3 * abs(slope):
-                # a slope beyond the minimum says nothing of how far the objective rose there
-                highest = self.value(at) if highest == np.inf else highest
-                if own <= 0.0 or self.value(new) <= highest:
-                    break
-            ends[own > 0.0], slopes[own > 0.0] = t, own
-            if slopes[1] > 0.0:
-                share = slopes[0] / (slopes[0] - slopes[1])
-                t = ends[0] + (ends[1] - ends[0]) * min(max(share, 0.1), 0.9)
-            else:
-                t *= 2.0
-        return new, False
+        p, full = self.program, self.along(at, step, 1.0)
+        if exact and p.have_same_sides(full.x, at.x):
+            return full, True
+        cost = float((at.w - p.offset) @ step.w + p.b @ step.y)
+        curvature = float(step.w @ step.w)
+        if 0.3 * slope <= cost + curvature - float(full.x @ step.g) <= 0.0:
+            return full, False
+        g, box = at.g - self.delta * self.c, (p.lower, p.upper)
+        t = least_along(g, step.g, self.theta, *box, cost=cost, curvature=curvature)
+        if t is None:
+            raise np.linalg.LinAlgError("diverges: there may be no optimum")
+        # but for rounding, the minimum is ahead
+        return (self.along(at, step, t) if t > 0.0 else full), False
 
 
 @dataclass(eq=False)
