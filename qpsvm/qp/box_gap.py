@@ -1,4 +1,4 @@
-"""The duality gap of a separable program over a box, term by term.
+"""The duality gap of a separable program over a box, term by term, and its least along a line.
 
 The minimum of ``sum_i d_i/2 x_i^2 + g_i x_i`` over ``lower <= x <= upper`` is a sum of minima, and
 how far a point is above it is a sum of terms that are not negative and do not cancel. Every gap of
@@ -67,39 +67,58 @@ def box_gap_terms(
         return np.where(is_least, 0.0, -step * slope)
 
 
-def best_multiplier(a: Vector, b: float, g: Vector, lower: Vector, upper: Vector) -> float:
-    """The multiplier y of a single row ``a'x = b`` with the smallest gap: a machine's intercept.
+def least_along(
+    g: Vector,
+    dg: Vector,
+    lower: Vector,
+    upper: Vector,
+    d: Vector | None = None,
+    *,
+    cost: float,
+    curvature: float = 0.0,
+) -> float | None:
+    """The t at which the negative dual objective along a line is least; None where there is none.
 
-    But for terms without y the gap is ``b y + sum_i max over the box of -(g_i + a_i y) x_i``, a sum
-    of losses of y whose kinks the compiled core sorts.
+    It is, with maximisers x(t) and the slope ``cost + curvature t - dg'x(t)``,
+
+        cost t + curvature t^2/2 + sum_i max over the box of -(g_i + t dg_i) x_i - d_i x_i^2/2
+
+    With ``a = dg_i x_i`` a term of the sum is the loss at ``-g_i / dg_i - t`` of a condition of the
+    curvature ``d_i / dg_i^2``, and the quadratic is one more such loss: the compiled core minimises
+    this like the objective of a machine in its intercept. So the multiplier of a single row
+    ``a'x = b`` with the smallest gap is at ``dg = a`` and ``cost = b``, and a step of Newton's
+    method on the dual ends there.
 
     Parameters
     ----------
-    a : array of shape (n,)
-    b : float
-        Between the least and the largest ``a'x`` of the box.
-    g : array of shape (n,)
-        The gradient without the row; y is zero where an entry is not finite.
-    lower, upper : arrays of shape (n,)
-        Finite.
+    g, dg, lower, upper : arrays of shape (n,)
+        Entries of dg count as zero where they move nothing. Bounds may be infinite.
+    d : array of shape (n,), optional
+        All above zero; all zero without it.
+    cost, curvature : float
+        Finite; the curvature is at least 0, and 0 without d.
 
     Examples
     --------
     >>> box = np.zeros(2), np.ones(2)
-    >>> best_multiplier(np.array([1.0, -1.0]), 0.0, np.array([-1.0, 3.0]), *box)
+    >>> least_along(np.array([-1.0, 3.0]), np.array([1.0, -1.0]), *box, cost=0.0)
     2.0
     """
-    used = a != 0.0
-    a, kinks = a[used], -g[used] / a[used]
-    if not (len(a) and np.isfinite(kinks).all()):
-        return 0.0
-    ends = np.sort([a * lower[used], a * upper[used]], axis=0)
-    rounding = len(a) * EPS * (float(np.sum(np.abs(ends))) + abs(b))
-    losses = Losses(kinks, *ends)
-    first, last = losses.optimal_intercepts(np.zeros(len(a)), cost=b, flat=rounding)
-    if math.isfinite(first) and math.isfinite(last):
-        return 0.5 * (first + last)
-    return next(filter(math.isfinite, (first, last)), 0.0)
+    with np.errstate(all="ignore"):
+        p, curved = -g / dg, (0.0 if d is None else d) / (dg * dg)
+    moves = np.isfinite(p) & np.isfinite(curved)
+    ends = np.sort([(dg * lower)[moves], (dg * upper)[moves]], axis=0)
+    p, curved = p[moves], curved[moves]
+    if curvature > 0.0:
+        p, curved = np.append(p, 0.0), np.append(curved, 1.0 / curvature)
+        ends = np.column_stack([ends, [-np.inf, np.inf]])
+    low, high = np.ascontiguousarray(ends)
+    losses = Losses(p, low, high, curved=None if d is None else curved)
+    terms = float(np.sum(np.abs(ends), where=np.isfinite(ends))) + abs(cost)
+    rounding = len(p) * EPS * terms
+    found = losses.optimal_intercepts(np.zeros(len(p)), cost=cost, flat=rounding)
+    finite = [t for t in found if math.isfinite(t)]
+    return sum(finite) / len(finite) if finite else None
 
 
 ROUNDED_AWAY = 1e-12

@@ -21,13 +21,12 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.qp.box_gap import box_gap_terms, negligible_objective
+from qpsvm.qp.box_gap import box_gap_terms, least_along, negligible_objective
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import SlackRows, drop_infinite_rows
 from qpsvm.solvers.box.curvature import Curvature, FactorCurvature, HessianCurvature
-from qpsvm.solvers.box.line_search import least_along
 from qpsvm.solvers.box.settings import (
     BOX,
     GRADIENT_ROUNDING,
@@ -325,9 +324,8 @@ def step_length(
         return 1.0
     if not at_start > 0.0:
         return None
-    g, theta = r - sigma * centre, np.full(program.size, sigma)
-    box = program.lower, program.upper
-    return least_along(g, dr, theta, *box, cost=fixed, curvature=falling)
+    box = program.lower, program.upper, np.full(program.size, sigma)
+    return least_along(r - sigma * centre, dr, *box, cost=fixed, curvature=falling)
 
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:

@@ -43,8 +43,8 @@ from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.numerics.precision import TINY
+from qpsvm.qp.box_gap import least_along
 from qpsvm.qp.solution import Status
-from qpsvm.solvers.box.line_search import least_along
 from qpsvm.solvers.linear.newton import NewtonSystem, NormalMatrix, OfVariables, OfWeights
 from qpsvm.solvers.linear.program import FactorProgram, Point
 from qpsvm.solvers.linear.search import REACHED, Search, SearchResult
@@ -115,8 +115,8 @@ class Rounded:
         curvature = float(step.w @ step.w)
         if 0.3 * slope <= cost + curvature - float(full.x @ step.g) <= 0.0:
             return full, False
-        g, box = at.g - self.delta * self.c, (p.lower, p.upper)
-        t = least_along(g, step.g, self.theta, *box, cost=cost, curvature=curvature)
+        g, box = at.g - self.delta * self.c, (p.lower, p.upper, self.theta)
+        t = least_along(g, step.g, *box, cost=cost, curvature=curvature)
         if t is None:
             raise np.linalg.LinAlgError("diverges: there may be no optimum")
         # but for rounding, the minimum is ahead
