@@ -106,9 +106,9 @@ def least_along(
     """
     with np.errstate(all="ignore"):
         p, curved = -g / dg, (0.0 if d is None else d) / (dg * dg)
+        ends = np.sort([dg * lower, dg * upper], axis=0)
     moves = np.isfinite(p) & np.isfinite(curved)
-    ends = np.sort([(dg * lower)[moves], (dg * upper)[moves]], axis=0)
-    p, curved = p[moves], curved[moves]
+    p, curved, ends = p[moves], curved[moves], ends[:, moves]
     if curvature > 0.0:
         p, curved = np.append(p, 0.0), np.append(curved, 1.0 / curvature)
         ends = np.column_stack([ends, [-np.inf, np.inf]])
