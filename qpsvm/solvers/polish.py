@@ -53,6 +53,7 @@ from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.box.settings import SMALL
 from qpsvm.solvers.box.working_sets import polish_box
 from qpsvm.solvers.budget import WorkBudget
 
@@ -62,10 +63,6 @@ WORK_LIMIT = 1e12
 GENERAL_WORK_LIMIT = 3e11
 """The same of the general method: programs on which it does not converge in that time did not
 converge later either."""
-
-SMALL = 1000
-"""Variables up to which a program over a box is also polished from zero, and by the general
-method."""
 
 MAX_SETS = 20
 """Active sets that are tried around one centre."""

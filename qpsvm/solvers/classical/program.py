@@ -21,6 +21,7 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import DenseQuadratic
+from qpsvm.qp.sample_gram import KEPT_BYTES
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.box.curvature import HessianCurvature
 from qpsvm.solvers.box.program import BoxProgram, row_multipliers
@@ -54,10 +55,6 @@ class ClassicalSettings:
 
 
 DEFAULTS = ClassicalSettings()
-
-KEPT_BYTES = 2**28
-"""Kernel matrices up to this size are evaluated once (5,800 variables); of others so many bytes of
-columns are kept."""
 
 
 class DualProgram:

@@ -35,12 +35,9 @@ from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import SlackRows
-from qpsvm.solvers.box.settings import MAX_ROWS
+from qpsvm.solvers.box.settings import MAX_ROWS, SMALL
 from qpsvm.solvers.linear.program import FactorProgram
 from qpsvm.solvers.linear.settings import DEFAULTS, LinearSettings
-
-LARGEST_FACTORED = 1000
-"""Number of variables up to which a dense Hessian is factored: less than a second."""
 
 
 def translation(program: QuadraticProgram) -> PrimalForm | Dualised:
@@ -129,10 +126,10 @@ def _factored(P: Quadratic) -> LowRankQuadratic:
     """``P = F F' + diag(d)`` as stored, or by the eigenvectors of a small P."""
     if isinstance(P, LowRankQuadratic):
         return P
-    if P.size > LARGEST_FACTORED:
+    if P.size > SMALL:
         raise UnsupportedProgramError(
             "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
-            f"and others up to {LARGEST_FACTORED} variables; this P is {an(P)} of "
+            f"and others up to {SMALL} variables; this P is {an(P)} of "
             f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
     values, vectors = interruptible(partial(np.linalg.eigh, P.to_dense()))
