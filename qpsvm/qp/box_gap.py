@@ -86,8 +86,8 @@ def least_along(
     With ``a = dg_i x_i`` a term of the sum is the loss at ``-g_i / dg_i - t`` of a condition of the
     curvature ``d_i / dg_i^2``, and the quadratic is one more such loss: the compiled core minimises
     this like the objective of a machine in its intercept. So the multiplier of a single row
-    ``a'x = b`` with the smallest gap is at ``dg = a`` and ``cost = b``, and a step of Newton's
-    method on the dual ends there.
+    ``a'x = b`` with the smallest gap is at ``dg = a`` and ``cost = b``, and an exact line search
+    ends there.
 
     Parameters
     ----------
@@ -106,9 +106,10 @@ def least_along(
     """
     with np.errstate(all="ignore"):
         p, curved = -g / dg, (0.0 if d is None else d) / (dg * dg)
-        ends = np.sort([dg * lower, dg * upper], axis=0)
+        one, other = dg * lower, dg * upper
     moves = np.isfinite(p) & np.isfinite(curved)
-    p, curved, ends = p[moves], curved[moves], ends[:, moves]
+    p, curved = p[moves], curved[moves]
+    ends = np.array([np.minimum(one, other)[moves], np.maximum(one, other)[moves]])
     if curvature > 0.0:
         p, curved = np.append(p, 0.0), np.append(curved, 1.0 / curvature)
         ends = np.column_stack([ends, [-np.inf, np.inf]])

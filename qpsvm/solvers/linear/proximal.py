@@ -43,7 +43,6 @@ from qpsvm.numerics.arrays import Index, Mask, Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.numerics.precision import TINY
-from qpsvm.qp.box_gap import least_along
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.linear.newton import NewtonSystem, NormalMatrix, OfVariables, OfWeights
 from qpsvm.solvers.linear.program import FactorProgram, Point
@@ -80,13 +79,11 @@ class Rounded:
         """The point with the variables that belong to its weights."""
         return replace(point, x=self.slopes(point.g))
 
-    def along(self, at: Point, step: Point, t: float) -> Point:
-        """The point t steps on, with the variables that belong to its weights."""
-        g = at.g + t * step.g
-        return Point(self.slopes(g), at.y + t * step.y, at.w + t * step.w, g)
-
     def searched(self, at: Point, step: Point, slope: float, exact: bool) -> tuple[Point, bool]:
-        """Go along a step to its minimum, or all of it where the slope falls to a third.
+        """Go along a step until its slope is at most a third of that at the begin, by secants.
+
+        It ends before the minimum: beyond it a small slope says nothing of how far the objective
+        rose there.
 
         Parameters
         ----------
@@ -102,25 +99,25 @@ class Rounded:
         -------
         tuple
             The point, and whether it is the minimum.
-
-        Raises
-        ------
-        LinAlgError
-            There is no minimum along the step.
         """
-        p, full = self.program, self.along(at, step, 1.0)
-        if exact and p.have_same_sides(full.x, at.x):
-            return full, True
+        p, ends, slopes, t = self.program, [0.0, 0.0], [slope, 0.0], 1.0
         cost = float((at.w - p.offset) @ step.w + p.b @ step.y)
         curvature = float(step.w @ step.w)
-        if 0.3 * slope <= cost + curvature - float(full.x @ step.g) <= 0.0:
-            return full, False
-        g, box = at.g - self.delta * self.c, (p.lower, p.upper, self.theta)
-        t = least_along(g, step.g, *box, cost=cost, curvature=curvature)
-        if t is None:
-            raise np.linalg.LinAlgError("diverges: there may be no optimum")
-        # but for rounding, the minimum is ahead
-        return (self.along(at, step, t) if t > 0.0 else full), False
+        for trial in range(60):
+            g = at.g + t * step.g
+            new = Point(self.slopes(g), at.y + t * step.y, at.w + t * step.w, g)
+            if trial == 0 and exact and p.have_same_sides(new.x, at.x):
+                return new, True
+            own = cost + t * curvature - float(new.x @ step.g)
+            if 0.3 * slope <= own <= 0.0:
+                break
+            ends[own > 0.0], slopes[own > 0.0] = t, own
+            if slopes[1] > 0.0:
+                share = slopes[0] / (slopes[0] - slopes[1])
+                t = ends[0] + (ends[1] - ends[0]) * min(max(share, 0.1), 0.9)
+            else:
+                t *= 2.0
+        return new, False
 
 
 @dataclass(eq=False)
