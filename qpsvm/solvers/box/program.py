@@ -321,10 +321,10 @@ def step_length(
         return float(dr @ x) - fixed - falling * t
 
     at_start = slope(0.0)
-    if abs(slope(1.0)) <= BOX.accepted_slope * abs(at_start):
-        return 1.0
     if not at_start > 0.0:
         return None
+    if abs(slope(1.0)) <= BOX.accepted_slope * at_start:
+        return 1.0
     box = program.lower, program.upper, np.full(program.size, sigma)
     return least_along(r - sigma * centre, dr, *box, cost=fixed, curvature=falling)
 
