@@ -1,4 +1,4 @@
-"""The duality gap of a separable program over a box, term by term, and its least along a line.
+"""The duality gap of a separable program over a box, term by term.
 
 The minimum of ``sum_i d_i/2 x_i^2 + g_i x_i`` over ``lower <= x <= upper`` is a sum of minima, and
 how far a point is above it is a sum of terms that are not negative and do not cancel. Every gap of
@@ -67,59 +67,41 @@ def box_gap_terms(
         return np.where(is_least, 0.0, -step * slope)
 
 
-def least_along(
-    g: Vector,
-    dg: Vector,
-    lower: Vector,
-    upper: Vector,
-    d: Vector | None = None,
-    *,
-    cost: float,
-    curvature: float = 0.0,
-) -> float | None:
-    """The t at which the negative dual objective along a line is least; None where there is none.
+def best_multiplier(a: Vector, b: float, g: Vector, lower: Vector, upper: Vector) -> float:
+    """The multiplier y of a single row ``a'x = b`` with the smallest gap: a machine's intercept.
 
-    It is, with maximisers x(t) and the slope ``cost + curvature t - dg'x(t)``,
-
-        cost t + curvature t^2/2 + sum_i max over the box of -(g_i + t dg_i) x_i - d_i x_i^2/2
-
-    With ``a = dg_i x_i`` a term of the sum is the loss at ``-g_i / dg_i - t`` of a condition of the
-    curvature ``d_i / dg_i^2``, and the quadratic is one more such loss: the compiled core minimises
-    this like the objective of a machine in its intercept. So the multiplier of a single row
-    ``a'x = b`` with the smallest gap is at ``dg = a`` and ``cost = b``, and an exact line search
-    ends there.
+    But for terms without y the gap is ``b y + sum_i max over the box of -(g_i + a_i y) x_i``, a sum
+    of losses of y whose kinks the compiled core sorts, as it does for the objective of a machine in
+    its intercept.
 
     Parameters
     ----------
-    g, dg, lower, upper : arrays of shape (n,)
-        Entries of dg count as zero where they move nothing. Bounds may be infinite.
-    d : array of shape (n,), optional
-        All above zero; all zero without it.
-    cost, curvature : float
-        Finite; the curvature is at least 0, and 0 without d.
+    a, g, lower, upper : arrays of shape (n,)
+        The row, and the gradient without it. Bounds are finite; where ``g_i / a_i`` is not, the
+        entry does not count.
+    b : float
+        Finite.
+
+    Returns
+    -------
+    float
+        Zero where every multiplier is as good, or none is best.
 
     Examples
     --------
     >>> box = np.zeros(2), np.ones(2)
-    >>> least_along(np.array([-1.0, 3.0]), np.array([1.0, -1.0]), *box, cost=0.0)
+    >>> best_multiplier(np.array([1.0, -1.0]), 0.0, np.array([-1.0, 3.0]), *box)
     2.0
     """
     with np.errstate(all="ignore"):
-        p, curved = -g / dg, (0.0 if d is None else d) / (dg * dg)
-        one, other = dg * lower, dg * upper
-    moves = np.isfinite(p) & np.isfinite(curved)
-    p, curved = p[moves], curved[moves]
-    ends = np.array([np.minimum(one, other)[moves], np.maximum(one, other)[moves]])
-    if curvature > 0.0:
-        p, curved = np.append(p, 0.0), np.append(curved, 1.0 / curvature)
-        ends = np.column_stack([ends, [-np.inf, np.inf]])
-    low, high = np.ascontiguousarray(ends)
-    losses = Losses(p, low, high, curved=None if d is None else curved)
-    terms = float(np.sum(np.abs(ends), where=np.isfinite(ends))) + abs(cost)
-    rounding = len(p) * EPS * terms
-    found = losses.optimal_intercepts(np.zeros(len(p)), cost=cost, flat=rounding)
-    finite = [t for t in found if math.isfinite(t)]
-    return sum(finite) / len(finite) if finite else None
+        kinks = -g / a
+    moves = np.isfinite(kinks)
+    one, other = (a * lower)[moves], (a * upper)[moves]
+    losses = Losses(kinks[moves], np.minimum(one, other), np.maximum(one, other))
+    rounding = len(one) * EPS * (float(np.sum(np.abs(one) + np.abs(other))) + abs(b))
+    found = losses.optimal_intercepts(np.zeros(len(one)), cost=b, flat=rounding)
+    finite = [y for y in found if math.isfinite(y)]
+    return sum(finite) / len(finite) if finite else 0.0
 
 
 ROUNDED_AWAY = 1e-12

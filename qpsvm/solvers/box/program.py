@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from qpsvm.numerics.arrays import Dense, Index, Mask, Vector
-from qpsvm.qp.box_gap import box_gap_terms, least_along, negligible_objective
+from qpsvm.qp.box_gap import box_gap_terms, negligible_objective
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution
@@ -308,7 +308,8 @@ def step_length(
 ) -> float | None:
     """The maximiser ``t >= 0`` of a dual function D along a direction; 1 if that is nearly optimal.
 
-    Its slope is ``dr'x(t) - fixed - falling t`` with ``x(t) = clip(c - (r + t dr) / sigma)``.
+    The slope ``D'(t) = dr'x(t) - fixed - falling t`` with ``x(t) = clip(c - (r + t dr) / sigma)``
+    never rises, and is linear between the t at which some ``x_i(t)`` reaches or leaves a bound.
 
     Returns
     -------
@@ -321,12 +322,27 @@ def step_length(
         return float(dr @ x) - fixed - falling * t
 
     at_start = slope(0.0)
+    if abs(slope(1.0)) <= BOX.accepted_slope * abs(at_start):
+        return 1.0
     if not at_start > 0.0:
         return None
-    if abs(slope(1.0)) <= BOX.accepted_slope * at_start:
-        return 1.0
-    box = program.lower, program.upper, np.full(program.size, sigma)
-    return least_along(r - sigma * centre, dr, *box, cost=fixed, curvature=falling)
+    with np.errstate(all="ignore"):  # a variable that does not move has no kink
+        kinks = [(sigma * (centre - end) - r) / dr for end in (program.lower, program.upper)]
+    t = np.concatenate(kinks)
+    t = np.unique(t[np.isfinite(t) & (t > 0.0)])
+    low, high = -1, len(t)  # D' > 0 up to t[low], and not from t[high] on
+    while high - low > 1:
+        middle = (low + high) // 2
+        if slope(float(t[middle])) > 0.0:
+            low = middle
+        else:
+            high = middle
+    left = float(t[low]) if low >= 0 else 0.0
+    right = float(t[high]) if high < len(t) else 2.0 * left + 1.0
+    at_left, at_right = slope(left), slope(right)
+    if not at_left > max(at_right, 0.0):
+        return None
+    return left + (right - left) * at_left / (at_left - at_right)
 
 
 def row_multipliers(program: BoxProgram, x: Vector, Px: Vector, y: Vector) -> Vector:

@@ -16,7 +16,7 @@ import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, as_dense
-from qpsvm.qp.box_gap import least_along
+from qpsvm.qp.box_gap import best_multiplier
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
@@ -145,7 +145,7 @@ class DualProgram:
         far = 1.0 + np.abs(x)
         lower = np.where(np.isinf(self.lower), x - far, self.lower)
         upper = np.where(np.isinf(self.upper), x + far, self.upper)
-        return least_along(g, self.a, lower, upper, cost=self.b) or 0.0
+        return best_multiplier(self.a, self.b, g, lower, upper)
 
     def relative_gap(self, x: Vector, g: Vector, y: float) -> float:
         """The duality gap, relative to the objective; infinite where x is not feasible."""

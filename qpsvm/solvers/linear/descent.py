@@ -28,7 +28,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.interrupts import NEVER, Deadline, keep_best
 from qpsvm.numerics.single_precision import stored_values
-from qpsvm.qp.box_gap import ROUNDED_AWAY, least_along
+from qpsvm.qp.box_gap import ROUNDED_AWAY, best_multiplier
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.linear.factor import Factor
@@ -127,7 +127,7 @@ class DualDescent:
             return None
         w = self._weights(descent)
         g = p.gradient(w, np.zeros(1))
-        y = least_along(g, p.A[0], p.lower, p.upper, cost=float(p.b[0])) or 0.0
+        y = best_multiplier(p.A[0], float(p.b[0]), g, p.lower, p.upper)
         return Point.of(p, np.clip(descent.a, p.lower, p.upper), np.array([y]), w)
 
     # --- rounds -----------------------------------------------------------------------------------
